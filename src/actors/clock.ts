@@ -2,7 +2,9 @@
 export interface Clock {
   /** Monotonic, milliseconds. */
   now(): number;
+  /** Calls back once, after so many milliseconds; gives a handle to cancel it with. */
   setTimeout(callback: () => void, delayMs: number): unknown;
+  /** Cancels a timer; one that has run or was cancelled is no error. */
   clearTimeout(handle: unknown): void;
 }
 

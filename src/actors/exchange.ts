@@ -53,6 +53,7 @@ export interface RequestSpec {
 
 /** A task, as the handler sees it whose work it is. */
 export interface TaskHandle {
+  /** What clients ask for it by. */
   readonly taskId: string;
   /** Says for a person or a model how far it is: the client sees it when it looks at the task. */
   describe(message: string): void;

@@ -8,17 +8,21 @@
 
 export type FactLevel = 'debug' | 'info' | 'warning' | 'error';
 
+/** Something that happened, for a log or for a test. */
 export interface Fact<TName extends string = string> {
+  /** How much it matters. */
   readonly level: FactLevel;
   /** `noun.fact`. */
   readonly name: TName;
   /** For a person. Bounded in length; never a whole payload. */
   readonly message: string;
+  /** For programs. No secrets and no whole payloads. */
   readonly details?: { readonly [field: string]: unknown };
 }
 
 /** Takes facts as they happen. Must not throw. */
 export interface Report<TName extends string = string> {
+  /** Takes one fact. */
   (fact: Fact<TName>): void;
   /**
    * The lowest level that it does something with, by default `debug`. Facts that accompany each

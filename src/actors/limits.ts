@@ -108,6 +108,7 @@ export interface LogLimits {
   readonly maxLogsPerSecond: number;
 }
 
+/** The bounds and times of a session; docs/limits.md has them all in one table. */
 export interface Limits
   extends
     TransportLimits,
@@ -119,6 +120,7 @@ export interface Limits
     RoundLimits,
     TaskLimits {}
 
+/** What a session keeps to if nobody says otherwise. docs/limits.md explains each. */
 export const defaultLimits: Limits = {
   maxLineBytes: 16 * MiB,
   maxDepth: 256,

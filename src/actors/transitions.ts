@@ -30,13 +30,16 @@ export type MachineName = SessionMachineName | ConnectionMachineName;
  * An event that a machine has taken. It belongs to the machine: do not keep or change any of it.
  */
 export interface MachineTransition {
+  /** Which machine it is. */
   readonly machine: MachineName;
   /**
    * The machine's actor; a task's has the task's id, and a list's says which one it is. Its own
    * snapshot is still the one before.
    */
   readonly actor: AnyActorRef;
+  /** What the machine took. */
   readonly event: EventObject;
+  /** Its snapshot before the event. */
   readonly before: AnyMachineSnapshot;
   /** In the same state as before, if the event does not change it. */
   readonly after: AnyMachineSnapshot;

@@ -27,6 +27,7 @@ export interface ConnectOptions
 
 /** The input of {@link connectionLogic}. */
 export interface ConnectionLogicInput extends ConnectOptions {
+  /** How the server is reached. */
   readonly entry: ServerEntry;
 }
 

@@ -38,7 +38,9 @@ export interface UrlRequest {
  * that the person is done.
  */
 export interface UrlAnswer {
+  /** What the person chose; `cancel` if they chose nothing. */
   readonly action: 'accept' | 'decline' | 'cancel';
+  /** The id to tell the client with, once the person is done. */
   readonly elicitationId: string;
 }
 
@@ -49,6 +51,7 @@ export interface UrlAnswer {
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
  */
 export class UrlElicitationRequired extends ProtocolError {
+  /** The URLs that a person has to open first. */
   readonly elicitations: readonly UrlElicitation[];
 
   constructor(elicitations: readonly UrlElicitation[], message: string) {

@@ -12,6 +12,7 @@ import type { SessionView } from './session-view.ts';
 import type { ContentOf, Form, FormSource } from '../schema/forms/form.ts';
 import type { ParsedBy, Schema } from '../schema/schema.ts';
 
+/** How long a question to the client may take, and what it reports meanwhile. */
 export interface RequestOptions {
   /**
    * The request fails with `REQUEST_TIMEOUT` after this time without an answer, milliseconds.
@@ -36,6 +37,10 @@ export interface RequestOptions {
   readonly probe?: true;
 }
 
+/**
+ * What a handler gets beside its arguments: who calls, what it may ask the client, and when to
+ * stop.
+ */
 export interface HandlerContext {
   /** The id of the client's request. */
   readonly requestId: RequestId;

@@ -18,10 +18,13 @@ interface BlockDetails {
 
 /** The model's wish to use a tool. */
 export interface ToolUse {
+  /** Tells it from other blocks. */
   readonly type: 'tool_use';
   /** The result refers to it by `toolUseId`. */
   readonly id: string;
+  /** The tool that the model wants to use. */
   readonly name: string;
+  /** The arguments, as the model wrote them: nobody has checked them. */
   readonly input: JsonObject;
   /** Keep it when you send the use back: clients cache by it. */
   readonly _meta?: JsonObject;
@@ -29,14 +32,21 @@ export interface ToolUse {
 
 /** The result of a tool that the model wanted to use. */
 export interface ToolUseResult {
+  /** Tells it from other blocks. */
   readonly type: 'tool_result';
+  /** The `id` of the {@link ToolUse} that it answers. */
   readonly toolUseId: string;
+  /** What the model reads. */
   readonly content: readonly ContentBlock[];
+  /** The same for programs. */
   readonly structuredContent?: JsonObject;
+  /** Whether the tool failed; by default it did not. */
   readonly isError?: boolean;
+  /** Keep what you got: clients cache by it. */
   readonly _meta?: JsonObject;
 }
 
+/** A block of a sampling message: text, a picture, sound, the use of a tool, or its result. */
 export type SamplingBlock =
   | ({ readonly type: 'text'; readonly text: string } & BlockDetails)
   | ({
@@ -49,19 +59,25 @@ export type SamplingBlock =
 
 /** One message of the conversation that the model continues. */
 export interface SamplingMessage {
+  /** Who says it. */
   readonly role: 'user' | 'assistant';
   /**
    * A text, a block or several. Tool results stand alone: one for each use in the previous message.
    */
   readonly content: string | SamplingBlock | readonly SamplingBlock[];
+  /** Anything else, under prefixed keys, passed on as it is. */
   readonly _meta?: JsonObject;
 }
 
 /** A tool that the model may ask for. The handler runs it. */
 export interface SamplingTool {
+  /** What the model names in a {@link ToolUse}. */
   readonly name: string;
+  /** For people. */
   readonly title?: string;
+  /** For the model: what the tool does, and when to use it. */
   readonly description?: string;
+  /** What the model's `input` should conform to. */
   readonly inputSchema: Schema;
 }
 
@@ -77,19 +93,28 @@ export interface ModelPreferences {
   readonly intelligencePriority?: number;
 }
 
+/**
+ * What a model is asked to generate.
+ *
+ * @see MCP 2025-11-25, client/sampling
+ */
 export interface SamplingRequest {
+  /** The conversation so far, oldest first. */
   readonly messages: readonly SamplingMessage[];
   /** The most tokens that the model may generate. */
   readonly maxTokens: number;
   /** The client may change it or ignore it. */
   readonly systemPrompt?: string;
+  /** Which model would suit. The client chooses. */
   readonly modelPreferences?: ModelPreferences;
   /**
    * Any value but `none` needs the client's `sampling.context`, if its revision has that
    * capability.
    */
   readonly includeContext?: 'none' | 'thisServer' | 'allServers';
+  /** In the model's own range; the client may change or ignore it. */
   readonly temperature?: number;
+  /** Texts that end the generation. */
   readonly stopSequences?: readonly string[];
   /** For the model's provider, in the provider's own terms. */
   readonly metadata?: JsonObject;
@@ -101,6 +126,7 @@ export interface SamplingRequest {
 
 /** What the model generated. */
 export interface Sample {
+  /** Who speaks: a model as a rule. */
   readonly role: 'user' | 'assistant';
   /** All blocks in order; a list even if the client sent a single block. */
   readonly content: readonly SamplingBlock[];
@@ -108,6 +134,7 @@ export interface Sample {
   readonly text: string;
   /** The tools that the model wants to use, in order. */
   readonly toolUses: readonly ToolUse[];
+  /** The model that the client chose. */
   readonly model: string;
   /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a value of the provider's own. */
   readonly stopReason?: string;

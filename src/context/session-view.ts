@@ -11,6 +11,7 @@ export interface SessionHandle {
    * Unguessable, and known in this process only: the client never sees it. It authenticates nobody.
    */
   readonly id: string;
+  /** Where the session stands in its lifecycle. */
   readonly state: SessionState;
   /**
    * Sends the client a notification that belongs to no request.

@@ -37,9 +37,13 @@ export interface AppCsp {
  * @see MCP Apps 2026-01-26, "McpUiResourcePermissions"
  */
 export interface AppPermissions {
+  /** The page wants to use a camera. */
   readonly camera?: Readonly<Record<string, never>>;
+  /** The page wants to use a microphone. */
   readonly microphone?: Readonly<Record<string, never>>;
+  /** The page wants to know where it is used. */
   readonly geolocation?: Readonly<Record<string, never>>;
+  /** The page wants to write to the clipboard. */
   readonly clipboardWrite?: Readonly<Record<string, never>>;
 }
 
@@ -49,7 +53,9 @@ export interface AppPermissions {
  * @see MCP Apps 2026-01-26, "McpUiResourceMeta"
  */
 export interface AppOptions {
+  /** The origins that the page may reach. By default none but its own. */
   readonly csp?: AppCsp;
+  /** What the page asks its host for. By default nothing. */
   readonly permissions?: AppPermissions;
   /** An origin of the page's own. The host says which ones there can be. */
   readonly domain?: string;
@@ -63,6 +69,7 @@ export interface AppResourceSpecification extends Omit<ResourceDescription, 'mim
   readonly uri: string;
   /** A whole HTML document, or what makes one. The host runs it in a sandbox. */
   readonly html: string | ((context: HandlerContext) => string | Promise<string>);
+  /** How the host shows the page. */
   readonly ui?: AppOptions;
   /** How long clients may cache the page; what it leaves out, the server says. */
   readonly caching?: Caching;

@@ -13,24 +13,31 @@ import type { ErrorExposure, Tool } from './tool.ts';
 export interface ClosedSession {
   /** As handlers have seen it: `context.session.id`. */
   readonly id: string;
+  /** Why it has ended. */
   readonly cause: CloseCause;
 }
 
+/** What an author says of a server; see {@link createMcpServer}. */
 export interface ServerDefinition<
   TTools extends readonly Tool[] = readonly Tool[],
   TPrompts extends readonly Prompt[] = readonly Prompt[],
 > extends Implementation {
   /** Tells a model how to use the server. */
   readonly instructions?: string;
+  /** Pictures of the server. Revisions before 2025-11-25 do not know them. */
   readonly icons?: readonly Icon[];
+  /** Where people read about the server. */
   readonly websiteUrl?: string;
   /**
    * Each kind of item that is given, even an empty list, is declared to clients. Its items may
    * change while the server runs.
    */
   readonly tools?: TTools;
+  /** The resources with a fixed URI, in the order in which they are listed. */
   readonly resources?: readonly Resource[];
+  /** The resources whose URIs have variables. */
   readonly resourceTemplates?: readonly ResourceTemplate[];
+  /** The prompts, in the order in which they are listed. */
   readonly prompts?: TPrompts;
   /**
    * Declares completion even if nothing completes yet, for prompts and templates that are added

@@ -16,16 +16,27 @@ import type { Complete } from './resource.ts';
 
 /** An argument of a prompt. On the wire, all arguments are strings. */
 export interface PromptArgument {
+  /** For people. */
   readonly title?: string;
+  /** What to fill in. */
   readonly description?: string;
+  /** Whether the prompt can do without it; by default it can. */
   readonly required?: boolean;
+  /** Suggests values while the user types. */
   readonly complete?: Complete;
 }
 
-export type PromptArguments = { readonly [name: string]: PromptArgument };
+/** A prompt's arguments by name, in the order in which a client should ask for them. */
+export type PromptArguments = {
+  /** What is known of one argument. */
+  readonly [name: string]: PromptArgument;
+};
 
+/** One message of a prompt. */
 export interface PromptMessage {
+  /** Who says it. */
   readonly role: 'user' | 'assistant';
+  /** What is said. */
   readonly content: ContentBlock;
 }
 
@@ -84,8 +95,11 @@ interface PromptDescription extends Described {
 
 /** A prompt; see {@link definePrompt}. */
 export interface Prompt extends PromptDescription {
+  /** What a client may fill in: by name, or as a Standard Schema of an object. */
   readonly arguments?: PromptArguments | StandardSchema;
+  /** Completes arguments, by name. */
   readonly complete?: { readonly [name: string]: Complete | undefined };
+  /** Makes the messages. It gets values that have passed `arguments`. */
   get(args: never, context: HandlerContext): PromptOutput | Promise<PromptOutput>;
 }
 
@@ -94,14 +108,18 @@ export interface DefinedPrompt<
   TName extends string,
   TArguments extends PromptArguments | StandardSchema,
 > extends Prompt {
+  /** As in its specification, with its literal type. */
   readonly name: TName;
+  /** As in its specification. */
   readonly arguments?: TArguments;
 }
 
+/** What an author says of a prompt; see {@link definePrompt}. */
 export interface PromptSpecification<
   TArguments extends PromptArguments | StandardSchema,
   TName extends string = string,
 > extends PromptDescription {
+  /** What clients ask for it by, once in a server. */
   readonly name: TName;
   /**
    * The arguments by name, or a Standard Schema of an object with them, in the order in which a
@@ -110,6 +128,7 @@ export interface PromptSpecification<
   readonly arguments?: TArguments & TakingStrings<TArguments>;
   /** Completes arguments, by name; those without a schema may have their `complete` themselves. */
   readonly complete?: { readonly [K in PromptArgumentName<NoInfer<TArguments>>]?: Complete };
+  /** Makes the messages from the arguments. What it throws is answered with an error. */
   get(
     args: NoInfer<PromptValues<TArguments>>,
     context: HandlerContext,

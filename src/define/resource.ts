@@ -23,11 +23,15 @@ export type ReadResult = string | Uint8Array | readonly ResourceContents[];
 
 /** A resource as a list describes it. */
 export interface ResourceDescription extends Described {
+  /** What clients read it by; an absolute URI, once in a server. */
   readonly uri: string;
+  /** For programs; hosts show `title` if there is one. */
   readonly name: string;
+  /** The media type of the contents, if it is known. */
   readonly mimeType?: string;
   /** Bytes. */
   readonly size?: number;
+  /** Hints for the host: for whom it is, and how important. */
   readonly annotations?: Annotations;
 }
 
@@ -35,11 +39,18 @@ export interface ResourceDescription extends Described {
 export interface Resource extends ResourceDescription {
   /** How long clients may cache its contents; what it leaves out, the server says. */
   readonly caching?: Caching;
+  /**
+   * Reads the contents. What it throws is answered with an error, and `ToolError` is as good as
+   * any.
+   */
   read(context: HandlerContext): ReadResult | Promise<ReadResult>;
 }
 
 /** The values that the user has already filled in when another one is completed, by name. */
-export type Filled = { readonly [name: string]: string };
+export type Filled = {
+  /** The value of each argument, as the user has typed it. */
+  readonly [name: string]: string;
+};
 
 /**
  * Gives values that complete what the user has typed, the best ones first. A client gets at most
@@ -69,8 +80,11 @@ interface TemplateDescription extends Described {
 
 /** Resources whose URIs match a template; see {@link defineResourceTemplate}. */
 export interface ResourceTemplate extends TemplateDescription, UriTemplate {
+  /** A URI with variables, as RFC 6570 has it. */
   readonly uriTemplate: string;
+  /** Completes the variables, by name. */
   readonly complete?: { readonly [variable: string]: Complete | undefined };
+  /** Reads the resource with this URI, or gives `undefined` if it does not exist. */
   read(uri: string, variables: never, context: HandlerContext): TemplateReadResult;
 }
 
@@ -104,6 +118,7 @@ type NamedVariable<TName extends string> = TName extends `${infer TList}*`
   ? { readonly [K in TList]: readonly string[] }
   : { readonly [K in TName]: string };
 
+/** What an author says of a resource template; see {@link defineResourceTemplate}. */
 export interface ResourceTemplateSpecification<
   TTemplate extends string,
 > extends TemplateDescription {

@@ -75,7 +75,9 @@ interface ToolDescription extends Described {
 
 /** A tool; see {@link defineTool}. */
 export interface Tool extends ToolDescription {
+  /** What the arguments must conform to before `handler` sees them. */
   readonly inputSchema: Schema;
+  /** What `structured` of each result must conform to. Without it, a tool gives content alone. */
   readonly outputSchema?: Schema;
   /** Gets arguments that have passed `inputSchema`. */
   handler(args: never, context: HandlerContext): unknown;
@@ -87,8 +89,11 @@ export interface DefinedTool<
   TInput extends Schema,
   TOutput extends Schema | undefined,
 > extends Tool {
+  /** As in its specification, with its literal type. */
   readonly name: TName;
+  /** As in its specification; of a tool without one, an object that takes nothing. */
   readonly inputSchema: TInput;
+  /** As in its specification. */
   readonly outputSchema?: NonNullable<TOutput>;
 }
 
@@ -99,9 +104,13 @@ export interface DefinedTool<
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
 export interface ToolResult {
+  /** For the model and for people. By default `structured` as JSON text. */
   readonly content?: readonly ContentBlock[];
+  /** For programs: a value that conforms to `outputSchema`. */
   readonly structured?: object;
+  /** The call failed, and the model should read why in `content`. By default it did not. */
   readonly isError?: boolean;
+  /** Anything else, under prefixed keys, passed on as it is. */
   readonly _meta?: JsonObject;
 }
 
@@ -136,12 +145,14 @@ type Frozen<T> = unknown extends T
     ? T
     : { readonly [K in keyof T]: Frozen<T[K]> };
 
+/** What an author says of a tool; see {@link defineTool}. */
 export interface ToolSpecification<
   TInput extends Schema,
   TOutput extends Schema | undefined,
   TReturned extends Returned<TOutput> = Returned<TOutput>,
   TName extends string = string,
 > extends ToolDescription {
+  /** Letters, digits, `_`, `-` and `.`, at most 128 of them, once in a server. */
   readonly name: TName;
   /**
    * A Standard Schema that can be converted to JSON Schema, or a JSON Schema as a value. Without
@@ -155,6 +166,7 @@ export interface ToolSpecification<
    * but for a `ProtocolError`.
    */
   readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TReturned;
+  /** A tool is a handler or a machine: see {@link MachineToolSpecification}. */
   readonly machine?: never;
 }
 

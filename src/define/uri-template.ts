@@ -25,8 +25,12 @@ export function isUri(text: string): boolean {
  * The values of a template's variables in a URI. An optional variable that is absent has no entry;
  * one with `*` has a list.
  */
-export type Variables = { readonly [name: string]: string | readonly string[] };
+export type Variables = {
+  /** The value of a variable, decoded. */
+  readonly [name: string]: string | readonly string[];
+};
 
+/** A URI template that reads the variables back from a URI. */
 export interface UriTemplate {
   /** The names of the variables, in order. */
   readonly variables: readonly string[];

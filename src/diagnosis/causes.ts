@@ -57,10 +57,13 @@ export type HttpCause =
 
 /** The client has not answered a request of the session. */
 export interface Question {
+  /** Tells it from other causes. */
   readonly kind: 'question';
+  /** The request that waits for its answer. */
   readonly subject: PendingDump;
   /** The call, or the task's work, that asked. */
   readonly askedBy?: CallDump;
+  /** For how long it has waited, milliseconds. */
   readonly ageMs: number;
   /** The time until it times out. */
   readonly leftMs: number;

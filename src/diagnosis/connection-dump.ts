@@ -13,6 +13,7 @@ import type { PeerDump } from './peer-dump.ts';
 
 /** A host's connection at one moment. */
 export interface ConnectionDump extends PeerDump {
+  /** Tells it from a server's session. */
   readonly side: 'host';
   /** What the host calls the server. */
   readonly name: string;
@@ -42,6 +43,7 @@ export interface ConnectionDump extends PeerDump {
 
 /** One list of the server's. */
 export interface ListDump {
+  /** Which list: `tools`, `resources`, `resourceTemplates` or `prompts`. */
   readonly name: string;
   /** Of its chart, such as `asking.stale`. */
   readonly state: string;

@@ -19,6 +19,7 @@ import type { Level, PeerDump } from './peer-dump.ts';
 
 /** A session at one moment. */
 export interface SessionDump extends PeerDump {
+  /** Tells it from a host's connection. */
   readonly side: 'server';
   /**
    * What the state means: what the session waits for, whether it is in operation, how far its end
@@ -34,6 +35,7 @@ export interface SessionDump extends PeerDump {
   };
   /** Its connections, if it is over HTTP. */
   readonly http?: HttpView;
+  /** What is known of the client's roots. */
   readonly roots: {
     /**
      * The state of the roots machine, such as `querying.stale`; `undeclared` if the client has no
@@ -49,7 +51,9 @@ export interface SessionDump extends PeerDump {
     readonly problem?: string;
     readonly list: readonly Root[];
   };
+  /** The tasks that are kept, each with the number of requests that wait for its result. */
   readonly tasks: readonly (Task & { readonly waiters: number })[];
+  /** What waits and what runs, each with its bound. */
   readonly queues: PeerDump['queues'] & {
     readonly [name in 'running' | 'waiting' | 'tasks']: SharedLevel;
   };

@@ -11,8 +11,11 @@ import type { HandlerContext } from '../context/handler-context.ts';
 
 /** A client's request on its way to its handler. */
 export interface IncomingCall {
+  /** Such as `tools/call`. */
   readonly method: string;
+  /** As the client sent them; nobody has checked them yet. */
   readonly params: JsonObject | undefined;
+  /** What the handler will get. */
   readonly context: HandlerContext;
 }
 

@@ -19,7 +19,9 @@ import { describe } from '../protocol/classify.ts';
  * item is never given again, so a cursor can name one.
  */
 export interface RegistryEntry<T> {
+  /** From 1, in the order in which items came. */
   readonly place: number;
+  /** The item itself. */
   readonly item: T;
 }
 
@@ -27,6 +29,10 @@ interface SwitchableEntry<T> extends RegistryEntry<T> {
   enabled: boolean;
 }
 
+/**
+ * The items of one kind that a server offers. They may change while sessions are open, and
+ * clients are told.
+ */
 export class Registry<T> {
   readonly #rules: ItemRules;
   readonly #check: ((item: T) => void) | undefined;

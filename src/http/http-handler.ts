@@ -7,6 +7,7 @@ import type { RequestInfo } from './web-exchange.ts';
 
 /** Answers requests of the web's standard. */
 export interface HttpHandler extends EndpointControl {
+  /** Answers one request. It never rejects: what goes wrong is a response. */
   (request: Request, info?: RequestInfo): Promise<Response>;
 }
 

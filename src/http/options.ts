@@ -35,13 +35,17 @@ export interface HttpLimits {
   readonly unreadTimeoutMs: number;
   /** What waits for a client that has no stream open: messages, and their bytes together. */
   readonly maxWaitingPushes: number;
+  /** The bytes of the messages that wait for a client without a stream. */
   readonly maxWaitingPushBytes: number;
   /** What a session keeps of its streams to repeat it, bytes, events and milliseconds. */
   readonly maxEventBytes: number;
+  /** The most events of a session that are kept to be repeated. */
   readonly maxEvents: number;
+  /** How long an event is kept to be repeated, milliseconds. */
   readonly eventTtlMs: number;
 }
 
+/** What an endpoint keeps to if nobody says otherwise. docs/limits.md explains each. */
 export const defaultHttpLimits: HttpLimits = {
   maxBodyBytes: 16 * MiB,
   maxSessions: 10_000,
@@ -58,7 +62,9 @@ export const defaultHttpLimits: HttpLimits = {
   eventTtlMs: 5 * minute,
 };
 
+/** How a server is reached over HTTP: who may, how much, and how it ends. */
 export interface HttpOptions {
+  /** Bounds and times; what is left out is as in {@link defaultHttpLimits}. */
   readonly limits?: Partial<HttpLimits>;
   /**
    * The hosts that a request may name, with their ports, against DNS rebinding; `any` if a proxy in
@@ -105,7 +111,9 @@ type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
 
 /** A server, and options for the session that serves it, beside those for all. */
 export interface Served {
+  /** The server. */
   readonly server: McpServer;
+  /** Options for the session that serves it. */
   readonly session: SessionOptions;
 }
 

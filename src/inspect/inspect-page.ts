@@ -4,6 +4,7 @@ import type { Watched } from './page-sessions.ts';
 import { answerPage } from './page-answers.ts';
 import { serveLoopback } from './loopback-server.ts';
 
+/** Where the page listens, and what it may show. */
 export interface InspectPageOptions {
   /** By default any free port. */
   readonly port?: number;

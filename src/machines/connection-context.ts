@@ -19,10 +19,13 @@ export type Era = 'legacy' | 'modern';
 
 /** What a server says of itself, once it is known. */
 export interface ServerProfile {
+  /** Whether the server has sessions (`legacy`) or takes each request by itself (`modern`). */
   readonly era: Era;
   /** The revision of the protocol that is spoken. */
   readonly revision: string;
+  /** Its name, its version and what else it says of itself. */
   readonly info: Implementation & JsonObject;
+  /** What it has declared that it can do. */
   readonly capabilities: JsonObject;
   /** For the model: how the server wants to be used. */
   readonly instructions?: string;

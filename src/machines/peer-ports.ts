@@ -222,7 +222,9 @@ export interface InputScope {
   readonly scope?: object | undefined;
 }
 
+/** What a transport's writer begins with. */
 export interface WriterInput extends InputScope {
+  /** The session: hears when the output is blocked, flows again, or has broken. */
   readonly owner: Ref<TransportFact>;
 }
 
@@ -231,8 +233,11 @@ export interface CorrelationInput extends InputScope {
   readonly writer?: Ref<WriterEvent>;
 }
 
+/** What a transport's reader begins with. */
 export interface ReaderInput extends InputScope {
+  /** The session: hears when the input has ended or broken. */
   readonly owner: Ref<TransportFact>;
+  /** Gets the frames, chunk by chunk. */
   readonly router: Pick<Ref<RouterEvent>, 'send'>;
 }
 

@@ -38,6 +38,7 @@ export function rootsFailureOf(error: unknown): RootsFailure {
 
 /** The roots as they stand: the list and its resolution, set together. */
 export interface RootsReport {
+  /** What is known: a list, or why there is none. */
   readonly status: RootsStatus;
   /** Counts publications: a later report has a higher one. */
   readonly generation: number;

@@ -46,6 +46,7 @@ export type AskOutcome =
       readonly failure?: RootsFailure;
     };
 
+/** What the actor gets that asks the client for its roots. */
 export interface AskInput extends InputScope {
   /** The correlation actor of the session. */
   readonly correlation: Ref<CorrelationEvent>;

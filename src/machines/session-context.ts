@@ -36,8 +36,11 @@ export interface SessionLimits extends KeepaliveLimits {
   readonly maxOvertakenRoots: number;
 }
 
+/** What a session machine begins with. */
 export interface SessionInput extends InputScope {
+  /** What `initialize` is answered with. */
   readonly server: ServerDescription;
+  /** Its bounds and times. */
   readonly limits: SessionLimits;
 }
 

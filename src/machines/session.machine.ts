@@ -44,7 +44,9 @@ export type SessionEmitted =
   | { readonly type: 'notification.ignored'; readonly notification: string }
   | { readonly type: 'session.closed'; readonly cause: CloseCause };
 
+/** What a session leaves behind. */
 export interface SessionOutput {
+  /** Why it has ended. */
   readonly cause: CloseCause;
 }
 

@@ -23,6 +23,7 @@ export function durationHistogram(
   });
 }
 
+/** Where durations go, and what stands on them. */
 export interface SessionDurationsOptions {
   /** By default the globally registered one. */
   readonly meterProvider?: MeterProvider;

@@ -31,6 +31,7 @@ import { outcomeOfAbort, outcomeOfError, outcomeOfResult } from './outcome.ts';
 import type { CallOutcome } from './outcome.ts';
 import { subjectOf } from './subject.ts';
 
+/** Where spans and durations go, and what stands on them. */
 export interface OpenTelemetryOptions {
   /** By default the globally registered one. */
   readonly tracerProvider?: TracerProvider;

@@ -10,6 +10,11 @@ interface Annotated {
   readonly _meta?: JsonObject;
 }
 
+/**
+ * A block of content: text, a picture, sound, a link to a resource, or a resource itself.
+ *
+ * @see MCP 2025-11-25, schema, "ContentBlock"
+ */
 export type ContentBlock =
   | ({ readonly type: 'text'; readonly text: string } & Annotated)
   | ({ readonly type: 'image'; readonly data: string; readonly mimeType: string } & Annotated)

@@ -72,6 +72,10 @@ export class ToolError extends Error {
   }
 }
 
+/**
+ * Why something that the runtime was asked for did not happen. docs/errors.md says who gets
+ * which, and what to do.
+ */
 export type RuntimeErrorCode =
   | 'CANCELLED'
   | 'CAPABILITY_MISSING'
@@ -103,6 +107,7 @@ export interface ProcessExit {
 
 /** A request to the client that failed. */
 export interface FailedRequest {
+  /** The method that was asked. */
   readonly method: string;
   /** Its id on the wire; undefined if it failed before it was given one. */
   readonly id?: RequestId | undefined;
@@ -113,6 +118,7 @@ export interface FailedRequest {
 /** An error for the caller of this library: a string code and its details. */
 export class RuntimeError extends Error {
   override readonly name = 'RuntimeError';
+  /** What kind of failure it is, for programs. */
   readonly code: RuntimeErrorCode;
   /** The client's own error, if it answered with one (`REQUEST_FAILED`). */
   readonly remote: WireError | undefined;

@@ -22,12 +22,18 @@ export type InboundRequestId = RequestId & { readonly [direction]: 'inbound' };
 export type OutboundRequestId = RequestId & { readonly [direction]: 'outbound' };
 
 /** A JSON object from `JSON.parse`. A `__proto__` key in it is an ordinary property. */
-export type JsonObject = { readonly [key: string]: unknown };
+export type JsonObject = {
+  /** The value of a member: anything that JSON has. */
+  readonly [key: string]: unknown;
+};
 
 /** The `error` member of a failed response. */
 export interface WireError {
+  /** As JSON-RPC and the revision have it. */
   readonly code: number;
+  /** For people. */
   readonly message: string;
+  /** What else the sender has to say, for programs. */
   readonly data?: unknown;
 }
 
@@ -150,4 +156,5 @@ export type SingleFrame =
   | InboundResponse
   | StrayError
   | InvalidFrame;
+/** What one line, or one HTTP body, turns out to be. */
 export type InboundFrame = SingleFrame | InboundBatch;

@@ -4,10 +4,15 @@ import type { JsonObject } from './frames.ts';
 
 /** `clientInfo` and `serverInfo`. */
 export interface Implementation {
+  /** For programs. */
   readonly name: string;
+  /** Of the software, not of the protocol. */
   readonly version: string;
+  /** For people. Revisions before 2025-06-18 do not know it. */
   readonly title?: string;
+  /** Pictures of it. Revisions before 2025-11-25 do not know them. */
   readonly icons?: readonly object[];
+  /** Where people read about it. */
   readonly websiteUrl?: string;
 }
 

@@ -12,10 +12,13 @@ import type { Implementation } from './implementation.ts';
 
 /** What is known about a peer: of a session, or of one request that says it itself. */
 export interface PeerDescription {
+  /** The revision that both sides speak. */
   readonly dialect: Dialect;
   /** The version that was asked for. If we do not speak it, `dialect.version` differs. */
   readonly requestedVersion: string;
+  /** Its name, its version and what else it says of itself. */
   readonly info: Implementation & JsonObject;
+  /** What it has declared that it can do. */
   readonly capabilities: JsonObject;
 }
 

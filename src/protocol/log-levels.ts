@@ -16,6 +16,11 @@ export const logLevels = [
   'emergency',
 ] as const;
 
+/**
+ * How severe a log message is, as in RFC 5424.
+ *
+ * @see MCP 2025-11-25, server/utilities/logging
+ */
 export type LogLevel = (typeof logLevels)[number];
 
 /** The level with this name; undefined if there is none. */

@@ -24,6 +24,7 @@ export interface Principal {
 
 /** The HTTP request that brought a message. */
 export interface ServedHttpRequest {
+  /** Of HTTP, such as `POST`. */
   readonly method: string;
   /** The path and the query, as they were sent. */
   readonly target: string;
@@ -31,6 +32,7 @@ export interface ServedHttpRequest {
   header(name: string): string | undefined;
   /** The names of the headers that are shown, in lower case. */
   headerNames(): readonly string[];
+  /** The peer's address; behind a proxy, the proxy's. Undefined if the server did not say. */
   readonly remoteAddress: string | undefined;
 }
 

@@ -12,6 +12,7 @@ import type { JsonObject } from './frames.ts';
  */
 export type RootProblemCode = 'MALFORMED' | 'NOT_A_FILE_URI' | 'DUPLICATE';
 
+/** Why a root cannot be used. */
 export interface RootProblem {
   /** A {@link RootProblemCode}, or a code of the resolver, such as `NOT_FOUND`. */
   readonly code: string;
@@ -25,6 +26,7 @@ export interface ListedRoot {
   readonly uri: string;
   /** For display only. */
   readonly name?: string;
+  /** Why it cannot be used; undefined if it can. */
   readonly problem?: RootProblem;
 }
 

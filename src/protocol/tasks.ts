@@ -12,11 +12,18 @@ export const taskSupports = ['forbidden', 'optional', 'required'] as const;
 /** Whether a tool may be called as a task. The default is `forbidden`. */
 export type TaskSupport = (typeof taskSupports)[number];
 
+/**
+ * Where a task stands. `completed`, `failed` and `cancelled` are final.
+ *
+ * @see MCP 2025-11-25, basic/utilities/tasks
+ */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
 /** The state of a task that its client sees. */
 export interface Task {
+  /** What clients ask for it by. */
   readonly taskId: string;
+  /** Where it stands. */
   readonly status: TaskStatus;
   /** For a person or a model. */
   readonly statusMessage?: string;

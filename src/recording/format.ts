@@ -259,6 +259,7 @@ export type RemarkLine = { readonly about: string };
 /** Recording stopped here, before the session did. */
 export type StoppedLine = Timed & { readonly stopped: string };
 
+/** One line of a session's recording. */
 export type RecordedLine = InputLine | SessionOutputLine | RemarkLine | StoppedLine;
 
 /** In the order in which they are looked for: `told` lines have a `call` as well. */

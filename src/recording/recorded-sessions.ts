@@ -10,6 +10,7 @@ import {
 } from './recording-file.ts';
 import type { RecordOptions, Recorder } from './recorder.ts';
 
+/** How sessions over HTTP are recorded, a file each. */
 export interface RecordedSessionsOptions extends RecordOptions {
   /** Hears why a session is not recorded. */
   readonly report?: Report<'recording.failed'>;

@@ -30,6 +30,7 @@ import type { RecordingOptions, RecordingSink } from './recording-writer.ts';
 import { closedLine, timeOfDayAt, transitionLines, writtenParams } from './session-lines.ts';
 import { Timeline } from './timeline.ts';
 
+/** What is recorded beside the messages, and where it goes. */
 export interface RecordOptions extends RecordingOptions {
   /**
    * What the recording says of its origin: the versions of mcp-actors and of the platform, and how

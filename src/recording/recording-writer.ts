@@ -22,6 +22,7 @@ export interface RecordingSink {
   close?(): void;
 }
 
+/** How much is recorded, and what is left out of it. */
 export interface RecordingOptions {
   /** Recording stops at this size, bytes; by default 64 MiB. */
   readonly maxBytes?: number;

@@ -11,6 +11,7 @@ import type { Refuse } from './line-shapes.ts';
 export interface NumberedLine<TLine = RecordedLine> {
   /** Its place in the file; the first line is 1. */
   readonly number: number;
+  /** What the line says. */
   readonly line: TLine;
 }
 
@@ -24,6 +25,7 @@ export interface Recording {
   readonly header: RecordingHeader | undefined;
   /** Of a host's connection. */
   readonly connection: ConnectionHeader | undefined;
+  /** All lines, in order. */
   readonly lines: readonly NumberedLine[];
   /** Why the session's end is missing; undefined if it is there. */
   readonly unfinished: string | undefined;

@@ -11,12 +11,14 @@ import { RedisEvents, eventScripts } from './redis-events.ts';
 import { RedisMailbox, mailboxScripts } from './redis-mailbox.ts';
 import { RedisSessions, sessionScripts } from './redis-sessions.ts';
 
+/** Which Redis the nodes share, and how it is reached. */
 export interface RedisStoresOptions
   extends
     Pick<ConnectionOptions, 'url' | 'client'>,
     Partial<Omit<ConnectionOptions & PostOptions, 'url' | 'client' | 'silenceMs'>> {
   /** Before every key; nodes with the same one share. Default `mcp:`. */
   readonly prefix?: string;
+  /** Bounds and times; what is left out has its default. */
   readonly limits?: Partial<StoreLimits>;
 }
 

@@ -5,6 +5,7 @@ import type { Boundary } from '../workspace/roots/boundary.ts';
 import { openInside } from '../workspace/roots/open-inside.ts';
 import { readBytes } from '../workspace/text/read-text.ts';
 
+/** How much may be read. */
 export interface ReadInsideOptions {
   /** The most that is read, bytes; 1 MiB by default. */
   readonly maxBytes?: number;

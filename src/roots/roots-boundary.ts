@@ -17,6 +17,7 @@ export type PrimaryRoot =
   | { readonly name: string }
   | { readonly marker: string | readonly string[] };
 
+/** Which root relative paths are relative to. */
 export interface RootsBoundaryOptions {
   /** By default `first`. */
   readonly primary?: PrimaryRoot;

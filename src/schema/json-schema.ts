@@ -1,7 +1,10 @@
 /** JSON Schema literals, and the TypeScript types of the values that they describe. */
 
 /** A JSON Schema (2020-12) as a value. */
-export type JsonSchema = { readonly [keyword: string]: unknown };
+export type JsonSchema = {
+  /** The value of a keyword. */
+  readonly [keyword: string]: unknown;
+};
 
 /** A JSON Schema of objects, which is what tools take and give. */
 export type ObjectSchema = JsonSchema & { readonly type: 'object' };

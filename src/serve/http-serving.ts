@@ -11,6 +11,7 @@ import { defaultServedConnectionLimits } from './served-connection-limits.ts';
 import type { ServedConnectionLimits } from './served-connection-limits.ts';
 import type { McpSession } from '../server/session.ts';
 
+/** Where an endpoint listens, beside what any endpoint has. */
 export interface ServeHttpOptions extends HttpOptions {
   /** 0 for any free port. */
   readonly port: number;
@@ -30,11 +31,15 @@ export interface ServeHttpOptions extends HttpOptions {
    * end, then with 503; or under paths of your own.
    */
   readonly health?: boolean | HealthPaths;
+  /** Bounds of its sockets; what is left out is as in {@link defaultServedConnectionLimits}. */
   readonly connections?: Partial<ServedConnectionLimits>;
 }
 
+/** Where the health of the process is asked for. */
 export interface HealthPaths {
+  /** 200 while the process works. */
   readonly live: string;
+  /** 200 until it is told to end, then 503. */
   readonly ready: string;
 }
 

@@ -15,6 +15,7 @@ import type { Ending } from './process-end.ts';
 import { streamSink } from './stream-sink.ts';
 import { isTaken } from './taken.ts';
 
+/** How a server is served over stdio: the options of `listen`, its log, and its end. */
 export interface ServeOptions extends Omit<ListenOptions, 'clock'> {
   /**
    * What is logged to stderr; by default `warning` and above, over HTTP `info` and above. Not used if
@@ -30,6 +31,7 @@ export interface ServeOptions extends Omit<ListenOptions, 'clock'> {
 
 /** Options of {@link serve} over HTTP. What a session has to itself is not among them. */
 export interface ServeOverHttpOptions extends Omit<ServeOptions, 'environment'> {
+  /** Where it listens, and who may use it. */
   readonly http: ServeHttpOptions;
 }
 

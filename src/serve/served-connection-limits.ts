@@ -10,6 +10,7 @@ export interface ServedConnectionLimits {
   readonly maxConnections: number;
 }
 
+/** What connections keep to if nobody says otherwise. docs/limits.md explains each. */
 export const defaultServedConnectionLimits: ServedConnectionLimits = {
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 60_000,

@@ -20,6 +20,7 @@ import type { SessionEnvironment } from '../session/session-environment.ts';
 import type { McpSession, SessionOptions } from './session.ts';
 import type { Transport } from '../transports/transport.ts';
 
+/** How a session is served beside its transport: its bounds, its clock, and who watches. */
 export interface ListenOptions extends SessionOptions {
   /** The session's time. Tests give a clock that they drive. */
   readonly clock?: Clock;

@@ -53,6 +53,7 @@ export type Watcher = (watched: WatchedSession) => void;
 
 /** A session as a {@link Watcher} gets it. */
 export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'closed' | 'dump'> {
+  /** Tells it from a host's connection. */
   readonly side: 'server';
   /** The messages between the session and its client. */
   readonly traffic: Pick<Traffic, 'listen'>;
@@ -60,7 +61,9 @@ export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'close
   readonly transitions: Pick<Transitions, 'listen'>;
   /** The machine of the tool with this name, if it is one. */
   readonly toolMachine: (name: string) => AnyStateMachine | undefined;
+  /** Its bounds. */
   readonly limits: Limits;
+  /** Its time. */
   readonly clock: Clock;
 }
 

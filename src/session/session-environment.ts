@@ -81,6 +81,7 @@ export interface SessionEnvironment {
   transport(transport: Transport): Transport;
   /** The time of day of a task, ISO 8601. */
   timeOfDay(timeOfDay: () => string): string;
+  /** A random id that leaves the session, and what it is for. */
   randomId(of: RandomIdUse, make: () => string): string;
   /** Called once, before the first call that may ask by ending. */
   sealer(sealer: StateSealer): StateSealer;
@@ -105,6 +106,7 @@ export interface SessionEnvironment {
   ): Promise<T>;
   /** A listener of the host is called. */
   listener(name: string, call: () => void): void;
+  /** The session has ended. */
   closed(cause: CloseCause): void;
 }
 

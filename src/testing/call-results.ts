@@ -8,12 +8,14 @@ import type { PromptMessage } from '../define/prompt.ts';
 export interface CallResult<TStructured = JsonObject> {
   /** The text blocks, joined by line feeds. */
   readonly text: string;
+  /** The content blocks, in order. */
   readonly content: readonly ContentBlock[];
   /**
    * `structuredContent`, which has passed the tool's `outputSchema`. An error has none, nor has any
    * result before 2025-06-18.
    */
   readonly structured: TStructured | undefined;
+  /** Whether the tool says that the call failed. */
   readonly isError: boolean;
   /** The result as it came. */
   readonly raw: JsonObject;
@@ -35,6 +37,7 @@ export function readCallResult(raw: JsonObject): CallResult {
 export interface ResourceResult {
   /** The texts, joined by line feeds. */
   readonly text: string;
+  /** The contents, part by part. */
   readonly contents: readonly ResourceContents[];
 }
 
@@ -44,8 +47,11 @@ export function readResourceResult(raw: JsonObject): ResourceResult {
   return { text: texts.join('\n'), contents };
 }
 
+/** A prompt's messages. */
 export interface PromptResult {
+  /** What the prompt is for, if the server says so. */
   readonly description: string | undefined;
+  /** The messages, in order. */
   readonly messages: readonly PromptMessage[];
 }
 

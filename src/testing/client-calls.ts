@@ -9,6 +9,7 @@ import type { AcceptedBy, ParsedBy } from '../schema/schema.ts';
 import type { CallResult, PromptResult } from './call-results.ts';
 import type { Completion } from '../protocol/listed.ts';
 
+/** What a test may say of one call. */
 export interface CallOptions {
   /** Becomes `params._meta`. */
   readonly meta?: JsonObject;

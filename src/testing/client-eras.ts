@@ -16,8 +16,11 @@ export interface SentRequest {
 
 /** What a client listens for: the filter of `subscriptions/listen`. */
 export interface ListenFilter {
+  /** Whether to hear of changes of the list of tools; by default not. */
   readonly toolsListChanged?: boolean;
+  /** Whether to hear of changes of the list of prompts; by default not. */
   readonly promptsListChanged?: boolean;
+  /** Whether to hear of changes of the list of resources; by default not. */
   readonly resourcesListChanged?: boolean;
   /** URIs. */
   readonly resourceSubscriptions?: readonly string[];
@@ -29,6 +32,7 @@ export interface Listening {
   readonly filter: ListenFilter;
   /** The result with which the server ends it; undefined if the client or the session ended it. */
   readonly ended: Promise<JsonObject | undefined>;
+  /** Ends the subscription. */
   close(): void;
 }
 

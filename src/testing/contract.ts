@@ -17,6 +17,7 @@ import type { TestClientOptions, TestClient } from './test-client.ts';
 
 /** One demand: `test(name, () => check(subject))`. */
 export interface ContractCase<TSubject> {
+  /** The behaviour, as a test's name. */
   readonly name: string;
   /** Rejects if the subject does not meet the demand; the error says how. */
   check(subject: TSubject): Promise<void>;

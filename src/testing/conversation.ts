@@ -48,21 +48,28 @@ export class RecordedFacts {
 
 /** A transport and the client's end of it. */
 export interface TransportPair<TWire extends Wire = Wire> {
+  /** What the server listens on. */
   readonly transport: Transport;
+  /** The client's end. */
   readonly peer: TWire;
 }
 
+/** A session and the scripted peer that speaks with it. */
 export interface Conversation<TWire extends Wire = MemoryPeer> {
+  /** The session under test. */
   readonly session: McpSession;
+  /** Its client, which says what the test tells it to. */
   readonly peer: ScriptedPeer;
   /**
    * The client's end of the connection, for what no client says: to stop reading, to break the
    * output.
    */
   readonly wire: TWire;
+  /** What the session has reported. */
   readonly facts: RecordedFacts;
 }
 
+/** The options of `listen` but for `report`, and what the peer declares. */
 export type ConversationOptions = Omit<ListenOptions, 'report'> & PeerOptions;
 
 /** Starts a session in this process and connects a scripted peer to it. */

@@ -12,6 +12,7 @@ export interface CredentialWorld {
   close?(): void | Promise<void>;
 }
 
+/** Makes an empty store for one test. */
 export type OpenCredentialWorld = () => CredentialWorld | Promise<CredentialWorld>;
 
 type Stores = readonly [one: CredentialStore, other: CredentialStore];

@@ -7,34 +7,47 @@ import { MetaKey } from '../protocol/meta.ts';
 
 /** A request that the session sent. */
 export interface RequestFrame {
+  /** The version of JSON-RPC. */
   readonly jsonrpc: '2.0';
+  /** What the answer has to carry. */
   readonly id: RequestId;
+  /** What is asked. */
   readonly method: string;
+  /** The details; absent if there are none. */
   readonly params?: JsonObject;
 }
 
 /** A notification that the session sent. */
 export interface NotificationFrame {
+  /** The version of JSON-RPC. */
   readonly jsonrpc: '2.0';
+  /** What has happened. */
   readonly method: string;
+  /** The details; absent if there are none. */
   readonly params?: JsonObject;
 }
 
 /** A response that the session sent. */
 export interface ResponseFrame {
+  /** The version of JSON-RPC. */
   readonly jsonrpc: '2.0';
+  /** Of the request that it answers; absent if that could not be read. */
   readonly id?: RequestId;
+  /** What came of it; absent if it failed. */
   readonly result?: JsonObject;
+  /** Why it failed; absent if it did not. */
   readonly error?: WireError;
 }
 
 /** A message that a client sends. */
 export type Message = { readonly jsonrpc: '2.0' } & JsonObject;
 
+/** A request of the client's. */
 export function request(id: unknown, method: string, params?: JsonObject): Message {
   return { jsonrpc: '2.0', id, method, ...(params ? { params } : {}) };
 }
 
+/** A notification of the client's. */
 export function notification(method: string, params?: JsonObject): Message {
   return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
 }
@@ -49,13 +62,17 @@ export function failure(id: unknown, error: WireError): Message {
   return { jsonrpc: '2.0', id, error };
 }
 
+/** What a client says of itself in `initialize`. */
 export interface Introduction {
   /** By default the latest revision. */
   readonly protocolVersion?: string;
+  /** By default none. */
   readonly capabilities?: JsonObject;
+  /** By default `scripted-peer`. */
   readonly clientInfo?: JsonObject;
 }
 
+/** A request that begins a session. */
 export function initialize(id: unknown, introduction: Introduction = {}): Message {
   const { protocolVersion = handshakeVersions[0], capabilities = {} } = introduction;
   const { clientInfo = { name: 'scripted-peer', version: '1.0.0' } } = introduction;
@@ -71,6 +88,7 @@ export interface EnvelopeOptions {
   readonly protocolVersion?: unknown;
   /** By default none. */
   readonly capabilities?: unknown;
+  /** By default the kit's own name and version. */
   readonly clientInfo?: unknown;
   /** By default the client wants no log messages. */
   readonly logLevel?: unknown;
@@ -129,14 +147,17 @@ export function progressed(progressToken: unknown, progress: number): Message {
   return notification(Method.progress, { progressToken, progress });
 }
 
+/** Whether a frame is a request. */
 export function isRequestFrame(frame: unknown): frame is RequestFrame {
   return isJsonObject(frame) && 'method' in frame && 'id' in frame;
 }
 
+/** Whether a frame is a notification. */
 export function isNotificationFrame(frame: unknown): frame is NotificationFrame {
   return isJsonObject(frame) && 'method' in frame && !('id' in frame);
 }
 
+/** Whether a frame is a response, with a result or an error. */
 export function isResponseFrame(frame: unknown): frame is ResponseFrame {
   return isJsonObject(frame) && ('result' in frame || 'error' in frame);
 }

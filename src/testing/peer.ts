@@ -50,6 +50,7 @@ export type FrameCheck = (
   params?: JsonObject,
 ) => string | undefined;
 
+/** Who the scripted peer is, and how it checks what it hears. */
 export interface PeerOptions {
   /** Checks every frame that the session sends. */
   readonly check?: FrameCheck;
@@ -61,12 +62,14 @@ export interface PeerOptions {
   readonly revision?: string;
   /** What the client declares, by default nothing. */
   readonly capabilities?: JsonObject;
+  /** By default `scripted-peer`. */
   readonly clientInfo?: JsonObject;
 }
 
 /** The session answered with an error: `peer.ask` rejects with this. */
 export class ErrorAnswer extends Error {
   override readonly name = 'ErrorAnswer';
+  /** The error as it came. */
   readonly error: WireError;
 
   constructor(error: WireError) {
@@ -75,6 +78,7 @@ export class ErrorAnswer extends Error {
   }
 }
 
+/** A client that says what a test tells it to, and keeps what it hears until the test takes it. */
 export class ScriptedPeer {
   /** The revision that it speaks. */
   readonly revision: string;

@@ -30,6 +30,7 @@ import { cancelled, notification } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
 import type { PeerOptions, ScriptedPeer, Wire } from './peer.ts';
 
+/** What the client is and answers, and how its session is served. */
 export interface TestClientOptions
   extends Omit<ListenOptions, 'report'>, ClientAnswers, PeerOptions {
   /** The connection to use instead of `memory()`. */

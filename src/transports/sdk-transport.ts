@@ -23,14 +23,18 @@ interface SdkListeners {
 export interface SdkTransport {
   /** Called once, after the listeners are set. */
   start(): Promise<void>;
+  /** Sends one message; resolves when it is on its way. */
   send(message: object, options?: SdkSendOptions): Promise<void>;
+  /** Closes the connection. */
   close(): Promise<void>;
   /** Called when the connection has closed, from either side. */
   onclose?: (() => void) | undefined;
   /** Called with an error. The connection may go on. */
   onerror?: SdkListeners['onerror'] | undefined;
+  /** Called with each message, in order. */
   onmessage?: SdkListeners['onmessage'] | undefined;
   /** The session's id, if there is one. Such a connection outlives the streams of its messages. */
   sessionId?: string | undefined;
+  /** Told the revision that was negotiated, if the transport wants to know. */
   setProtocolVersion?: ((version: string) => void) | undefined;
 }

@@ -11,6 +11,7 @@ import type { Chunk, Sink } from '../actors/writer/writer.actor.ts';
 import type { Report } from '../actors/facts.ts';
 import type { Transport, TransportFactName } from './transport.ts';
 
+/** The pair of byte streams that a session is served over. */
 export interface StdioStreams {
   /** By default `process.stdin`. */
   readonly input?: NodeJS.ReadableStream;

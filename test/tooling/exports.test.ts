@@ -21,6 +21,10 @@ describe('the public names', () => {
     expect(ambiguous.map(([name, places]) => [name, ...places])).toEqual([]);
   });
 
+  it('and their members have a docstring each', () => {
+    expect([...new Set(publicDeclarations().flatMap((each) => each.undocumented))]).toEqual([]);
+  });
+
   it('are these', async () => {
     const lines = entries.flatMap(({ specifier, values, types }) => [
       `${specifier}`,

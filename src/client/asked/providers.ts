@@ -16,6 +16,7 @@ export interface Asked {
 export interface ProvidedRoot {
   /** A `file:` URI. */
   readonly uri: string;
+  /** For people. */
   readonly name?: string;
 }
 
@@ -31,13 +32,17 @@ export interface SampleRequest extends JsonObject {
 
 /** What a model has said: the result of `sampling/createMessage`. */
 export interface SampleAnswer {
+  /** Who speaks: the model as a rule. */
   readonly role: 'user' | 'assistant';
+  /** The model that the host has asked. */
   readonly model: string;
   /** A block or several. */
   readonly content: object;
+  /** Why the model stopped, such as `endTurn` or `maxTokens`. */
   readonly stopReason?: string;
 }
 
+/** Asks a model on the server's behalf. What it throws is answered with an error. */
 export type SampleProvider = (
   request: SampleRequest,
   asked: Asked,
@@ -52,6 +57,7 @@ export interface FormRequest extends JsonObject {
 
 /** What a person has done with a form. `cancel`: closed it without a choice. */
 export interface ElicitAnswer {
+  /** What the person chose; `cancel` if they chose nothing. */
   readonly action: 'accept' | 'decline' | 'cancel';
   /**
    * What was filled in; only with `accept`. Properties that are missing get the default of the

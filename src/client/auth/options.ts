@@ -18,6 +18,7 @@ interface Granting {
 
 /** A person logs in, in a browser. */
 export interface PersonAuth extends Granting {
+  /** Tells it from other ways to log in; it is the default. */
   readonly kind?: 'person';
   /**
    * Where the authorization server sends the person back to. By default a port of `127.0.0.1` that is
@@ -37,6 +38,7 @@ export interface PersonAuth extends Granting {
   readonly visitTimeoutMs?: number;
   /** The client, if it is registered already. */
   readonly clientId?: string;
+  /** For a client that has one; most that run on a person's machine have none. */
   readonly clientSecret?: string;
   /** The URL of a metadata document of the client's: its id, if the server knows such ids. */
   readonly clientMetadataUrl?: string;
@@ -46,7 +48,9 @@ export interface PersonAuth extends Granting {
 
 /** The host logs in for itself, with a secret or with a key that it signs with. */
 export interface ClientCredentialsAuth extends Granting {
+  /** Tells it from other ways to log in. */
   readonly kind: 'client-credentials';
+  /** As the authorization server knows the host. */
   readonly clientId: string;
   /** Sent as HTTP Basic authentication, or as the authorization server has it. */
   readonly clientSecret?: string;
@@ -58,6 +62,7 @@ export interface ClientCredentialsAuth extends Granting {
 
 /** A token that the host has got elsewhere. */
 export interface BearerAuth {
+  /** Tells it from other ways to log in. */
   readonly kind: 'bearer';
   /** A function is asked again when the server refuses what it gave last. */
   readonly token: string | (() => string | Promise<string>);

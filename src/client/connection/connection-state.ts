@@ -13,6 +13,7 @@ export interface ConnectionState {
    * `failed`: it is not, until somebody asks with `reconnect()`.
    */
   readonly value: 'connecting' | 'ready' | 'lost' | 'backoff' | 'failed' | 'closing' | 'closed';
+  /** When it got there, the clock's milliseconds. */
   readonly since: number;
   /** Attempts since the connection was last stable; 0 for the first. */
   readonly attempt: number;

@@ -25,7 +25,9 @@ import type { HostRequestOptions } from './options.ts';
  * `ProtocolError` that is untouched; or with a `RuntimeError` whose code says why there is none.
  */
 export interface Connection extends ConnectionStreams, AsyncDisposable {
+  /** What messages and the page call it; by default the server's command or URL. */
   readonly name: string;
+  /** Where the connection stands, and since when. */
   readonly state: ConnectionState;
   /** Undefined until the first handshake; then the server of the last one. */
   readonly server: ServerProfile | undefined;
@@ -65,18 +67,41 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
   callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult>;
   /** All tools. Without `refresh` what is known is given, if nothing has changed since. */
   listTools(options?: ListOptions): Promise<readonly ListedTool[]>;
+  /** All resources, as {@link listTools} gives tools. */
   listResources(options?: ListOptions): Promise<readonly ListedResource[]>;
+  /** All resource templates, as {@link listTools} gives tools. */
   listResourceTemplates(options?: ListOptions): Promise<readonly ListedResourceTemplate[]>;
+  /** All prompts, as {@link listTools} gives tools. */
   listPrompts(options?: ListOptions): Promise<readonly ListedPrompt[]>;
+  /**
+   * Reads a resource.
+   *
+   * @throws as {@link request} does
+   */
   readResource(uri: string, options?: HostRequestOptions): Promise<ReadResourceResult>;
+  /**
+   * Gets a prompt's messages for these arguments.
+   *
+   * @throws as {@link request} does
+   */
   getPrompt(
     name: string,
     args?: { readonly [name: string]: string },
     options?: HostRequestOptions,
   ): Promise<GetPromptResult>;
+  /**
+   * Asks which values an argument may have.
+   *
+   * @throws as {@link request} does
+   */
   complete(request: CompletionRequest, options?: HostRequestOptions): Promise<Completion>;
   /** Wants to hear of changes of a resource, on every later connection too, until `unsubscribe`. */
   subscribe(uri: string, options?: HostRequestOptions): Promise<void>;
+  /**
+   * Wants to hear no more of a resource.
+   *
+   * @throws as {@link request} does
+   */
   unsubscribe(uri: string, options?: HostRequestOptions): Promise<void>;
   /** The least severe log messages that the host wants, on every later connection too. */
   setLogLevel(level: LogLevel, options?: HostRequestOptions): Promise<void>;

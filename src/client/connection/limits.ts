@@ -8,6 +8,7 @@ import type { ListLimits } from '../lists/lists.ts';
 
 const second = 1000;
 
+/** The bounds and times of a host's connection; docs/limits.md has them all in one table. */
 export interface ConnectionLimits
   extends
     TransportLimits,
@@ -23,6 +24,7 @@ export interface ConnectionLimits
   readonly maxUnheardEvents: number;
 }
 
+/** What a connection keeps to if nobody says otherwise. docs/limits.md explains each. */
 export const defaultConnectionLimits: ConnectionLimits = {
   maxLineBytes: defaultLimits.maxLineBytes,
   maxDepth: defaultLimits.maxDepth,

@@ -17,6 +17,7 @@ import type { ConnectionWatcher } from './watched-connection.ts';
 export interface CommandEntry {
   /** A program's name or path. No shell reads it. */
   readonly command: string;
+  /** By default none. */
   readonly args?: readonly string[];
   /** Added to what is inherited of the host's environment. */
   readonly env?: { readonly [name: string]: string };
@@ -28,6 +29,7 @@ export interface CommandEntry {
 export interface UrlEntry {
   /** `sse`: the transport of 2024-11-05. By default Streamable HTTP. */
   readonly type?: 'http' | 'streamable-http' | 'sse';
+  /** The endpoint, with `http:` or `https:`. */
   readonly url: string;
   /** Sent with each request. */
   readonly headers?: { readonly [name: string]: string };
@@ -38,6 +40,7 @@ export interface UrlEntry {
  * that may be made again needs a function that makes one.
  */
 export interface TransportEntry {
+  /** An official SDK transport; a function makes one for each attempt to connect. */
   readonly transport: SdkTransport | (() => SdkTransport);
 }
 
@@ -90,6 +93,7 @@ export interface HostRequestOptions {
   readonly maxTotalMs?: number;
   /** Cancels it: it fails with `CANCELLED`, and the server is told. */
   readonly signal?: AbortSignal | undefined;
+  /** Asks for progress, and is called with each report. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
   /**
    * What becomes of it while there is no connection. `wait`, the default: it is sent with the next

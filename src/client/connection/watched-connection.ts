@@ -13,11 +13,13 @@ export type ConnectionWatcher = (watched: WatchedConnection) => void;
 
 /** A connection as a {@link ConnectionWatcher} gets it. */
 export interface WatchedConnection {
+  /** Tells it from a server's session. */
   readonly side: 'host';
   /** Tells it apart from all others; the name of its server is in its dump. */
   readonly id: string;
   /** The connection's actor. What its context holds is not meant to be shown. */
   readonly actor: AnyActorRef;
+  /** What the connection waits for now, and since when. */
   dump(): ConnectionDump;
   /** Resolves once nothing of it is left; with an error if that was a bug of ours. */
   readonly closed: Promise<Error | undefined>;

@@ -10,6 +10,7 @@ import type { OwnedTool } from './merged-names.ts';
 export interface MergedTool extends ListedTool {
   /** What `callTool` takes: `server__tool`, made to fit where model APIs would refuse it. */
   readonly name: string;
+  /** The server's name in the configuration. */
   readonly server: string;
   /** Its name at the server. */
   readonly tool: string;
@@ -49,9 +50,11 @@ export interface ServerStatus {
 
 /** What came of the start. */
 export interface Startup {
+  /** The servers that can be used. */
   readonly ready: readonly string[];
   /** Who had neither become ready nor failed in time, and goes on trying. */
   readonly late: readonly string[];
+  /** The servers that could not be started. */
   readonly failed: readonly string[];
 }
 

@@ -32,6 +32,7 @@ import type { StdioChannelKind, StdioEntry, StdioOptions } from './stdio-channel
 export interface ProcessTransportOptions extends StdioOptions {
   /** Hears what the server writes to its standard error, in whole lines. */
   readonly onStderr?: ((text: string) => void) | undefined;
+  /** Its time. Tests give a clock that they drive. */
   readonly clock?: Clock | undefined;
 }
 

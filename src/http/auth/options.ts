@@ -39,6 +39,7 @@ export interface TokenLimits {
   readonly maxRechecks: number;
 }
 
+/** What the checking of tokens keeps to if nobody says otherwise. docs/limits.md explains each. */
 export const defaultTokenLimits: TokenLimits = Object.freeze({
   maxTokenLength: 16 * 1024,
   clockSkewSeconds: 30,
@@ -87,6 +88,7 @@ export interface JwtOptions extends IssuerOptions {
   readonly jwksUri?: string;
   /** Accepted signatures, of the asymmetric ones; by default all of those. */
   readonly algorithms?: readonly string[];
+  /** Only for tokens that their issuer is asked about: see {@link IntrospectionOptions}. */
   readonly introspection?: never;
 }
 
@@ -99,7 +101,9 @@ export interface IntrospectionOptions extends IssuerOptions {
     /** By default the issuer's metadata say where. */
     readonly endpoint?: string;
   };
+  /** Only for signed tokens: see {@link JwtOptions}. */
   readonly jwksUri?: never;
+  /** Only for signed tokens: see {@link JwtOptions}. */
   readonly algorithms?: never;
 }
 
@@ -107,8 +111,11 @@ export interface IntrospectionOptions extends IssuerOptions {
 export interface VerifiedToken {
   /** Unique among all that `verifyToken` accepts: sessions are bound to it. */
   readonly subject: string;
+  /** The client that the token was issued to, if it is known. */
   readonly clientId?: string;
+  /** What the token allows; by default nothing that needs a scope. */
   readonly scopes?: readonly string[];
+  /** What else it says; handlers find it at `context.principal`. */
   readonly claims?: JsonObject;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;
@@ -128,10 +135,16 @@ export interface VerifierOptions extends CommonOptions {
   ) => VerifiedToken | undefined | Promise<VerifiedToken | undefined>;
   /** With both, clients are told where to get a token. */
   readonly resource?: string;
+  /** Where clients may get a token. */
   readonly authorizationServers?: readonly string[];
+  /** Only for tokens that the runtime checks: see {@link JwtOptions}. */
   readonly issuer?: never;
 }
 
+/**
+ * How an endpoint tells who calls: by signed tokens, by asking the issuer, or by code of your
+ * own.
+ */
 export type AuthorizationOptions = JwtOptions | IntrospectionOptions | VerifierOptions;
 
 /** Those whose keys are public: with a shared one this server could issue tokens itself. */

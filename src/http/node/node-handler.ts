@@ -7,6 +7,7 @@ import { NodeExchange } from './node-exchange.ts';
 
 /** Answers requests of `node:http`. */
 export interface NodeHandler extends EndpointControl {
+  /** Answers one request. It never throws: what goes wrong is a response. */
   (request: IncomingMessage, response: ServerResponse): void;
 }
 

@@ -23,11 +23,13 @@ export type StreamState =
   | { readonly kind: 'ended' }
   | { readonly kind: 'unknown' };
 
+/** What a store has of a stream from one place on. */
 export interface Replay {
   /** What comes after the place, in order. Of the others some have been dropped if `missed` is not 0. */
   readonly events: readonly StreamEvent[];
   /** How many events after the place are no longer there, as far as the numbers tell. */
   readonly missed: number;
+  /** Whether more may come. */
   readonly state: StreamState;
 }
 
@@ -45,6 +47,7 @@ export type Followed =
   /** There is no such stream, or all of it has been dropped; this is the last. */
   | { readonly kind: 'unknown' };
 
+/** How much is kept of a session's streams to repeat it. */
 export interface EventLimits {
   /** Events of one session. The oldest give way, whatever their stream. */
   readonly maxEvents: number;

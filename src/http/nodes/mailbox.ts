@@ -18,6 +18,7 @@ export type Letter =
   /** The client has resumed a stream of that node's elsewhere: the node should let go of its connection. */
   | { readonly kind: 'resumed'; readonly session: string; readonly stream: string };
 
+/** Why a session was removed. */
 export type RemovalReason = 'deleted' | 'expired' | 'evicted';
 
 /** What a mailbox itself has to tell its node. */
@@ -31,12 +32,14 @@ export type Notice =
   /** The other nodes took this one for dead, or the store lost its data. It lives again: touch all sessions, and hold again. */
   | { readonly kind: 'node.lapsed' };
 
+/** What became of a letter. */
 export type Delivery =
   /** The node's listener has had the letter. */
   | { readonly kind: 'received' }
   /** The node is dead, and nobody has its letters any more. */
   | { readonly kind: 'gone' };
 
+/** Whether a stream gets a session's pushes. */
 export type Hold =
   | {
       readonly kind: 'held';
@@ -48,6 +51,7 @@ export type Hold =
   /** No node has a replica of the session: it has been removed. */
   | { readonly kind: 'gone' };
 
+/** What a stream gets of the pushes that waited. */
 export type Taken =
   | {
       readonly kind: 'taken';
@@ -59,11 +63,15 @@ export type Taken =
   /** Another stream holds the pushes by now. */
   | { readonly kind: 'notHolder' };
 
+/** What a node hears from its mailbox. */
 export interface MailboxListener {
+  /** Another node has something to say. */
   letter(letter: Letter): void;
+  /** The mailbox itself has something to say. */
   notice(notice: Notice): void;
 }
 
+/** How much waits for a client without a stream. */
 export interface PushLimits {
   /** Pushes of a session that wait for a stream; the oldest gives way. */
   readonly maxPushes: number;

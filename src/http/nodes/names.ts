@@ -12,6 +12,7 @@ const askerPattern = new RegExp(`^s-[1-9][0-9]*-(${node})\\.`);
 
 /** A place in a stream. */
 export interface EventPlace {
+  /** The name of the stream. */
   readonly stream: string;
   /** The stream's events are 1, 2, 3 and so on; 0 is before the first one. */
   readonly number: number;

@@ -15,6 +15,7 @@ export interface JournalEntry {
 
 /** A session as the store has it. It holds no token. */
 export interface SessionRecord {
+  /** The session's id, as its client knows it. */
   readonly id: string;
   /** Who may use it. Undefined if requests are not authenticated. */
   readonly principal: string | undefined;
@@ -32,6 +33,7 @@ export type NewSession = Pick<SessionRecord, 'id' | 'principal' | 'revision'> & 
   readonly initialize: string;
 };
 
+/** What became of a new session. */
 export type Creation =
   | {
       readonly kind: 'created';
@@ -41,6 +43,7 @@ export type Creation =
   /** As many sessions as there may be, and all of them in use. */
   | { readonly kind: 'full'; readonly retryAfterMs: number };
 
+/** What became of a change. */
 export type Update =
   | { readonly kind: 'updated'; readonly version: number }
   /** There is no such session: it was removed or has expired. */
@@ -50,11 +53,13 @@ export type Update =
 
 /** A session that this node has a replica of. */
 export interface HeldSession {
+  /** The session. */
   readonly id: string;
   /** The version that its replica has. */
   readonly version: number;
 }
 
+/** What a node learns about the sessions that it uses. */
 export interface TouchReport {
   /** Removed or expired: end them here too. */
   readonly gone: readonly string[];
@@ -64,6 +69,7 @@ export interface TouchReport {
   readonly lost: readonly string[];
 }
 
+/** How many sessions are kept, and for how long. */
 export interface SessionLimits {
   /** Sessions of all nodes. */
   readonly maxSessions: number;

@@ -23,6 +23,7 @@ export type StoreFault =
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
+  /** What the store did not do. */
   readonly fault: StoreFault;
   /** When to try again, milliseconds from now. */
   readonly retryAfterMs: number;

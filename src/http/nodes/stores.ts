@@ -9,8 +9,11 @@ import type { SessionLimits, SessionStore } from './session-store.ts';
 export interface Stores {
   /** This node's name: `newNodeName()`, made when it started. */
   readonly node: string;
+  /** Which sessions there are, and what they have agreed on. */
   readonly sessions: SessionStore;
+  /** What their streams have said. */
   readonly events: EventStore;
+  /** What nodes have to say to each other. */
   readonly mailbox: Mailbox;
   /**
    * Leaves: the other nodes see at once that this one is gone. What is stored stays. Settles in
@@ -20,6 +23,7 @@ export interface Stores {
   close(): Promise<void>;
 }
 
+/** The bounds of what nodes share. */
 export interface StoreLimits extends SessionLimits, EventLimits, PushLimits {}
 
 const defaultStoreLimits: StoreLimits = {

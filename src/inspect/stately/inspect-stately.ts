@@ -8,6 +8,7 @@ import { socketActor } from './socket.actor.ts';
 import { loadStatelyPackage } from './stately-package.ts';
 import { tellStately } from './stately-session.ts';
 
+/** How the official inspector is reached. */
 export interface InspectStatelyOptions {
   /**
    * Where a receiver listens on this machine, by default `ws://127.0.0.1:8080`, as the package's
@@ -23,6 +24,7 @@ export interface InspectStatelyOptions {
 
 /** An inspection under way. */
 export interface StatelyInspection extends AsyncDisposable {
+  /** Where the inspector is. */
   readonly url: string;
   /**
    * For `listen(transport, { watchers: [inspection.watcher] })` and `connect(entry, { watchers:

@@ -63,8 +63,11 @@ export interface ToolResultItem {
 
 /** The content of a progress notification. */
 export interface ProgressReport {
+  /** How far it is; each report has more than the one before. */
   readonly progress: number;
+  /** What `progress` will be at the end, if that is known. */
   readonly total?: number;
+  /** For people. Revisions before 2025-03-26 do not know it. */
   readonly message?: string;
 }
 
@@ -81,9 +84,13 @@ export interface ConversationMessage {
 
 /** A URL for a person to open, as clients receive it. */
 export interface UrlElicitation {
+  /** Tells it from a form. */
   readonly mode: 'url';
+  /** Names this elicitation when it is completed. */
   readonly elicitationId: string;
+  /** What the person is to open. It holds no secret. */
   readonly url: string;
+  /** For the person: why it should be opened. */
   readonly message: string;
 }
 
@@ -114,6 +121,7 @@ export interface CacheHints {
   readonly scope: 'public' | 'private';
 }
 
+/** One revision of the protocol: what its clients and servers see of each thing. */
 export interface Dialect {
   /** The date that names the revision on the wire. */
   readonly version: string;
@@ -138,9 +146,13 @@ export interface Dialect {
 
   // What a server has.
 
+  /** A tool, as the revision lists it. */
   tool(tool: ToolItem): JsonObject;
+  /** A resource, as the revision lists it. */
   resource(resource: ResourceItem): JsonObject;
+  /** A resource template, as the revision lists it. */
   template(template: TemplateItem): JsonObject;
+  /** A prompt, as the revision lists it. */
   prompt(prompt: PromptItem): JsonObject;
 
   // What a handler gave.

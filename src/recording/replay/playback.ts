@@ -9,7 +9,9 @@ import type { NumberedLine } from '../recording.ts';
 
 /** A transport and the client's end of it. */
 export interface TranscriptConnection {
+  /** What the server listens on. */
   readonly transport: Transport;
+  /** The recorded client's end. */
   readonly peer: {
     sendRaw(chunk: string | Uint8Array): void;
     readonly received$: { subscribe(next: (frame: unknown) => void): unknown };
@@ -17,6 +19,7 @@ export interface TranscriptConnection {
   };
 }
 
+/** What a replay is played into, and what it may differ in. */
 export interface ReplayOptions {
   /**
    * Runs the handlers of this server; without it the replay does what the recorded handlers did. A
@@ -33,6 +36,7 @@ export interface ReplayOptions {
   readonly connectionWatchers?: readonly ConnectionWatcher[];
   /** As the option of `listen`, for live handlers. */
   readonly onRootsUpdated?: (report: RootsReport) => void;
+  /** Hears what the replayed session reports; by default nobody does. */
   readonly report?: Report;
   /**
    * Called and awaited before each input that begins a turn of the event loop: steps through a

@@ -23,7 +23,9 @@ interface Labels {
 
 /** A value to choose, and the title that a person sees for it. */
 export interface TitledConstant {
+  /** The value. */
   readonly const: string;
+  /** What people see of it. */
   readonly title: string;
 }
 
@@ -68,8 +70,11 @@ export type FormProperty =
 
 /** A form as a JSON Schema: a flat object. */
 export type FormSchema = {
+  /** Forms are flat objects. */
   readonly type: 'object';
+  /** The fields by name, in the order in which they are shown. */
   readonly properties: { readonly [name: string]: FormProperty };
+  /** The fields that have to be filled in; by default none. */
   readonly required?: readonly string[];
 };
 

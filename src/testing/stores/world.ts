@@ -19,6 +19,7 @@ export interface StoresWorld {
 /** Makes a world with these limits and the defaults for the others. */
 export type OpenStoresWorld = (limits?: Partial<StoreLimits>) => Promise<StoresWorld>;
 
+/** A behaviour that every store must have. */
 export type StoresCase = ContractCase<OpenStoresWorld>;
 
 /** A node of the contract, with what its mailbox has told it. */

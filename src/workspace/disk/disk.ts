@@ -17,9 +17,13 @@ const lanes = new DiskLanes({ volumeOf, timeoutMs });
 
 /** An open file; a part of `FileHandle`. */
 export interface OpenFile {
+  /** The descriptor. */
   readonly fd: number;
+  /** What the system says of the file. */
   stat(): Promise<Stats>;
+  /** What the system says of the file. */
   stat(options: { readonly bigint: true }): Promise<BigIntStats>;
+  /** Reads so many bytes from a position into a buffer. */
   read(
     buffer: Buffer,
     offset: number,

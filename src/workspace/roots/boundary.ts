@@ -16,6 +16,7 @@ import type { FsFault } from '../disk/fs-fault.ts';
 import { assertRootAvailable } from './root-directory.ts';
 import type { RootDirectory } from './root-directory.ts';
 
+/** The directories that a tool keeps to. */
 export interface Boundary {
   /** A path inside any of them is inside. */
   readonly directories: readonly RootDirectory[];
@@ -23,6 +24,7 @@ export interface Boundary {
   readonly base: RootDirectory;
 }
 
+/** A path that is inside a boundary. */
 export interface InsidePath {
   /** Absolute; every part of it that exists is real. */
   readonly path: string;

@@ -28,9 +28,11 @@ export type DirectoryProbe = (
   { readonly directory: string; readonly identity: string } | { readonly notADirectory: string }
 >;
 
+/** How a directory is checked, and for how long. */
 export interface DirectoryCheckOptions {
   /** How long the file system may take, milliseconds; a dead network mount never answers. */
   readonly timeoutMs?: number;
+  /** How the file system is asked. Tests give their own. */
   readonly probe?: DirectoryProbe;
 }
 

@@ -13,12 +13,15 @@ import { openRoot, placeOfDescriptor } from './root-directory.ts';
 
 /** An open regular file. The caller closes `handle`. */
 export interface InsideFile {
+  /** The open file. Close it. */
   readonly handle: OpenFile;
   /** The real path. */
   readonly path: string;
+  /** What the system said of it once it was open. */
   readonly stats: Stats;
 }
 
+/** How the place of an open file is found. */
 export interface OpenOptions {
   /**
    * How an open file's place is found: `descriptor` asks the system where the descriptor leads

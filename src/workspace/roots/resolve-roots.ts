@@ -14,6 +14,7 @@ import type { DirectoryCheckOptions } from './directory-check.ts';
 import { readFileUri } from './file-uri.ts';
 import type { PathStyle } from './file-uri.ts';
 
+/** How roots become directories. */
 export interface ResolveRootsOptions extends DirectoryCheckOptions, PathStyle {
   /** How many entries are checked at once; 32 by default. */
   readonly concurrency?: number;

@@ -11,6 +11,7 @@ import { open } from '../disk/disk.ts';
 import type { OpenFile } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 
+/** A directory as it was when its root was resolved. */
 export interface RootDirectory {
   /** The real path. */
   readonly path: string;
