@@ -1,8 +1,8 @@
 /** `mcp-actors diagram`: the charts of the machines, drawn from their code. */
 import { writeFile } from 'node:fs/promises';
-import { svgDiagram, svgOfMachine } from '../inspect/charts/chart-svg.ts';
+import { svgDiagram } from '../inspect/charts/chart-svg.ts';
 import { charts, mermaidDiagram } from '../inspect/charts/diagram.ts';
-import type { ChartName, DrawnMachine } from '../inspect/charts/diagram.ts';
+import type { DrawnMachine } from '../inspect/charts/diagram.ts';
 import { machineDefinition } from '../inspect/charts/machine-definition.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
@@ -13,17 +13,11 @@ import type { OptionTable } from './options/option.ts';
 import { parseOptions, switchIn } from './options/parse-options.ts';
 
 /** Each text ends with a line feed. */
-const formats: { readonly [format: string]: (chart: Chart) => string } = {
-  mermaid: ({ machine }) => mermaidDiagram(machine),
-  svg: ({ own, machine }) => (own === undefined ? svgOfMachine(machine) : svgDiagram(own)),
-  json: ({ machine }) => `${JSON.stringify(machineDefinition(machine), undefined, 2)}\n`,
+const formats: { readonly [format: string]: (machine: DrawnMachine) => string } = {
+  mermaid: mermaidDiagram,
+  svg: svgDiagram,
+  json: (machine) => `${JSON.stringify(machineDefinition(machine), undefined, 2)}\n`,
 };
-
-/** What is drawn; one of ours has a picture already. */
-interface Chart {
-  readonly own?: ChartName;
-  readonly machine: DrawnMachine;
-}
 
 export const diagramOptions = {
   format: {
@@ -76,7 +70,11 @@ export const command: Command = {
   },
 };
 
-async function chartIn([first = 'session', second, ...more]: readonly string[]): Promise<Chart> {
+async function chartIn([
+  first = 'session',
+  second,
+  ...more
+]: readonly string[]): Promise<DrawnMachine> {
   // No machine of ours has such a name.
   const isFile = /[./\\]/.test(first);
   const extra = isFile ? more.length : more.length + (second === undefined ? 0 : 1);
@@ -84,11 +82,8 @@ async function chartIn([first = 'session', second, ...more]: readonly string[]):
     const takes = isFile ? 'a file and one name' : 'one name';
     throw new UsageError(`diagram takes ${takes}, these are ${extra + (isFile ? 2 : 1)}`);
   }
-  if (isFile) return { machine: named(await machinesIn(first), second, first) };
-  if (Object.hasOwn(charts, first)) {
-    const own = first as ChartName;
-    return { own, machine: charts[own] };
-  }
+  if (isFile) return named(await machinesIn(first), second, first);
+  if (Object.hasOwn(charts, first)) return charts[first as keyof typeof charts];
   throw new UsageError(`There is no machine ${quoted(first)}; there are ${names}`);
 }
 

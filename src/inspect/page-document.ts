@@ -1,15 +1,13 @@
 /**
- * The page's HTML. It contains the machines' drawings, so that its script never parses text as
- * markup; what is shown, and when, is the script's.
+ * The page's HTML. It contains the machines, as data that its script draws; what is shown, and when,
+ * is the script's.
  */
-import { chartDrawings } from './charts/charts.ts';
+import { charts } from './charts/diagram.ts';
+import { machineDefinition } from './charts/machine-definition.ts';
 
-const drawings = Object.entries(chartDrawings).map(([name, drawing]) => {
-  // At most as wide as it was drawn: its text is never larger than the page's own.
-  const width = /viewBox="[^"]*? ([\d.]+) [\d.]+"/.exec(drawing)?.[1];
-  const svg = drawing.replace('<svg ', `<svg width="${width}" `);
-  return `<template data-drawing="${name}">${svg}</template>`;
-});
+const definitions = Object.fromEntries(
+  Object.entries(charts).map(([name, machine]) => [name, machineDefinition(machine)]),
+);
 
 /** The page: the same for every session. */
 export const page = `<!doctype html>
@@ -26,7 +24,7 @@ export const page = `<!doctype html>
 <body>
 <div id="page"></div>
 <noscript>This page needs its script.</noscript>
-${drawings.join('\n')}
+<script type="application/json" id="machines">${JSON.stringify(definitions).replaceAll('<', '\\u003c')}</script>
 </body>
 </html>
 `;

@@ -167,7 +167,7 @@ describe('the page', () => {
     // As it is read: the bar, the timeline, the charts, and what there is.
     expect(focus.slice(0, 12)).toEqual([
       ...['pause', 'filter', 'in', 'out', 'transition', 'sequence', 'rows'],
-      ...['present', 'tab-session', 'follow', 'large', 'chart-session'],
+      ...['present', 'tab-session', 'follow', 'whole', 'chart-session'],
     ]);
     await page.locator('#tab-session').focus();
     await page.keyboard.press('ArrowRight');

@@ -84,3 +84,46 @@ export function paleTexts(page: Page): Promise<readonly string[]> {
       });
   })()`);
 }
+
+/**
+ * What cannot be read of a drawing: texts of less than 11 pixels, texts over each other, under a line or outside of their
+ * drawing, and a drawing that is wider than what holds it.
+ */
+export function readingFaults(
+  page: Page,
+  drawing: string,
+  holder: string,
+): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    const svg = document.querySelector(${JSON.stringify(drawing)});
+    const scale = svg.getScreenCTM().a;
+    const texts = [...svg.querySelectorAll('text')].map((each) => ({
+      words: each.textContent,
+      height: parseFloat(getComputedStyle(each).fontSize) * scale,
+      box: each.getBoundingClientRect(),
+      inside: each.getBBox(),
+    }));
+    if (texts.length === 0) return ['no texts'];
+    const meet = (a, b) =>
+      a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+    const { left, right } = svg.getBoundingClientRect();
+    const outer = document.querySelector(${JSON.stringify(holder)});
+    const lines = [...svg.querySelectorAll('.transition path')].flatMap((each) => {
+      const [, ...at] = /^M([^,]+),([^H]+)H([^V]+)V([^H]+)H(.+)$/.exec(each.getAttribute('d'));
+      const [x, y, lane, to, end] = at.map(Number);
+      return [[x, y, lane, y], [lane, y, lane, to], [end, to, lane, to]];
+    });
+    const isUnder = ({ x, y, width, height }) => lines.some(([x1, y1, x2, y2]) =>
+      Math.max(x1, x2) > x && Math.min(x1, x2) < x + width &&
+      Math.max(y1, y2) > y && Math.min(y1, y2) < y + height);
+    return [
+      ...(outer.scrollWidth > outer.clientWidth ? ['wider than ' + outer.clientWidth] : []),
+      ...texts.filter(({ height }) => height < 11).map((text) => text.words + ' is ' + text.height + ' high'),
+      ...texts.filter(({ box }) => box.left < left || box.right > right).map(({ words }) => words + ' is outside'),
+      ...texts.filter(({ inside }) => isUnder(inside)).map(({ words }) => words + ' is under a line'),
+      ...texts.flatMap((one, at) => texts.slice(at + 1)
+        .filter((other) => meet(one.box, other.box))
+        .map((other) => one.words + ' is over ' + other.words)),
+    ];
+  })()`);
+}

@@ -29,7 +29,7 @@ describe('mcp-actors diagram', () => {
   });
 
   test('prints a picture', () => {
-    const stdout = svgDiagram('keepalive');
+    const stdout = svgDiagram(charts.keepalive);
     expect(diagram('keepalive', '--format=svg')).toEqual({ status: 0, stdout, stderr: '' });
   });
 

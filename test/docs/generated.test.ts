@@ -8,7 +8,7 @@ test.each(generatedPages)('%s shows what the code is today (npm run docs)', (pag
   expect(text).toBe(withGenerated(text));
 });
 
-test.each((await chartFiles()).map(({ file, text }) => [file.pathname, text]))(
+test.each(chartFiles().map(({ file, text }) => [file.pathname, text]))(
   '%s is what the command draws (npm run docs)',
   (file, text) => {
     expect(readFileSync(file, 'utf8') === text).toBe(true);

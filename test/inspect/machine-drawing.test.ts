@@ -6,6 +6,7 @@ import { bookingMachine } from '../../examples/booking/booking.machine.ts';
 import { machineDefinition } from '../../src/inspect/charts/machine-definition.ts';
 import { drawMachine, svgText } from '../../src/inspect/charts/machine-drawing.ts';
 import type { SvgElement } from '../../src/inspect/charts/machine-drawing.ts';
+import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import { everyMachine } from '../machines/every-machine.ts';
 
 const draw = (machine: AnyStateMachine) => drawMachine(machineDefinition(machine));
@@ -55,7 +56,7 @@ describe('a drawing', () => {
     const boxes = new Map(groups(draw(bookingMachine), 'state').map((box) => [box.text, box]));
     const [, top, right] = sides(boxes.get('● people') as Found);
     // It ends at the box of the state that it leads to.
-    expect(back?.lines[0]).toMatch(new RegExp(`V${top + 12}H${right + 7}$`));
+    expect(back?.lines[0]).toMatch(new RegExp(`V${top + 11}H${right + 7}$`));
     expect(rows.map(({ names }) => names)).toContain('transition t---abandoned');
   });
 
@@ -89,21 +90,79 @@ describe('a drawing', () => {
     expect(toDeep?.names).toBe('transition t-a--a_c');
   });
 
-  test('draws no two arrows beside each other in one lane', async () => {
+  test('draws arrows that meet in one lane only if they lead to one state', async () => {
     for (const machine of (await everyMachine()).values()) {
-      const lanes = new Map<string, (readonly [number, number])[]>();
+      const lanes = new Map<string, { from: number; to: number }[]>();
       for (const { lines } of groups(draw(machine), 'transition')) {
         for (const line of lines) {
-          const [, from, x, to] = /,([\d.]+)H([\d.]+)V([\d.]+)/.exec(line) as unknown as string[];
-          const [top, bottom] = [Number(from), Number(to)].toSorted(
-            (one, other) => one - other,
-          ) as [number, number];
-          const others = lanes.get(x as string) ?? [];
-          expect(others.filter(([start, end]) => start <= bottom && end >= top)).toEqual([]);
-          lanes.set(x as string, [...others, [top, bottom]]);
+          const [, from, x = '', to] = /,([\d.]+)H([\d.]+)V([\d.]+)/.exec(line) ?? [];
+          const arrow = { from: Number(from), to: Number(to) };
+          lanes.set(x, [...(lanes.get(x) ?? []), arrow]);
+        }
+      }
+      expect(lanes.size).toBeGreaterThan(0);
+      const top = ({ from, to }: { from: number; to: number }) => Math.min(from, to);
+      const bottom = ({ from, to }: { from: number; to: number }) => Math.max(from, to);
+      for (const arrows of lanes.values()) {
+        for (const arrow of arrows) {
+          const met = arrows.filter(
+            (each) => top(each) <= bottom(arrow) && bottom(each) >= top(arrow),
+          );
+          expect(new Set(met.map(({ to }) => to)).size).toBe(1);
         }
       }
     }
+  });
+
+  test('wraps what is too long for its width, between words', () => {
+    const guards = 'isFirst and isSecond and isThird and isFourth and isFifth';
+    const drawn = drawMachine(
+      {
+        id: 'm',
+        type: 'compound',
+        states: {
+          a: { type: 'atomic', on: { go: [{ target: ['#m.b'], guard: guards }] } },
+          b: { type: 'atomic' },
+        },
+      },
+      { width: 240 },
+    );
+    expect(drawn.attributes['width']).toBeLessThanOrEqual(240);
+    expect(
+      svgText(drawn)
+        .match(/<text[^>]*>[^<]*/g)
+        ?.map((each) => each.replace(/.*>/, '')),
+    ).toEqual([
+      ...['m', 'a', 'b', 'go [isFirst and isSecond', 'and isThird and', 'isFourth and isFifth]'],
+    ]);
+  });
+
+  test('shows of a folded state its name, and the transition that was taken last', () => {
+    const definition = machineDefinition(rootsMachine);
+    const drawn = drawMachine(definition, {
+      ...{ width: 600, state: 'known', isOpen: (path) => path === 'known' },
+      marked: { from: 'querying.fresh', to: 'known', cause: 'ask done', as: 'last' },
+    });
+    const boxes = groups(drawn, 'state').map(({ names }) => names);
+    expect(boxes).toEqual([
+      'cluster state s-',
+      ...['unasked', 'deferred', 'querying'].map((name) => `node state s-${name} folded`),
+      'node state s-known active',
+      'node state s-unsupported folded',
+      'node state s-retrying folded',
+    ]);
+    const rows = groups(drawn, 'transition').map(({ names, text }) => [names, text]);
+    expect(rows).toEqual([
+      ['transition t-known--querying', 'roots.invalidate [hasOwnStream]'],
+      ['transition t-known--deferred', 'roots.invalidate'],
+      ['transition t-querying--known last', 'ask done'],
+    ]);
+    // What has nothing more to show is no button.
+    expect(svgText(drawn).match(/data-state="\w+"/g)).toEqual(
+      ['unasked', 'deferred', 'querying', 'known', 'retrying'].map(
+        (name) => `data-state="${name}"`,
+      ),
+    );
   });
 
   test('is text without markup of the author’s, and bounded in width', () => {

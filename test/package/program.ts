@@ -177,7 +177,9 @@ console.log(
     kind,
     methods: methods.slice(0, 4),
     page: limits.pageSize,
-    charts: html.match(/<template data-drawing=/g)?.length,
+    charts: Object.keys(
+      JSON.parse(/id="machines">(.*)<\/script>/.exec(html)?.[1] ?? '{}') as object,
+    ).length,
     machines: [sessionMachine.id, rootsMachine.id].length,
     // The library asks for XState by another way than this program does.
     isOneXState: sessionMachine instanceof StateMachine,

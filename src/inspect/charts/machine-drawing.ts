@@ -1,13 +1,11 @@
 /**
  * Draws any machine, as SVG: a box for each state, one below the other, with a row for each
- * transition, and on the right an arrow from each row to the state that it leads to. Our own
- * machines have charts that are drawn in advance; those of a server's tools are drawn by this.
+ * transition, and on the right an arrow from each row to the state that it leads to. Rows are wrapped
+ * to the width that there is, so the text keeps its size and nothing crosses it.
  */
-import type {
-  MachineDefinition,
-  StateDefinition,
-  TransitionDefinition,
-} from './machine-definition.ts';
+import { boxesOf, cut, withInner } from './chart-boxes.ts';
+import type { Box, Row, ShownStates } from './chart-boxes.ts';
+import type { MachineDefinition } from './machine-definition.ts';
 
 /** An element of SVG: the page makes it one, the command writes it as text. */
 export interface SvgElement {
@@ -16,60 +14,63 @@ export interface SvgElement {
   readonly children: readonly (SvgElement | string)[];
 }
 
-/** Units of the drawing: about pixels. */
+/** How a machine is drawn. */
+export interface DrawnView extends ShownStates {
+  /** At most so many units, in which the text is 12 high. */
+  readonly width: number;
+}
+
+/** Units of the drawing: pixels, if it is drawn as large as it is. */
+const font = 12;
 const character = 7.3;
-const size = { header: 24, row: 17, inset: 12, gap: 10, lane: 11, margin: 6 };
-const maxCharacters = 64;
+const size = { header: 22, line: 16, inset: 9, gap: 7, lane: 9, margin: 4 };
+/** The narrowest that a box is made, whatever room the arrows leave it. */
+const minWidth = 120;
 
-interface Row {
-  readonly text: string;
-  /** Ids of the states that it leads to. */
-  readonly targets: readonly string[];
-  readonly y: number;
-}
+/** A picture that stands alone: on a phone, which shows it smaller, its letters have 11 pixels still. */
+const picture: DrawnView = { width: 372 };
+const pictureScale = 1.2;
 
-interface Box {
-  readonly id: string;
-  /** As classes name it. */
-  readonly path: string;
-  readonly title: string;
-  readonly depth: number;
-  readonly holdsOthers: boolean;
-  readonly top: number;
-  readonly rows: readonly Row[];
-  bottom: number;
-}
-
-interface Arrow {
-  readonly from: Box;
-  readonly row: Row;
+/** All arrows to one state run in one lane, on the right of all boxes. */
+interface Lane {
   readonly to: Box;
-  lane: number;
+  /** From the inside, from 0. */
+  readonly at: number;
 }
 
 /**
  * A state is a group with the classes `state` and `s-` with its path (`s-paying_card`), a transition
  * one with `transition` and `t-` with both paths (`t-paying_card--paid`).
  */
-export function drawMachine(definition: MachineDefinition): SvgElement {
-  const boxes = boxesOf(definition);
-  const arrows = arrowsBetween(boxes);
-  const inner = Math.max(...boxes.map((box) => innerWidth(box)));
-  const lanes = Math.max(0, ...arrows.map(({ lane }) => lane + 1));
-  const width = inner + (lanes + 1) * size.lane + 2 * size.margin;
-  const height = Math.max(...boxes.map(({ bottom }) => bottom)) + 2 * size.margin;
+export function drawMachine(definition: MachineDefinition, view: DrawnView = picture): SvgElement {
+  const { root, marked } = boxesOf(definition, view);
+  const boxes = withInner(root);
+  const lanes = lanesOf(boxes);
+  const arrowRoom = (Math.max(-1, ...lanes.map(({ at }) => at)) + 2) * size.lane;
+  const room = Math.max(minWidth, view.width - arrowRoom - 2 * size.margin);
+  const inner = Math.min(room, Math.ceil(Math.max(...boxes.map(naturalWidth))));
+  const height = place(root, inner, 0) + 2 * size.margin;
+  const width = inner + arrowRoom + 2 * size.margin;
+  const rows = boxes.flatMap((box) =>
+    box.rows.map((row) => ({
+      isMarked: row === marked,
+      drawn: drawRow(box, row, inner, lanes, row === marked ? view.marked?.as : undefined),
+    })),
+  );
   const group = element('g', { transform: `translate(${size.margin} ${size.margin})` }, [
-    ...boxes.map((box) => drawBox(box, inner)),
-    ...boxes.flatMap((box) => box.rows.map((row) => drawRow(box, row, inner, arrows))),
+    ...boxes.map((box) => drawBox(box, inner, view.isOpen !== undefined)),
+    // The marked one lies over those that share its lane.
+    ...rows.toSorted((a, b) => Number(a.isMarked) - Number(b.isMarked)).map(({ drawn }) => drawn),
   ]);
+  const scale = view === picture ? pictureScale : 1;
   return element(
     'svg',
     {
       xmlns: 'http://www.w3.org/2000/svg',
-      viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
-      width: Math.ceil(width),
+      viewBox: `0 0 ${width} ${Math.ceil(height)}`,
+      width: Math.round(width * scale),
       'font-family': 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
-      'font-size': 12,
+      'font-size': font,
     },
     [group],
   );
@@ -84,124 +85,136 @@ export function svgText({ tag, attributes, children }: SvgElement): string {
   return `<${tag}${written.join('')}>${inside.join('')}</${tag}>`;
 }
 
-/** The part of a class that names a state: a key may hold spaces. */
-export function classPath(path: readonly string[]): string {
-  return path.join('_').replaceAll(/\s/g, '-');
-}
-
-function boxesOf(machine: MachineDefinition): readonly Box[] {
-  const boxes: Box[] = [];
-  let y = 0;
-  const add = (state: StateDefinition, path: readonly string[], isInitial: boolean): void => {
-    const inside = Object.entries(state.states ?? {});
-    const top = y;
-    y += size.header;
-    const rows = rowsOf(state).map((row): Row => {
-      y += size.row;
-      return { ...row, y: y - size.row / 2 };
-    });
-    const box: Box = {
-      id: state.id ?? [machine.id, ...path].join('.'),
-      path: classPath(path),
-      title: `${isInitial ? '● ' : ''}${path.at(-1) ?? machine.id}${state.type === 'final' ? ' ◉' : ''}`,
-      depth: path.length,
-      holdsOthers: inside.length > 0,
-      ...{ top, rows, bottom: 0 },
-    };
-    boxes.push(box);
-    y += size.gap / 2;
-    for (const [key, child] of inside) {
-      add(child, [...path, key], state.type === 'parallel' || key === state.initial);
-    }
-    box.bottom = y;
-    y += size.gap;
-  };
-  add(machine, [], false);
-  return boxes;
-}
-
-function rowsOf(state: StateDefinition): readonly Omit<Row, 'y'>[] {
-  const { on = {}, after = {}, always = [], onDone = [], invoke = [] } = state;
-  const rows = (cause: string, transitions: readonly TransitionDefinition[]) =>
-    transitions.map(({ target = [], guard, actions = [] }) => {
-      const when = guard === undefined ? '' : ` [${guard}]`;
-      const then = actions.length > 0 ? ` / ${actions.join(', ')}` : '';
-      return { text: cut(`${cause}${when}${then}`), targets: target.map((id) => id.slice(1)) };
-    });
-  return [
-    ...Object.entries(on).flatMap(([event, transitions]) => rows(event, transitions)),
-    ...Object.entries(after).flatMap(([delay, transitions]) => rows(`after ${delay}`, transitions)),
-    ...invoke.flatMap(({ src, onDone: done = [], onError: failed = [] }) => [
-      ...rows(`${src} done`, done),
-      ...rows(`${src} failed`, failed),
-    ]),
-    ...rows('done', onDone),
-    ...rows('always', always),
-  ];
-}
-
-/** Short arrows are the innermost, and no two share a lane beside each other. */
-function arrowsBetween(boxes: readonly Box[]): readonly Arrow[] {
-  const byId = new Map(boxes.map((box) => [box.id, box]));
-  const arrows = boxes.flatMap((from) =>
-    from.rows.flatMap((row) =>
-      row.targets.flatMap((id): Arrow[] => {
-        const to = byId.get(id);
-        return to ? [{ from, row, to, lane: 0 }] : [];
-      }),
-    ),
+/** Short lanes are the innermost, and no two beside each other are one. */
+function lanesOf(boxes: readonly Box[]): readonly Lane[] {
+  /** What stands above what. */
+  const order = new Map(
+    [...boxes.flatMap((box) => [box, ...box.rows])].map((each, at) => [each, at]),
   );
-  const placed: Arrow[] = [];
-  for (const arrow of arrows.toSorted((a, b) => length(a) - length(b))) {
-    while (placed.some((other) => other.lane === arrow.lane && overlap(other, arrow))) arrow.lane++;
-    placed.push(arrow);
+  const placeOf = (each: Box | Row) => order.get(each) ?? 0;
+  const byTarget = new Map<Box, Row[]>();
+  for (const row of boxes.flatMap(({ rows }) => rows)) {
+    for (const { box } of row.targets) byTarget.set(box, [...(byTarget.get(box) ?? []), row]);
+  }
+  const spans = [...byTarget].map(([to, rows]) => {
+    const ends = [to, ...rows].map(placeOf);
+    return { to, at: 0, first: Math.min(...ends), last: Math.max(...ends) };
+  });
+  const placed: typeof spans = [];
+  for (const lane of spans.toSorted((a, b) => a.last - a.first - (b.last - b.first))) {
+    const isTaken = ({ at, first, last }: (typeof spans)[number]) =>
+      at === lane.at && first <= lane.last && last >= lane.first;
+    while (placed.some(isTaken)) lane.at++;
+    placed.push(lane);
   }
   return placed;
 }
 
-const entry = (box: Box) => box.top + size.header / 2;
-const length = ({ row, to }: Arrow) => Math.abs(row.y - entry(to));
-
-function overlap(a: Arrow, b: Arrow): boolean {
-  const [top, bottom] = [Math.min(a.row.y, entry(a.to)), Math.max(a.row.y, entry(a.to))];
-  return Math.min(b.row.y, entry(b.to)) <= bottom && Math.max(b.row.y, entry(b.to)) >= top;
+/** Gives a box and those inside their heights. @returns where the next one begins */
+function place(box: Box, inner: number, top: number): number {
+  const fitting = charactersIn(box, inner);
+  let y = top + size.header;
+  box.top = top;
+  for (const row of box.rows) {
+    row.lines = wrapped(row.text, fitting);
+    row.y = y + size.line / 2;
+    y += row.lines.length * size.line;
+  }
+  if (box.rows.length > 0) y += size.gap / 2;
+  for (const each of box.inside) y = place(each, inner, y) + size.gap;
+  box.bottom = y;
+  return y;
 }
 
-const innerWidth = ({ title, rows, depth }: Box) =>
-  character * Math.max(title.length, ...rows.map(({ text }) => text.length)) +
+/** A text in lines of so many characters, cut between words if possible; all but the first are indented. */
+function wrapped(text: string, fitting: number): readonly string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > fitting) {
+    const room = rest.slice(0, fitting + 1);
+    const at = Math.max(...[' ', '.', ','].map((each) => room.lastIndexOf(each)), 2);
+    const end = at > 2 ? at + Number(room[at] !== ' ' && at < fitting) : fitting;
+    lines.push(rest.slice(0, end));
+    rest = `  ${rest.slice(end).trimStart()}`;
+  }
+  return [...lines, rest];
+}
+
+const naturalWidth = ({ title, rows, depth }: Box) =>
+  character * Math.max(title.length + 2, ...rows.map(({ text }) => text.length)) +
   2 * size.inset * (depth + 1);
 
-function drawBox(box: Box, inner: number): SvgElement {
+function charactersIn({ depth }: Box, inner: number): number {
+  return Math.floor((inner - 2 * size.inset * (depth + 1)) / character + 0.01);
+}
+
+function drawBox(box: Box, inner: number, isFoldable: boolean): SvgElement {
+  const { path, top, bottom, isOpen, isActive, hasMore } = box;
   const { left, right } = sides(box, inner);
-  const outline = `M${left},${box.top}H${right}V${box.bottom}H${left}Z`;
-  const names = `${box.holdsOthers ? 'cluster' : 'node'} state s-${box.path}`;
-  return element('g', { class: names }, [
+  const names = [
+    box.inside.length > 0 ? 'cluster' : 'node',
+    `state s-${path}`,
+    ...(isActive ? ['active'] : []),
+    ...(isOpen ? [] : ['folded']),
+  ];
+  const isButton = isFoldable && hasMore;
+  const mark = isButton ? (isOpen ? '▾ ' : '▸ ') : '';
+  const title = cut(`${mark}${box.title}`, charactersIn(box, inner));
+  const heading = [label(title, left + size.inset, top + 15)];
+  const area = { x: left, y: top, width: right - left, height: size.header };
+  return element('g', { class: names.join(' ') }, [
     element('path', {
-      d: outline,
+      d: `M${left},${top}H${right}V${bottom}H${left}Z`,
       fill: 'none',
       stroke: 'currentColor',
       'stroke-linejoin': 'round',
     }),
-    label(box.title, left + size.inset, box.top + 16),
+    ...(isButton
+      ? [
+          element(
+            'g',
+            {
+              ...{ role: 'button', tabindex: 0, 'data-state': path },
+              ...{ 'aria-expanded': String(isOpen), 'aria-label': box.title },
+            },
+            [element('rect', { ...area, fill: 'transparent' }), ...heading],
+          ),
+        ]
+      : heading),
   ]);
 }
 
-function drawRow(box: Box, row: Row, inner: number, arrows: readonly Arrow[]): SvgElement {
+function drawRow(
+  box: Box,
+  row: Row,
+  inner: number,
+  lanes: readonly Lane[],
+  mark: string | undefined,
+): SvgElement {
   const { left } = sides(box, inner);
-  const drawn = arrows.filter((arrow) => arrow.row === row);
-  const names = drawn.map(({ to }) => ` t-${box.path}--${to.path}`).join('');
-  return element('g', { class: `transition${names}` }, [
-    label(row.text, left + size.inset, row.y + 4),
-    ...drawn.flatMap((arrow) => drawArrow(arrow, inner)),
+  const names = row.targets.map(({ path }) => ` t-${row.from}--${path}`).join('');
+  return element('g', { class: `transition${names}${mark ? ` ${mark}` : ''}` }, [
+    element('title', {}, [row.hint]),
+    ...row.lines.map((line, at) => {
+      const indent = line.length - line.trimStart().length;
+      const x = left + size.inset + indent * character;
+      return label(line.trimStart(), x, row.y + 4 + at * size.line);
+    }),
+    ...lanes
+      .filter(({ to }) => row.targets.some((target) => target.box === to))
+      .flatMap(({ to, at }) => drawArrow(box, row, to, inner + (at + 1) * size.lane, inner)),
   ]);
 }
 
-function drawArrow({ from, row, to, lane }: Arrow, inner: number): readonly SvgElement[] {
-  const x = inner + (lane + 1) * size.lane;
-  const [start, end, y] = [sides(from, inner).right, sides(to, inner).right, entry(to)];
-  const line = `M${start},${row.y}H${x}V${y}H${end + 7}`;
+function drawArrow(from: Box, row: Row, to: Box, x: number, inner: number): readonly SvgElement[] {
+  const [start, end] = [sides(from, inner).right, sides(to, inner).right];
+  const y = to.top + size.header / 2;
   return [
-    element('path', { d: line, fill: 'none', stroke: 'currentColor' }),
+    element('path', {
+      d: `M${start},${row.y}H${x}V${y}H${end + 7}`,
+      fill: 'none',
+      stroke: 'currentColor',
+    }),
     element('polygon', {
       points: `${end},${y} ${end + 7},${y - 4} ${end + 7},${y + 4}`,
       fill: 'currentColor',
@@ -222,10 +235,6 @@ function element(
   children: SvgElement['children'] = [],
 ): SvgElement {
   return { tag, attributes, children };
-}
-
-function cut(text: string): string {
-  return text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
 }
 
 const entities: { readonly [character: string]: string } = {

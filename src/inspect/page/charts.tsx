@@ -1,45 +1,46 @@
-/** The charts: the states that a machine is in are lit, and the arrow that it came by. */
+/** The charts: the states that a machine is in are lit and unfolded, and so is the arrow that it came by. */
 import { h } from 'preact';
 import type { ComponentChild } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { MachineDefinition } from '../charts/machine-definition.ts';
-import { classPath, drawMachine } from '../charts/machine-drawing.ts';
+import { activePaths } from '../charts/chart-boxes.ts';
+import { drawMachine } from '../charts/machine-drawing.ts';
 import type { SvgElement } from '../charts/machine-drawing.ts';
 import type { PageConnectionDump, PageSessionDump, TransitionEvent } from '../page-messages.ts';
 import { followedChart } from './attention.ts';
 import { movedBy, ownerOf } from './model.ts';
+import { useWidth } from './view.ts';
 import type { SessionView } from './view.ts';
 
 type Task = PageSessionDump['tasks'][number];
 type Call = PageSessionDump['calls'][number];
 
-/** One chart. There may be any number of them, and several with the same drawing. */
+/** One chart. There may be any number of them, and several of the same machine. */
 interface ShownChart {
   readonly name: string;
-  /** The name of its drawing. */
-  readonly drawing: string;
   /** What it is called on the page. */
   readonly title: string;
   /** The key that shows it. */
   readonly number: number;
-  /** The machine, if it is a tool's; the others are drawn in the document. */
-  readonly machine?: MachineDefinition | undefined;
+  /** Undefined of a tool that was not called yet. */
+  readonly machine: MachineDefinition | undefined;
   /** Undefined if there is no such actor now. */
   readonly state: string | undefined;
   /** The transition that is marked. */
   readonly last: TransitionEvent | undefined;
 }
 
-/** The charts that the document contains, in its order. */
-const drawings: ReadonlyMap<string, HTMLTemplateElement> = new Map(
-  [...document.querySelectorAll<HTMLTemplateElement>('template[data-drawing]')].map((template) => [
-    template.dataset['drawing'] ?? '',
-    template,
-  ]),
+/** The machines that the document contains. */
+const machines: ReadonlyMap<string, MachineDefinition> = new Map(
+  Object.entries(
+    JSON.parse(document.querySelector('#machines')?.textContent ?? '{}') as {
+      readonly [name: string]: MachineDefinition;
+    },
+  ),
 );
 
 /** Those of a session, in the order of their keys; after them comes that of the tool that is looked at. */
-const sessionDrawings = ['session', 'roots', 'keepalive', 'task', 'subscription', 'http'];
+const sessionCharts = ['session', 'roots', 'keepalive', 'task', 'subscription', 'http'];
 
 /** The chart that a key shows, of what is looked at; undefined if there is none. */
 export function chartOfKey(view: SessionView, key: number): string | undefined {
@@ -57,7 +58,7 @@ export function Charts(view: SessionView) {
   if (!shown) return null;
   // A chart whose actor is not there takes no room, unless it was asked for.
   const tabs = charts.filter((chart) => chart.state !== undefined || chart === shown);
-  const isLarge = page.hasTag('chartIsLarge');
+  const isWhole = page.hasTag('chartIsWhole');
   const choose = (name: string) => send({ type: 'chart.choose', name });
   const move = (event: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -102,41 +103,55 @@ export function Charts(view: SessionView) {
             Follow
           </button>
           <button
-            id="large"
+            id="whole"
             type="button"
-            aria-pressed={isLarge}
-            aria-keyshortcuts="l"
-            onClick={() => send({ type: 'chart.resize' })}
+            aria-pressed={isWhole}
+            aria-keyshortcuts="w"
+            title="Unfold every state"
+            onClick={() => send({ type: 'chart.unfold' })}
           >
-            Large
+            Whole
           </button>
         </span>
       </header>
-      <Chart key={shown.name} chart={shown} isChosen={chosen === shown.last} isLarge={isLarge} />
+      <Chart key={shown.name} chart={shown} isChosen={chosen === shown.last} {...view} />
     </section>
   );
 }
 
-function Chart(props: {
-  readonly chart: ShownChart;
-  readonly isChosen: boolean;
-  readonly isLarge: boolean;
-}) {
-  const { chart, isChosen, isLarge } = props;
-  const { name, drawing, title, machine, state, last } = chart;
+/** The states that the machine is in are unfolded, and those that a person has unfolded. */
+function Chart(props: SessionView & { readonly chart: ShownChart; readonly isChosen: boolean }) {
+  const { chart, isChosen, page, send } = props;
+  const { name, title, machine, state, last } = chart;
+  const { folds } = page.context;
   const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const isWhole = page.hasTag('chartIsWhole') || state === undefined;
+  const drawn = useMemo(() => {
+    if (!machine || width === 0) return undefined;
+    const active = new Set(activePaths(machine, state));
+    const isOpen = (path: string) =>
+      folds[inId(`${name} ${path}`)] ?? (isWhole || active.has(path));
+    const marked = last && { ...last, as: isChosen ? ('chosen' as const) : ('last' as const) };
+    return svgOf(drawMachine(machine, { width, state, marked, isOpen }));
+  }, [machine, width, state, last, isChosen, isWhole, folds]);
   useLayoutEffect(() => {
-    const drawn = drawings.get(drawing)?.content.cloneNode(true);
-    if (drawn) box.current?.replaceChildren(drawn);
-  }, [drawing]);
-  const drawn = useMemo(() => machine && svgOf(drawMachine(machine)), [machine]);
-  useLayoutEffect(() => {
-    if (box.current) light(box.current, state, last, isChosen);
-  });
-  useLayoutEffect(() => {
-    const active = box.current?.querySelector('.node.active');
-    if (isLarge) active?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [isLarge, state]);
+    const { current } = box;
+    const lit = current?.querySelector('.node.active')?.getBoundingClientRect();
+    if (!current || !lit) return;
+    const { top, bottom } = current.getBoundingClientRect();
+    // The page itself does not move.
+    if (lit.bottom > bottom) current.scrollTop += Math.min(lit.bottom - bottom, lit.top - top);
+    if (lit.top < top) current.scrollTop += lit.top - top;
+  }, [state, isWhole]);
+  const fold = (event: MouseEvent | KeyboardEvent) => {
+    if ('key' in event && event.key !== 'Enter' && event.key !== ' ') return;
+    const button = event.target instanceof Element && event.target.closest('[data-state]');
+    if (!button) return;
+    const path = inId(`${name} ${button.getAttribute('data-state')}`);
+    send({ type: 'chart.fold', path, isOpen: button.getAttribute('aria-expanded') !== 'true' });
+    event.preventDefault();
+  };
   const now =
     state === undefined
       ? `There is no ${title} machine now`
@@ -146,14 +161,15 @@ function Chart(props: {
     <div
       role="tabpanel"
       id={`chart-${inId(name)}`}
-      class={isLarge ? 'chart large' : 'chart'}
+      class="chart"
+      ref={box}
       tabIndex={0}
       aria-labelledby={`tab-${inId(name)}`}
+      onClick={fold}
+      onKeyDown={fold}
     >
       <p class="visually-hidden">{`${now}${by}.`}</p>
-      <div class="drawing" aria-hidden="true" ref={box}>
-        {drawn}
-      </div>
+      <div class="drawing">{drawn}</div>
     </div>
   );
 }
@@ -172,7 +188,7 @@ function chartsOf(view: SessionView, chosen: TransitionEvent | undefined): Shown
   const { dump } = view.session;
   return dump.side === 'host'
     ? connectionCharts(view, dump, chosen)
-    : sessionCharts(view, dump, chosen);
+    : chartsOfSession(view, dump, chosen);
 }
 
 /** One for each machine of a connection that there is now. */
@@ -181,39 +197,39 @@ function connectionCharts(
   { actors }: PageConnectionDump,
   chosen: TransitionEvent | undefined,
 ): ShownChart[] {
-  const machines = actors.filter(({ id, chart = id }) => drawings.has(chart));
-  return machines.map(({ id: name, chart: drawing = name, state }, at) => {
+  const drawn = actors.filter(({ id, chart = id }) => machines.has(chart));
+  return drawn.map(({ id: name, chart = name, state }, at) => {
     const last = chosen?.machine === name ? chosen : session.lastTransitions.get(name);
-    return { name, drawing, title: name, number: at + 1, state, last };
+    return { name, title: name, number: at + 1, machine: machines.get(chart), state, last };
   });
 }
 
 /** One for each machine of a session, that of a task, and that of a tool. */
-function sessionCharts(
+function chartsOfSession(
   view: SessionView,
   dump: PageSessionDump,
   chosen: TransitionEvent | undefined,
 ): ShownChart[] {
   const { session } = view;
   const task = taskOf(view, chosen);
-  const own = sessionDrawings.map((name, at): ShownChart => {
+  const own = sessionCharts.map((name, at): ShownChart => {
     const owner = name === 'task' ? ownerOf({ machine: name, task: task?.taskId ?? '' }) : name;
     const isHere = chosen?.machine === name && (!task || ownerOf(chosen) === owner);
     const last = isHere ? chosen : session.lastTransitions.get(owner);
     const state = stateOf(dump, name, task);
-    return { name, drawing: name, title: name, number: at + 1, state, last };
+    return { name, title: name, number: at + 1, machine: machines.get(name), state, last };
   });
   return [...own, toolChart(view)];
 }
 
 function toolChart(view: SessionView): ShownChart {
   const call = callOf(view);
-  const { machines } = view.session;
-  const tool = call?.subject ?? [...machines.keys()].at(-1) ?? '';
+  const { machines: tools } = view.session;
+  const tool = call?.subject ?? [...tools.keys()].at(-1) ?? '';
   return {
-    ...{ name: 'tool', drawing: 'tool', title: tool || 'tool', last: undefined },
-    number: sessionDrawings.length + 1,
-    machine: machines.get(tool),
+    ...{ name: 'tool', title: tool || 'tool', last: undefined },
+    number: sessionCharts.length + 1,
+    machine: tools.get(tool),
     state: call?.machine?.state,
   };
 }
@@ -243,46 +259,4 @@ function stateOf(dump: PageSessionDump, name: string, task: Task | undefined): s
   // A task's status is the innermost state of its machine.
   if (name === 'task') return task?.status;
   return dump.actors.find(({ id }) => id === name)?.state;
-}
-
-function light(
-  box: HTMLElement,
-  state: string | undefined,
-  last: TransitionEvent | undefined,
-  isChosen: boolean,
-): void {
-  // A machine with regions is in several states at once.
-  const paths = state?.split(',').flatMap((each) => pathsOf(box, each)) ?? [];
-  const active = new Set(paths.map((path) => `s-${path}`));
-  for (const shape of box.querySelectorAll('.state')) {
-    const isActive = [...shape.classList].some((each) => active.has(each));
-    shape.classList.toggle('active', isActive);
-  }
-  const arrow = last && arrowOf(box, last);
-  for (const each of box.querySelectorAll('.transition')) {
-    each.classList.toggle('last', each === arrow && !isChosen);
-    each.classList.toggle('chosen', each === arrow && isChosen);
-  }
-}
-
-/** The state as it is drawn, and the boxes around it, which its name need not tell: `b.c` is `a`, `a_b`, `a_b_c`. */
-function pathsOf(box: HTMLElement, state: string): string[] {
-  const called = classPath(state.split('.'));
-  const drawn = [...box.querySelectorAll('.state')].flatMap(({ classList }) => [...classList]);
-  const path = drawn.find((each) => `_${each.slice(2)}`.endsWith(`_${called}`))?.slice(2) ?? called;
-  const parts = path.split('_');
-  return parts.map((_, at) => parts.slice(0, at + 1).join('_'));
-}
-
-/** A transition may be drawn between parents of the states that it left and entered: the closest are meant. */
-function arrowOf(box: HTMLElement, { from, to }: TransitionEvent): Element | undefined {
-  const sources = pathsOf(box, from).reverse();
-  const targets = pathsOf(box, to).reverse();
-  for (const source of sources) {
-    for (const target of targets) {
-      const [arrow] = box.getElementsByClassName(`t-${source}--${target}`);
-      if (arrow) return arrow;
-    }
-  }
-  return undefined;
 }

@@ -44,8 +44,10 @@ export type PageMachineEvent =
   | { readonly type: 'chart.choose'; readonly name: string }
   /** The page goes back to the chart of what the session waits for. */
   | { readonly type: 'chart.follow' }
-  /** The chart as large as it was drawn, or as its panel. */
-  | { readonly type: 'chart.resize' }
+  /** Every state of the chart with what leads from it and what it holds, or again the active ones alone. */
+  | { readonly type: 'chart.unfold' }
+  /** One state, by the name of the chart and its path. */
+  | { readonly type: 'chart.fold'; readonly path: string; readonly isOpen: boolean }
   | { readonly type: 'timeline.turn' }
   | { readonly type: 'filter.change'; readonly text: string }
   | { readonly type: 'kind.toggle'; readonly kind: RowKind };
@@ -62,6 +64,8 @@ export interface PageContext {
   readonly event: PageEvent | undefined;
   /** The name of the chart that was chosen last. */
   readonly chart: string | undefined;
+  /** What a person has folded and unfolded. */
+  readonly folds: { readonly [path: string]: boolean };
   readonly filter: string;
   readonly kinds: readonly RowKind[];
 }
@@ -74,7 +78,7 @@ export const pageMachine = setup({
   types: {
     context: {} as PageContext,
     events: {} as PageMachineEvent,
-    tags: {} as 'live' | 'moving' | 'asList' | 'chartIsPinned' | 'chartIsLarge',
+    tags: {} as 'live' | 'moving' | 'asList' | 'chartIsPinned' | 'chartIsWhole',
   },
   guards: {
     /** Nothing is looked at, or a session that has ended while another is open. */
@@ -112,6 +116,7 @@ export const pageMachine = setup({
     machine: undefined,
     event: undefined,
     chart: undefined,
+    folds: {},
     filter: '',
     kinds: rowKinds,
   },
@@ -230,11 +235,24 @@ export const pageMachine = setup({
         },
       },
     },
-    chartSize: {
-      initial: 'fitting',
+    chartStates: {
+      initial: 'folded',
+      on: {
+        'chart.fold': {
+          actions: assign({
+            folds: ({ context, event }) => ({ ...context.folds, [event.path]: event.isOpen }),
+          }),
+        },
+      },
       states: {
-        fitting: { on: { 'chart.resize': 'large' } },
-        large: { tags: 'chartIsLarge', on: { 'chart.resize': 'fitting' } },
+        folded: {
+          description: 'The active states alone are unfolded, and those that a person unfolds.',
+          on: { 'chart.unfold': { target: 'whole', actions: assign({ folds: {} }) } },
+        },
+        whole: {
+          tags: 'chartIsWhole',
+          on: { 'chart.unfold': { target: 'folded', actions: assign({ folds: {} }) } },
+        },
       },
     },
     timeline: {

@@ -1,11 +1,12 @@
 /** The conversation as a sequence diagram, on the page and as a file. */
 import { render } from 'preact';
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { timeOfDay } from './durations.ts';
 import type { Row, ShownSession } from './model.ts';
 import { isFault, peerOf, spoken } from './rows.ts';
 import { sequenceLayout } from './sequence-layout.ts';
 import type { SequenceItem, SequenceLayout } from './sequence-layout.ts';
+import { useWidth } from './view.ts';
 
 const headHeight = 30;
 /** The width of the file, pixels. */
@@ -23,16 +24,7 @@ interface SequenceProps {
 /** Entries of a list box, each an arrow or a state. */
 export function Sequence({ rows, session, chosen }: SequenceProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(minWidth);
-  useLayoutEffect(() => {
-    const { current } = box;
-    if (!current) return undefined;
-    const measure = () => setWidth(Math.max(minWidth, Math.floor(current.clientWidth)));
-    const observer = new ResizeObserver(measure);
-    observer.observe(current);
-    measure();
-    return () => observer.disconnect();
-  }, []);
+  const width = Math.max(minWidth, useWidth(box));
   const layout = useMemo(() => layoutOf(rows, session, width), [rows, session.rows, width]);
   return (
     <div ref={box} role="none">

@@ -66,7 +66,7 @@ export const shortcuts: readonly Shortcut[] = [
     what: 'charts',
   },
   { keys: { F: ({ send }) => send({ type: 'chart.follow' }) }, what: 'follow with the chart' },
-  { keys: { L: ({ send }) => send({ type: 'chart.resize' }) }, what: 'large chart' },
+  { keys: { W: ({ send }) => send({ type: 'chart.unfold' }) }, what: 'whole chart' },
   {
     keys: {
       S: ({ session, model, send }) => {

@@ -1,4 +1,6 @@
 /** What every part of the page is drawn from. */
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { SnapshotFrom } from 'xstate';
 import type { Model, ShownSession } from './model.ts';
 import type { PageMachineEvent, pageMachine } from './page.machine.ts';
@@ -36,4 +38,19 @@ export function inOrder({ sessions }: Model): readonly ShownSession[] {
 /** The time since a session's dump was made, milliseconds; 0 after the end. */
 export function elapsedOf({ closed, dumpedAt }: ShownSession, now: number): number {
   return closed === undefined ? Math.max(0, now - dumpedAt) : 0;
+}
+
+/** The width that an element has for what is in it, pixels; 0 before it is drawn. */
+export function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const { current } = element;
+    if (!current) return undefined;
+    const measure = () => setWidth(current.clientWidth);
+    const observer = new ResizeObserver(measure);
+    observer.observe(current);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  return width;
 }

@@ -1,0 +1,131 @@
+/** Every chart can be read: at three widths, in each state, folded and whole, by the boxes that a real browser gives its texts. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import type { AnyStateMachine } from 'xstate';
+import { inspectPage } from 'mcp-actors/inspect';
+import type { InspectedPage } from 'mcp-actors/inspect';
+import { charts } from '../../src/inspect/charts/diagram.ts';
+import { nodesOf } from '../machines/every-machine.ts';
+import { launchChromium, needsChromium } from './chromium.ts';
+import { open } from './inspected.ts';
+import { readingFaults } from './layout.ts';
+
+const { SCREENSHOTS: folder } = process.env;
+const widths = [1440, 1024, 390];
+const names = Object.keys(charts) as (keyof typeof charts)[];
+
+const statesOf = (machine: AnyStateMachine) =>
+  nodesOf(machine.root)
+    .filter(({ type }) => type === 'atomic' || type === 'final')
+    .map(({ path }) => path.join('.'));
+
+/** Shows a connection with one actor for each state that a machine may be in. */
+function show(name: keyof typeof charts, { watcher }: InspectedPage): void {
+  const level = { count: 0, max: 1 };
+  const dump = {
+    ...({ side: 'host', id: name, name, state: 'ready.stable' } as const),
+    ...{ ageMs: 1, quietMs: 1, sinceMs: 1, attempt: 0, launches: 1 },
+    ...{ lists: [], calls: [], pending: [] },
+    queues: { running: level, waiting: level, pending: level, outboundBytes: level, holds: [] },
+    actors: statesOf(charts[name]).map((state) => ({
+      ...({ id: `in ${state}`, chart: name, kind: 'machine', status: 'active', state } as const),
+    })),
+  };
+  const listen = () => () => {};
+  const closed = new Promise<undefined>(() => {});
+  const watched = {
+    ...dump,
+    dump: () => dump,
+    closed,
+    traffic: { listen },
+    transitions: { listen },
+  };
+  watcher(watched as unknown as Parameters<typeof watcher>[0]);
+}
+
+describe('the charts', () => {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium().catch(() => undefined);
+  });
+  afterAll(() => browser?.close());
+
+  /** What cannot be read of each chart that is shown, one after the other. */
+  async function unreadable(page: Page, name: string, width: number): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const tab of await page.locator('#charts [role=tab]').all()) {
+      await tab.evaluate((each) => (each as unknown as { click(): void }).click());
+      const state = ((await tab.getAttribute('id')) ?? '').replace('tab-in-', '');
+      await page.locator(`#chart-in-${state} .drawing svg`).waitFor();
+      expect(await page.locator('.drawing .node.active').count()).toBe(1);
+      const faults = await readingFaults(page, '.drawing svg', '.chart');
+      found.push(...faults.map((fault) => `${name} in ${state} at ${width}: ${fault}`));
+    }
+    return found;
+  }
+
+  test.for(names)('can be read in each state of %s, at each width', async (name, context) => {
+    needsChromium(context);
+    const inspected = await inspectPage();
+    onTestFinished(() => inspected.close());
+    show(name, inspected);
+    const { page, faults } = await open(browser as Browser, inspected.url);
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await unreadable(page, name, width)).toEqual([]);
+      const chart = page.locator('.chart');
+      if (folder !== undefined) await chart.screenshot({ path: `${folder}/${name}-${width}.png` });
+      await page.locator('#whole').click();
+      const all = nodesOf(charts[name].root).length;
+      await expect.poll(() => page.locator('.drawing .state').count()).toBe(all);
+      expect(await readingFaults(page, '.drawing svg', '.chart')).toEqual([]);
+      if (folder !== undefined) {
+        const path = `${folder}/${name}-${width}-whole.png`;
+        await chart.screenshot({ path });
+      }
+      await page.locator('#whole').click();
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test('unfold by hand what is not active, with the keyboard too, and stay so', async (context) => {
+    needsChromium(context);
+    const inspected = await inspectPage();
+    onTestFinished(() => inspected.close());
+    show('session', inspected);
+    const { page } = await open(browser as Browser, inspected.url);
+    const tab = (state: string) => page.locator(`#tab-in-open-${state}`);
+    await tab('uninitialized').click();
+    const draining = page.locator('.drawing [data-state=draining]');
+    expect(await draining.getAttribute('aria-expanded')).toBe('false');
+    expect(await page.locator('.drawing .s-draining_settling').count()).toBe(0);
+    await draining.click();
+    await page.locator('.drawing .s-draining_settling').waitFor();
+    await draining.focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.drawing .s-draining_settling').waitFor({ state: 'detached' });
+    // The active state too can be folded: the one around it is lit then.
+    await page.locator('.drawing [data-state=open]').click();
+    await page.locator('.drawing .node.s-open.active').waitFor();
+    await page.keyboard.press('w');
+    await page.locator('.drawing .s-draining_settling').waitFor();
+  });
+
+  test.for(names)('can be read in the docs: %s', async (name, context) => {
+    needsChromium(context);
+    const page = await (browser as Browser).newPage();
+    onTestFinished(() => page.close());
+    const file = new URL(`../../docs/charts/${name}.svg`, import.meta.url);
+    const svg = readFileSync(file, 'utf8').replace(
+      '<svg ',
+      '<svg style="max-width: 100%; height: auto" ',
+    );
+    // A forge leaves a page so much of a phone.
+    await page.setContent(`<body style="margin: 16px">${svg}</body>`);
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await readingFaults(page, 'body > svg', 'body')).toEqual([]);
+    }
+  });
+});
