@@ -1,5 +1,6 @@
 /** Why a session does not go on, read from its dump, for all texts and programs that tell it. */
 import type { HttpStreamView } from '../actors/writer/http-view.ts';
+import { isStanding } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 import type { SessionDump } from './session-dump.ts';
 
@@ -82,11 +83,6 @@ export interface Suspension {
 /** True for the service that all clients without a session share: it waits for none of them. */
 export function isShared({ http }: Pick<SessionDump, 'http'>): boolean {
   return http?.kind === 'requests';
-}
-
-/** True for a call that lives until somebody ends it, and holds nothing up. */
-export function isSubscription({ method }: CallDump): boolean {
-  return method === 'subscriptions/listen';
 }
 
 /**
@@ -209,7 +205,7 @@ function bounds({ calls, queues: { running, waiting, pending, tasks } }: Session
 function work({ calls }: SessionDump): Cause[] {
   const kindOf = (call: CallDump) => {
     const { state, openQuestions, awaitsRoots } = call;
-    if (openQuestions > 0 || isSubscription(call)) return undefined;
+    if (openQuestions > 0 || isStanding(call)) return undefined;
     if (state === 'parked') return 'task';
     if (state !== 'running') return undefined;
     return awaitsRoots ? 'roots' : 'work';

@@ -8,8 +8,8 @@ import { errorOf } from '../machines/connection-failures.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { MachineActor } from '../actors/transitions.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { dumpActor, dumpActors, dumpInFlight } from './peer-dump.ts';
-import type { PeerDump } from './peer-dump.ts';
+import { dumpActor, dumpActors, dumpInFlight, quietness } from './peer-dump.ts';
+import type { InFlight, PeerDump } from './peer-dump.ts';
 
 /** A host's connection at one moment. */
 export interface ConnectionDump extends PeerDump {
@@ -19,6 +19,8 @@ export interface ConnectionDump extends PeerDump {
   readonly name: string;
   /** The time since the connection has come to where it stands, inner states not counted. */
   readonly sinceMs: number;
+  /** The time until it is given up, while it is not ready yet. */
+  readonly leftMs?: number;
   /** New attempts since it was last stable; 0 for the first. */
   readonly attempt: number;
   /** Of a wait before the next attempt, as a whole. */
@@ -68,7 +70,10 @@ export interface ConnectionDumpSource {
   readonly now: number;
   readonly startedAt: number;
   readonly since: number;
+  /** -Infinity before the first message. */
   readonly lastHeardAt: number;
+  /** When it is given up if it is not ready then. */
+  readonly givenUpAt: number | undefined;
   readonly stderr: string;
   readonly lists: readonly ListDump[];
   /** Of its lists and subscriptions. */
@@ -88,7 +93,7 @@ function lastLinesOf(text: string): string {
 }
 
 export function dumpConnection(source: ConnectionDumpSource): ConnectionDump {
-  const { id, name, actor, limits, now, startedAt, since, lastHeardAt, stderr, lists } = source;
+  const { id, name, actor, limits, now, startedAt, since, givenUpAt, stderr, lists } = source;
   const snapshot = actor.getSnapshot();
   const { context, children, status } = snapshot;
   const { profile, loss, attempts: attempt, delayMs, launches, messaging } = context;
@@ -101,8 +106,9 @@ export function dumpConnection(source: ConnectionDumpSource): ConnectionDump {
     name,
     state: status === 'error' ? 'closed' : stateName(snapshot),
     ageMs: Math.round(now - startedAt),
-    quietMs: Math.round(now - Math.max(lastHeardAt, startedAt)),
+    ...quietness(source),
     sinceMs: Math.round(now - since),
+    ...(givenUpAt === undefined ? {} : { leftMs: Math.round(givenUpAt - now) }),
     attempt,
     ...(snapshot.value === 'backoff' ? { delayMs: Math.round(delayMs) } : {}),
     launches,
@@ -125,6 +131,20 @@ export function dumpConnection(source: ConnectionDumpSource): ConnectionDump {
       ...dumpActors(children),
       ...machines.map((each) => dumpActor(each.actor, each.machine)),
     ],
-    ...dumpInFlight({ ...messaging, correlation: context.correlation }, limits, now),
+    ...boundedBy(
+      givenUpAt,
+      now,
+      dumpInFlight({ ...messaging, correlation: context.correlation }, limits, now),
+    ),
   };
+}
+
+/** What was sent to a server that is not ready yet ends with the attempt, if not sooner. */
+function boundedBy(givenUpAt: number | undefined, now: number, inFlight: InFlight): InFlight {
+  if (givenUpAt === undefined) return inFlight;
+  const leftMs = Math.round(givenUpAt - now);
+  const pending = inFlight.pending.map((request) =>
+    request.state === 'sent' && request.leftMs > leftMs ? { ...request, leftMs } : request,
+  );
+  return { ...inFlight, pending };
 }

@@ -1,6 +1,7 @@
 /** A connection's state in one sentence, for the top of a page: whom it waits for, or why it is lost. */
 import type { ConnectionDump } from './connection-dump.ts';
 import type { Headline } from './in-words.ts';
+import { isStanding } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 
 /** The end, then what is missing for a connection, then what the server asks, then what it is asked. */
@@ -41,8 +42,8 @@ export function connectionHeadline(dump: ConnectionDump): Headline {
   }
 }
 
-function waiting({ sinceMs: ageMs }: ConnectionDump, sentence: string): Headline {
-  return { mood: 'waiting', sentence, ageMs };
+function waiting({ sinceMs: ageMs, leftMs }: ConnectionDump, sentence: string): Headline {
+  return { mood: 'waiting', sentence, ageMs, ...(leftMs === undefined ? {} : { leftMs }) };
 }
 
 function why({ loss }: ConnectionDump): string {
@@ -92,11 +93,6 @@ function unanswered({ name, pending }: ConnectionDump): Headline | undefined {
   const { ageMs, leftMs } = oldest;
   const what = due.length === 1 ? oldest.method : `${due.length} requests: ${methodsOf(due)}`;
   return { mood: 'waiting', sentence: `Waiting for ${name} to answer ${what}.`, ageMs, leftMs };
-}
-
-/** True for a request that is answered when it is over, and not before. */
-function isStanding({ method }: PendingDump): boolean {
-  return method === 'subscriptions/listen';
 }
 
 function methodsOf(list: readonly { readonly method: string }[]): string {

@@ -1,7 +1,8 @@
 /** A host's connections at one moment, as text for people. */
 import { printable, printableName } from '../protocol/printable.ts';
 import type { ConnectionDump } from './connection-dump.ts';
-import { countInWords, sizeInWords, timeInWords } from './in-words.ts';
+import { countInWords, heardInWords, sizeInWords, timeInWords } from './in-words.ts';
+import { isStanding } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 import { redactText } from './redaction.ts';
 
@@ -34,14 +35,16 @@ export function describeConnections(dumps: readonly HostedDump[]): string {
 }
 
 function standing({ state, launches, error, connection }: HostedDump): string {
-  const { sinceMs, attempt = 0, delayMs, server, pending = [] } = connection ?? {};
+  const { sinceMs, leftMs, attempt = 0, delayMs, server, pending = [] } = connection ?? {};
+  const waits = pending.filter((request) => !isStanding(request)).length;
   const since = sinceMs === undefined ? '' : ` for ${timeInWords(sinceMs)}`;
   const parts = [
     state + since,
     ...(server
       ? [`${printableName(`${server.name} ${server.version}`)}, ${server.era} ${server.revision}`]
       : []),
-    ...(pending.length > 0 ? [`${countInWords(pending.length, 'request')} pending`] : []),
+    ...(leftMs === undefined ? [] : [`given up in ${timeInWords(leftMs)}`]),
+    ...(waits > 0 ? [`${countInWords(waits, 'request')} pending`] : []),
     ...(attempt > 0 ? [`new attempt ${attempt}`] : []),
     ...(delayMs === undefined ? [] : [`the next one after ${timeInWords(delayMs)}`]),
     ...(launches > 1 ? [`connected ${launches} times`] : []),
@@ -52,10 +55,10 @@ function standing({ state, launches, error, connection }: HostedDump): string {
 
 function details({ error, connection }: HostedDump): readonly string[] {
   if (!connection) return [];
-  const { pending, calls, lists, loss, lastWords, queues, actors, quietMs, server } = connection;
+  const { pending, calls, lists, loss, lastWords, queues, actors, server } = connection;
   const unread = queues.outboundBytes.count;
   return [
-    ...(server ? [`last heard ${timeInWords(quietMs)} ago`] : []),
+    ...(server ? [heardInWords(connection)] : []),
     ...rows(pending, pendingRow),
     ...rows(calls, callRow),
     ...(unread > 0 ? [`${sizeInWords(unread)} wait until the server reads on`] : []),
@@ -73,7 +76,11 @@ function details({ error, connection }: HostedDump): readonly string[] {
   ];
 }
 
-function pendingRow({ id, method, state, ageMs, leftMs }: PendingDump): string {
+function pendingRow(request: PendingDump): string {
+  const { id, method, state, ageMs, leftMs } = request;
+  if (isStanding(request) && state === 'sent') {
+    return `${method} ${id}: open for ${timeInWords(ageMs)}`;
+  }
   const how = state === 'held' ? 'waits for a connection' : 'not answered';
   return `${printableName(method)} ${id}: ${how} for ${timeInWords(ageMs)}, given up in ${timeInWords(leftMs)}`;
 }

@@ -1,11 +1,12 @@
 /** A dump as text for people: why nothing goes on, and everything that is in flight. */
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
-import { countInWords, deferredRoots, sizeInWords, timeInWords } from './in-words.ts';
+import { countInWords, deferredRoots, heardInWords, sizeInWords, timeInWords } from './in-words.ts';
+import { isStanding } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 import type { SessionDump } from './session-dump.ts';
 import { httpCauseInWords, httpLines, streamRow } from './http-text.ts';
-import { causesOf, isShared, isSubscription } from './causes.ts';
+import { causesOf, isShared } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 
 /** Many causes of one kind are all alike: a client that answers nothing, for example. */
@@ -134,10 +135,10 @@ const maxRows = 50;
  * @returns several lines, each with a line feed
  */
 export function describeDump(dump: SessionDump): string {
-  const { id, state, ageMs, quietMs, queues } = dump;
+  const { id, state, ageMs, queues } = dump;
   const { running, waiting, pending, outboundBytes, tasks } = queues;
   return [
-    `Session ${id}: ${state}, started ${timeInWords(ageMs)} ago, client last heard ${timeInWords(quietMs)} ago`,
+    `Session ${id}: ${state}, started ${timeInWords(ageMs)} ago, client ${heardInWords(dump)}`,
     `Client: ${clientInWords(dump)}`,
     ...httpLines(dump),
     ...rows(dump.http?.streams ?? [], streamRow),
@@ -192,7 +193,7 @@ function inState({ machine }: CallDump): string {
 
 function callRow(call: CallDump): string {
   const questions = call.openQuestions === 0 ? '' : `, ${call.openQuestions} asked of the client`;
-  const state = isSubscription(call) && call.state === 'parked' ? 'listens' : call.state;
+  const state = isStanding(call) && call.state === 'parked' ? 'listens' : call.state;
   return `${callInWords(call).replace(/,$/, '')}: ${state}${inState(call)}, ${timeInWords(call.ageMs)}${questions}`;
 }
 

@@ -1,11 +1,12 @@
 /** The state of a session or a connection in one sentence, for the top of a page: what it waits for or works on. */
 import { countInWords } from './in-words.ts';
 import type { Headline } from './in-words.ts';
+import { isStanding } from './peer-dump.ts';
 import type { CallDump } from './peer-dump.ts';
 import type { ConnectionDump } from './connection-dump.ts';
 import { connectionHeadline } from './connection-headline.ts';
 import type { SessionDump } from './session-dump.ts';
-import { causesOf, isShared, isSubscription } from './causes.ts';
+import { causesOf, isShared } from './causes.ts';
 import type { Cause, HttpCause, Question, Suspension } from './causes.ts';
 
 /**
@@ -131,7 +132,7 @@ function waitingFor({ ageMs, leftMs }: Question | Suspension, sentence: string):
 
 function work({ queues, ...dump }: SessionDump): Headline | undefined {
   const { holds, running, waiting } = queues;
-  const calls = dump.calls.filter((call) => !isSubscription(call));
+  const calls = dump.calls.filter((call) => !isStanding(call));
   const oldest = oldestOf(calls.filter(({ state }) => state !== 'waiting')) ?? oldestOf(calls);
   if (!oldest) return undefined;
   const { ageMs } = oldest;

@@ -14,6 +14,14 @@ export function timeInWords(ms: number): string {
   return withRest(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
 }
 
+/** When a peer was last heard, as the rest of a sentence. */
+export function heardInWords(
+  { quietMs, isUnheard }: { readonly quietMs: number; readonly isUnheard?: true },
+  inWords = timeInWords,
+): string {
+  return isUnheard ? 'not heard yet' : `last heard ${inWords(quietMs)} ago`;
+}
+
 /** `17 B`, `4 KiB`, `16.5 MiB`. */
 export function sizeInWords(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;

@@ -10,6 +10,7 @@ import type { WriterView } from '../actors/writer/outbound-flow.ts';
 import { viewOf } from '../machines/port.ts';
 import { stateName } from '../machines/state-name.ts';
 import type { RequestId } from '../protocol/frames.ts';
+import { Method } from '../protocol/methods.ts';
 import { relatedTaskId } from '../protocol/tasks.ts';
 
 /** One side of a connection at one moment, as JSON can represent it. Times are milliseconds. */
@@ -21,6 +22,8 @@ export interface PeerDump {
   readonly ageMs: number;
   /** The time since the peer's last message, or since the start if there was none. */
   readonly quietMs: number;
+  /** Set until the peer has sent its first message. */
+  readonly isUnheard?: true;
   /** Machines with their state. */
   readonly actors: readonly ActorDump[];
   /** What the peer asks; of a session also the work of tasks. */
@@ -109,12 +112,26 @@ interface MessagingActors {
   readonly writer?: AnyActorRef | undefined;
 }
 
+/** What two sides have in flight with each other, and how full their queues are. */
+export type InFlight = Pick<PeerDump, 'calls' | 'pending' | 'queues'>;
+
+/** @param times `lastHeardAt` is -Infinity before the first message */
+export function quietness(times: {
+  readonly now: number;
+  readonly startedAt: number;
+  readonly lastHeardAt: number;
+}): Pick<PeerDump, 'quietMs' | 'isUnheard'> {
+  const { now, startedAt, lastHeardAt } = times;
+  const quietMs = Math.round(now - Math.max(lastHeardAt, startedAt));
+  return { quietMs, ...(lastHeardAt === -Infinity ? { isUnheard: true as const } : {}) };
+}
+
 /** What is in flight both ways. */
 export function dumpInFlight(
   { correlation, router: routing, writer: writing }: MessagingActors,
   limits: PeerLimits,
   now: number,
-): Pick<PeerDump, 'calls' | 'pending' | 'queues'> {
+): InFlight {
   const router = routing && viewOf<RouterView>(routing);
   const writer = writing && viewOf<Partial<WriterView>>(writing);
   const books = viewOf<ReadonlyMap<unknown, PendingRequest>>(correlation);
@@ -130,6 +147,11 @@ export function dumpInFlight(
       holds: [...(router?.holds ?? [])],
     },
   };
+}
+
+/** True for a request that is answered when it is over, and not before: nobody waits for that. */
+export function isStanding({ method }: Pick<PendingDump, 'method'>): boolean {
+  return method === Method.listen;
 }
 
 /** The children of a machine. */

@@ -14,7 +14,7 @@ import type { Task } from '../protocol/tasks.ts';
 import { fullParties } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
-import { dumpActors, dumpInFlight } from './peer-dump.ts';
+import { dumpActors, dumpInFlight, quietness } from './peer-dump.ts';
 import type { Level, PeerDump } from './peer-dump.ts';
 
 /** A session at one moment. */
@@ -83,6 +83,7 @@ export interface DumpSource {
   readonly limits: Limits;
   readonly now: number;
   readonly startedAt: number;
+  /** -Infinity before the first message. */
   readonly lastHeardAt: number;
 }
 
@@ -96,7 +97,7 @@ function stateAndTags(snapshot: DumpSource['snapshot']): Pick<SessionDump, 'stat
 }
 
 export function dumpSession(source: DumpSource): SessionDump {
-  const { id, snapshot, limits, now, startedAt, lastHeardAt } = source;
+  const { id, snapshot, limits, now, startedAt } = source;
   const { context } = snapshot;
   const { client, report } = context;
   const writer = viewOf<{ readonly http?: HttpView }>(context.writer);
@@ -108,7 +109,7 @@ export function dumpSession(source: DumpSource): SessionDump {
     id,
     ...stateAndTags(snapshot),
     ageMs: Math.round(now - startedAt),
-    quietMs: Math.round(now - Math.max(lastHeardAt, startedAt)),
+    ...quietness(source),
     ...(client
       ? {
           client: {

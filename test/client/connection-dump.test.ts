@@ -3,9 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { connect, openConnection } from 'mcp-actors/client';
 import type { Connection } from 'mcp-actors/client';
-import { gate } from 'mcp-actors/testing';
+import { TestClock, gate } from 'mcp-actors/testing';
 import { filter, firstValueFrom } from 'rxjs';
 import { expect, onTestFinished, test } from 'vitest';
+import { headlineOf } from '../../src/diagnosis/headline.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 
 const held = gate();
@@ -131,4 +132,46 @@ test('of a launched server the process is among the actors', async () => {
     await connect({ command: process.execPath, args: [server] }, { report: () => {} }),
   );
   expect(stateOf(connection, 'process')).toBe('launched.child.running,group.kept');
+});
+
+test('of a server that does not greet it tells the end of the attempt, and that nothing was heard', async () => {
+  const clock = new TestClock();
+  const options = { name: 'silent', era: 'legacy', clock, report: () => {} } as const;
+  const restart = { initialMs: 600_000, maxMs: 600_000, jitter: 0 };
+  const silent = () => toSdkTransport(memory().peer);
+  const connection = closing(openConnection({ transport: silent }, { ...options, restart }));
+  await firstValueFrom(connection.traffic$.pipe(filter(({ direction }) => direction === 'out')));
+  clock.increment(12_000);
+  const dump = connection.dump();
+  expect(dump).toMatchObject({
+    ...{ state: 'connecting.greeting', leftMs: 18_000, isUnheard: true },
+    pending: [{ method: 'initialize', ageMs: 12_000, leftMs: 18_000 }],
+  });
+  expect(headlineOf(dump)).toMatchObject({ mood: 'waiting', ageMs: 12_000, leftMs: 18_000 });
+  // Begun anew, it has as much time as before.
+  void connection.reconnect().catch(() => {});
+  expect(connection.dump()).toMatchObject({ leftMs: 30_000 });
+  clock.increment(29_999);
+  expect(connection.dump()).toMatchObject({ leftMs: 1 });
+  expect(connection.state.value).toBe('connecting');
+  clock.increment(1);
+  await expect.poll(() => connection.state.value).toBe('backoff');
+  expect(connection.dump()).not.toHaveProperty('leftMs');
+});
+
+test('of a server that was lost it still tells when that was heard', async () => {
+  const clock = new TestClock();
+  const transports = [toOurs(), toSdkTransport(memory().peer)];
+  const connection = closing(
+    await connect(
+      { transport: () => transports.shift() ?? toSdkTransport(memory().peer) },
+      { name: 'lab', era: 'legacy', clock, report: () => {} },
+    ),
+  );
+  clock.increment(20_000);
+  expect(connection.dump()).toMatchObject({ quietMs: 20_000 });
+  void connection.reconnect().catch(() => {});
+  clock.increment(1000);
+  expect(connection.dump()).toMatchObject({ quietMs: 21_000 });
+  expect(connection.dump()).not.toHaveProperty('isUnheard');
 });

@@ -84,3 +84,30 @@ test('of one that works it is told what is in flight, what is known, and the las
     ].join('\n'),
   );
 });
+
+test('of one that is not ready it is told when it is given up, and a subscription is no wait', () => {
+  const sent = { state: 'sent', ageMs: 12_000, leftMs: 18_000 } as const;
+  const silent = dump({
+    ...{ name: 'silent', state: 'connecting.greeting', isUnheard: true, leftMs: 18_000 },
+    pending: [{ id: 1, method: 'initialize', ...sent }],
+  });
+  const lab = dump({
+    ...{ name: 'lab', state: 'ready.stable' },
+    pending: [{ id: 5, method: 'subscriptions/listen', ...sent, leftMs: 2 ** 31 }],
+  });
+  const text = describeConnections([
+    { name: 'silent', state: 'connecting', launches: 1, connection: silent },
+    { name: 'lab', state: 'ready', launches: 1, connection: lab },
+  ]);
+  expect(text).toBe(
+    [
+      'connection silent: connecting for 900 ms; given up in 18 s; 1 request pending',
+      '  initialize 1: not answered for 12 s, given up in 18 s',
+      '  actors: connection connecting.greeting',
+      'connection lab: ready for 900 ms',
+      '  subscriptions/listen 5: open for 12 s',
+      '  actors: connection ready.stable',
+      '',
+    ].join('\n'),
+  );
+});

@@ -2,7 +2,7 @@
  * What belongs to one connection. The machine and its actors are made once and serve every
  * connection; their inputs carry the scope to each of them.
  */
-import type { ActorRefFrom, SnapshotFrom } from 'xstate';
+import type { ActorRefFrom, AnyActorRef, SnapshotFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
 import { RequestIds } from '../../actors/correlation/request-ids.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
@@ -24,6 +24,13 @@ import type { ConnectionLimits } from './limits.ts';
 /** A connection's actor: its snapshot, its emitted events, its children. */
 export type ConnectionActorRef = ActorRefFrom<typeof connectionMachine>;
 export type ConnectionSnapshot = SnapshotFrom<typeof connectionMachine>;
+
+/** The machine's own timer, at the end of which a connection that is not ready yet is given up. */
+interface RunningTimer {
+  readonly name: 'connectTimeoutMs' | 'loginTimeoutMs';
+  /** The clock's milliseconds. */
+  readonly startedAt: number;
+}
 
 /** What a connection is made of. */
 export interface ConnectionParts {
@@ -53,6 +60,10 @@ export class ConnectionScope {
   /** The logic of its channels. */
   readonly channel: ReturnType<ChannelKind['logic']>;
   #transitions: Transitions | undefined = undefined;
+  #router: AnyActorRef | undefined = undefined;
+  /** By the routers of earlier channels. */
+  #heardAt = -Infinity;
+  #timer: RunningTimer | undefined = undefined;
 
   constructor(parts: ConnectionParts) {
     const { report, clock } = parts;
@@ -93,7 +104,30 @@ export class ConnectionScope {
   /** When the server was last heard, the clock's milliseconds; -Infinity before that. */
   get lastHeardAt(): number {
     const { messaging } = this.snapshot.context;
-    return (messaging && viewOf<RouterView>(messaging.router)?.lastHeardAt) ?? -Infinity;
+    return Math.max(this.#heardAt, heardBy(messaging?.router));
+  }
+
+  /** When a connection that is not ready yet is given up, the clock's milliseconds. */
+  get givenUpAt(): number | undefined {
+    return this.#timer && this.#timer.startedAt + this.parts.limits[this.#timer.name];
+  }
+
+  /** Notes the times that a dump tells. Called with each snapshot of the machine. */
+  moved(snapshot: ConnectionSnapshot): void {
+    const router = snapshot.context.messaging?.router;
+    if (router !== this.#router) {
+      this.#heardAt = Math.max(this.#heardAt, heardBy(this.#router));
+      this.#router = router;
+    }
+    const name = timerIn(snapshot);
+    if (name === this.#timer?.name) return;
+    this.#timer = name && { name, startedAt: this.parts.clock.now() };
+  }
+
+  /** The connection begins anew, whatever it does now: with it the machine's timer does. */
+  reopen(): void {
+    this.#timer = undefined;
+    this.parts.actor.send({ type: 'connection.reopen' });
   }
 
   /** What the router of a channel works with. */
@@ -119,6 +153,15 @@ export class ConnectionScope {
     const { limits, report, clock, onStderr, onAuthorize } = this.parts;
     return { limits, report, clock, observed: this, stderr: onStderr, authorize: onAuthorize };
   }
+}
+
+function heardBy(router: AnyActorRef | undefined): number {
+  return (router && viewOf<RouterView>(router)?.lastHeardAt) ?? -Infinity;
+}
+
+function timerIn(snapshot: ConnectionSnapshot): RunningTimer['name'] | undefined {
+  if (snapshot.matches({ connecting: 'timed' })) return 'connectTimeoutMs';
+  return snapshot.matches({ connecting: 'authorizing' }) ? 'loginTimeoutMs' : undefined;
 }
 
 /** The connection in an actor's input. @throws {TypeError} there is none */

@@ -139,7 +139,7 @@ export class HostConnection extends ServerFeatures {
   }
 
   dump(): ConnectionDump {
-    const { lastHeardAt } = this.#scope;
+    const { lastHeardAt, givenUpAt } = this.#scope;
     return dumpConnection({
       id: this.id,
       name: this.name,
@@ -149,6 +149,7 @@ export class HostConnection extends ServerFeatures {
       startedAt: this.#startedAt,
       since: this.#state.since,
       lastHeardAt,
+      givenUpAt,
       stderr: this.stderr.text,
       lists: this.lists.kept.map(({ view }) => view),
       machines: [...this.lists.machines, ...this.wishes.machines],
@@ -241,7 +242,7 @@ export class HostConnection extends ServerFeatures {
   }
 
   reconnect(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile> {
-    this.actor.send({ type: 'connection.reopen' });
+    this.#scope.reopen();
     return this.ready(options);
   }
 
@@ -297,6 +298,7 @@ export class HostConnection extends ServerFeatures {
   }
 
   #moved(snapshot: ConnectionSnapshot): void {
+    this.#scope.moved(snapshot);
     const value = stateValueOf(snapshot);
     const { attempts: attempt, delayMs, loss } = snapshot.context;
     const { value: before, attempt: attemptBefore } = this.#state;

@@ -83,6 +83,7 @@ export class AbsentServers {
         ...{ side: 'host', id: absent.id, name, state, launches, attempt: 0 },
         ageMs: Math.round(now - startedAt),
         quietMs: Math.round(now - startedAt),
+        isUnheard: true,
         sinceMs: Math.round(now - absent.since),
         ...(error ? { loss: { kind: 'not started', message: error.message } } : {}),
         ...{ lists: [], calls: [], pending: [], queues },

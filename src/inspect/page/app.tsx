@@ -1,6 +1,7 @@
 /** The page: what all sessions do, and everything of the one that is looked at. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { headlineOf } from '../../diagnosis/headline.ts';
+import { heardInWords } from '../../diagnosis/in-words.ts';
 import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
 import { Charts } from './charts.tsx';
 import { Detail } from './detail.tsx';
@@ -209,11 +210,11 @@ function Headline({ session, elapsedMs }: SessionView) {
 }
 
 function factsOf({ dump, closed, lastOpen }: ShownSession, elapsedMs: number): string[] {
-  const { ageMs, quietMs } = dump;
+  const { ageMs, quietMs, isUnheard } = dump;
   const who = dump.side === 'host' ? serverFacts(dump) : clientFacts(dump);
   if (closed === undefined) {
-    const heard = `last heard ${duration(quietMs + elapsedMs)} ago`;
-    return [...who, `open for ${duration(ageMs + elapsedMs)}`, heard];
+    const quiet = { quietMs: quietMs + elapsedMs, ...(isUnheard ? { isUnheard } : {}) };
+    return [...who, `open for ${duration(ageMs + elapsedMs)}`, heardInWords(quiet, duration)];
   }
   return lastOpen ? [...who, `was ${lastOpen.state}, open for ${duration(lastOpen.ageMs)}`] : who;
 }

@@ -5,6 +5,7 @@ import { headlineOf } from '../../diagnosis/headline.ts';
 import { countInWords, deferredRoots } from '../../diagnosis/in-words.ts';
 import type { Headline } from '../../diagnosis/in-words.ts';
 import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
+import { isStanding } from '../../diagnosis/peer-dump.ts';
 import type { CallDump, PendingDump } from '../../diagnosis/peer-dump.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -114,6 +115,7 @@ export function waitOf(
   elapsedMs: number,
 ): Wait {
   if (dump.side === 'host') return waitOnHost(call, dump);
+  if (isStanding(call)) return { on: 'nothing', words: 'open until the client ends it' };
   if (call.state === 'suspended') {
     const asked = countInWords(call.openQuestions, 'answer');
     const { suspendedMs: ageMs = 0, leftMs = 0 } = call;

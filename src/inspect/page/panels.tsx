@@ -5,6 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import { httpStateInWords } from '../../diagnosis/http-text.ts';
 import { sizeInWords } from '../../diagnosis/in-words.ts';
+import { isStanding } from '../../diagnosis/peer-dump.ts';
 import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
 import { waitOf } from './attention.ts';
 import { callOf, taskOf } from './charts.tsx';
@@ -24,7 +25,7 @@ export function Panels(view: SessionView) {
       <Pending {...parts} />
       <Calls {...parts} view={view} />
       {dump.side === 'host' ? (
-        <ConnectionPanels dump={dump} />
+        <ConnectionPanels dump={dump} elapsedMs={elapsedMs} />
       ) : (
         <>
           <Http dump={dump} elapsedMs={elapsedMs} />
@@ -67,18 +68,25 @@ interface Timed {
 }
 
 /** What there is of a connection: the server's lists, and why it was lost. */
-function ConnectionPanels({ dump }: { readonly dump: PageConnectionDump }) {
+function ConnectionPanels({ dump, elapsedMs }: Timed & { readonly dump: PageConnectionDump }) {
   const { lists, loss, lastWords, launches } = dump;
+  const standing = dump.pending.filter(isStanding);
   const isTold = loss !== undefined || lastWords !== undefined;
   const times = launches > 1 ? `Opened ${launches} times.` : '';
   return (
     <>
-      {lists.length > 0 && (
+      {lists.length + standing.length > 0 && (
         <Panel id="lists" title="The server's lists">
           {lists.map(({ name, entries, known, state }) => (
             <li key={name} data-known={known}>
               <strong>{name}</strong> <code>{state}</code>
               <span>{known === 'known' ? `${entries}` : `${known}, ${entries}`}</span>
+            </li>
+          ))}
+          {standing.map(({ id, method, state, ageMs }) => (
+            <li key={id}>
+              <Name of={method} id={id} />
+              <span class="ages">{`${state === 'held' ? 'held' : 'open'} for ${duration(ageMs + elapsedMs)}`}</span>
             </li>
           ))}
         </Panel>
@@ -102,7 +110,8 @@ function ConnectionPanels({ dump }: { readonly dump: PageConnectionDump }) {
 }
 
 function Pending({ dump, elapsedMs }: Timed) {
-  const { pending, calls, omitted } = dump;
+  const { calls, omitted } = dump;
+  const pending = dump.pending.filter((request) => !isStanding(request));
   if (pending.length === 0) return null;
   const oldestFirst = [...pending].sort((a, b) => b.ageMs - a.ageMs);
   const whose = ({ relatedTo, taskId }: PageDump['pending'][number]) => {
@@ -220,11 +229,14 @@ const levelNames = {
   tasks: 'tasks running',
 } as const;
 
-function Queues({ dump: { queues } }: { readonly dump: PageDump }) {
+function Queues({ dump: { queues, pending } }: { readonly dump: PageDump }) {
+  const standing = pending.filter(isStanding).length;
   const names = Object.keys(levelNames) as (keyof typeof levelNames)[];
   const used = names.flatMap((name) => {
     const level = name in queues ? (queues as PageSessionDump['queues'])[name] : undefined;
-    return level && level.count > 0 ? [{ name, ...level }] : [];
+    if (!level) return [];
+    const count = level.count - (name === 'pending' ? standing : 0);
+    return count > 0 ? [{ name, ...level, count }] : [];
   });
   if (used.length + queues.holds.length === 0) return null;
   const note = queues.holds.length > 0 ? `No request is started: ${queues.holds.join(', ')}.` : '';
