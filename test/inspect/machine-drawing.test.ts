@@ -153,7 +153,7 @@ describe('a drawing', () => {
     ]);
     const rows = groups(drawn, 'transition').map(({ names, text }) => [names, text]);
     expect(rows).toEqual([
-      ['transition t-known--querying', 'roots.invalidate'],
+      ['transition t-known--deferred', 'roots.invalidate'],
       ['transition t-querying--known last', 'ask done'],
     ]);
     // What has nothing more to show is no button.
