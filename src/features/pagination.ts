@@ -9,6 +9,9 @@ import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { RegistryEntry } from './registry.ts';
 
+/** No cursor of ours is longer, characters: a URI that long is none. What is longer is not decoded. */
+const maxCursorLength = 256 * 1024;
+
 export interface Page<T> {
   readonly items: readonly T[];
   /** Absent on the last page. */
@@ -43,7 +46,7 @@ export function textCursor(kind: string, text: string): string {
 
 /** The text in a cursor of {@link textCursor}; undefined for any other value. */
 export function readTextCursor(kind: string, cursor: unknown): string | undefined {
-  if (typeof cursor !== 'string') return undefined;
+  if (!isReadable(cursor)) return undefined;
   try {
     const [named, text = '', ...more] = atob(cursor).split(':');
     if (named !== kind || more.length > 0) return undefined;
@@ -55,9 +58,13 @@ export function readTextCursor(kind: string, cursor: unknown): string | undefine
   }
 }
 
+function isReadable(cursor: unknown): cursor is string {
+  return typeof cursor === 'string' && cursor.length <= maxCursorLength;
+}
+
 function readCursor(kind: string, cursor: unknown): number {
   if (cursor === undefined) return 0;
-  const place = typeof cursor === 'string' ? placeIn(kind, cursor) : undefined;
+  const place = isReadable(cursor) ? placeIn(kind, cursor) : undefined;
   if (place !== undefined) return place;
   throw invalidParams(`the cursor ${describe(cursor)} is none that this list gave`);
 }

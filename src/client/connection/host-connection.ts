@@ -376,6 +376,7 @@ const problems: ReadonlySet<string> = new Set([
   'response.unknown',
   'progress.unknown',
   'request.refused',
+  'answers.waiting',
 ]);
 
 function reportingProblems(report: Report, events: EventLog): Report {

@@ -28,6 +28,7 @@ import { ReadGate } from './read-gate.ts';
 import type { StreamEnd, StreamEnvironment } from './server-stream.ts';
 import { discard } from './response.ts';
 import type { HttpResponse } from './response.ts';
+import { maxWaitingTold } from './post-queue.ts';
 import { SseEndpoint } from './sse-endpoint.ts';
 import { learnTools } from './tool-headers.ts';
 import { HttpWire } from './wire.ts';
@@ -123,17 +124,30 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   /** Messages go to this router from now on; nothing is read while there is none. */
   readTo(router: Pick<Ref<RouterEvent>, 'send'> | undefined): void {
     this.#router = router;
-    if (router) this.#gate.open();
-    else this.#gate.shut();
+    if (router) this.#gate.open('untaken');
+    else this.#gate.shut('untaken');
   }
 
   flow(isBlocked: boolean): void {
-    if (isBlocked) this.#gate.shut();
-    else this.#gate.open();
+    if (isBlocked) this.#gate.shut('unsent');
+    else this.#gate.open('unsent');
   }
 
   post(frames: FramesToSend, left: () => void): void {
-    this.#posts.post(frames, left);
+    this.#posts.post(frames, () => {
+      left();
+      this.#watchAnswers();
+    });
+    this.#watchAnswers();
+  }
+
+  /** A server that asks faster than it takes answers is not read until it has taken them. */
+  #watchAnswers(): void {
+    const { waitingTold } = this.#posts.queue;
+    if (waitingTold <= maxWaitingTold) return this.#gate.open('unanswered');
+    if (!this.#gate.shut('unanswered')) return;
+    const message = `More than ${maxWaitingTold} answers and notifications wait for ${placeOf(this.#way.url)} to take them: nothing more of it is read until then`;
+    this.#problem('answers.waiting', message);
   }
 
   get isFull(): boolean {
@@ -241,7 +255,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
 
   #open(): void {
     // Nothing is read before somebody takes it.
-    this.#gate.shut();
+    this.#gate.shut('untaken');
     this.#connection.send({ type: 'channel.opened', ends: channelEnds(this) });
   }
 

@@ -16,6 +16,9 @@ export interface PostLimits {
 /** Answers and notifications that are open at once. */
 const maxOpenTold = 64;
 
+/** Answers and notifications that may wait until the server is read no more. Each takes some 2 KiB. */
+export const maxWaitingTold = 1024;
+
 export class PostQueue {
   readonly #limits: PostLimits;
   readonly #requests: Lane;
@@ -36,6 +39,11 @@ export class PostQueue {
   /** What waits, or has no head of an answer yet. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Answers and notifications that wait for their turn. */
+  get waitingTold(): number {
+    return this.#told.waiting.length + (this.#held?.length ?? 0);
   }
 
   /** @param left called once it does not count any more */

@@ -166,12 +166,12 @@ export class ServerStream implements HttpStreamPort {
     let why = 'it has ended';
     try {
       for (let chunk = await body.read(); !chunk.done; chunk = await body.read()) {
+        await gate.opened;
         const { events, retryMs, isTooLong } = decoder.decode(chunk.value);
         this.#retryMs = retryMs ?? this.#retryMs;
         heard ||= events.length > 0;
         this.#take(events);
         if (isTooLong) return this.#refuse(tooMuch(what, maxLineBytes));
-        await gate.opened;
       }
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : error;

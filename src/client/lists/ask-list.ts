@@ -15,7 +15,7 @@ import { readEntry } from './list-kinds.ts';
 export interface ListBounds {
   readonly maxListPages: number;
   readonly maxListEntries: number;
-  /** How long the entries may be together, as JSON texts. */
+  /** How long the entries may be together, as JSON texts, with the cursors between them. */
   readonly maxListBytes: number;
 }
 
@@ -86,6 +86,9 @@ export async function askList(
     return { kind: 'unavailable', reason: `The server does not know ${kind.method}` };
   }
 }
+
+/** How long a cursor may be, UTF-16 units: it is kept, to be known again, and sent back. */
+const maxCursorLength = 256 * 1024;
 
 /** How many faults of entries are put in words. */
 const maxToldFaults = 3;
@@ -167,16 +170,25 @@ class Pages {
     // An empty string is a cursor as any other.
     if (cursor === undefined || cursor === null) return undefined;
     const { name, method } = this.#kind;
-    if (typeof cursor !== 'string' || this.#cursors.has(cursor)) {
-      const why = typeof cursor === 'string' ? 'was there before' : 'must be a string';
+    const why = this.#faultOfCursor(cursor);
+    if (why !== undefined) {
       const message = `"nextCursor" of ${method} ${why}, this is ${describe(cursor)}: the list of ${name} ends there`;
       this.#source.problem('list.cursor', message);
       this.#cut = message;
       return undefined;
     }
-    this.#cursors.add(cursor);
-    const { maxListPages } = this.#source.bounds;
-    return this.#cursors.size < maxListPages ? cursor : this.#end(`${maxListPages} pages`);
+    const known = cursor as string;
+    this.#cursors.add(known);
+    this.#length += known.length;
+    const { maxListPages, maxListBytes } = this.#source.bounds;
+    if (this.#length > maxListBytes) return this.#end(`${maxListBytes} bytes`);
+    return this.#cursors.size < maxListPages ? known : this.#end(`${maxListPages} pages`);
+  }
+
+  #faultOfCursor(cursor: unknown): string | undefined {
+    if (typeof cursor !== 'string') return 'must be a string';
+    if (cursor.length > maxCursorLength) return `is longer than ${maxCursorLength} characters`;
+    return this.#cursors.has(cursor) ? 'was there before' : undefined;
   }
 
   #end(bound: string): undefined {

@@ -69,6 +69,8 @@ export class HttpHost {
   readonly #started: { stop(): unknown }[] = [];
   #writer: Ref<WriterEvent> | undefined = undefined;
   #nextId = 1;
+  /** What the host answers to what the server asks; by default nothing. */
+  answer: ((asked: InboundFrame & { readonly kind: 'request' }) => OutboundFrame) | undefined;
 
   constructor(entry: HttpEntry, { clock = systemClock, limits, ...options }: HostOptions = {}) {
     const MiB = 2 ** 20;
@@ -186,6 +188,7 @@ export class HttpHost {
   }
 
   #receive(frame: InboundFrame): void {
+    if (frame.kind === 'request' && this.answer) return this.send(this.answer(frame));
     if (frame.kind !== 'response' || !this.#outcomes.has(frame.id)) return this.heard.add(frame);
     const { outcome } = frame;
     if (outcome.ok) this.#settle(frame.id, { kind: 'result', result: outcome.result });

@@ -151,6 +151,33 @@ describe('a list without an end', () => {
     expect(problems).toEqual([]);
   });
 
+  test('ends at a cursor that is too long, and keeps none of it', async () => {
+    const cursor = 'c'.repeat(256 * 1024);
+    let n = 0;
+    const { lists, problems, sent, wait } = await beforeSdk(() => ({
+      ...toolsOf(`tool ${++n}`),
+      nextCursor: n === 1 ? cursor : `${cursor}${n}`,
+    }));
+    expect(namesOf(await lists.tools.items(wait))).toEqual(['tool 1', 'tool 2']);
+    expect(sent).toHaveLength(2);
+    expect(problems).toEqual([
+      expect.stringMatching(/^list\.cursor .*is longer than 262144 characters/),
+    ]);
+    expect(problems.join().length).toBeLessThan(500);
+  });
+
+  test('is cut where its cursors come to more than its text may be', async () => {
+    let n = 0;
+    const { lists, problems, wait } = await beforeSdk(
+      () => ({ ...toolsOf(`tool ${++n}`), nextCursor: `${'c'.repeat(1000)}${n}` }),
+      { limits: { maxListBytes: 10_000 } },
+    );
+    expect((await lists.tools.items(wait)).length).toBe(10);
+    expect(problems).toEqual([
+      `list.cut The server's list of tools is longer than 10000 bytes: the rest is cut`,
+    ]);
+  });
+
   test('ends at a cursor that is none', async () => {
     const page = { ...toolsOf('a'), nextCursor: 7 } as JsonObject;
     const { lists, problems, wait } = await beforeSdk(() => page);
