@@ -19,6 +19,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
 import { printableJson } from '../protocol/printable.ts';
 import { secretsGiven } from '../diagnosis/secrets.ts';
+import { withoutQuery } from './client/target.ts';
 import { UsageError, neverShow, print, withoutHidden } from './command.ts';
 import type { Command } from './command.ts';
 import { optionsText } from './options/option.ts';
@@ -209,6 +210,11 @@ function startedServer(
     const written = ['check', '--', ...(positionals.length > 0 ? positionals : ['COMMAND'])];
     throw new UsageError(
       `check needs the server's command after --, as in mcp-actors ${written.join(' ')}`,
+    );
+  }
+  if (/^https?:\/\//i.test(executable)) {
+    throw new UsageError(
+      `check starts the command after --, and this is a URL: mcp-actors check --url ${withoutQuery(executable)}`,
     );
   }
   if (header.length > 0) throw new UsageError('--header goes with --url: stdio has no headers');

@@ -1,5 +1,5 @@
 /** The directories on the command line. */
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from './command.ts';
 import { nearest } from '../protocol/nearest.ts';
@@ -69,7 +69,7 @@ export function refuseMistyped(
   cwd: string,
   { what, known }: NamedThings,
 ): void {
-  if (!/^[a-z][a-z-]*$/i.test(word) || faultOf(resolve(cwd, word)) === undefined) return;
+  if (!/^[a-z][a-z-]*$/i.test(word) || isDirectory(resolve(cwd, word))) return;
   const near = nearest(word, known);
   if (near === undefined && others.length > 0) return;
   const advice =
@@ -81,13 +81,24 @@ export function refuseMistyped(
   );
 }
 
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
 function faultOf(path: string): string | undefined {
   try {
-    return statSync(path).isDirectory() ? undefined : `is not a directory (${path})`;
+    if (!statSync(path).isDirectory()) return `is not a directory (${path})`;
+    accessSync(path, constants.R_OK | constants.X_OK);
+    return undefined;
   } catch (error) {
     const { code } = error as { readonly code?: string };
     if (code === 'ENOENT') return `does not exist (looked for ${path})`;
     if (code === 'ENOTDIR') return `does not exist: a part of ${path} is a file`;
+    if (code === 'EACCES') return `may not be read by this user (${path})`;
     return `cannot be used: ${(error as Error).message}`;
   }
 }

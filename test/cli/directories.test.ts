@@ -1,8 +1,10 @@
-import { mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDirectories, refuseMistyped } from '../../src/cli/directories.ts';
+import { command } from '../e2e/server-process.ts';
 import { UsageError } from '../../src/cli/command.ts';
 
 let base: string;
@@ -42,6 +44,27 @@ test('one that cannot be used beside another is a fault, and never becomes the w
     expect.stringContaining('"gone" does not exist'),
     expect.stringContaining('"" is empty'),
   ]);
+});
+
+// Whoever runs as root may read everything.
+test.runIf(process.platform !== 'win32')('one that may not be read ends the start', () => {
+  const path = join(base, 'closed');
+  mkdirSync(path);
+  chmodSync(path, 0o000);
+  const isRoot = process.getuid?.() === 0;
+  // The folder above is the test's own, and nobody else's.
+  if (isRoot) chmodSync(base, 0o755);
+  const { status, stderr } = spawnSync(process.execPath, [...command, path], {
+    encoding: 'utf8',
+    input: '',
+    ...(isRoot ? { uid: 65_534, gid: 65_534, env: { ...process.env, HOME: base } } : {}),
+  });
+  chmodSync(path, 0o700);
+  expect([status, stderr]).toEqual([
+    2,
+    `mcp-actors: ${JSON.stringify(path)} may not be read by this user (${path}). The arguments are directories to serve; see mcp-actors --help\n`,
+  ]);
+  expect(() => refuseMistyped(['closed'], base, { what: 'a command', known: [] })).not.toThrow();
 });
 
 test('where none can be used each is named', () => {

@@ -92,6 +92,37 @@ describe('mcp-actors call', () => {
     expect([called.code, called.stdout]).toEqual([0, 'echo x\n']);
   });
 
+  test('ends with 2 if something is wrong with each server of the file, and so does the shell', async () => {
+    const file = join(temporaryFolder(), 'mcp.json');
+    const mcpServers = {
+      one: { command: 5 },
+      two: { url: 7 },
+      off: { command: 'a', disabled: true },
+    };
+    writeFileSync(file, JSON.stringify({ mcpServers }));
+    for (const line of [
+      ['call', file, '--list'],
+      ['call', file, 'a'],
+      ['shell', file],
+    ]) {
+      const { code, stdout, stderr } = await runCommand(line);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('server "one", key "command"');
+      expect(stderr).toContain('server "two", key "url"');
+      expect(stderr).toContain('There is no server to start');
+    }
+  });
+
+  test.each([
+    [['call', 'one', '--', 'http://a:secret@h/mcp?k=secret'], 'mcp-actors call http://h/mcp'],
+    [['shell', '--', 'https://h/mcp'], 'mcp-actors shell https://h/mcp'],
+    [['check', '--', 'http://h/mcp'], 'mcp-actors check --url http://h/mcp'],
+  ])('%j says where a URL stands', async (line, said) => {
+    const { code, stderr } = await runCommand(line);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${said}\n`)]);
+    expect(stderr).not.toContain('secret');
+  });
+
   test('ends with 1 if the tool or its server has answered with an error', async () => {
     const { code, stdout } = await call('one', 'text=5', '{}', ...behind('one'));
     expect([code, stdout]).toEqual([2, '']);

@@ -125,8 +125,6 @@ async function run(values: Values, target: Target, interruption: Interruption): 
   }
   const wanted = chosen(config, values.server, tool);
   await tellFaults(name, wanted);
-  // It was the one that was meant, and what is wrong with it is told.
-  if (wanted.servers.size === 1 && wanted.faults.length > 0) return ExitCode.usage;
   await using watched = await watching(values, wanted.servers.size === 1 ? 'one' : 'each');
   const person = askingPerson(values.answer, name);
   const options: ServersOptions = {

@@ -87,9 +87,16 @@ export async function tell(command: string, ...lines: readonly string[]): Promis
   }
 }
 
-/** Tells what is wrong with a configuration, or has no effect in it. */
+/**
+ * Tells what is wrong with a configuration, or has no effect in it.
+ *
+ * @throws {UsageError} something is wrong with each server that was to be started
+ */
 export async function tellFaults(command: string, config: HostsConfig): Promise<void> {
-  await tell(command, ...[...config.faults, ...config.remarks].map(textOfFault));
+  const { faults, remarks, servers } = config;
+  await tell(command, ...[...faults, ...remarks].map(textOfFault));
+  const isUsable = [...servers.values()].some(({ kind }) => kind === 'enabled');
+  if (faults.length > 0 && !isUsable) throw new UsageError('There is no server to start');
 }
 
 /** Names and what they do, in two columns. */

@@ -35,6 +35,11 @@ export function readTarget({ command, positionals, launched, headers }: TargetLi
     if (program === undefined) {
       throw new UsageError(`${command}: a server's command is missing after --`);
     }
+    if (isUrl(program)) {
+      throw new UsageError(
+        `${command}: after -- stands the command of a server, and this is a URL. Write it without the --, as in ${command} ${withoutQuery(program)}`,
+      );
+    }
     refuseHeaders(headers);
     return { source: only(nameOf(program, args), { command: program, args }), rest: positionals };
   }
@@ -43,13 +48,20 @@ export function readTarget({ command, positionals, launched, headers }: TargetLi
       `${command} needs a file of servers, a URL, or a server's command after --, as in ${command} mcp.json`,
     );
   }
-  if (!/^https?:\/\//i.test(first)) {
+  if (!isUrl(first)) {
     refuseHeaders(headers);
     return { source: { file: first }, rest };
   }
   if (!URL.canParse(first)) throw new UsageError(`${command}: that is no URL of http or https`);
   const entry = { url: first, headers: Object.fromEntries(headers.map(readHeader)) };
   return { source: only(nameOfHost(new URL(first)), entry), rest };
+}
+
+const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
+
+/** What stands behind the path may be a secret, and so may a user's name and password. */
+export function withoutQuery(text: string): string {
+  return text.replace(/[?#].*$/s, '').replace(/(?<=:\/\/)[^/]*@/, '');
 }
 
 /** A configuration of one server. What is written on a command line, the shell has expanded. */
