@@ -59,6 +59,8 @@ export const shownDump: SessionDump = {
     pending: level(1, 1024),
     outboundBytes: level(0, 16 * 1024 * 1024),
     tasks: level(0, 64),
+    inFlightBytes: level(0, 134_217_728),
+    retainedBytes: level(0, 67_108_864),
     holds: [],
   },
 };

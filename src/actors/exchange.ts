@@ -122,6 +122,8 @@ export interface Exchange extends Caller {
   readonly id: InboundRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
+  /** How long its message was, in UTF-16 units. */
+  readonly size: number;
   /** What the server keeps of the session that it came in. */
   readonly session: object | undefined;
   /** What is known of the request itself, if its transport answers each by itself. */

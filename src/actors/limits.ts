@@ -36,6 +36,20 @@ export interface RouterLimits {
    * the same way.
    */
   readonly maxWaitingBytes: number;
+  /**
+   * What the messages of those whose handlers run may come to, bytes, those that await an answer of
+   * the client's included; past it more wait.
+   */
+  readonly maxRunningBytes: number;
+}
+
+/** Bounds of what outlives its request. */
+export interface RetentionLimits {
+  /**
+   * What is kept for one client, bytes: calls that wait for its retry, tasks with their params and
+   * results, the URIs that it has subscribed to.
+   */
+  readonly maxRetainedBytes: number;
 }
 
 /** Bounds of the correlation actor. */
@@ -117,6 +131,7 @@ export interface Limits
     SessionLimits,
     ListLimits,
     LogLimits,
+    RetentionLimits,
     RoundLimits,
     TaskLimits {}
 
@@ -129,6 +144,8 @@ export const defaultLimits: Limits = {
   maxRunning: 64,
   maxWaiting: 1024,
   maxWaitingBytes: 64 * MiB,
+  maxRunningBytes: 64 * MiB,
+  maxRetainedBytes: 64 * MiB,
   maxPending: 1024,
   requestTimeoutMs: 60 * second,
   requestMaxTotalMs: 10 * minute,

@@ -3,7 +3,7 @@ import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
 import { countInWords, deferredRoots, heardInWords, sizeInWords, timeInWords } from './in-words.ts';
 import { isStanding } from './peer-dump.ts';
-import type { CallDump, PendingDump } from './peer-dump.ts';
+import type { CallDump, Level, PendingDump } from './peer-dump.ts';
 import type { SessionDump } from './session-dump.ts';
 import { httpCauseInWords, httpLines, streamRow } from './http-text.ts';
 import { causesOf, isShared } from './causes.ts';
@@ -136,7 +136,7 @@ const maxRows = 50;
  */
 export function describeDump(dump: SessionDump): string {
   const { id, state, ageMs, queues } = dump;
-  const { running, waiting, pending, outboundBytes, tasks } = queues;
+  const { running, waiting, pending, outboundBytes, tasks, inFlightBytes, retainedBytes } = queues;
   return [
     `Session ${id}: ${state}, started ${timeInWords(ageMs)} ago, client ${heardInWords(dump)}`,
     `Client: ${clientInWords(dump)}`,
@@ -148,7 +148,7 @@ export function describeDump(dump: SessionDump): string {
     ...rows(dump.calls, callRow),
     `Requests to the client: ${pending.count} of ${pending.max} pending`,
     ...rows(dump.pending, pendingRow),
-    `Output: ${sizeInWords(outboundBytes.count)} of ${sizeInWords(outboundBytes.max)} wait to be read`,
+    `Output: ${levelInWords(outboundBytes)} wait to be read`,
     `Roots: ${rootsInWords(dump)}`,
     ...rows(dump.roots.list, ({ uri, problem }) =>
       problem ? `${printableName(uri)}: ${printableName(problem.message)}` : printableName(uri),
@@ -160,9 +160,14 @@ export function describeDump(dump: SessionDump): string {
         waiters > 0 ? `, ${waiters} wait for it` : '',
       ].join(''),
     ),
+    `Memory: ${levelInWords(inFlightBytes)} are requests in flight, ${levelInWords(retainedBytes)} outlive their requests`,
     `Actors: ${dump.actors.map(({ id: name, status, state: at }) => `${name} ${at ?? status}`).join(', ')}`,
     '',
   ].join('\n');
+}
+
+function levelInWords({ count, max }: Level): string {
+  return `${sizeInWords(count)} of ${sizeInWords(max)}`;
 }
 
 function clientInWords({ client, tags, http }: SessionDump): string {

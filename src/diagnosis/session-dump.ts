@@ -13,6 +13,7 @@ import type { Root } from '../machines/roots-report.ts';
 import type { Task } from '../protocol/tasks.ts';
 import { fullParties } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
+import type { RoomUse } from '../actors/room.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
 import { dumpActors, dumpInFlight, quietness } from './peer-dump.ts';
 import type { Level, PeerDump } from './peer-dump.ts';
@@ -55,7 +56,15 @@ export interface SessionDump extends PeerDump {
   readonly tasks: readonly (Task & { readonly waiters: number })[];
   /** What waits and what runs, each with its bound. */
   readonly queues: PeerDump['queues'] & {
-    readonly [name in 'running' | 'waiting' | 'tasks']: SharedLevel;
+    readonly [
+      name in
+        | 'running'
+        | 'waiting'
+        | 'tasks'
+        /** What the requests in flight come to, and what outlives its request. */
+        | 'inFlightBytes'
+        | 'retainedBytes'
+    ]: SharedLevel;
   };
 }
 
@@ -81,6 +90,8 @@ export interface DumpSource {
   >;
   readonly tasks: readonly KeptTaskView[];
   readonly limits: Limits;
+  /** What is held in memory of its clients; in other sessions of theirs, too. */
+  readonly held: { readonly [use in RoomUse]: number };
   readonly now: number;
   readonly startedAt: number;
   /** -Infinity before the first message. */
@@ -97,7 +108,8 @@ function stateAndTags(snapshot: DumpSource['snapshot']): Pick<SessionDump, 'stat
 }
 
 export function dumpSession(source: DumpSource): SessionDump {
-  const { id, snapshot, limits, now, startedAt } = source;
+  const { id, snapshot, limits, held, now, startedAt } = source;
+  const maxInFlightBytes = limits.maxRunningBytes + limits.maxWaitingBytes;
   const { context } = snapshot;
   const { client, report } = context;
   const writer = viewOf<{ readonly http?: HttpView }>(context.writer);
@@ -137,6 +149,8 @@ export function dumpSession(source: DumpSource): SessionDump {
       running: ofAll(queues.running),
       waiting: ofAll(queues.waiting),
       tasks: ofAll({ count: tasks, max: limits.maxTasks }),
+      inFlightBytes: ofAll({ count: held.inFlight, max: maxInFlightBytes }),
+      retainedBytes: ofAll({ count: held.retained, max: limits.maxRetainedBytes }),
     },
   };
 }

@@ -3,6 +3,7 @@
  */
 import type { ActorRefFrom } from 'xstate';
 import type { Exchange } from '../actors/exchange.ts';
+import type { Retained } from '../actors/room.ts';
 import { taskIn } from '../machines/task.machine.ts';
 import type { taskMachine } from '../machines/task.machine.ts';
 import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
@@ -39,6 +40,8 @@ export class KeptTask {
   readonly #actor: TaskRef;
   /** What its work asks a client that is sent no questions. */
   readonly questions: TaskQuestions;
+  /** Its params while its handler runs, its result after that, as they are counted. */
+  readonly retained: Retained;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */
   #cancelRun: (reason: Error) => void = () => {};
@@ -48,7 +51,7 @@ export class KeptTask {
     { origin }: Pick<Exchange, 'origin'>,
     place: number,
     actor: TaskRef,
-    questions: TaskQuestions,
+    { questions, retained }: Pick<KeptTask, 'questions' | 'retained'>,
   ) {
     this.taskId = taskId;
     this.owner = origin?.principal?.id;
@@ -56,6 +59,7 @@ export class KeptTask {
     this.place = place;
     this.#actor = actor;
     this.questions = questions;
+    this.retained = retained;
   }
 
   /** Whether whoever makes this request may see it. */
@@ -130,6 +134,7 @@ export class KeptTask {
    */
   dispose(reason: RuntimeError, answer: ProtocolError): void {
     this.#cancelRun(reason);
+    this.retained.release();
     this.#actor.stop();
     for (const waiter of [...this.#waiters]) waiter.settle(answer);
   }

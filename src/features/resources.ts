@@ -5,6 +5,7 @@
  */
 import { isThenable } from '../actors/exchange.ts';
 import type { Exchange } from '../actors/exchange.ts';
+import type { Retained } from '../actors/room.ts';
 import { describe } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -46,7 +47,7 @@ export function resourcesFeature(
 ): ResourcesFeature {
   const { resources, resourceTemplates } = catalog;
   /** The URIs that each session's client has subscribed to. */
-  const subscriptions = new PerSession(() => new Set<string>());
+  const subscriptions = new PerSession((session) => new SubscribedUris(session));
 
   const find = (uri: string, dialect: Dialect): ReadableResource => {
     const resource = resources.get(uri);
@@ -99,13 +100,7 @@ export function resourcesFeature(
       },
       'resources/subscribe': (params, call) => {
         const { uri } = find(stringParam(params, 'uri'), call.peer.dialect);
-        const session = sessionOf(call);
-        const subscribed = subscriptions.of(session);
-        const { maxSubscriptions } = session.limits;
-        if (!subscribed.has(uri) && subscribed.size >= maxSubscriptions) {
-          throw tooManySubscriptions(maxSubscriptions);
-        }
-        subscribed.add(uri);
+        subscriptions.of(sessionOf(call)).add(uri);
         return {};
       },
       'resources/unsubscribe': (params, call) => {
@@ -126,6 +121,45 @@ export function resourcesFeature(
   };
 }
 
+/** What the client of a session has subscribed to, within its bounds. */
+class SubscribedUris {
+  readonly #uris = new Set<string>();
+  readonly #limits: SessionScope['limits'];
+  readonly #retained: Retained | undefined;
+  #length = 0;
+
+  constructor(session: SessionScope) {
+    this.#limits = session.limits;
+    this.#retained = session.shares.retain(undefined, 0, Infinity);
+    session.atEnd(() => this.#retained?.release());
+  }
+
+  has(uri: string): boolean {
+    return this.#uris.has(uri);
+  }
+
+  /** @throws {ProtocolError} -32000: there are too many, or they are too long */
+  add(uri: string): void {
+    if (this.#uris.has(uri)) return;
+    const { maxSubscriptions, maxRetainedBytes } = this.#limits;
+    if (this.#uris.size >= maxSubscriptions) {
+      throw tooManySubscriptions(`has subscribed to ${maxSubscriptions} resources`);
+    }
+    if (!this.#retained?.resize(this.#length + uri.length, maxRetainedBytes)) {
+      throw tooManySubscriptions(`has kept here what comes to ${maxRetainedBytes} bytes`);
+    }
+    this.#length += uri.length;
+    this.#uris.add(uri);
+  }
+
+  delete(uri: string): boolean {
+    if (!this.#uris.delete(uri)) return false;
+    this.#length -= uri.length;
+    this.#retained?.resize(this.#length, Infinity);
+    return true;
+  }
+}
+
 function resultOf(target: ReadableResource, output: unknown, call: Exchange): JsonObject {
   const { dialect } = call.peer;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
@@ -133,8 +167,8 @@ function resultOf(target: ReadableResource, output: unknown, call: Exchange): Js
   return dialect.cacheable({ contents: readContents(output, target, dialect) }, caching);
 }
 
-function tooManySubscriptions(max: number): ProtocolError {
-  const message = `The client has subscribed to ${max} resources, and may to no more: unsubscribe from some first`;
+function tooManySubscriptions(what: string): ProtocolError {
+  const message = `The client ${what}, and may subscribe to no more: unsubscribe from some first`;
   const data = { reason: 'too-many-subscriptions', retryable: false };
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
 }

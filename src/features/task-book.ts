@@ -5,6 +5,7 @@ import { createActor } from 'xstate';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { fullParties } from '../actors/limits.ts';
+import type { Retained } from '../actors/room.ts';
 import { taskMachine } from '../machines/task.machine.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import {
@@ -61,6 +62,7 @@ export class TaskBook {
    */
   create(call: Exchange, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
     this.#makeRoom(call.origin?.party);
+    const retained = this.#retain(call);
     const session = this.#session;
     const { limits, clock, inspect } = session;
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
@@ -85,7 +87,7 @@ export class TaskBook {
     });
     const { dialect } = call.peer;
     const questions = new TaskQuestions(clock);
-    const task = new KeptTask(taskId, call, this.#nextPlace++, actor, questions);
+    const task = new KeptTask(taskId, call, this.#nextPlace++, actor, { questions, retained });
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
     // From here on. That the task begins is the answer to the request, not a change.
@@ -94,7 +96,8 @@ export class TaskBook {
     const created = task.item;
     const cancel = call.detach(handler, {
       taskId,
-      answered: (response) => actor.send({ type: 'run.answered', response: this.#kept(response) }),
+      answered: (response) =>
+        actor.send({ type: 'run.answered', response: this.#kept(task, response) }),
       waiting: () => task.waiting,
       described: (message) => actor.send({ type: 'task.describe', message }),
       inputRequested: (method) => actor.send({ type: 'input.requested', method }),
@@ -166,6 +169,17 @@ export class TaskBook {
     this.#forget(cancelled);
   }
 
+  /** Counts the request that becomes a task. */
+  #retain({ origin, size }: Exchange): Retained {
+    const { shares, limits } = this.#session;
+    const { maxRetainedBytes: max } = limits;
+    const retained = shares.retain(origin?.party, size, max);
+    if (retained) return retained;
+    throw this.#tooMany(
+      `what is kept for the client may come to ${max} bytes, and this task of ${size} would be more; try again when another one has ended or expired`,
+    );
+  }
+
   #tooMany(message: string): ProtocolError {
     this.#report({ level: 'warning', name: 'request.refused', message });
     const data = { reason: 'too-many-tasks', retryable: true };
@@ -174,11 +188,18 @@ export class TaskBook {
 
   /**
    * Copies a response, so that the handler cannot change it later. A result that JSON cannot
-   * represent is found now.
+   * represent, or that has no room, is found now.
    */
-  #kept(response: OutboundResponse): OutboundResponse {
+  #kept(task: KeptTask, response: OutboundResponse): OutboundResponse {
     try {
-      const copy: unknown = JSON.parse(JSON.stringify(response));
+      const text = JSON.stringify(response);
+      const { maxRetainedBytes: max } = this.#session.limits;
+      if (!task.retained.resize(text.length, max)) {
+        const message = `The result of ${text.length} bytes cannot be kept: what is kept for the client may come to ${max}`;
+        this.#report({ level: 'warning', name: 'request.refused', message });
+        return errorResponse(response.id, { code: ErrorCode.internalError, message });
+      }
+      const copy: unknown = JSON.parse(text);
       const { result, error }: JsonObject = isJsonObject(copy) ? copy : {};
       if ('error' in response) {
         const data = isJsonObject(error) ? error['data'] : undefined;
@@ -205,6 +226,7 @@ export class TaskBook {
     });
     this.#session.send('notifications/tasks/status', { ...now });
     if (!hasEnded(now)) return;
+    if (now.status === 'cancelled') task.retained.resize(0, Infinity);
     this.#tell('task.ended', task, now.status);
     task.settleWaiters();
   }

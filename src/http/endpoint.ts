@@ -10,6 +10,7 @@ import { statelessDialect } from '../protocol/dialects/registry.ts';
 import { isEnveloped } from '../protocol/envelope.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 import { defaultLimits } from '../actors/limits.ts';
+import { Room } from '../actors/room.ts';
 import { Method } from '../protocol/methods.ts';
 import { defaultReport } from '../session/default-report.ts';
 import { safeReport } from '../session/guarded-listeners.ts';
@@ -80,15 +81,17 @@ export class Endpoint implements EndpointControl {
     this.limits = { ...defaultHttpLimits, ...options.limits };
     const door = new Doorkeeper(options);
     this.#door = door;
+    const room = new Room();
     const served = servedBy(server, options);
     const servedTo = options.stores ? withKeysChecked(served, report) : served;
     const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');
-    this.#services = new SharedServices(server, shared, { limits: this.limits, options });
+    this.#services = new SharedServices(server, shared, { limits: this.limits, options, room });
     this.#modern = new ModernRequests(this.#services, door);
     if (options.stateless) this.#sessionless = new SessionlessRequests(this.#services, door);
     const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
-    this.#sessions = new HttpSessions(begun, options, { limits: this.limits, door });
-    if (options.sse) this.#sse = new SseSessions(begun, options, { limits: this.limits, door });
+    this.#sessions = new HttpSessions(begun, options, { limits: this.limits, door, room });
+    if (options.sse)
+      this.#sse = new SseSessions(begun, options, { limits: this.limits, door, room });
   }
 
   get sessions(): readonly McpSession[] {

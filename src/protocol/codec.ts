@@ -56,7 +56,7 @@ function requestOf(value: unknown): Pick<InvalidFrame, 'id' | 'answers'> {
 }
 
 /** The approximate length of a value's JSON; Infinity if it nests deeper than the given depth. */
-function textLength(value: unknown, levels: number): number {
+export function textLength(value: unknown, levels = 256): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return 4;
   if (levels === 0) return Infinity;

@@ -11,6 +11,7 @@ import { ErrorCode } from './errors.ts';
 import type { JsonObject, WireError } from './frames.ts';
 import { anonymous, faultOfImplementation } from './implementation.ts';
 import type { Implementation } from './implementation.ts';
+import { lengthOfClient, maxClientLength } from './initialize.ts';
 import type { PeerDescription } from './initialize.ts';
 import { logLevelOf, logLevels } from './log-levels.ts';
 import type { LogLevel } from './log-levels.ts';
@@ -39,8 +40,11 @@ export function isEnveloped(params: JsonObject | undefined): boolean {
 /**
  * Reads a request's envelope. The error is -32022 for a revision that has none, otherwise -32602
  * naming the key.
+ *
+ * @param size how long the request is, if it was measured: what is said of the client in a short one
+ *   is not measured
  */
-export function readEnvelope(params: JsonObject | undefined): EnvelopeReading {
+export function readEnvelope(params: JsonObject | undefined, size = Infinity): EnvelopeReading {
   const given = params?.['_meta'];
   const meta = isJsonObject(given) ? given : {};
   const version = meta[MetaKey.protocolVersion];
@@ -55,6 +59,10 @@ export function readEnvelope(params: JsonObject | undefined): EnvelopeReading {
   const info = meta[MetaKey.clientInfo];
   const infoFault = info === undefined ? undefined : faultOfImplementation(info);
   if (infoFault) return fault(MetaKey.clientInfo + infoFault.path, infoFault.wanted, infoFault.got);
+  if (size > maxClientLength) {
+    const length = lengthOfClient(info, capabilities);
+    if (length > maxClientLength) return tooLong(length);
+  }
   const level = meta[MetaKey.logLevel];
   const logLevel = level === undefined ? 'none' : logLevelOf(level);
   if (logLevel === undefined) {
@@ -91,6 +99,12 @@ function missing(given: unknown, meta: JsonObject): EnvelopeReading {
   }
   const keys = required.filter((key) => meta[key] === undefined);
   return invalid(`"_meta" of a request must have ${keys.map((key) => `"${key}"`).join(' and ')}`);
+}
+
+function tooLong(length: number): EnvelopeReading {
+  return invalid(
+    `"${MetaKey.clientInfo}" and "${MetaKey.clientCapabilities}" in "_meta" may have ${maxClientLength} characters of JSON, these have ${length}`,
+  );
 }
 
 function fault(key: string, wanted: string, got: unknown): EnvelopeReading {

@@ -45,3 +45,25 @@ export function faultOfImplementation(info: unknown): ImplementationFault | unde
   if (typeof version !== 'string') return { path: '.version', wanted: 'a string', got: version };
   return undefined;
 }
+
+/** The members of an identity that are kept for as long as a session. Icons are for hosts to show. */
+export function keptImplementation(info: Implementation & JsonObject): Implementation & JsonObject {
+  const { name, version } = info;
+  const texts = ['title', 'description', 'websiteUrl'].filter(
+    (key) => typeof info[key] === 'string',
+  );
+  return { name, version, ...Object.fromEntries(texts.map((key) => [key, info[key]])) };
+}
+
+/** The longest name and version that are kept, UTF-16 units: they stand in messages and dumps. */
+const maxNameLength = 256;
+
+/** An identity whose name and version are cut. */
+export function withShortNames(info: Implementation & JsonObject): Implementation & JsonObject {
+  const { name, version } = info;
+  return { ...info, name: cut(name), version: cut(version) };
+}
+
+function cut(name: string): string {
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
+}

@@ -26,6 +26,10 @@ export abstract class OverRequests {
     return this.exchange.params;
   }
 
+  get size(): number {
+    return this.exchange.size;
+  }
+
   get logLevel(): Exchange['logLevel'] {
     return this.exchange.logLevel;
   }

@@ -7,9 +7,11 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import type { CallRounds, Exchange, RequestHandler, SuspendedCall } from '../actors/exchange.ts';
-import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
+import type { CorrelationLimits, RetentionLimits, RoundLimits } from '../actors/limits.ts';
+import type { Retained, Shares } from '../actors/room.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { RootsResolver } from '../machines/roots-report.ts';
+import { textLength } from '../protocol/codec.ts';
 import { RuntimeError, fromWireError, shuttingDown } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { inputRequired, readRetry, withoutRound } from '../protocol/input-required.ts';
@@ -22,7 +24,9 @@ import type { RunKeeper } from './run.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
 export interface RoundsOptions {
-  readonly limits: RoundLimits & Pick<CorrelationLimits, 'maxPending'>;
+  readonly limits: RoundLimits & RetentionLimits & Pick<CorrelationLimits, 'maxPending'>;
+  /** Towards which what is kept of its calls counts. */
+  readonly shares: Shares;
   readonly clock: Clock;
   readonly sealer: StateSealer;
   readonly report: Report<ActorFactName>;
@@ -50,6 +54,8 @@ export class Rounds implements RunKeeper, CallRounds {
   readonly #runs = new Map<string, Run>();
   readonly #waiting = new WaitingRuns();
   readonly #begun = new WeakMap<Run, Pick<RequestState, 'begunAt' | 'request'>>();
+  /** What is kept of them, as it is counted. */
+  readonly #retained = new WeakMap<Run, Retained>();
   /** Handlers of such runs that have not settled. */
   readonly #unsettled = new Set<Run>();
   /** Why no retry can come any more, once none can. */
@@ -86,6 +92,7 @@ export class Rounds implements RunKeeper, CallRounds {
       this.resumed(run);
       run.cancel(reason);
     }
+    for (const run of this.#runs.values()) this.#retained.get(run)?.release();
   }
 
   /** Serves one request. */
@@ -224,10 +231,40 @@ export class Rounds implements RunKeeper, CallRounds {
     };
     this.#waiting.add(run, this.clock.setTimeout(expire, limits.suspendedCallTimeoutMs));
     const excess = this.#waiting.excess(run, limits.maxSuspendedCalls);
-    if (!excess) return;
-    const message = `More than ${limits.maxSuspendedCalls} calls wait for the client to go on`;
-    report({ level: 'warning', name: 'call.expired', message });
-    this.#forsake(excess, message);
+    if (excess) {
+      const message = `More than ${limits.maxSuspendedCalls} calls wait for the client to go on`;
+      report({ level: 'warning', name: 'call.expired', message });
+      this.#forsake(excess, message);
+    }
+    this.#makeRoom(run);
+  }
+
+  /** Counts what is kept of a run that waits; others have to go for it, in the end itself. */
+  #makeRoom(run: Run): void {
+    const { limits, report } = this.#options;
+    const { maxRetainedBytes: max } = limits;
+    while (!this.#retain(run, run.size)) {
+      const ended = this.#ended.find(({ origin }) => origin?.party === run.origin?.party);
+      if (ended) {
+        this.#forget(ended);
+        continue;
+      }
+      const longest = this.#waiting.longest(run);
+      const message = `What is kept for the client would come to more than ${max} bytes`;
+      report({ level: 'warning', name: 'call.expired', message });
+      this.#forsake(longest, message);
+      if (longest === run) return;
+    }
+  }
+
+  /** @returns false, and counts as before, if there is no room */
+  #retain(run: Run, bytes: number): boolean {
+    const { shares, limits } = this.#options;
+    const known = this.#retained.get(run);
+    if (known) return known.resize(bytes, limits.maxRetainedBytes);
+    const retained = shares.retain(run.origin?.party, bytes, limits.maxRetainedBytes);
+    if (retained) this.#retained.set(run, retained);
+    return retained !== undefined;
   }
 
   resumed(run: Run): void {
@@ -240,9 +277,32 @@ export class Rounds implements RunKeeper, CallRounds {
 
   settled(run: Run): void {
     if (!this.#unsettled.delete(run)) return;
-    const ended = [...this.#runs.values()].filter(({ hasEnded }) => hasEnded);
-    for (const { runId } of ended.slice(0, -maxEnded)) this.#runs.delete(runId);
+    for (const each of this.#ended.slice(0, -maxEnded)) this.#forget(each);
+    void this.#remember(run);
     this.#options.onSettled();
+  }
+
+  /** Counts what it was answered with, for a retry that comes twice; what has no room is forgotten. */
+  async #remember(run: Run): Promise<void> {
+    let bytes = run.size;
+    try {
+      bytes += textLength(await run.outcomeFrom(run.round));
+    } catch {
+      // An error is short.
+    }
+    if (!this.#runs.has(run.runId) || !run.hasEnded) return;
+    if (this.#closedBy || !this.#retain(run, bytes)) this.#forget(run);
+  }
+
+  /** Those that are remembered, the oldest first. */
+  get #ended(): readonly Run[] {
+    return [...this.#runs.values()].filter(({ hasEnded }) => hasEnded);
+  }
+
+  #forget(run: Run): void {
+    this.#runs.delete(run.runId);
+    this.#retained.get(run)?.release();
+    this.#retained.delete(run);
   }
 
   #keep(run: Run): void {
@@ -258,7 +318,7 @@ export class Rounds implements RunKeeper, CallRounds {
   /** Ends a suspended run as if it were cancelled. Its handler is run again if a retry comes. */
   #forsake(run: Run, reason: string): void {
     this.resumed(run);
-    this.#runs.delete(run.runId);
+    this.#forget(run);
     run.cancel(new RuntimeError('CANCELLED', reason));
   }
 }

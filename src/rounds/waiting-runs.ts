@@ -38,6 +38,22 @@ export class WaitingRuns {
   }
 
   /**
+   * The one that has to go if what is kept has no room for this one's: the oldest of its client's,
+   * or, if that has no other, of the client whose calls are longest. It may be the same.
+   */
+  longest(run: Run): Run {
+    const own = this.#runs.get(run)?.among ?? new Set<Run>();
+    if (own.size > 1) return own.values().next().value ?? run;
+    const lengthOf = (runs: Iterable<Run>) => [...runs].reduce((sum, { size }) => sum + size, 0);
+    let [longest, most] = [own, lengthOf(own)];
+    for (const runs of this.#parties.values()) {
+      const length = lengthOf(runs);
+      if (length > most) [longest, most] = [runs, length];
+    }
+    return longest.values().next().value ?? run;
+  }
+
+  /**
    * The one that has to go, as another one has come.
    * @param max of one client's
    * @returns the oldest of its client's, or of the client that has the most; undefined if all may stay

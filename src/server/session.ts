@@ -194,9 +194,10 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   dump(): SessionDump {
-    const { id, limits, startedAt, hostClock, lastHeardAt } = this;
+    const { id, limits, shares, startedAt, hostClock, lastHeardAt } = this;
     return dumpSession({
       id,
+      held: shares.held,
       snapshot: this.actor.getSnapshot(),
       tasks: this.#core.tasksOf(this),
       limits,

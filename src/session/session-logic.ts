@@ -81,8 +81,10 @@ function transportPort<TEvent extends { readonly type: string }, TInput extends 
 }
 
 const ask = askRootsActor((input) => {
-  const { environment, resolveRoots, report } = sessionIn(input);
+  const session = sessionIn(input);
+  const { environment, resolveRoots, report } = session;
   return {
+    retain: (bytes) => session.retainRoots(bytes),
     resolve: environment.resolveRoots(resolveRoots),
     list: (request) => environment.listRoots(request),
     report,

@@ -11,6 +11,8 @@ import { Rounds } from '../rounds/rounds.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
 import { RequestIds } from '../actors/correlation/request-ids.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
+import type { Retained } from '../actors/room.ts';
+import { Shares } from '../actors/room.ts';
 import { Traffic } from '../actors/traffic.ts';
 import { unprovided, viewOf } from '../machines/port.ts';
 import type { Port } from '../machines/port.ts';
@@ -72,6 +74,8 @@ export interface SessionHost {
 export interface SessionEnds {
   readonly reader: Port<ReaderEvent, ReaderInput>;
   readonly writer: Port<WriterEvent, WriterInput>;
+  /** See `SharingActors`; without them the session has its bounds in bytes to itself. */
+  readonly shares?: Shares;
 }
 
 const nobody: ServerDescription = { serverInfo: { name: '', version: '' }, capabilities: {} };
@@ -107,6 +111,8 @@ export abstract class SessionScope implements SessionHandle {
   abstract readonly resolveRoots: RootsResolver | undefined;
   readonly #options: ScopeOptions;
   #id: string | undefined = undefined;
+  #shares: Shares | undefined = undefined;
+  #rootsRetained: Retained | undefined = undefined;
   #transitions: Transitions | undefined = undefined;
   #releases: (() => void)[] | undefined = undefined;
 
@@ -154,6 +160,21 @@ export abstract class SessionScope implements SessionHandle {
     return this.actor.getSnapshot().hasTag('operating');
   }
 
+  /** Towards which what its clients hold in memory counts. */
+  get shares(): Shares {
+    return (this.#shares ??= this.ends.shares ?? new Shares());
+  }
+
+  /** Counts the client's list of roots. @returns false if there is no room for so many bytes */
+  retainRoots(bytes: number): boolean {
+    const { maxRetainedBytes: max } = this.limits;
+    if (this.#rootsRetained) return this.#rootsRetained.resize(bytes, max);
+    const retained = this.shares.retain(undefined, bytes, max);
+    this.#rootsRetained = retained;
+    if (retained) this.atEnd(() => retained.release());
+    return retained !== undefined;
+  }
+
   /** See {@link ScopeOptions.resume}. */
   get resumption(): 'keep' | 'replay' {
     return this.#options.resume ?? 'keep';
@@ -188,10 +209,10 @@ export abstract class SessionScope implements SessionHandle {
 
   /** What serves the session's calls that ask by ending. */
   makeRounds(onSettled: () => void): Rounds {
-    const { clock, environment, limits, report } = this;
+    const { clock, environment, limits, report, shares } = this;
     const sealer = environment.sealer(this.sealer);
     return new Rounds({
-      ...{ clock, limits, report, sealer, onSettled },
+      ...{ clock, limits, report, shares, sealer, onSettled },
       timeOfDay: () => Date.parse(this.timeOfDay()),
       randomId: () => this.randomId('call'),
       resolveRoots: () => environment.resolveRoots(this.resolveRoots),

@@ -10,6 +10,7 @@ import type {
 } from '../machines/peer-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from '../actors/limits.ts';
+import type { Shares } from '../actors/room.ts';
 
 /** The names of the facts that transports report. */
 export type TransportFactName =
@@ -29,6 +30,11 @@ export interface TransportActors {
    * Takes frames that go out. Asked to flush, it tells its input's `owner` when it has flushed.
    */
   readonly writer: Port<WriterEvent, WriterInput> | CallbackActorLogic<WriterEvent, WriterInput>;
+}
+
+/** The actors of a session that shares its bounds in bytes with others. */
+export interface SharingActors extends TransportActors {
+  readonly shares: Shares;
 }
 
 /** Makes the two actors of one session. Called when the session's own actor is created. */

@@ -11,7 +11,7 @@ function startAsking(resolve?: RootsResolver) {
   const all = startCorrelation();
   all.open();
   const asking = createActor(
-    askRootsActor(() => ({ resolve, list: (request) => request(), report })),
+    askRootsActor(() => ({ resolve, list: (request) => request(), retain: () => true, report })),
     {
       input: { correlation: all.ref, timeoutMs: 5000 },
     },

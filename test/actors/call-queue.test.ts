@@ -2,7 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CallQueue } from '../../src/actors/router/call-queue.ts';
+import { CallQueue, SharedPlaces } from '../../src/actors/router/call-queue.ts';
+import { Shares } from '../../src/actors/room.ts';
 import { Call } from '../../src/actors/router/call.ts';
 import { clientId } from './ids.ts';
 
@@ -16,17 +17,25 @@ const call = (id: number | string = 0, weight?: object, size = 0): Call =>
     replies,
   );
 
-function startQueue(maxRunning: number, maxWaiting: number, maxWaitingBytes = Infinity) {
+function startQueue(
+  maxRunning: number,
+  maxWaiting: number,
+  maxWaitingBytes = Infinity,
+  maxRunningBytes = Infinity,
+) {
   const started: Call[] = [];
   const run = (each: Call) => void started.push(each);
-  const queue = new CallQueue({ maxRunning, maxWaiting, maxWaitingBytes }, { run });
+  const bounds = { maxRunning, maxWaiting, maxWaitingBytes, maxRunningBytes };
+  const places = new SharedPlaces(bounds, 1);
+  const shares = new Shares();
+  const queue = new CallQueue(bounds, shares.enter(undefined), { run }, places);
   /** Ends a call as the router does. */
   const end = (each: Call) => {
     queue.remove(each);
     each.end();
   };
   const ids = () => started.map(({ id }) => id);
-  return { queue, started, end, ids };
+  return { queue, places, shares, started, end, ids };
 }
 
 describe('the queue of calls', () => {
@@ -56,25 +65,46 @@ describe('the queue of calls', () => {
   });
 
   test('lets so many bytes wait, whatever holds them back; who starts or leaves makes room', () => {
-    const { queue, started, end } = startQueue(1, 10, 100);
+    const { queue, places, started, end } = startQueue(1, 10, 100);
     const sized = (size: number) => call(0, undefined, size);
     const large = sized(1_000_000);
     expect(queue.add(large)).toBe(true);
     expect(started).toEqual([large]);
     const [first, second] = [sized(60), sized(40)];
     expect([queue.add(first), queue.add(second)]).toEqual([true, true]);
-    queue.hold('output');
+    places.hold('output');
     expect(queue.add(sized(1))).toBe(false);
     expect(queue.add(sized(0))).toBe(true);
     end(second);
     expect(queue.waitingBytes).toBe(60);
     expect(queue.add(sized(41))).toBe(false);
     expect(queue.add(sized(40))).toBe(true);
-    queue.release('output');
+    places.release('output');
     end(large);
     queue.startWaiting();
     expect(started).toEqual([large, first]);
     expect(queue.waitingBytes).toBe(40);
+  });
+
+  test('what runs has so many bytes, parked calls included: the next waits until there is room, and one always runs', () => {
+    const { queue, started, end, shares } = startQueue(10, 10, 100, 100);
+    const sized = (size: number) => call(0, undefined, size);
+    const [first, second, third, small] = [sized(60), sized(50), sized(40), sized(1)];
+    for (const each of [first, second, third, small]) expect(queue.add(each)).toBe(true);
+    expect(started).toEqual([first]);
+    queue.park(first);
+    queue.startWaiting();
+    expect(started).toEqual([first]);
+    end(first);
+    queue.startWaiting();
+    expect(started).toEqual([first, second, third, small]);
+    for (const each of [second, third, small]) end(each);
+    const large = sized(150);
+    expect(queue.add(large)).toBe(true);
+    expect(started.at(-1)).toBe(large);
+    expect(shares.held.inFlight).toBe(150);
+    end(large);
+    expect(shares.held.inFlight).toBe(0);
   });
 
   test('lets nobody overtake those who wait', () => {
@@ -118,8 +148,11 @@ describe('the queue of calls', () => {
     let depth = 0;
     let deepest = 0;
     let count = 0;
+    const bounds = { maxRunning: 1, maxWaiting: 100_000, maxWaitingBytes: 1, maxRunningBytes: 1 };
+    const places = new SharedPlaces(bounds, 1);
     const queue: CallQueue = new CallQueue(
-      { maxRunning: 1, maxWaiting: 100_000, maxWaitingBytes: 1 },
+      bounds,
+      new Shares().enter(undefined),
       {
         run: (each) => {
           deepest = Math.max(deepest, ++depth);
@@ -129,10 +162,11 @@ describe('the queue of calls', () => {
           depth--;
         },
       },
+      places,
     );
-    queue.hold('output');
+    places.hold('output');
     for (let id = 0; id < 50_000; id++) queue.add(call(id));
-    queue.release('output');
+    places.release('output');
     queue.startWaiting();
     expect([count, deepest]).toEqual([50_000, 1]);
   });
@@ -157,28 +191,28 @@ describe('the queue of calls', () => {
 
 describe('while it is held', () => {
   test('nothing starts, any number may wait, and those that run may end', () => {
-    const { queue, started, end, ids } = startQueue(2, 1);
+    const { queue, places, started, end, ids } = startQueue(2, 1);
     queue.add(call(1));
-    queue.hold('output');
+    places.hold('output');
     for (let id = 2; id < 50; id++) expect(queue.add(call(id))).toBe(true);
     end(started[0] as Call);
     queue.startWaiting();
     expect(ids()).toEqual([1]);
-    queue.release('output');
+    places.release('output');
     expect(queue.add(call(99))).toBe(false);
     queue.startWaiting();
     expect(ids()).toEqual([1, 2, 3]);
   });
 
   test('for two reasons it starts when both are gone', () => {
-    const { queue, ids } = startQueue(2, 1);
-    queue.hold('output');
-    queue.hold('preparation');
+    const { queue, places, ids } = startQueue(2, 1);
+    places.hold('output');
+    places.hold('preparation');
     queue.add(call(1));
-    queue.release('output');
+    places.release('output');
     queue.startWaiting();
     expect(ids()).toEqual([]);
-    queue.release('preparation');
+    places.release('preparation');
     queue.startWaiting();
     expect(ids()).toEqual([1]);
   });
@@ -191,7 +225,7 @@ test('whatever is added, ended and held, no more run than may run, in order of a
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
-      const { queue, started, end } = startQueue(3, 5);
+      const { queue, places, started, end } = startQueue(3, 5);
       const accepted: Call[] = [];
       let held = false;
       for (const { kind, at } of steps) {
@@ -205,14 +239,14 @@ test('whatever is added, ended and held, no more run than may run, in order of a
           else expect([held, waiting]).toEqual([false, 5]);
         } else if (kind === 'end' && one) end(one);
         else if (kind === 'park' && one) queue.park(one);
-        else if (kind === 'hold') queue.hold('output');
-        else if (kind === 'release') queue.release('output');
+        else if (kind === 'hold') places.hold('output');
+        else if (kind === 'release') places.release('output');
         else queue.startWaiting();
         if (kind === 'hold') held = true;
         if (kind === 'release') held = false;
         expect(accepted.filter(({ state }) => state === 'running').length).toBeLessThanOrEqual(3);
       }
-      queue.release('output');
+      places.release('output');
       for (let left = accepted.length; left >= 0; left--) {
         queue.startWaiting();
         const isLeft = ({ state }: Call) => state === 'running' || state === 'parked';

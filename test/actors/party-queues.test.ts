@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { PartyQueues } from '../../src/actors/router/party-queues.ts';
+import { Shares } from '../../src/actors/room.ts';
 import { Call } from '../../src/actors/router/call.ts';
 import { clientId } from './ids.ts';
 
@@ -23,7 +24,8 @@ const call = (party: string | undefined, id: number): Call =>
 function start(maxRunning: number, maxWaiting: number) {
   const started: Call[] = [];
   const queues = new PartyQueues(
-    { maxRunning, maxWaiting, maxWaitingBytes: 1000 },
+    { maxRunning, maxWaiting, maxWaitingBytes: 1000, maxRunningBytes: 1000 },
+    new Shares(),
     { run: (each) => void started.push(each) },
   );
   const add = (party: string | undefined, id: number) => queues.add(call(party, id));

@@ -1,3 +1,4 @@
+import { Shares } from '../../src/actors/room.ts';
 import { SimulatedClock } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
@@ -33,7 +34,13 @@ function startHost(
   for (let given = 0; given < 3; given++) requestIds.next();
   const logic = routerActor(hostSide, () => ({
     handlerOf: (method) => handlers[method],
-    limits: { maxRunning: 2, maxWaiting: 3, maxWaitingBytes: 1_000_000 },
+    limits: {
+      maxRunning: 2,
+      maxWaiting: 3,
+      maxWaitingBytes: 1_000_000,
+      maxRunningBytes: 1_000_000,
+    },
+    shares: new Shares(),
     clock: new SimulatedClock(),
     requestIds,
     peer: 'server' as const,

@@ -1,4 +1,5 @@
 /** A router alone: what it is told, what it sends. */
+import { Shares } from '../../src/actors/room.ts';
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
 import { serverSide } from '../../src/actors/router/server-side.ts';
@@ -28,7 +29,13 @@ export function startRouter(
     roots: () => undefined,
     discovery: { ttlMs: 0, scope: 'private' },
     server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
-    limits: { maxRunning: 4, maxWaiting: 4, maxWaitingBytes: 1_000_000 },
+    limits: {
+      maxRunning: 4,
+      maxWaiting: 4,
+      maxWaitingBytes: 1_000_000,
+      maxRunningBytes: 1_000_000,
+    },
+    shares: new Shares(),
     clock,
     requestIds: ids,
     peer: 'client' as const,

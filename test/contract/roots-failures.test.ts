@@ -46,6 +46,20 @@ everywhere('a roots query', eachTransportAndHttp, (combination) => {
     expect(roots.queries).toBe(1);
   });
 
+  test('a list that is longer than what may be kept is not taken', async () => {
+    const roots = await operateRoots({ ...combination, limits: { maxRetainedBytes: 1000 } });
+    roots.peer.answer(await roots.query(), list('x'.repeat(2000)));
+    const report = await roots.waited();
+    expect(report).toMatchObject({
+      status: 'failed',
+      roots: [],
+      failure: { code: 'LIMIT_EXCEEDED' },
+    });
+    roots.peer.send(rootsChanged);
+    roots.peer.answer(await roots.query(), list('short'));
+    expect(urisOf(await roots.waited())).toEqual(['short']);
+  });
+
   test('that fails keeps the roots known before [ROOTS-11]', async () => {
     const roots = await operateRoots(combination);
     roots.peer.answer(await roots.query(), list('kept'));

@@ -21,6 +21,8 @@ const idle: SessionDump = {
     pending: none,
     outboundBytes: none,
     tasks: none,
+    inFlightBytes: none,
+    retainedBytes: none,
     holds: [],
   },
 };

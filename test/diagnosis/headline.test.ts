@@ -88,6 +88,8 @@ describe('why a session does what it does', () => {
       pending: none,
       outboundBytes: none,
       tasks: none,
+      inFlightBytes: none,
+      retainedBytes: none,
       holds: [],
     },
   };

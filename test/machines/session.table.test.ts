@@ -317,7 +317,7 @@ describe('initialize', () => {
       expect(answerTo(event, ...paths[state])).toMatchObject({ error: { code: -32600 } });
       expect(answerTo(event, ...paths.modern)).toMatchObject({ error: { code: -32022 } });
       const { client } = after(...paths[state], event).context;
-      expect(client?.capabilities).toBe(params.capabilities);
+      expect(client?.capabilities).toEqual(params.capabilities);
     },
   );
 
@@ -345,7 +345,7 @@ describe('initialize', () => {
   test.each([
     ['host', '"host"'],
     ['a "name"\n', '"a \\"name\\"\\n"'],
-    ['n'.repeat(1_000_000), 'a string of 1000000 characters'],
+    ['n'.repeat(5000), 'a string of 257 characters'],
   ])('that is refused names who was first, in few words (%#)', (name, words) => {
     const named = { ...params, clientInfo: { name, version: '1' } };
     const [state] = transition(sessionMachine, start(), initialize(1, named));

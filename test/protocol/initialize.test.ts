@@ -20,9 +20,44 @@ describe('reading initialize', () => {
     expect(read(good)).toMatchObject({
       requestedVersion: '2025-11-25',
       dialect: { version: '2025-11-25' },
-      info: good.clientInfo,
+      info: { name: 'host', version: '1' },
       capabilities: good.capabilities,
     });
+  });
+
+  test('keeps what the protocol names and authors read, and nothing else', () => {
+    const clientInfo = {
+      ...{ name: 'host', version: '1', title: 'A host', websiteUrl: 'https://host.example' },
+      ...{ icons: [{ src: 'data:image/png;base64,AAAA' }], unknown: 'x'.repeat(1000), title2: 2 },
+    };
+    const kept = { roots: {}, sampling: { tools: {} }, elicitation: {}, tasks: {} };
+    const agreed = { experimental: { own: 1 }, extensions: { 'example.com/a': {} } };
+    const capabilities = { ...kept, ...agreed, unknown: 'x'.repeat(1000) };
+    const { info, capabilities: known } = read({ ...good, clientInfo, capabilities, unknown: {} });
+    const { name, version, title, websiteUrl } = clientInfo;
+    expect(info).toEqual({ name, version, title, websiteUrl });
+    expect(known).toEqual({ ...kept, ...agreed });
+  });
+
+  const pad = (length: number) => 'x'.repeat(length);
+  test.each([
+    ['params may have 65536 characters of JSON', { ...good, unknown: pad(65_536) }],
+    [
+      'what is kept of clientInfo and capabilities may have 8192 characters of JSON',
+      { ...good, capabilities: { experimental: { pad: pad(8192) } } },
+    ],
+    ['params.protocolVersion must', { ...good, protocolVersion: pad(101) }],
+  ])('refuses what is too long: %s', (fault, params) => {
+    expect(readInitialize(params)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
+  });
+
+  test('cuts a long name and a long version', () => {
+    const { info } = read({ ...good, clientInfo: { name: pad(1000), version: pad(1000) } });
+    expect([info.name, info.version]).toEqual([`${pad(256)}…`, `${pad(256)}…`]);
+  });
+
+  test('keeps no more than a digest of a long one', () => {
+    expect(read({ ...good, unknown: pad(60_000) }).fingerprint.length).toBeLessThan(40);
   });
 
   test('never takes an unknown version for the negotiated one', () => {

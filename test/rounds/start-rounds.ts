@@ -1,6 +1,7 @@
 /** Rounds under test on their own: each request stands alone, as the router would run it. */
 import type { Exchange, RequestHandler, RequestSpec } from '../../src/actors/exchange.ts';
 import type { Fact } from '../../src/actors/facts.ts';
+import { Shares } from '../../src/actors/room.ts';
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
@@ -57,6 +58,7 @@ export function startRounds(
   const options: RoundsOptions = {
     clock,
     sealer: stateSealer(),
+    shares: new Shares(),
     report: (fact) => void facts.push(fact),
     timeOfDay: () => clock.now(),
     randomId: () => `run-${++ids}`,
@@ -70,6 +72,7 @@ export function startRounds(
       maxRounds: 100,
       maxPending: 1024,
       maxRequestStateBytes: 262_144,
+      maxRetainedBytes: 1_000_000,
       ...given.limits,
     },
   };
@@ -101,6 +104,7 @@ export function startRounds(
     const exchange: Exchange = {
       id: clientId(++requests),
       method,
+      size: JSON.stringify(params).length,
       params: { name: 'tool', arguments: {}, ...params },
       peer: {
         dialect: latestHandshake,

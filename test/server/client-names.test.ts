@@ -9,7 +9,7 @@ test.each<[string, JsonObject, string]>([
   ['tools/call', {}, 'did not declare the capability "sampling"'],
   ['tools/list', { sampling: {} }, 'sends no requests'],
 ])(
-  'a name may have any length, and an error in %s tells its beginning',
+  'a long name is no fault, and an error in %s tells its beginning',
   async (method, capabilities, why) => {
     const messages: string[] = [];
     const server = createMcpServer({ name: 'server', version: '1', tools: [echo] });
@@ -18,7 +18,7 @@ test.each<[string, JsonObject, string]>([
       await asked.catch((error: Error) => messages.push(error.message));
       return await next();
     });
-    const clientInfo = { name: `long\u001b${'g'.repeat(100_000)}`, version: '1' };
+    const clientInfo = { name: `long\u001b${'g'.repeat(7000)}`, version: '1' };
     const params = { name: 'echo' };
     await askModern(connect(server), method, params, { clientInfo, capabilities });
     expect(messages).toEqual([expect.stringContaining(why)]);

@@ -46,6 +46,7 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
   const exchange: Exchange = {
     id: clientId(7),
     method: 'tools/call',
+    size: 100,
     params: { _meta: { progressToken: 't' } },
     peer: client,
     session: undefined,

@@ -1,4 +1,4 @@
-import { createMcpServer, defineResource } from 'mcp-actors';
+import { createMcpServer, defineResource, defineResourceTemplate } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
 import { eachRevisionAndHttp, everywhere } from '../contract/everywhere.ts';
 import { connect, operate } from '../contract/serving.ts';
@@ -88,6 +88,29 @@ everywhere('resources', eachRevisionAndHttp, ({ revision }) => {
     await peer.quiet();
     expect(peer.count(updated)).toBe(1);
   });
+});
+
+test('URIs that a client subscribes to have a bound in bytes', async () => {
+  const any = defineResourceTemplate({
+    uriTemplate: 'any://{name}',
+    name: 'any',
+    read: () => 'anything',
+  });
+  const { peer, session } = await operate(
+    { resourceTemplates: [any] },
+    { limits: { maxRetainedBytes: 3000 } },
+  );
+  const uriOf = (name: string) => `any://${name}${'x'.repeat(1000)}`;
+  const subscribe = (name: string) => peer.ask('resources/subscribe', { uri: uriOf(name) });
+  await subscribe('a');
+  await subscribe('a');
+  await subscribe('b');
+  await expect(subscribe('c')).rejects.toMatchObject({
+    error: { data: { reason: 'too-many-subscriptions' } },
+  });
+  expect(session.dump().queues.retainedBytes).toEqual({ count: 2014, max: 3000 });
+  await peer.ask('resources/unsubscribe', { uri: uriOf('a') });
+  await subscribe('c');
 });
 
 describe('a resource', () => {

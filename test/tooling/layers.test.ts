@@ -45,6 +45,7 @@ describe('what stands around a handler', () => {
     'actors/facts.ts',
     'actors/limits.ts',
     'actors/router/refusals.ts',
+    'actors/room.ts',
     'actors/transitions.ts',
     'machines/roots-report.ts',
     'machines/session-state.ts',

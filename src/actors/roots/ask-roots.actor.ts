@@ -7,6 +7,7 @@
 import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
 import type { AskInput, AskOutcome } from '../../machines/roots.machine.ts';
+import { textLength } from '../../protocol/codec.ts';
 import { ErrorCode, RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -21,6 +22,8 @@ export interface AskRootsOptions {
   readonly resolve: RootsResolver | undefined;
   /** Gives the client's list: by the request, or because it is known already. */
   list(request: () => Promise<JsonObject>): Promise<JsonObject>;
+  /** Counts what is kept of the list. @returns false if there is no room for so many bytes */
+  retain(bytes: number): boolean;
   readonly report: Report<ActorFactName>;
 }
 
@@ -38,6 +41,11 @@ export function askRootsActor(
       if (!reading.ok) {
         const message = `The client's roots are malformed: ${reading.fault}`;
         throw new RuntimeError('INVALID_RESPONSE', message);
+      }
+      const bytes = textLength(reading.roots);
+      if (!options.retain(bytes)) {
+        const message = `The client's roots come to ${bytes} bytes, and what is kept for it leaves no room for them`;
+        throw new RuntimeError('LIMIT_EXCEEDED', message);
       }
       const roots = await resolved(reading.roots, options, signal);
       return { kind: 'answered', roots };

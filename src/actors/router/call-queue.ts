@@ -1,4 +1,5 @@
 /** Which calls run and which wait: at most so many at once, first come first served. */
+import type { Share } from '../room.ts';
 import type { Call } from './call.ts';
 
 /** Why no call is started for a while: the peer does not read, or a handler is getting ready. */
@@ -16,6 +17,8 @@ export interface QueueBounds {
   readonly maxWaiting: number;
   /** What the messages of those that wait may come to, in UTF-16 units. */
   readonly maxWaitingBytes: number;
+  /** What the messages of those that run may come to, parked ones included; one always may run. */
+  readonly maxRunningBytes: number;
 }
 
 /** What several queues share: as much as their bounds, so many times. */
@@ -24,6 +27,7 @@ export class SharedPlaces {
   running = 0;
   waiting = 0;
   waitingBytes = 0;
+  runningBytes = 0;
   /** Why no call is started at present. */
   holds = nothing;
 
@@ -32,7 +36,17 @@ export class SharedPlaces {
       maxRunning: bounds.maxRunning * times,
       maxWaiting: bounds.maxWaiting * times,
       maxWaitingBytes: bounds.maxWaitingBytes * times,
+      maxRunningBytes: bounds.maxRunningBytes * times,
     };
+  }
+
+  /** Starts no call until {@link release}; those that run go on. */
+  hold(reason: HoldReason): void {
+    if (!this.holds.includes(reason)) this.holds = [...this.holds, reason];
+  }
+
+  release(reason: HoldReason): void {
+    if (this.holds.length > 0) this.holds = this.holds.filter((other) => other !== reason);
   }
 }
 
@@ -42,9 +56,9 @@ export interface CallRunner {
 }
 
 export class CallQueue {
-  readonly #maxRunning: number;
-  readonly #maxWaiting: number;
-  readonly #maxWaitingBytes: number;
+  readonly #bounds: QueueBounds;
+  /** Of the memory that it shares with the client's other sessions, and with all clients. */
+  readonly #room: Share;
   readonly #runner: CallRunner;
   /** In order of arrival; those that ended while they waited are passed over. */
   #line: Call[] = [];
@@ -55,16 +69,29 @@ export class CallQueue {
   #head = 0;
   #waiting = 0;
   #waitingBytes = 0;
+  /** Of those that run or are parked. */
+  #runningBytes = 0;
+  /** How many calls run, wait or are parked. */
+  #held = 0;
   readonly #shared: SharedPlaces;
   #running = 0;
 
-  /** @param shared what it shares with other queues */
-  constructor(bounds: QueueBounds, runner: CallRunner, shared = new SharedPlaces(bounds, 1)) {
+  /** @param shared what it shares with other queues of its session */
+  constructor(
+    bounds: QueueBounds,
+    room: Share,
+    runner: CallRunner,
+    shared = new SharedPlaces(bounds, 1),
+  ) {
     this.#shared = shared;
-    this.#maxRunning = bounds.maxRunning;
-    this.#maxWaiting = bounds.maxWaiting;
-    this.#maxWaitingBytes = bounds.maxWaitingBytes;
+    this.#bounds = bounds;
+    this.#room = room;
     this.#runner = runner;
+  }
+
+  /** No call is added any more. */
+  leave(): void {
+    this.#room.leave();
   }
 
   /** How many calls count as running. */
@@ -82,20 +109,25 @@ export class CallQueue {
     return this.#waiting;
   }
 
-  /** Why no call is started at present; empty if calls may start. */
-  get holds(): readonly HoldReason[] {
-    return this.#shared.holds;
+  /** True if nothing runs, waits or is parked. */
+  get isIdle(): boolean {
+    return this.#held === 0;
   }
 
-  /** Runs the call or lets it wait. Returns false, and does nothing, if too many wait. */
+  /** Runs the call or lets it wait. Returns false, and does nothing, if too much waits. */
   add(call: Call): boolean {
-    if (this.#waiting === 0 && this.#hasRoom()) {
+    const { maxRunningBytes, maxWaitingBytes } = this.#bounds;
+    const { size } = call;
+    if (!this.#room.mayHold('inFlight', size, maxRunningBytes + maxWaitingBytes)) return false;
+    const runs = this.#waiting === 0 && this.#hasRoom() && this.#mayRun(call);
+    if (!runs && !this.#mayWait(call)) return false;
+    this.#held++;
+    this.#room.hold('inFlight', size);
+    if (runs) {
       this.#start(call);
-    } else if (this.#mayWait(call)) {
-      this.#wait(1, call.size);
-      this.#line.push(call);
     } else {
-      return false;
+      this.#wait(1, size);
+      this.#line.push(call);
     }
     return true;
   }
@@ -105,8 +137,13 @@ export class CallQueue {
    * with {@link startWaiting}, not here: handlers that end at once would nest.
    */
   remove(call: Call): void {
-    if (call.state === 'parked') return;
-    if (call.state === 'running') return this.#count(-1);
+    this.#held--;
+    this.#room.hold('inFlight', -call.size);
+    if (call.state === 'parked') return this.#run(-call.size);
+    if (call.state === 'running') {
+      this.#run(-call.size);
+      return this.#count(-1);
+    }
     this.#wait(-1, -call.size);
     // While nothing is started nobody passes over those that left: they are taken out once they are
     // the greater part.
@@ -140,7 +177,9 @@ export class CallQueue {
   startWaiting(most = Infinity): number {
     let started = 0;
     while (this.#waiting > 0 && started < most && this.#hasRoom()) {
-      const call = this.#line[this.#head++] as Call;
+      const call = this.#line[this.#head] as Call;
+      if (call.state === 'waiting' && !this.#mayRun(call)) break;
+      this.#head++;
       if (call.state !== 'waiting') continue;
       this.#wait(-1, -call.size);
       this.#start(call);
@@ -154,29 +193,35 @@ export class CallQueue {
     return started;
   }
 
-  /** Starts no call until {@link release}; those that run go on. */
-  hold(reason: HoldReason): void {
-    const shared = this.#shared;
-    if (!shared.holds.includes(reason)) shared.holds = [...shared.holds, reason];
-  }
-
-  release(reason: HoldReason): void {
-    const shared = this.#shared;
-    if (shared.holds.length > 0) shared.holds = shared.holds.filter((other) => other !== reason);
-  }
-
   #mayWait({ size }: Call): boolean {
     const { waiting, waitingBytes, bounds, holds } = this.#shared;
-    if (this.#waitingBytes + size > this.#maxWaitingBytes) return false;
+    if (this.#waitingBytes + size > this.#bounds.maxWaitingBytes) return false;
     if (waitingBytes + size > bounds.maxWaitingBytes) return false;
     // That many wait because of a hold is not the peer's fault.
     if (holds.length > 0) return true;
-    return this.#waiting < this.#maxWaiting && waiting < bounds.maxWaiting;
+    return this.#waiting < this.#bounds.maxWaiting && waiting < bounds.maxWaiting;
   }
 
   #hasRoom(): boolean {
     const { running, bounds, holds } = this.#shared;
-    return this.#running < this.#maxRunning && running < bounds.maxRunning && holds.length === 0;
+    return (
+      this.#running < this.#bounds.maxRunning && running < bounds.maxRunning && holds.length === 0
+    );
+  }
+
+  /** Whether its message is short enough to be one more of those that run. */
+  #mayRun({ size }: Call): boolean {
+    const { runningBytes, bounds } = this.#shared;
+    const own = this.#runningBytes;
+    if (own === 0) return runningBytes === 0 || runningBytes + size <= bounds.maxRunningBytes;
+    return (
+      own + size <= this.#bounds.maxRunningBytes && runningBytes + size <= bounds.maxRunningBytes
+    );
+  }
+
+  #run(bytes: number): void {
+    this.#runningBytes += bytes;
+    this.#shared.runningBytes += bytes;
   }
 
   #count(more: number): void {
@@ -193,6 +238,7 @@ export class CallQueue {
 
   #start(call: Call): void {
     this.#count(1);
+    this.#run(call.size);
     call.state = 'running';
     this.#runner.run(call);
   }

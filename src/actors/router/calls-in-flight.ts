@@ -13,6 +13,7 @@ import type { CallRounds, DetachedWork, RequestHandler, SuspendedCall } from '..
 import { HandlerRuns } from './handler-runs.ts';
 import type { HandlerRunsHome } from './handler-runs.ts';
 import { afterThis } from '../microtask.ts';
+import type { Shares } from '../room.ts';
 import { PartyQueues } from './party-queues.ts';
 import { overloaded } from './refusals.ts';
 import { TaskRun } from './task-run.ts';
@@ -20,6 +21,8 @@ import { TaskRun } from './task-run.ts';
 export interface CallOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
+  /** Towards which what its clients hold in memory counts. */
+  readonly shares: Shares;
   /**
    * What serves calls that ask their client by ending; missing if no call may.
    * @param onSettled called when one of them that was suspended has settled
@@ -69,7 +72,7 @@ export class CallsInFlight implements HandlerRunsHome {
     this.#options = options;
     this.#onLate = onLate;
     this.#runs = new HandlerRuns(this);
-    this.#queue = new PartyQueues(options.limits, this.#runs);
+    this.#queue = new PartyQueues(options.limits, options.shares, this.#runs);
   }
 
   get report(): Report<ActorFactName> {
@@ -146,6 +149,11 @@ export class CallsInFlight implements HandlerRunsHome {
       call.abort(reason);
       call.replies.add(call.refused(shuttingDown), call);
     }
+  }
+
+  /** The session is over: nothing is called any more. */
+  leave(): void {
+    this.#queue.leave();
   }
 
   /** Starts no call until {@link release}. */

@@ -4,26 +4,36 @@
  * others from their turn.
  */
 import { fullParties } from '../limits.ts';
+import type { Shares } from '../room.ts';
 import type { Call } from './call.ts';
 import { CallQueue, SharedPlaces } from './call-queue.ts';
 import type { CallRunner, HoldReason, QueueBounds } from './call-queue.ts';
 
 export class PartyQueues {
   readonly #bounds: QueueBounds;
+  readonly #shares: Shares;
   readonly #runner: CallRunner;
   readonly #shared: SharedPlaces;
-  /** Of the calls of a session that is one client's. */
-  readonly #own: CallQueue;
+  /** Of the calls of a session that is one client's; made for the first. */
+  #own: CallQueue | undefined = undefined;
   /** The one that was served last comes last. */
   #parties: Map<string, CallQueue> | undefined = undefined;
   /** The one that became idle last. It is kept: who has called calls again. */
   #idle: string | undefined = undefined;
 
-  constructor(bounds: QueueBounds, runner: CallRunner) {
+  constructor(bounds: QueueBounds, shares: Shares, runner: CallRunner) {
     this.#bounds = bounds;
+    this.#shares = shares;
     this.#runner = runner;
     this.#shared = new SharedPlaces(bounds, fullParties);
-    this.#own = this.#made();
+  }
+
+  /** No call is added any more, and all have been removed. */
+  leave(): void {
+    this.#own?.leave();
+    this.#own = undefined;
+    for (const queue of this.#parties?.values() ?? []) queue.leave();
+    this.#parties?.clear();
   }
 
   /** How many calls count as running. */
@@ -70,7 +80,7 @@ export class PartyQueues {
 
   /** Starts what waits, as far as there is room: one call of each client in turn. */
   startWaiting(): void {
-    this.#own.startWaiting();
+    this.#own?.startWaiting();
     const made = this.#parties;
     if (!made || this.waiting === 0) return;
     let started: number;
@@ -87,39 +97,42 @@ export class PartyQueues {
 
   /** Starts no call until {@link release}; those that run go on. */
   hold(reason: HoldReason): void {
-    this.#own.hold(reason);
+    this.#shared.hold(reason);
   }
 
   release(reason: HoldReason): void {
-    this.#own.release(reason);
+    this.#shared.release(reason);
   }
 
   #queueOf({ origin }: Call): CallQueue {
     const party = origin?.party;
-    if (party === undefined) return this.#own;
+    if (party === undefined) return (this.#own ??= this.#made(undefined));
     const made = (this.#parties ??= new Map<string, CallQueue>());
     let queue = made.get(party);
     if (!queue) {
-      queue = this.#made();
+      queue = this.#made(party);
       made.set(party, queue);
     }
     return queue;
   }
 
-  #made(): CallQueue {
-    return new CallQueue(this.#bounds, this.#runner, this.#shared);
+  #made(party: string | undefined): CallQueue {
+    return new CallQueue(this.#bounds, this.#shares.enter(party), this.#runner, this.#shared);
   }
 
   #forget({ origin }: Call): void {
     const party = origin?.party;
     if (party === undefined) return;
     if (!this.#isIdle(party) || this.#idle === party) return;
-    if (this.#idle !== undefined && this.#isIdle(this.#idle)) this.#parties?.delete(this.#idle);
+    const idle = this.#idle;
     this.#idle = party;
+    if (idle === undefined || !this.#isIdle(idle)) return;
+    this.#parties?.get(idle)?.leave();
+    this.#parties?.delete(idle);
   }
 
   #isIdle(party: string): boolean {
     const queue = this.#parties?.get(party);
-    return queue !== undefined && queue.running === 0 && queue.waiting === 0;
+    return queue !== undefined && queue.isIdle;
   }
 }

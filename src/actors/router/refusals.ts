@@ -22,14 +22,16 @@ export function methodNotOffered(method: string): WireError {
 
 /** @param now what waits as a request of so many bytes comes */
 export function overloaded(
-  { maxRunning, maxWaiting, maxWaitingBytes }: QueueBounds,
+  { maxRunning, maxRunningBytes, maxWaiting, maxWaitingBytes }: QueueBounds,
   now: { readonly waiting: number; readonly waitingBytes: number; readonly size: number },
 ): WireError {
   const { waiting, waitingBytes, size } = now;
-  const what =
-    waitingBytes + size > maxWaitingBytes
-      ? `${waiting} requests of ${waitingBytes} bytes wait, and this one of ${size} would be more than ${maxWaitingBytes}`
-      : `${maxRunning} requests run and ${maxWaiting} wait`;
+  let what = `the requests in flight, of the client or of all clients, leave no room for this one of ${size} bytes: those of a client may come to ${maxRunningBytes + maxWaitingBytes}`;
+  if (waitingBytes + size > maxWaitingBytes) {
+    what = `${waiting} requests of ${waitingBytes} bytes wait, and this one of ${size} would be more than ${maxWaitingBytes}`;
+  } else if (waiting >= maxWaiting) {
+    what = `${maxRunning} requests run and ${maxWaiting} wait`;
+  }
   return {
     code: ErrorCode.serverUnavailable,
     message: `Overloaded: ${what}; try again when some have been answered`,

@@ -118,6 +118,7 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   stop(): void {
     this.gate = { state: 'stopped' };
     this.#made?.abandon();
+    this.#made?.leave();
     this.outbox.clear();
   }
 

@@ -81,8 +81,8 @@ export function isSessionless({ origin }: InboundRequest): boolean {
  * True for a request after which the era of a session is settled. Discovery settles nothing: a
  * client may go on with `initialize`.
  */
-export function settlesEra({ method, params }: InboundRequest): boolean {
-  return method !== Method.discover && isEnveloped(params) && readEnvelope(params).ok;
+export function settlesEra({ method, params, size }: InboundRequest): boolean {
+  return method !== Method.discover && isEnveloped(params) && readEnvelope(params, size).ok;
 }
 
 /**
@@ -101,7 +101,7 @@ export function admit(
     if ('response' in admitted) return admitted.response;
     return new StatelessCall(request, admitted.handler, scope, admitted, replies);
   }
-  const envelope = readEnvelope(request.params);
+  const envelope = readEnvelope(request.params, request.size);
   if (!envelope.ok) return errorResponse(id, envelope.error);
   const { dialect } = envelope.peer;
   if (scope.isClosing()) return errorResponse(id, dialect.refusal(shuttingDown));

@@ -155,6 +155,16 @@ const limitOptions: {
     name: 'max-waiting-size',
     help: "How long the client's requests that wait may be, together; one more that would exceed it is refused in the same way.",
   },
+  maxRunningBytes: {
+    ...size,
+    name: 'max-running-size',
+    help: "How long the client's requests that run may be, together, those that await its own answer included; more wait.",
+  },
+  maxRetainedBytes: {
+    ...size,
+    name: 'max-retained',
+    help: 'How much is kept for a client beyond its requests, together: calls that wait for its retry, tasks with what comes of them, the URIs of its subscriptions.',
+  },
   maxPending: {
     ...count,
     name: 'max-pending',

@@ -9,6 +9,7 @@ import type { RequestHandler } from '../../actors/exchange.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { HostRouterOptions } from '../../actors/router/host-side.ts';
 import type { RouterView } from '../../actors/router/router.actor.ts';
+import { Shares } from '../../actors/room.ts';
 import { Traffic } from '../../actors/traffic.ts';
 import { Transitions } from '../../actors/transitions.ts';
 import type { ServerProfile } from '../../machines/connection-context.ts';
@@ -138,6 +139,7 @@ export class ConnectionScope {
       limits,
       clock,
       peer: 'server',
+      shares: new Shares(),
       requestIds: this.requestIds,
       handlerOf: (method) => handlers.get(method),
       notified: ({ method, params }) => onNotification(method, params),

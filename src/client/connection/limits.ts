@@ -33,6 +33,7 @@ export const defaultConnectionLimits: ConnectionLimits = {
   maxRunning: 16,
   maxWaiting: 256,
   maxWaitingBytes: defaultLimits.maxWaitingBytes,
+  maxRunningBytes: defaultLimits.maxRunningBytes,
   maxPending: 1024,
   requestTimeoutMs: defaultLimits.requestTimeoutMs,
   requestMaxTotalMs: defaultLimits.requestMaxTotalMs,

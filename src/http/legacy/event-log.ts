@@ -26,20 +26,27 @@ interface LoggedEvent {
 
 export type EventLimits = Pick<HttpLimits, 'maxEvents' | 'maxEventBytes' | 'eventTtlMs'>;
 
+/** What is told of what a session keeps. */
+export interface Keeping {
+  /** So many were dropped that no client has had, and why. */
+  lost(count: number, reason: string): void;
+  /** Counts what is kept. @returns false if there is no room for so many bytes */
+  retain(bytes: number): boolean;
+}
+
 export class EventLog {
   readonly #limits: EventLimits;
   readonly #clock: Clock;
-  readonly #lost: (count: number, reason: string) => void;
+  readonly #keeping: Keeping;
   #events: (LoggedEvent | undefined)[] = [];
   /** Of {@link #events}, the first that is kept. */
   #first = 0;
   #bytes = 0;
 
-  /** @param lost told how many events were dropped that no client has had, and why */
-  constructor(limits: EventLimits, clock: Clock, lost: (count: number, reason: string) => void) {
+  constructor(limits: EventLimits, clock: Clock, keeping: Keeping) {
     this.#limits = limits;
     this.#clock = clock;
-    this.#lost = lost;
+    this.#keeping = keeping;
   }
 
   get isEmpty(): boolean {
@@ -55,7 +62,7 @@ export class EventLog {
   add(stream: LoggedStream, number: number, text: string): void {
     const { maxEventBytes } = this.#limits;
     if (text.length > maxEventBytes) {
-      if (stream.forgot(number)) this.#lost(1, `it is longer than ${maxEventBytes} bytes`);
+      if (stream.forgot(number)) this.#keeping.lost(1, `it is longer than ${maxEventBytes} bytes`);
       return;
     }
     const loggedAt = this.#clock.now();
@@ -68,7 +75,8 @@ export class EventLog {
 
   #isTooMuch(): boolean {
     const { maxEvents, maxEventBytes } = this.#limits;
-    return this.#events.length - this.#first > maxEvents || this.#bytes > maxEventBytes;
+    if (this.#events.length - this.#first > maxEvents || this.#bytes > maxEventBytes) return true;
+    return !this.#keeping.retain(this.#bytes);
   }
 
   /** The events of a stream after one of them, in order. */
@@ -94,9 +102,11 @@ export class EventLog {
       else break;
     }
     if (excess > 0) {
-      this.#lost(excess, `a session keeps ${maxEvents} of at most ${maxEventBytes} bytes`);
+      const bounds = `a session keeps ${maxEvents} of at most ${maxEventBytes} bytes, as far as its client has room`;
+      this.#keeping.lost(excess, bounds);
     }
-    if (aged > 0) this.#lost(aged, `they were kept for ${eventTtlMs} ms`);
+    if (this.isEmpty) this.#keeping.retain(0);
+    if (aged > 0) this.#keeping.lost(aged, `they were kept for ${eventTtlMs} ms`);
     this.#compact();
   }
 

@@ -7,7 +7,8 @@
 import { accepted } from '../../machines/initialize-answers.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
-import type { InboundFrame, InboundRequest } from '../../protocol/frames.ts';
+import type { InitializeReceived } from '../../machines/session-ports.ts';
+import type { InboundFrame } from '../../protocol/frames.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
@@ -17,8 +18,11 @@ export interface Greeting {
   readonly dialect: Dialect;
   /** What it is answered with. */
   readonly body: string;
-  /** For the session that begins later: it answers the same, and nobody hears it. */
-  readonly request: InboundRequest;
+  /**
+   * For the session that begins later: it answers the same, and nobody hears it. What its client has
+   * sent is not kept, only what was read of it.
+   */
+  readonly received: InitializeReceived;
 }
 
 /** Of requests that were answered before the session began. */
@@ -34,7 +38,9 @@ export function greet(server: McpServer, frame: InboundFrame): Greeting | undefi
   const unwritable: unknown[] = [];
   const body = encodeFrame(response, (_, error) => unwritable.push(error));
   if (unwritable.length > 0) return undefined;
-  return { dialect: reading.client.dialect, body, request: { origin: answered, ...frame } };
+  const request = { id: frame.id, origin: answered };
+  const received = { type: 'initialize.received', request, reading } as const;
+  return { dialect: reading.client.dialect, body, received };
 }
 
 /** Whether somebody wants to see a session from its beginning on. */

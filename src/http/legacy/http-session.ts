@@ -24,12 +24,13 @@ import type {
 import { describe } from '../../protocol/classify.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { withOrigin } from '../../protocol/frames.ts';
-import type { InboundFrame, InboundRequest, InboundRequestId } from '../../protocol/frames.ts';
+import type { InitializeReceived } from '../../machines/session-ports.ts';
+import type { InboundFrame, InboundRequestId } from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
-import type { TransportActors } from '../../transports/transport.ts';
+import type { SharingActors } from '../../transports/transport.ts';
 import { malformedResponse } from '../checks.ts';
 import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
@@ -45,7 +46,7 @@ import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
 import type { WaitingPush } from './push-streams.ts';
 import type { SessionStream } from './session-stream.ts';
 import { SessionStreams, noStreams } from './session-streams.ts';
-import type { StreamingSession } from './session-streams.ts';
+import type { SessionParty, StreamingSession } from './session-streams.ts';
 import { unlisted } from '../roster.ts';
 import type { Tended, Upkeep } from '../upkeep.ts';
 
@@ -58,13 +59,6 @@ export interface SessionHome {
   readonly streams: boolean;
   /** The session is over here, by this event. */
   ended(session: HttpSession, by: HttpSessionEvent['type']): void;
-}
-
-/** Those whose sessions share the room that there is: a principal's, or those of an address. */
-export interface SessionParty {
-  readonly name: string;
-  /** How many are open. */
-  sessions: number;
 }
 
 export class HttpSession
@@ -82,9 +76,9 @@ export class HttpSession
   usedAt: number;
   report: Report<HttpFactName | ActorFactName> = defaultReport;
   readonly #home: SessionHome;
-  readonly #listening: ListenOptions;
-  /** Its `initialize`, while its client has been answered and is not served yet. */
-  #greeted: InboundRequest | undefined = undefined;
+  readonly listening: ListenOptions;
+  /** What was read of its `initialize`, while its client has been answered and is not served yet. */
+  #greeted: InitializeReceived | undefined = undefined;
   #served: McpSession | undefined = undefined;
   /** How long it is kept. */
   #life = activeHttpSession;
@@ -103,7 +97,7 @@ export class HttpSession
     home: SessionHome,
   ) {
     this.#home = home;
-    this.#listening = listening;
+    this.listening = listening;
     this.id = who.id;
     this.principal = who.principal;
     this.party = who.party;
@@ -151,7 +145,7 @@ export class HttpSession
   greet(exchange: HttpExchange, frame: InboundFrame): boolean {
     const greeting = this.#served ? undefined : greet(this.server, frame);
     if (!greeting) return false;
-    this.#greeted = greeting.request;
+    this.#greeted = greeting.received;
     this.#dialect = greeting.dialect;
     const headers = { 'content-type': 'application/json', 'mcp-session-id': this.id };
     exchange.answer({ status: 200, headers, body: greeting.body });
@@ -290,12 +284,12 @@ export class HttpSession
   // Its life.
 
   #serve(): McpSession {
-    const options = Object.assign({}, this.#listening, { clock: this.clock });
+    const options = Object.assign({}, this.listening, { clock: this.clock });
     const served = this.server.listen(({ report }) => this.#actors(report), options);
     this.#served = served;
     const end = () => this.#end();
     served.actor.subscribe({ complete: end, error: end });
-    if (this.#greeted) this.receive(this.#greeted);
+    if (this.#greeted) served.actor.send(this.#greeted);
     this.#greeted = undefined;
     return served;
   }
@@ -369,7 +363,7 @@ export class HttpSession
 
   // The two actors of its transport.
 
-  #actors(report: Report): TransportActors {
+  #actors(report: Report): SharingActors {
     this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.#router = input.router;
@@ -381,7 +375,7 @@ export class HttpSession
       owner.send({ type: 'ownStream.closed' });
       return new HttpWriter(this, owner);
     });
-    return { reader, writer };
+    return { reader, writer, shares: this.party.shares };
   }
 
   unwritable(): void {

@@ -6,6 +6,8 @@
  */
 import { systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
+import { Shares } from '../../actors/room.ts';
+import type { Room } from '../../actors/room.ts';
 import { describe } from '../../protocol/classify.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
@@ -27,7 +29,8 @@ import { SharedSessions } from '../replicas/shared-sessions.ts';
 import { reportUnavailable, unavailable } from '../replicas/unavailable.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import { HttpSession } from './http-session.ts';
-import type { SessionHome, SessionParty } from './http-session.ts';
+import type { SessionHome } from './http-session.ts';
+import type { SessionParty } from './session-streams.ts';
 import { Upkeep, upkeepMs } from '../upkeep.ts';
 
 const sessionHeader = 'mcp-session-id';
@@ -36,6 +39,7 @@ export class HttpSessions implements SessionHome {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly upkeep: Upkeep;
+  readonly #room: Room;
   readonly streams: boolean;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #options: HttpOptions;
@@ -49,10 +53,15 @@ export class HttpSessions implements SessionHome {
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
-    { limits, door }: { readonly limits: HttpLimits; readonly door: Doorkeeper },
+    {
+      limits,
+      door,
+      room,
+    }: { readonly limits: HttpLimits; readonly door: Doorkeeper; readonly room: Room },
   ) {
     const { clock = systemClock, report = defaultReport } = options;
     this.#door = door;
+    this.#room = room;
     this.#servedTo = servedTo;
     this.#options = options;
     this.#report = report;
@@ -254,7 +263,8 @@ export class HttpSessions implements SessionHome {
   }
 
   #partyNamed(name: string): SessionParty {
-    return this.#parties.get(name) ?? { name, sessions: 0 };
+    const known = this.#parties.get(name);
+    return known ?? { name, sessions: 0, shares: new Shares(this.#room, name) };
   }
 
   /**

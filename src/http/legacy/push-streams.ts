@@ -5,6 +5,7 @@
  * @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"
  */
 import type { HttpLimits } from '../options.ts';
+import type { Keeping } from './event-log.ts';
 import type { SessionStream } from './session-stream.ts';
 
 /** A message for a stream that is not there yet. */
@@ -26,17 +27,16 @@ function keepsUp({ unreadBytes }: SessionStream): boolean {
 
 export class PushStreams {
   readonly #limits: PushLimits;
-  readonly #lost: (count: number, reason: string) => void;
+  readonly #keeping: Keeping;
   /** Those that have a connection, the newest last. */
   #open: readonly SessionStream[] = [];
   /** What no stream was there for. */
   #waiting: WaitingPush[] = [];
   #waitingBytes = 0;
 
-  /** @param lost told of messages that were dropped, and why */
-  constructor(limits: PushLimits, lost: (count: number, reason: string) => void) {
+  constructor(limits: PushLimits, keeping: Keeping) {
     this.#limits = limits;
-    this.#lost = lost;
+    this.#keeping = keeping;
   }
 
   get isOpen(): boolean {
@@ -63,6 +63,7 @@ export class PushStreams {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
+    this.#keeping.retain(0);
     for (const message of waiting) this.push(message);
   }
 
@@ -90,7 +91,9 @@ export class PushStreams {
     let bytes = this.#waitingBytes;
     for (const { text } of this.#waiting) {
       const isTooMuch =
-        this.#waiting.length - excess > maxWaitingPushes || bytes > maxWaitingPushBytes;
+        this.#waiting.length - excess > maxWaitingPushes ||
+        bytes > maxWaitingPushBytes ||
+        !this.#keeping.retain(bytes);
       if (!isTooMuch) break;
       bytes -= text.length;
       excess++;
@@ -109,6 +112,7 @@ export class PushStreams {
       this.#waitingBytes -= text.length;
       tell?.();
     }
-    this.#lost(dropped.length, reason);
+    this.#keeping.retain(this.#waitingBytes);
+    this.#keeping.lost(dropped.length, reason);
   }
 }

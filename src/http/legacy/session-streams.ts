@@ -5,8 +5,11 @@
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 import type { Clock } from '../../actors/clock.ts';
+import { defaultLimits } from '../../actors/limits.ts';
+import type { Retained, Shares } from '../../actors/room.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { describe } from '../../protocol/classify.ts';
+import type { ListenOptions } from '../../server/create-server.ts';
 import type { InboundRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
 import { tell } from '../facts.ts';
@@ -29,12 +32,23 @@ import type { EventPlace } from './stream-names.ts';
 import { unlisted } from '../roster.ts';
 import type { Upkeep } from '../upkeep.ts';
 
+/** Those whose sessions share the room that there is: a principal's, or those of an address. */
+export interface SessionParty {
+  readonly name: string;
+  /** What all of them hold in memory counts towards these. */
+  readonly shares: Shares;
+  /** How many are open. */
+  sessions: number;
+}
+
 /** What streams ask and tell their session. */
 export interface StreamingSession {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly report: HttpReport;
   readonly upkeep: Upkeep;
+  readonly party: SessionParty;
+  readonly listening: Pick<ListenOptions, 'limits'>;
   /** The session as other nodes have it; undefined if there are none. */
   readonly share: SharedSession | undefined;
   /** What a stream begins with whose last event has this id. */
@@ -59,15 +73,26 @@ export class SessionStreams implements StreamHome, ResumingHome {
   readonly log: EventLog;
   readonly #session: StreamingSession;
   readonly #pushes: PushStreams;
+  /** The events and the pushes that are kept, as they are counted. */
+  readonly #retained: readonly (Retained | undefined)[];
   readonly #streams = new Map<string, SessionStream>();
   #count = 0;
   #connected = 0;
 
   constructor(session: StreamingSession) {
-    const { limits, clock } = session;
+    const { limits, clock, party, listening } = session;
+    const { maxRetainedBytes = defaultLimits.maxRetainedBytes } = listening.limits ?? {};
     this.#session = session;
-    this.log = new EventLog(limits, clock, (...lost) => this.#lost('events.lost', ...lost));
-    this.#pushes = new PushStreams(limits, (...lost) => this.#lost('pushes.lost', ...lost));
+    const counted = () => party.shares.retain(undefined, 0, Infinity);
+    const [events, pushes] = [counted(), counted()];
+    this.#retained = [events, pushes];
+    const countEvents = (bytes: number) => events?.resize(bytes, maxRetainedBytes) ?? false;
+    const countPushes = (bytes: number) => pushes?.resize(bytes, maxRetainedBytes) ?? false;
+    const told = (name: 'events.lost' | 'pushes.lost') => ({
+      lost: (count: number, reason: string) => this.#lost(name, count, reason),
+    });
+    this.log = new EventLog(limits, clock, { ...told('events.lost'), retain: countEvents });
+    this.#pushes = new PushStreams(limits, { ...told('pushes.lost'), retain: countPushes });
   }
 
   get clock(): Clock {
@@ -168,6 +193,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
   close(): void {
     for (const stream of this.#streams.values()) stream.end('silenced');
     this.#streams.clear();
+    for (const retained of this.#retained) retained?.release();
   }
 
   // What a stream asks and tells.

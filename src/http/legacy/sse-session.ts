@@ -5,6 +5,8 @@
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
 import type { Clock } from '../../actors/clock.ts';
+import { Shares } from '../../actors/room.ts';
+import type { Room } from '../../actors/room.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import { tellUnserializable } from '../../actors/writer/outbound-flow.ts';
 import { plainActor } from '../../machines/port.ts';
@@ -23,12 +25,12 @@ import type { Principal, RequestOrigin } from '../../protocol/request-origin.ts'
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
-import type { TransportActors } from '../../transports/transport.ts';
+import type { SharingActors } from '../../transports/transport.ts';
 import { endInWords } from '../admission.ts';
 import type { Admission, AdmissionEnd } from '../admission.ts';
 import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
-import { servedRequest } from '../http-exchange.ts';
+import { partyOf, servedRequest } from '../http-exchange.ts';
 import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import { streamHeaders } from '../request-answer.ts';
@@ -39,6 +41,8 @@ export interface SseSessionOptions {
   readonly listening: ListenOptions;
   readonly limits: HttpLimits;
   readonly clock: Clock;
+  /** What the endpoint holds of its clients. */
+  readonly room: Room;
   readonly ended: () => void;
 }
 
@@ -63,7 +67,7 @@ export class SseSession implements Tended {
   #unreadSince: number | undefined = undefined;
 
   constructor(exchange: HttpExchange, server: McpServer, options: SseSessionOptions) {
-    const { listening, limits, clock, ended } = options;
+    const { listening, limits, clock, room, ended } = options;
     this.server = server;
     this.principal = exchange.principal;
     this.#admission = exchange.admission;
@@ -72,7 +76,7 @@ export class SseSession implements Tended {
     this.#spokeAt = clock.now();
     this.mcp = server.listen(({ report }) => {
       this.#report = report;
-      return this.#actors();
+      return this.#actors(new Shares(room, partyOf(exchange)));
     }, listening);
     this.#sink = exchange.stream(streamHeaders);
     // Relative to the address of the stream: nobody here knows below which path it is mounted.
@@ -114,7 +118,7 @@ export class SseSession implements Tended {
     await this.mcp.closed;
   }
 
-  #actors(): TransportActors {
+  #actors(shares: Shares): SharingActors {
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.#router = input.router;
       return { receive: () => {} };
@@ -125,7 +129,7 @@ export class SseSession implements Tended {
         else if (event.type === 'output.flush') owner.send({ type: 'output.flushed' });
       },
     }));
-    return { reader, writer };
+    return { reader, writer, shares };
   }
 
   #send({ frames, rejected }: FramesToSend): void {

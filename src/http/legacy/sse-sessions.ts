@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
+import type { Room } from '../../actors/room.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import { describe } from '../../protocol/classify.ts';
 import { decodeLine } from '../../protocol/codec.ts';
@@ -33,6 +34,7 @@ export class SseSessions {
   readonly #options: HttpOptions;
   readonly #limits: HttpLimits;
   readonly #door: Doorkeeper;
+  readonly #room: Room;
   readonly #clock: Clock;
   readonly #report: HttpReport;
   readonly #upkeep: Upkeep;
@@ -41,13 +43,18 @@ export class SseSessions {
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
-    { limits, door }: { readonly limits: HttpLimits; readonly door: Doorkeeper },
+    {
+      limits,
+      door,
+      room,
+    }: { readonly limits: HttpLimits; readonly door: Doorkeeper; readonly room: Room },
   ) {
     const { clock = systemClock, report = defaultReport } = options;
     this.#servedTo = servedTo;
     this.#options = options;
     this.#limits = limits;
     this.#door = door;
+    this.#room = room;
     this.#clock = clock;
     this.#report = report;
     this.#upkeep = new Upkeep(clock, upkeepMs(limits));
@@ -107,6 +114,7 @@ export class SseSessions {
         listening: { ...beginning(served, this.#options), clock: this.#clock },
         limits: this.#limits,
         clock: this.#clock,
+        room: this.#room,
         ended: () => {
           this.#sessions.delete(session.id);
           this.#upkeep.delete(session);

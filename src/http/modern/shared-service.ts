@@ -23,7 +23,9 @@ import type { InboundBatch, InboundRequest } from '../../protocol/frames.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
-import type { TransportActors } from '../../transports/transport.ts';
+import { Shares } from '../../actors/room.ts';
+import type { Room } from '../../actors/room.ts';
+import type { SharingActors } from '../../transports/transport.ts';
 import { endInWords } from '../admission.ts';
 import type { AdmissionEnd } from '../admission.ts';
 import { tell } from '../facts.ts';
@@ -37,6 +39,8 @@ export interface SharedServiceOptions {
   readonly limits: HttpLimits;
   /** False if every answer is JSON. */
   readonly streams: boolean;
+  /** What the endpoint holds of its clients. */
+  readonly room: Room;
   /** It has ended, and serves nothing any more. */
   readonly ended: () => void;
 }
@@ -45,6 +49,7 @@ export class SharedService implements AnswerKeeper {
   readonly server: McpServer;
   readonly limits: HttpLimits;
   readonly streams: boolean;
+  readonly #room: Room;
   readonly session: McpSession;
   /** How many requests and batches have come. */
   #served = 0;
@@ -59,6 +64,7 @@ export class SharedService implements AnswerKeeper {
     this.server = server;
     this.limits = options.limits;
     this.streams = options.streams;
+    this.#room = options.room;
     this.session = server.listen(({ report }) => this.#actors(report), {
       ...listening,
       onEmitted: (event) => {
@@ -127,7 +133,7 @@ export class SharedService implements AnswerKeeper {
 
   // The two actors of its transport.
 
-  #actors(report: Report): TransportActors {
+  #actors(report: Report): SharingActors {
     this.#report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.#router = input.router;
@@ -146,7 +152,7 @@ export class SharedService implements AnswerKeeper {
         },
       },
     }));
-    return { reader, writer };
+    return { reader, writer, shares: new Shares(this.#room) };
   }
 
   get #view(): HttpRequestsView {

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import { systemClock } from '../../actors/clock.ts';
+import type { Room } from '../../actors/room.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpServer } from '../../server/create-server.ts';
@@ -31,6 +32,7 @@ export class SharedServices implements Tended {
   readonly #server: ServerOf;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #limits: HttpLimits;
+  readonly #room: Room;
   readonly #options: HttpOptions;
   readonly #clock: Clock;
   /** The one that was used last comes last. */
@@ -43,11 +45,16 @@ export class SharedServices implements Tended {
   constructor(
     server: ServerOf,
     servedTo: (request: ServedHttpRequest) => Served,
-    { limits, options }: { readonly limits: HttpLimits; readonly options: HttpOptions },
+    {
+      limits,
+      options,
+      room,
+    }: { readonly limits: HttpLimits; readonly options: HttpOptions; readonly room: Room },
   ) {
     this.#server = server;
     this.#servedTo = servedTo;
     this.#limits = limits;
+    this.#room = room;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#upkeep = new Upkeep(this.#clock, upkeepMs(limits));
@@ -110,6 +117,7 @@ export class SharedServices implements Tended {
     const listening = { ...beginning(served, this.#options), clock: this.#clock };
     const service: SharedService = new SharedService(server, listening, {
       limits: this.#limits,
+      room: this.#room,
       streams: !this.#options.jsonResponses,
       ended: () => {
         if (this.#services.get(server) === service) this.#services.delete(server);

@@ -227,6 +227,8 @@ const levelNames = {
   pending: 'we wait for answers',
   outboundBytes: 'output not read',
   tasks: 'tasks running',
+  inFlightBytes: 'requests in flight',
+  retainedBytes: 'kept beyond requests',
 } as const;
 
 function Queues({ dump: { queues, pending } }: { readonly dump: PageDump }) {
@@ -243,7 +245,7 @@ function Queues({ dump: { queues, pending } }: { readonly dump: PageDump }) {
   return (
     <Panel id="queues" title="Queues and caps" note={note}>
       {used.map(({ name, count, max }) => {
-        const show = name === 'outboundBytes' ? sizeInWords : String;
+        const show = name.endsWith('Bytes') ? sizeInWords : String;
         return (
           <li key={name} data-full={count >= max}>
             <span>{levelNames[name]}</span>
