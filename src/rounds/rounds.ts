@@ -43,6 +43,9 @@ export interface RoundsOptions {
   onSettled(): void;
 }
 
+/** Shorter requests do not count towards what is retained: the number of those that wait is bounded. */
+const countedLength = 4096;
+
 /** How many ended runs are remembered for a retry that comes twice. */
 const maxEnded = 64;
 
@@ -236,7 +239,7 @@ export class Rounds implements RunKeeper, CallRounds {
       report({ level: 'warning', name: 'call.expired', message });
       this.#forsake(excess, message);
     }
-    this.#makeRoom(run);
+    if (this.#waiting.lengthOf(run) >= countedLength) this.#makeRoom(run);
   }
 
   /** Counts what is kept of a run that waits; others have to go for it, in the end itself. */

@@ -9,6 +9,8 @@ interface WaitingRun {
   readonly timer: unknown;
   /** Its client may come back from another address. */
   readonly party: string | undefined;
+  /** How long its request is. */
+  readonly length: number;
   /** The others of its client's, the oldest first. */
   readonly among: Set<Run>;
 }
@@ -21,10 +23,16 @@ export class WaitingRuns {
 
   /** @param timer ends its wait */
   add(run: Run, timer: unknown): void {
-    const party = run.origin?.party;
+    const { origin, size: length } = run;
+    const party = origin?.party;
     const among = this.#parties.get(party) ?? new Set();
     this.#parties.set(party, among.add(run));
-    this.#runs.set(run, { timer, party, among });
+    this.#runs.set(run, { timer, party, length, among });
+  }
+
+  /** How long the request of one that waits is, UTF-16 units. */
+  lengthOf(run: Run): number {
+    return this.#runs.get(run)?.length ?? 0;
   }
 
   /** @returns its timer; undefined if it does not wait */
@@ -44,7 +52,8 @@ export class WaitingRuns {
   longest(run: Run): Run {
     const own = this.#runs.get(run)?.among ?? new Set<Run>();
     if (own.size > 1) return own.values().next().value ?? run;
-    const lengthOf = (runs: Iterable<Run>) => [...runs].reduce((sum, { size }) => sum + size, 0);
+    const lengthOf = (runs: Iterable<Run>) =>
+      [...runs].reduce((sum, each) => sum + this.lengthOf(each), 0);
     let [longest, most] = [own, lengthOf(own)];
     for (const runs of this.#parties.values()) {
       const length = lengthOf(runs);

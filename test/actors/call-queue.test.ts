@@ -87,9 +87,9 @@ describe('the queue of calls', () => {
   });
 
   test('what runs has so many bytes, parked calls included: the next waits until there is room, and one always runs', () => {
-    const { queue, started, end, shares } = startQueue(10, 10, 100, 100);
+    const { queue, started, end, shares } = startQueue(10, 10, 10_000, 10_000);
     const sized = (size: number) => call(0, undefined, size);
-    const [first, second, third, small] = [sized(60), sized(50), sized(40), sized(1)];
+    const [first, second, third, small] = [sized(6000), sized(5000), sized(4999), sized(1)];
     for (const each of [first, second, third, small]) expect(queue.add(each)).toBe(true);
     expect(started).toEqual([first]);
     queue.park(first);
@@ -99,10 +99,10 @@ describe('the queue of calls', () => {
     queue.startWaiting();
     expect(started).toEqual([first, second, third, small]);
     for (const each of [second, third, small]) end(each);
-    const large = sized(150);
+    const large = sized(15_000);
     expect(queue.add(large)).toBe(true);
     expect(started.at(-1)).toBe(large);
-    expect(shares.held.inFlight).toBe(150);
+    expect(shares.held.inFlight).toBe(15_000);
     end(large);
     expect(shares.held.inFlight).toBe(0);
   });

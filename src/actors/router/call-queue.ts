@@ -7,6 +7,12 @@ export type HoldReason = 'output' | 'preparation';
 
 const nothing: readonly HoldReason[] = [];
 
+/**
+ * Shorter messages do not count towards what a client's sessions share: their number is bounded in
+ * each, and the way of a small message stays short.
+ */
+const countedBytes = 4096;
+
 /** How many places of calls that left are not worth a clean-up. */
 const slack = 64;
 
@@ -116,13 +122,13 @@ export class CallQueue {
 
   /** Runs the call or lets it wait. Returns false, and does nothing, if too much waits. */
   add(call: Call): boolean {
-    const { maxRunningBytes, maxWaitingBytes } = this.#bounds;
     const { size } = call;
-    if (!this.#room.mayHold('inFlight', size, maxRunningBytes + maxWaitingBytes)) return false;
+    const isCounted = size >= countedBytes;
+    if (isCounted && !this.#hasMemory(size)) return false;
     const runs = this.#waiting === 0 && this.#hasRoom() && this.#mayRun(call);
     if (!runs && !this.#mayWait(call)) return false;
     this.#held++;
-    this.#room.hold('inFlight', size);
+    if (isCounted) this.#room.hold('inFlight', size);
     if (runs) {
       this.#start(call);
     } else {
@@ -138,7 +144,7 @@ export class CallQueue {
    */
   remove(call: Call): void {
     this.#held--;
-    this.#room.hold('inFlight', -call.size);
+    if (call.size >= countedBytes) this.#room.hold('inFlight', -call.size);
     if (call.state === 'parked') return this.#run(-call.size);
     if (call.state === 'running') {
       this.#run(-call.size);
@@ -207,6 +213,11 @@ export class CallQueue {
     return (
       this.#running < this.#bounds.maxRunning && running < bounds.maxRunning && holds.length === 0
     );
+  }
+
+  #hasMemory(size: number): boolean {
+    const { maxRunningBytes, maxWaitingBytes } = this.#bounds;
+    return this.#room.mayHold('inFlight', size, maxRunningBytes + maxWaitingBytes);
   }
 
   /** Whether its message is short enough to be one more of those that run. */
