@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { installLocked } from '../scripts/npm.ts';
-import { benchClients } from './client/client-bench.ts';
+import { benchClients, chartedOfClients } from './client/client-bench.ts';
 import { readOptions, usage } from './options.ts';
 import type { Options } from './options.ts';
 import { publish } from './page.ts';
@@ -12,7 +12,7 @@ import { circumstances, loadNow, quietLoad, rowsOf } from './results.ts';
 import type { Results } from './results.ts';
 import { run } from './run.ts';
 import type { Task } from './run.ts';
-import { benchFolder, buildFolder } from './servers.ts';
+import { benchFolder, buildFolder, versionOf } from './servers.ts';
 import type { Server } from './servers.ts';
 import { sizes } from './sizes.ts';
 import { failuresOf, leadTableOf, tableOf } from './table.ts';
@@ -44,9 +44,11 @@ async function measure(options: Options): Promise<Results> {
     onStep: announce,
   });
   if (profile !== undefined) say(showProfiles(profile));
-  const command = ['npm run bench', ...process.argv.slice(2)].join(' ').replace(' --', ' -- --');
   return {
-    circumstances: circumstances(command, loadBefore, measured),
+    circumstances: circumstances(
+      loadBefore,
+      Object.fromEntries(measured.map((server) => [server.name, versionOf(server)])),
+    ),
     rows: rowsOf(tasks, outcomes),
     failures: outcomes.flatMap(({ server, measure: name, failure }) =>
       failure === undefined ? [] : { server, measure: name, failure },
@@ -74,10 +76,19 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
+function show(results: Results): void {
+  const { loadBefore, loadAfter } = results.circumstances;
+  process.stdout.write(
+    `${tableOf(results)}\n\n${leadTableOf(results)}\n\n${failuresOf(results)}\n\nload ${loadBefore.toFixed(2)} before, ${loadAfter.toFixed(2)} after\n`,
+  );
+}
+
 async function main(): Promise<number> {
   const args = process.argv.slice(2);
   if (args.includes('--client')) {
-    benchClients(args.filter((arg) => arg !== '--client'));
+    const clients = benchClients(args.filter((arg) => arg !== '--client'));
+    if (clients.publish) publish(clients.results, 'client', chartedOfClients);
+    show(clients.results);
     return 0;
   }
   let options: Options;
@@ -90,11 +101,9 @@ async function main(): Promise<number> {
   const results = await measure(options);
   const json = `${JSON.stringify(results, undefined, 2)}\n`;
   write(options.json ?? join(buildFolder, 'results.json'), json);
-  if (options.publish) publish(results, options.suite);
-  const { loadBefore, loadAfter } = results.circumstances;
-  process.stdout.write(
-    `${tableOf(results)}\n\n${leadTableOf(results)}\n\n${failuresOf(results)}\n\nload ${loadBefore.toFixed(2)} before, ${loadAfter.toFixed(2)} after\n`,
-  );
+  const { suite } = options;
+  if (options.publish) publish(results, suite.name, suite.charted);
+  show(results);
   const faults = faultsOf(results, { isStrict: options.strict, platform: process.platform });
   for (const fault of faults) say(`FAILED: ${fault}`);
   return faults.length > 0 ? 1 : 0;

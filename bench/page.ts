@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { chartOf } from './chart.ts';
 import { quietLoad } from './results.ts';
 import type { Circumstances, Results } from './results.ts';
-import type { Suite } from './suites.ts';
 import { failuresOf, leadTableOf, tableOf } from './table.ts';
 
 const docs = new URL('../docs/', import.meta.url);
@@ -18,26 +17,46 @@ interface Place {
   readonly files: string;
 }
 
-const places: Readonly<Record<Suite['name'], Place>> = {
+/** What is measured and published together. */
+export type Published = 'stdio' | 'http' | 'client';
+
+const places: Readonly<Record<Published, Place>> = {
   stdio: { begin: '<!-- measured -->', files: 'performance' },
   http: { begin: '<!-- measured over HTTP -->', files: 'performance-http' },
+  client: { begin: '<!-- measured clients -->', files: 'performance-client' },
 };
 
 /**
- * Replaces the measured part of the page that is the suite's.
+ * Replaces the measured part of the page that is the suite's, its chart and its data.
  *
+ * @param charted the keys of the metrics that the chart shows
  * @throws {Error} the page has no such part
  */
-export function publish(results: Results, suite: Suite): void {
-  const { begin, files } = places[suite.name];
+export function publish(results: Results, suite: Published, charted: readonly string[]): void {
+  const { files } = places[suite];
   const text = readFileSync(page, 'utf8');
-  const from = text.indexOf(begin);
-  const to = text.indexOf(end, from);
-  if (from === -1 || to === -1) throw new Error(`docs/performance.md needs ${begin} and ${end}`);
-  const part = measured(results, `${files}.svg`);
-  writeFileSync(page, `${text.slice(0, from)}${begin}\n\n${part}\n\n${text.slice(to)}`);
-  writeFileSync(new URL(`${files}.svg`, docs), chartOf(results, suite.charted));
+  const [before, , after] = partsOf(text, suite);
+  writeFileSync(page, `${before}${measured(results, suite)}${after}`);
+  writeFileSync(new URL(`${files}.svg`, docs), chartOf(results, charted));
   writeFileSync(new URL(`${files}.json`, docs), dataOf(results));
+}
+
+/** What the page says of a suite, and what it should say by the data beside it. */
+export function publishedPart(suite: Published): { readonly is: string; readonly ought: string } {
+  const data = readFileSync(new URL(`${places[suite].files}.json`, docs), 'utf8');
+  const [, is] = partsOf(readFileSync(page, 'utf8'), suite);
+  return { is, ought: measured(JSON.parse(data) as Results, suite) };
+}
+
+/** Before, in and after the suite's part. @throws {Error} the page has no such part */
+function partsOf(text: string, suite: Published): readonly [string, string, string] {
+  const { begin } = places[suite];
+  const from = text.indexOf(begin) + begin.length;
+  const to = text.indexOf(end, from);
+  if (from < begin.length || to === -1) {
+    throw new Error(`docs/performance.md needs ${begin} and ${end}`);
+  }
+  return [text.slice(0, from), text.slice(from, to), text.slice(to)];
 }
 
 /** As JSON with a line per metric, so that two runs can be compared line by line. */
@@ -53,10 +72,10 @@ ${lines}
 `;
 }
 
-function measured(results: Results, chart: string): string {
-  return [
+function measured(results: Results, suite: Published): string {
+  const part = [
     inWords(results.circumstances),
-    `![Cost of each server as a multiple of the floor](${chart})`,
+    `![Cost of each server as a multiple of the floor](${places[suite].files}.svg)`,
     'In parentheses: the ratio to the floor.',
     tableOf(results),
     'How much dearer each peer is than mcp-actors:',
@@ -64,6 +83,7 @@ function measured(results: Results, chart: string): string {
     'What failed:',
     failuresOf(results),
   ].join('\n\n');
+  return `\n\n${part}\n\n`;
 }
 
 function inWords(facts: Circumstances): string {

@@ -3,8 +3,8 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { median } from './measures/measure.ts';
 import type { Measured, Metric } from './measures/measure.ts';
 import type { Outcome } from './run.ts';
-import { floorName, ourName, versionOf } from './servers.ts';
-import type { Server } from './servers.ts';
+import { goals } from './goals.ts';
+import { floorName, ourName } from './servers.ts';
 
 /** One metric of one server. */
 export interface Cell {
@@ -57,21 +57,21 @@ export function loadNow(): number {
   return loadavg()[0] ?? 0;
 }
 
+/** @param versions of the packages that were measured, by the names in the tables */
 export function circumstances(
-  command: string,
   loadBefore: number,
-  measured: readonly Server[],
+  versions: Circumstances['versions'],
 ): Circumstances {
   return {
     date: new Date().toISOString().slice(0, 10),
-    command,
+    command: ['npm run bench', ...process.argv.slice(2)].join(' ').replace(' --', ' -- --'),
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
     processors: cpus().length,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     loadBefore,
     loadAfter: loadNow(),
-    versions: Object.fromEntries(measured.map((server) => [server.name, versionOf(server)])),
+    versions,
   };
 }
 
@@ -92,8 +92,10 @@ function rowOf(measure: string, metric: Metric, outcomes: readonly Outcome[]): R
     return { server, rounds, failure, applies, value: usable(median(rounds)) };
   });
   const of = (name: string) => values.find(({ server }) => server === name)?.rounds ?? [];
+  const atMost = goals[metric.key];
   return {
     ...metric,
+    ...(atMost === undefined ? {} : { atMost }),
     measure,
     cells: values.map((cell) => ({
       ...cell,

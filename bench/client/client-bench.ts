@@ -6,7 +6,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { loadNow, quietLoad } from '../results.ts';
+import type { Metric, Sample } from '../measures/measure.ts';
+import { circumstances, loadNow, quietLoad, rowsOf } from '../results.ts';
+import type { Results } from '../results.ts';
+import { floorName, ourName } from '../servers.ts';
 
 interface ClientSizes {
   readonly rounds: number;
@@ -46,10 +49,8 @@ const extents = {
 /** A call over HTTP costs so many over stdio. */
 const httpShare = 4;
 
-const ours = 'mcp-actors';
-const floor = 'floor';
 /** In the order in which they take their turns. */
-const subjects = [floor, ours, 'sdk-1', 'sdk-2'] as const;
+const subjects = [floorName, ourName, 'sdk-1', 'sdk-2'] as const;
 const packages = { 'sdk-1': '@modelcontextprotocol/sdk', 'sdk-2': '@modelcontextprotocol/client' };
 
 /** The ways on which each is measured, a process for each. */
@@ -71,38 +72,72 @@ const lacking: { readonly [subject: string]: readonly Way[] } = {
   'sdk-2': ['tasks'],
 };
 
-const metrics = [
-  ['call.1.cpu', 'CPU per call, 1 in flight, µs'],
-  ['call.256.cpu', 'CPU per call, 256 in flight, µs'],
-  ['call.atOnce.cpu', 'CPU per call, all at once, µs'],
-  ['pending.bytes', 'heap per pending call, bytes'],
-  ['structured.256.cpu', 'a structured result, checked: CPU per call, 256 in flight, µs'],
-  ['task.256.cpu', 'a tool called as a task, and its result: CPU, 256 in flight, µs'],
-  ['enveloped.1.cpu', '2026-07-28: CPU per call, 1 in flight, µs'],
-  ['enveloped.256.cpu', '2026-07-28: CPU per call, 256 in flight, µs'],
-  ['list.256.cpu', '2026-07-28: CPU to give a list that is known, µs'],
-  ['http.1.cpu', 'over HTTP: CPU per call, 1 in flight, µs'],
-  ['http.64.cpu', 'over HTTP: CPU per call, 64 in flight, µs'],
-  ['http-enveloped.1.cpu', '2026-07-28 over HTTP: CPU per call, 1 in flight, µs'],
-  ['http-enveloped.64.cpu', '2026-07-28 over HTTP: CPU per call, 64 in flight, µs'],
-  ['connect.cpu', "CPU from connect to ready, less the floor's, ms"],
-  ['connect.ms', "from connect to ready, less the floor's, ms"],
-] as const;
+const cost = (key: string, title: string, unit: 'µs' | 'B' | 'ms' = 'µs'): Metric => ({
+  key,
+  title,
+  unit,
+  isRatio: true,
+});
 
-type Found = { readonly [metric: string]: number };
+const metrics: { readonly [way in Way]: readonly Metric[] } = {
+  connect: [
+    cost('connect.cpu', 'from connect to ready, CPU', 'ms'),
+    cost('connect.ms', 'from connect to ready', 'ms'),
+  ],
+  stdio: [
+    cost('call.1.cpu', 'a call, 1 in flight, CPU'),
+    cost('call.256.cpu', 'a call, 256 in flight, CPU'),
+    cost('call.atOnce.cpu', 'a call, all at once, CPU'),
+    cost('pending.bytes', 'live heap per pending call', 'B'),
+  ],
+  structured: [cost('structured.256.cpu', 'a structured result, checked, 256 in flight, CPU')],
+  tasks: [cost('task.256.cpu', 'a tool called as a task, and its result, 256 in flight, CPU')],
+  enveloped: [
+    cost('enveloped.1.cpu', '2026-07-28: a call, 1 in flight, CPU'),
+    cost('enveloped.256.cpu', '2026-07-28: a call, 256 in flight, CPU'),
+  ],
+  lists: [cost('list.256.cpu', '2026-07-28: a list that is known, CPU')],
+  http: [
+    cost('http.1.cpu', 'over HTTP: a call, 1 in flight, CPU'),
+    cost('http.64.cpu', 'over HTTP: a call, 64 in flight, CPU'),
+  ],
+  'http-enveloped': [
+    cost('http-enveloped.1.cpu', '2026-07-28 over HTTP: a call, 1 in flight, CPU'),
+    cost('http-enveloped.64.cpu', '2026-07-28 over HTTP: a call, 64 in flight, CPU'),
+  ],
+};
+
+/** What the chart shows. */
+export const chartedOfClients = [
+  'connect.cpu',
+  'call.1.cpu',
+  'call.256.cpu',
+  'call.atOnce.cpu',
+  'pending.bytes',
+  'enveloped.256.cpu',
+  'http.64.cpu',
+];
+
+export interface ClientBench {
+  readonly results: Results;
+  /** Writes the clients' part of docs/performance.md, its chart and its data. */
+  readonly publish: boolean;
+}
 
 /**
- * Measures, and prints a table.
+ * Measures the clients.
  *
  * @param args of the command line, `--client` not among them
  * @throws {Error} a client did something wrong
  */
-export function benchClients(args: readonly string[]): void {
+export function benchClients(args: readonly string[]): ClientBench {
   const { values } = parseArgs({
     args: [...args],
     options: {
       quick: { type: 'boolean', default: false },
       smoke: { type: 'boolean', default: false },
+      publish: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
       ways: { type: 'string', default: ways.join(',') },
     },
   });
@@ -112,23 +147,43 @@ export function benchClients(args: readonly string[]): void {
     process.stderr.write(`The machine is busy (load ${load}): wall times are not to be trusted\n`);
   }
   const sizes = extents[values.smoke ? 'smoke' : values.quick ? 'quick' : 'full'];
+  const rounds =
+    values.rounds === undefined ? sizes.rounds : Math.max(1, Number(values.rounds) || 1);
   const wanted = values.ways.split(',').map(wayOf);
-  const found = new Map<string, Found[]>(subjects.map((subject) => [subject, []]));
-  for (let round = 1; round <= sizes.rounds; round++) {
+  const samples = new Map<string, Sample[]>();
+  for (let round = 1; round <= rounds; round++) {
     for (const way of wanted) {
       process.stderr.write(`round ${round}: ${way}\n`);
       const times = way === 'connect' ? sizes.connects : 1;
       for (let time = 0; time < times; time++) {
         for (const subject of subjects) {
           if (lacking[subject]?.includes(way)) continue;
-          found.get(subject)?.push(measured(subject, way, sizesFor(way, sizes)));
+          const key = `${way} ${subject}`;
+          const sample = measured(subject, way, sizesFor(way, sizes));
+          samples.set(key, [...(samples.get(key) ?? []), sample]);
         }
       }
     }
   }
-  process.stdout.write(`${tableOf(found)}\n`);
-  const load = `load ${loadBefore.toFixed(2)} before, ${loadNow().toFixed(2)} after`;
-  process.stdout.write(`\n${load}; Node ${process.version}\n`);
+  const measures = wanted.map((way) => ({ name: way, metrics: metrics[way] }));
+  const outcomes = wanted.flatMap((way) =>
+    subjects.map((server) => ({
+      server,
+      measure: way,
+      applies: !lacking[server]?.includes(way),
+      samples: samples.get(`${way} ${server}`) ?? [],
+      failure: undefined,
+    })),
+  );
+  const versions = Object.fromEntries(subjects.map((subject) => [subject, versionOf(subject)]));
+  return {
+    results: {
+      circumstances: circumstances(loadBefore, versions),
+      rows: rowsOf(measures, outcomes),
+      failures: [],
+    },
+    publish: values.publish,
+  };
 }
 
 function wayOf(name: string): Way {
@@ -150,57 +205,19 @@ function sizesFor(way: Way, sizes: ClientSizes): ClientSizes {
 }
 
 /** @throws {Error} the client did something wrong */
-function measured(subject: string, way: Way, sizes: ClientSizes): Found {
+function measured(subject: string, way: Way, sizes: ClientSizes): Sample {
   const host = fileURLToPath(new URL('host.mjs', import.meta.url));
   // The official clients warn of their listeners with each call after the 1,500th over HTTP.
   const args = ['--expose-gc', '--no-warnings', host, subject, way, JSON.stringify(sizes)];
   const stdio = ['ignore', 'pipe', 'inherit'] as const;
   const text = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: [...stdio] });
-  return JSON.parse(text) as Found;
+  return JSON.parse(text) as Sample;
 }
 
-function tableOf(found: ReadonlyMap<string, readonly Found[]>): string {
-  const value = (subject: string, metric: string): number => {
-    const all = (found.get(subject) ?? []).flatMap((each) => each[metric] ?? []);
-    const middle = median(all);
-    return metric.startsWith('connect.') && subject !== floor
-      ? middle - value(floor, metric)
-      : middle;
-  };
-  const shown = metrics.filter(([metric]) => !Number.isNaN(value(ours, metric)));
-  const rows = shown.map(([metric, title]) => {
-    const values = subjects.map((subject) => value(subject, metric));
-    const theirs = values.slice(2).filter((each) => !Number.isNaN(each));
-    const share = (values[1] ?? Number.NaN) / Math.min(...theirs);
-    return [title, ...values.map(numberOf), share.toFixed(2)];
-  });
-  const head = ['', ...subjects.map(nameOf), 'ours : best of theirs'];
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
-      .join('  ')
-      .trimEnd();
-  return [head, ...rows].map(line).join('\n');
-}
-
-function nameOf(subject: string): string {
-  const name = subject in packages ? packages[subject as keyof typeof packages] : undefined;
-  if (name === undefined) return subject;
-  const manifest = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
-  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
-  return `${subject} ${version}`;
-}
-
-function numberOf(value: number): string {
-  return Number.isNaN(value) ? '–' : value.toFixed(value < 100 ? 1 : 0);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
-  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + upper) / 2 : upper;
+function versionOf(subject: string): string | undefined {
+  if (subject === floorName) return undefined;
+  const name = packages[subject as keyof typeof packages];
+  const path = subject === ourName ? 'package.json' : `node_modules/${name}/package.json`;
+  const manifest = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
 }

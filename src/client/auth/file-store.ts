@@ -17,7 +17,7 @@ const ownName = /^[\da-f]{32}\.json(?:\.|$)/;
 /** More than any token, and little enough to read at once. */
 const maxFileBytes = 1024 * 1024;
 
-/** Where a host's logins are kept, and for how long another process is waited for. */
+/** Where a host keeps its logins. */
 export interface FileStoreOptions {
   /** A folder of its own. By default `mcp-actors/credentials` in the user's folder for state. */
   readonly folder?: string;
