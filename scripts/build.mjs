@@ -32,9 +32,6 @@ const common = {
   write: false,
   logLevel: 'warning',
   define: { __VERSION__: JSON.stringify(manifest.version) },
-  // A sixth of what loading the library costs above Node's own start. Names stay, for stacks.
-  minifySyntax: true,
-  minifyWhitespace: true,
   // Under Node's conditions rxjs resolves to CommonJS, which esbuild cannot shake: about 200 modules.
   // jsonc-parser's CommonJS asks for its parts by a parameter, which esbuild does not follow.
   alias: {
@@ -42,6 +39,13 @@ const common = {
     'jsonc-parser': './node_modules/jsonc-parser/lib/esm/main.js',
   },
 };
+
+/**
+ * The command alone: it is read by nobody, and prints its own errors. The library stays as readable as its sources, because Node shows
+ * the line that threw. Names stay, for stacks; and lines, so that a bug prints one of them and not the whole file.
+ * @type {import('esbuild').BuildOptions}
+ */
+const minified = { minifySyntax: true, minifyWhitespace: true, lineLimit: 120 };
 
 /** What a user installs beside the library; of rxjs the few operators in use are inlined instead. */
 const external = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(
@@ -187,6 +191,7 @@ const builds = [
     entryPoints: { main: 'src/cli/main.ts' },
     outdir: 'dist/bin',
     chunkNames: 'chunks/[name]-[hash]',
+    ...minified,
     // Its executable lies in a package of its own, found relative to the module.
     // The inspector's package and that of Redis are there only where somebody wants them.
     // What launches processes on Windows is CommonJS that requires Node's modules, and no ES module can hold such.
@@ -201,6 +206,7 @@ const builds = [
     entryPoints: { cli: 'src/cli.ts' },
     outdir: 'dist/bin',
     splitting: false,
+    ...minified,
     plugins: [
       {
         name: 'main-beside',

@@ -15,6 +15,7 @@ import type {
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
+import { withCallers } from './caller-frames.ts';
 import type { Clock } from './clock.ts';
 
 /** Who sends a request, and what it wants to hear meanwhile. */
@@ -245,6 +246,20 @@ export function refused(error: Error): Promise<never> {
 export function forgettable<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
+}
+
+/**
+ * A promise for a caller that may forget it: that does not end the process. What it fails with has
+ * the frames of those who await it.
+ */
+export function forCaller<T>(promise: Promise<T>): Promise<T> {
+  const given: Promise<T> = promise.catch((error: unknown) => {
+    withCallers(error);
+    // Only now: V8 follows a promise as long as a single reaction waits for it.
+    given.catch(() => {});
+    throw error;
+  });
+  return given;
 }
 
 /**

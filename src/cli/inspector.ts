@@ -3,6 +3,7 @@ import type { InspectedPage } from '../inspect/inspect-page.ts';
 import type { StatelyInspection } from '../inspect/stately/inspect-stately.ts';
 import type { ConnectionWatcher } from '../client/connection/watched-connection.ts';
 import type { ListenOptions } from '../server/create-server.ts';
+import { AddressError } from '../transports/listen-on.ts';
 import { UsageError } from './command.ts';
 
 /** The inspector that `--inspect` names. */
@@ -82,9 +83,8 @@ async function pageOn(port: number | undefined): Promise<InspectedPage> {
   try {
     return await inspectPage(port === undefined ? {} : { port });
   } catch (error) {
-    const { code } = error as { readonly code?: unknown };
-    const reason = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${String(code)})`;
-    throw new UsageError(`--inspect: port ${port} ${reason}; without a value a free one is taken`, {
+    if (!(error instanceof AddressError)) throw error;
+    throw new UsageError(`--inspect: ${error.message}; without a value a free one is taken`, {
       cause: error,
     });
   }

@@ -12,6 +12,7 @@ import type { HttpServing } from '../serve/http-serving.ts';
 import type { Ending } from '../serve/process-end.ts';
 import type { McpSession, SessionOptions } from '../server/session.ts';
 import type { WorkspaceOptions } from '../workspace/workspace-server.ts';
+import { AddressError } from '../transports/listen-on.ts';
 import { UsageError } from './command.ts';
 import type { HttpWish } from './options/http-wish.ts';
 import { workspacesOf } from './workspaces.ts';
@@ -90,7 +91,7 @@ async function listen(
     });
   } catch (error) {
     await stores?.close();
-    const message = faultOf(error, wish.port);
+    const message = faultOf(error);
     if (message === undefined) throw error;
     throw new UsageError(`--http: ${message}`, { cause: error });
   }
@@ -120,9 +121,7 @@ async function storesAt(url: string, given: HttpWish['limits']): Promise<Stores>
 }
 
 /** What is wrong with the options; undefined if it is none of them. */
-function faultOf(error: unknown, port: number): string | undefined {
-  if (error instanceof TypeError || error instanceof RangeError) return error.message;
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') return `port ${port} is taken`;
-  return syscall === undefined ? undefined : `the address cannot be used (${code})`;
+function faultOf(error: unknown): string | undefined {
+  const isFault = [TypeError, RangeError, AddressError].some((kind) => error instanceof kind);
+  return isFault ? (error as Error).message : undefined;
 }

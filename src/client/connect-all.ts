@@ -1,4 +1,5 @@
 /** Connections to all servers of a file, or of an object that says the same. */
+import { withCallers } from '../actors/caller-frames.ts';
 import { systemClock } from '../actors/clock.ts';
 import { callerOf, openConnection } from './connect.ts';
 import type { ConnectOptions } from './connect.ts';
@@ -29,10 +30,16 @@ export async function connectAll(
   source: string | object,
   options: ServersOptions = {},
 ): Promise<Servers> {
-  const servers =
-    typeof source === 'string' ? await openFile(source, options) : openServers(source, options);
-  await servers.started();
-  return servers;
+  try {
+    const servers =
+      typeof source === 'string' ? await openFile(source, options) : openServers(source, options);
+    await servers.started();
+    return servers;
+  } catch (error) {
+    // It is known who awaits this only when they do.
+    await Promise.resolve();
+    throw withCallers(error);
+  }
 }
 
 /**

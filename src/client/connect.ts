@@ -1,4 +1,5 @@
 /** Opens connections to servers, whatever way leads to them. */
+import { withCallers } from '../actors/caller-frames.ts';
 import { secretsGiven } from '../diagnosis/secrets.ts';
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
@@ -65,13 +66,14 @@ export async function connect(
   entry: ServerEntry,
   options: ConnectOptions = {},
 ): Promise<Connection> {
-  const connection = openChannel(channelOptions(entry, options));
+  let connection: Connection | undefined;
   try {
-    await connection.firstReady({ signal: options.signal });
-    return connection;
+    const opened = (connection = openChannel(channelOptions(entry, options)));
+    await opened.firstReady({ signal: options.signal });
+    return opened;
   } catch (error) {
-    await connection.close();
-    throw error;
+    await connection?.close();
+    throw withCallers(error);
   }
 }
 

@@ -3,7 +3,7 @@
  */
 import { refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
-import { forgettable, refused } from '../actors/exchange.ts';
+import { forCaller, refused } from '../actors/exchange.ts';
 import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
@@ -156,7 +156,7 @@ export class CallContext implements HandlerContext {
 
   #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
     refuseWait('timeoutMs', timeoutMs);
-    return forgettable(this.#exchange.roots({ timeoutMs, clock: this.#scope.clock }));
+    return forCaller(this.#exchange.roots({ timeoutMs, clock: this.#scope.clock }));
   }
 
   #notify(method: string, params: JsonObject = {}): boolean {
@@ -185,7 +185,7 @@ export class CallContext implements HandlerContext {
       const params = this.client.dialect.sampling(readConversation(request));
       return readSample(await this.#ask(method, params, options));
     };
-    return forgettable(ask());
+    return forCaller(ask());
   }
 
   #elicit<const TSchema extends FormSource | Form<unknown>>(
@@ -201,7 +201,7 @@ export class CallContext implements HandlerContext {
       const accepts = (answer: JsonObject) => faultOfFormAnswer(answer, form);
       return readFormAnswer(await this.#ask(Method.elicit, params, options, accepts), form);
     };
-    return forgettable(ask());
+    return forCaller(ask());
   }
 
   #elicitUrl(request: UrlRequest, options: RequestOptions = {}): Promise<UrlAnswer> {
@@ -225,7 +225,7 @@ export class CallContext implements HandlerContext {
         throw error;
       }
     };
-    return forgettable(ask());
+    return forCaller(ask());
   }
 
   #urlElicitationRequired(
@@ -250,7 +250,7 @@ export class CallContext implements HandlerContext {
       const check = await this.#scope.results.of(schemaOrOptions);
       return passed(check, method, await this.#send(method, params, options));
     };
-    return forgettable(ask());
+    return forCaller(ask());
   }
 
   #refuseMissing(method: string, params: JsonObject): void {

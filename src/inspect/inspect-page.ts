@@ -27,7 +27,7 @@ export interface InspectedPage extends AsyncDisposable {
  * Serves a page on 127.0.0.1 that shows the sessions and connections it watches: their charts, actors, messages,
  * and what is pending.
  *
- * @throws {Error} Node's own, with `code` EADDRINUSE or EACCES, if the port is not available
+ * @throws {Error} the port is not available, in a sentence; its `code` is Node's own, such as EADDRINUSE
  */
 export async function inspectPage({ port = 0 }: InspectPageOptions = {}): Promise<InspectedPage> {
   const sessions = new PageSessions();

@@ -6,7 +6,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listenOn } from '../transports/listen-on.ts';
 
 /** Answers a request that was admitted. `path` follows the token, without a leading slash. */
 type Answer = (path: string, request: IncomingMessage, response: ServerResponse) => void;
@@ -68,7 +69,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
  * Listens on 127.0.0.1.
  *
  * @param port 0 for any free port
- * @throws {Error} Node's own, with `code` EADDRINUSE or EACCES, if the port is not available
+ * @throws {Error} the port is not available; its `code` is Node's own, such as EADDRINUSE
  */
 export async function serveLoopback(
   port: number,
@@ -106,11 +107,7 @@ export async function serveLoopback(
     else refuse(response, 503);
   });
   server.on('connection', (socket) => connections.open(socket));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, resolve);
-  });
-  const { port: chosen } = server.address() as AddressInfo;
+  const { port: chosen } = await listenOn(server, port, address);
   hosts = [`${address}:${chosen}`, `localhost:${chosen}`];
   return {
     url: `http://${address}:${chosen}/${token}/`,

@@ -19,6 +19,8 @@ type CommandFactName =
   | 'project.missing'
   /** The server can be reached over HTTP, and where. */
   | 'http.listening'
+  /** The server's address cannot be listened on; the process ends. */
+  | 'http.unavailable'
   /** One of the session's actors failed: a bug. */
   | 'session.failed'
   /** A signal ends the session. */

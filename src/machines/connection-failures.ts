@@ -63,10 +63,20 @@ function detailsOf(loss: Loss): Omit<LossFailure, 'code' | 'message'> {
   }
 }
 
+/** How much of the last words a message has, UTF-16 units. The error's `exit` has more of them. */
+const saidLength = 600;
+
 /** A loss as a sentence, with the last words of the server's process. */
 function lossInWords(loss: Loss): string {
   const words = 'stderr' in loss ? (loss.stderr ?? '').trim() : '';
-  return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${words}`}`;
+  return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${endOf(words)}`}`;
+}
+
+/** The last lines of a text; of a single line its end. */
+function endOf(text: string): string {
+  if (text.length <= saidLength) return text;
+  const end = text.slice(-saidLength);
+  return `… ${end.slice(end.indexOf('\n') + 1)}`;
 }
 
 function sentence(loss: Loss): string {

@@ -37,13 +37,22 @@ export const ErrorCode = {
   unsupportedProtocolVersion: -32022,
 } as const;
 
+/**
+ * Gives an error a detail that Node does not print when nobody catches the error: it may be long, and
+ * the message says what counts.
+ */
+function addDetail(error: Error, name: string, value: unknown): void {
+  if (value === undefined) return;
+  Object.defineProperty(error, name, { value, configurable: true, writable: true });
+}
+
 /** An error that the client receives as it is. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
   /** A JSON-RPC or MCP error code. */
   readonly code: number;
   /** Sent as `error.data`. */
-  readonly data: unknown;
+  declare readonly data: unknown;
 
   /** @throws {RangeError} the code is not an integer, as JSON-RPC demands */
   constructor(code: number, message: string, data?: unknown) {
@@ -54,7 +63,7 @@ export class ProtocolError extends Error {
     }
     super(message);
     this.code = code;
-    this.data = data;
+    addDetail(this, 'data', data);
   }
 }
 
@@ -121,18 +130,18 @@ export class RuntimeError extends Error {
   /** What kind of failure it is, for programs. */
   readonly code: RuntimeErrorCode;
   /** The client's own error, if it answered with one (`REQUEST_FAILED`). */
-  readonly remote: WireError | undefined;
+  declare readonly remote: WireError | undefined;
   /**
    * The request to the client that failed. Undefined if no request did, as when a result was read
    * and does not conform.
    */
-  readonly request: FailedRequest | undefined;
+  declare readonly request: FailedRequest | undefined;
   /** The capabilities that the client would have to declare (`CAPABILITY_MISSING`). */
-  readonly requiredCapabilities: JsonObject | undefined;
+  declare readonly requiredCapabilities: JsonObject | undefined;
   /** How the server's process has ended, if that is why (`CLOSED`). */
-  readonly exit: ProcessExit | undefined;
+  declare readonly exit: ProcessExit | undefined;
   /** The status of the HTTP answer, if that is why (`HTTP_STATUS`, `UNAUTHORIZED`). */
-  readonly status: number | undefined;
+  declare readonly status: number | undefined;
 
   /** @param options `cause` of a `CANCELLED` is the reason of the abort */
   constructor(
@@ -147,13 +156,15 @@ export class RuntimeError extends Error {
       readonly status?: number | undefined;
     },
   ) {
-    super(message, options);
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.remote = options?.remote;
-    this.request = options?.request;
-    this.requiredCapabilities = options?.requiredCapabilities;
-    this.exit = options?.exit;
-    this.status = options?.status;
+    if (!options) return;
+    const { request, status, remote, requiredCapabilities, exit } = options;
+    if (request) this.request = request;
+    if (status !== undefined) this.status = status;
+    addDetail(this, 'remote', remote);
+    addDetail(this, 'requiredCapabilities', requiredCapabilities);
+    addDetail(this, 'exit', exit);
   }
 }
 

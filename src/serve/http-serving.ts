@@ -2,11 +2,11 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 import { nodeHandler } from '../http/node/index.ts';
 import type { NodeHandler } from '../http/node/index.ts';
 import type { HttpOptions, ServerOf } from '../http/index.ts';
+import { listenOn } from '../transports/listen-on.ts';
 import { defaultServedConnectionLimits } from './served-connection-limits.ts';
 import type { ServedConnectionLimits } from './served-connection-limits.ts';
 import type { McpSession } from '../server/session.ts';
@@ -61,7 +61,7 @@ export interface HttpServing extends AsyncDisposable {
 /** How long answers that have been ended may take to be sent when the server closes. */
 const lastWordsMs = 250;
 
-/** @throws {TypeError} an option is wrong; {Error} Node's own if the address is not available */
+/** @throws {TypeError} an option is wrong; {AddressError} the address is not available */
 export async function listenHttp(
   server: ServerOf,
   options: ServeHttpOptions,
@@ -115,15 +115,7 @@ class Serving implements HttpServing {
   }
 
   async listen(port: number, host: string): Promise<void> {
-    const http = this.#http;
-    await new Promise<void>((resolve, reject) => {
-      http.once('error', reject);
-      http.listen(port, host, () => {
-        http.off('error', reject);
-        resolve();
-      });
-    });
-    const bound = http.address() as AddressInfo;
+    const bound = await listenOn(this.#http, port, host);
     this.#url = new URL(`http://${nameOf(host)}:${bound.port}${this.#path}`);
   }
 

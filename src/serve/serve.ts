@@ -1,8 +1,10 @@
 /** A server of one's own as a process that a host starts. */
+import { withCallers } from '../actors/caller-frames.ts';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
 import { createLog } from '../log/log.ts';
 import type { CommandFact, Log, LogThreshold } from '../log/log.ts';
+import { AddressError } from '../transports/listen-on.ts';
 import { stdio } from '../transports/stdio.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
@@ -49,6 +51,7 @@ const releaseTimeoutMs = 1000;
  *   handler has its stack and its causes. Lines past a bounded rate are counted.
  * - An exception that nobody catches and a rejection that nobody handles are logged and end the
  *   server. The exit code is then 1, otherwise 0.
+ * - If the address cannot be listened on, the log says why, and the process ends with 1.
  *
  * It takes the whole process over. To embed a session use `server.listen(stdio())`, and `serveHttp`
  * for a server over HTTP.
@@ -58,8 +61,7 @@ const releaseTimeoutMs = 1000;
  * await serve(server, { http: { port: 3000 } });
  * ```
  *
- * @throws what a watcher throws, or why the address cannot be listened on; nothing has been started
- *   then
+ * @throws what a watcher throws, or what is wrong with an option; nothing has been started then
  */
 export async function serve(server: McpServer, options?: ServeOptions): Promise<void>;
 export async function serve(server: ServerOf, options: ServeOverHttpOptions): Promise<void>;
@@ -72,9 +74,17 @@ export async function serve(
   const isHttp = 'http' in options;
   const { logLevel = isHttp ? 'info' : 'warning', beforeExit } = options;
   const log = options.report ? hostLog(options.report) : stderrLog(logLevel);
-  const ending = isHttp
-    ? await overHttp(server, options, log)
-    : overStdio(server as McpServer, options, log);
+  let ending: Ending;
+  try {
+    ending = isHttp
+      ? await overHttp(server, options, log)
+      : overStdio(server as McpServer, options, log);
+  } catch (error) {
+    if (error instanceof AddressError) return await refuseAddress(error, log);
+    // It is known who awaits this only when they do.
+    await Promise.resolve();
+    throw withCallers(error);
+  }
   const drainTimeoutMs =
     options.limits?.drainTimeoutMs ??
     (isHttp ? defaultLimits.drainTimeoutMs : signalDrainTimeoutMs);
@@ -90,12 +100,25 @@ export async function serve(
  * console.log(serving.url.href);
  * ```
  *
- * @throws {TypeError} an option is wrong; {Error} Node's own if the address is not available
+ * @throws {TypeError} an option is wrong; {Error} the address is not available, in a sentence; its
+ *   `code` is Node's own, such as EADDRINUSE
  */
 export async function serveHttp(server: ServerOf, options: ServeHttpOptions): Promise<HttpServing> {
   // A server over stdio starts without it.
   const { listenHttp } = await import('./http-serving.ts');
   return listenHttp(server, options);
+}
+
+/** There is nothing to debug: one line says it, and no stack. */
+async function refuseAddress({ message, code }: AddressError, log: Log): Promise<void> {
+  log.report({
+    level: 'error',
+    name: 'http.unavailable',
+    message,
+    details: { code },
+  } satisfies CommandFact);
+  await log.close();
+  await exitProcess(1);
 }
 
 function overStdio(

@@ -1,5 +1,7 @@
 /** What `serve` does for a server of one's own. */
-import { afterEach, expect, test } from 'vitest';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
 import { launch, reapServers } from './server-process.ts';
 
@@ -80,4 +82,21 @@ test('a beforeExit that hangs keeps no process alive, and is logged', async () =
   expect(server.log.all).toMatchObject([
     { event: 'process.failed', message: expect.stringContaining('1000 ms') as string },
   ]);
+});
+
+test('a port that is taken is one line on stderr, and the process ends with 1', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => {
+    other.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  const server = launch([...served, `http:${port}`]);
+  expect(await server.exit).toEqual({ code: 1, signal: null });
+  expect(server.stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(JSON.parse(server.stderr)).toMatchObject({
+    level: 'error',
+    event: 'http.unavailable',
+    message: `Port ${port} of 127.0.0.1 is taken: end what listens there, or choose another port`,
+  });
 });

@@ -40,4 +40,7 @@ const beforeExit =
 
 const server = createMcpServer({ name: 'served', version: '1.0.0', tools, logging: {} });
 
+const port = /^http:(\d+)$/.exec(process.argv[2] ?? '')?.[1];
+if (port !== undefined) await serve(server, { http: { port: Number(port) } });
+
 await serve(server, { beforeExit, logLevel: process.argv[2] === 'talk' ? 'info' : 'warning' });

@@ -119,7 +119,7 @@ test('SIGTERM ends it with 0', async () => {
 
 test.each([
   [['--http', '0.0.0.0:0'], 'Others can reach 0.0.0.0'],
-  [['--http', '192.0.2.1:0', '--insecure'], 'the address cannot be used (EADDRNOTAVAIL)'],
+  [['--http', '192.0.2.1:0', '--insecure'], '--http: 192.0.2.1 is not an address of this machine, so port 0 cannot be listened on there'],
 ])('%j is refused', async (args, message) => {
   const server = launch([...command, 'serve', ...args], { cwd: base });
   expect((await server.exit).code).toBe(2);
@@ -130,5 +130,7 @@ test('a port that is taken is said to be', async () => {
   const { url } = await serveWorkspace();
   const server = launch([...command, 'serve', '--http', url.port], { cwd: base });
   expect((await server.exit).code).toBe(2);
-  expect(server.stderr).toContain(`port ${url.port} is taken`);
+  expect(server.stderr).toBe(
+    `mcp-actors: --http: Port ${url.port} of 127.0.0.1 is taken: end what listens there, or choose another port\n`,
+  );
 });

@@ -70,5 +70,16 @@ test('a port that is taken is the error of who wants it', async () => {
   });
   onTestFinished(() => void other.close());
   const { port } = other.address() as AddressInfo;
-  await expect(serveHttp(laboratory, { port })).rejects.toThrow('EADDRINUSE');
+  await expect(serveHttp(laboratory, { port })).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+    message: `Port ${port} of 127.0.0.1 is taken: end what listens there, or choose another port`,
+  });
+});
+
+test('an address that this machine does not have is said to be', async () => {
+  const elsewhere = { port: 0, host: '192.0.2.1', insecure: true };
+  await expect(serveHttp(laboratory, elsewhere)).rejects.toMatchObject({
+    code: 'EADDRNOTAVAIL',
+    message: expect.stringMatching(/^192\.0\.2\.1 is not an address of this machine, /) as string,
+  });
 });

@@ -103,6 +103,7 @@ describe('the server of a page', () => {
   test('says that a port is taken', async () => {
     await expect(serveLoopback(Number(url.port), () => {})).rejects.toMatchObject({
       code: 'EADDRINUSE',
+      message: expect.stringContaining(`Port ${url.port} of 127.0.0.1 is taken`) as string,
     });
   });
 

@@ -197,6 +197,48 @@ describe('the published package', { timeout: 180_000 }, () => {
     });
   });
 
+  describe('a mistake that nobody catches', () => {
+    /** As the shell of whoever made it shows it. */
+    const made = (name?: string) =>
+      run(process.execPath, ['mistakes.mjs', ...(name === undefined ? [] : [name])], {
+        cwd: app,
+      }).catch((failure: { readonly stdout: string; readonly stderr: string }) => failure);
+
+    it('is told in 2,000 bytes, with the line of who made it', async (context) => {
+      needsInstall(context);
+      const source = new URL('mistakes.mjs', import.meta.url);
+      await cp(source, join(app, 'mistakes.mjs'));
+      const lines = (await readFile(source, 'utf8')).split('\n');
+      const names = JSON.parse((await made()).stdout) as readonly string[];
+      expect(names.length).toBeGreaterThan(10);
+      const told = await Promise.all(
+        names.map(async (name) => {
+          const { stderr } = await made(name);
+          const line = lines.findIndex((each) => each.endsWith(`// ${name}`)) + 1;
+          const isNamed = stderr.includes(`mistakes.mjs:${line}:`);
+          return { name, isNamed, isShort: stderr.length < 2000 ? 'yes' : stderr };
+        }),
+      );
+      expect(told).toEqual(names.map((name) => ({ name, isNamed: true, isShort: 'yes' })));
+    });
+
+    it('is a line of readable code: none of a module that is imported is long', async () => {
+      const modules = packed.files
+        .map(({ path }) => path)
+        .filter((path) => /^dist\/.+\.js$/.test(path) && !/^dist\/(bin|inspect)\//.test(path));
+      expect(modules.length).toBeGreaterThan(20);
+      const long = await Promise.all(
+        modules.map(async (path) => {
+          const text = await readFile(join(root, path), 'utf8');
+          // Texts that are shown in pages stand there as they are.
+          const longest = text.split('\n').filter((line) => !/^var \w+ = ['"`]/.test(line));
+          return { path, longest: Math.max(...longest.map(({ length }) => length)) };
+        }),
+      );
+      expect(long.filter(({ longest }) => longest > 2000)).toEqual([]);
+    });
+  });
+
   it('has a command that runs', async (context) => {
     needsInstall(context);
     const command = join(app, 'node_modules', '.bin', 'mcp-actors');

@@ -1,4 +1,5 @@
 /** A connection around its actor, as a host sees it: whether opened by itself, invoked or spawned. */
+import { failWithCallers } from '../../actors/caller-frames.ts';
 import { heldProcess, systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Fact, Report } from '../../actors/facts.ts';
@@ -233,12 +234,12 @@ export class HostConnection extends ServerFeatures {
   }
 
   ready({ signal }: Pick<HostRequestOptions, 'signal'> = {}): Promise<ServerProfile> {
-    return this.#awaitReady('failed', signal);
+    return this.#awaitReady('failed', signal).catch(failWithCallers);
   }
 
   /** As {@link ready}; the first loss is the end of the waiting. */
   firstReady({ signal }: Pick<HostRequestOptions, 'signal'> = {}): Promise<ServerProfile> {
-    return this.#awaitReady('lost', signal);
+    return this.#awaitReady('lost', signal).catch(failWithCallers);
   }
 
   reconnect(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile> {

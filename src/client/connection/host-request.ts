@@ -1,5 +1,5 @@
 /** One request of a host's to its server, from its asking to its end. */
-import { refused } from '../../actors/exchange.ts';
+import { failWithCallers, failedWithCallers } from '../../actors/caller-frames.ts';
 import { progressFailed } from '../../actors/correlation/peer-request.ts';
 import type { SendableRequest } from '../../actors/correlation/peer-request.ts';
 import type { PeerRequest, RequestOutcome } from '../../machines/peer-ports.ts';
@@ -49,7 +49,7 @@ export interface HostRequestOwner {
 export interface HostRequestEnd<T> {
   /** Makes what the host gets of the result. Throws what is wrong with it. */
   readonly read: (result: JsonObject) => T;
-  readonly resolve: (value: T | Promise<T>) => void;
+  readonly resolve: (value: T | PromiseLike<T>) => void;
 }
 
 /**
@@ -135,13 +135,13 @@ export class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
   /** One function of the promise's does for both ends: the other one would be kept as long. */
   #reject(error: Error): void {
-    this.#resolve(refused(error));
+    this.#resolve(failedWithCallers(error));
   }
 
   #succeed(result: JsonObject): void {
     try {
       const last = this.manner.mayAsk === 'yes' ? this.manner.owner.goOn(this, result) : undefined;
-      this.#resolve(last ? last.then(this.#read) : this.#read(result));
+      this.#resolve(last ? last.then(this.#read, failWithCallers) : this.#read(result));
     } catch (error) {
       this.#reject(error as Error);
     }
@@ -149,7 +149,7 @@ export class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
   #fail(error: Error): void {
     if (this.manner.retry !== 'reads') return this.#reject(error);
-    this.#resolve(this.manner.owner.repeat(this, error).then(this.#read));
+    this.#resolve(this.manner.owner.repeat(this, error).then(this.#read, failWithCallers));
   }
 }
 

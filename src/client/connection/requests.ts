@@ -1,4 +1,5 @@
 /** What a host asks its server: when it is sent, sent again, or refused. */
+import { failedWithCallers } from '../../actors/caller-frames.ts';
 import { afterThis } from '../../actors/microtask.ts';
 import { refuseDuration } from '../../actors/clock.ts';
 import { cancelledUnsent, sendAsked } from '../../actors/correlation/peer-request.ts';
@@ -146,7 +147,8 @@ export class Requests implements HostRequestOwner {
       refuseDuration('timeoutMs', manner.timeoutMs);
       refuseDuration('maxTotalMs', manner.maxTotalMs);
       const refusal = this.#refusal(method);
-      if (refusal) throw refusal;
+      // The caller is on the stack, but may be deeper than an engine shows.
+      if (refusal) return resolve(failedWithCallers(refusal));
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
       const request = new HostRequest(spec, { read, resolve });
       sendAsked(this.#correlation, [request]);

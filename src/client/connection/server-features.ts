@@ -2,6 +2,7 @@
  * What a connection asks by name: tools, resources, prompts, completion; and what is made anew with
  * each channel: subscriptions, the log level, the lists.
  */
+import { ownCopy, withCallers } from '../../actors/caller-frames.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
@@ -203,7 +204,11 @@ export abstract class ServerFeatures {
   ): Promise<readonly T[]> {
     this.#refuseAway(method);
     const { timeoutMs = this.#parts.limits.requestTimeoutMs, signal, refresh = false } = options;
-    return list.items({ timeoutMs, signal, refresh });
+    try {
+      return await list.items({ timeoutMs, signal, refresh });
+    } catch (error) {
+      throw withCallers(ownCopy(error));
+    }
   }
 
   #ask<T>(
