@@ -107,7 +107,7 @@ export async function serveLoopback(
     else refuse(response, 503);
   });
   server.on('connection', (socket) => connections.open(socket));
-  const { port: chosen } = await listenOn(server, port, address);
+  const chosen = await listenOn(server, port, address);
   hosts = [`${address}:${chosen}`, `localhost:${chosen}`];
   return {
     url: `http://${address}:${chosen}/${token}/`,

@@ -116,7 +116,7 @@ class Serving implements HttpServing {
 
   async listen(port: number, host: string): Promise<void> {
     const bound = await listenOn(this.#http, port, host);
-    this.#url = new URL(`http://${nameOf(host)}:${bound.port}${this.#path}`);
+    this.#url = new URL(`http://${nameOf(host)}:${bound}${this.#path}`);
   }
 
   close(drainTimeoutMs?: number): Promise<void> {

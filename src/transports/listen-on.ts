@@ -1,5 +1,4 @@
 /** Listening on an address; if that is not possible, why, and what to do. */
-import type { AddressInfo, Server } from 'node:net';
 
 /** An address that cannot be listened on. The message is one sentence, for people. */
 export class AddressError extends Error {
@@ -13,24 +12,43 @@ export class AddressError extends Error {
   }
 }
 
-/** @throws {AddressError} the address cannot be listened on */
-export async function listenOn(server: Server, port: number, host: string): Promise<AddressInfo> {
+/** The part of Node's server that is used here. */
+interface ListeningServer {
+  once(event: 'error', listener: (error: NodeError) => void): unknown;
+  off(event: 'error', listener: (error: NodeError) => void): unknown;
+  listen(port: number, host: string, listening: () => void): unknown;
+  address(): string | { readonly port: number } | null;
+}
+
+interface NodeError extends Error {
+  readonly code?: string;
+}
+
+/**
+ * @returns the port, which the system chooses for 0
+ * @throws {AddressError} the address cannot be listened on
+ */
+export async function listenOn(
+  server: ListeningServer,
+  port: number,
+  host: string,
+): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException): void => reject(addressErrorOf(error, port, host));
+    const fail = (error: NodeError): void => reject(addressErrorOf(error, port, host));
     server.once('error', fail);
     server.listen(port, host, () => {
       server.off('error', fail);
       resolve();
     });
   });
-  return server.address() as AddressInfo;
+  return (server.address() as { readonly port: number }).port;
 }
 
 /** The ports below need a privilege on most systems. */
 const firstFreePort = 1024;
 
 function addressErrorOf(
-  { code = 'UNKNOWN', message }: NodeJS.ErrnoException,
+  { code = 'UNKNOWN', message }: NodeError,
   port: number,
   host: string,
 ): AddressError {
