@@ -11,6 +11,11 @@ import { ProtocolError, RuntimeError } from '../protocol/errors.ts';
 /** How many frames say where the failure was noticed; the rest of them are the loop around it. */
 const noticedFrames = 4;
 
+/** What V8 has, and others have taken over. */
+interface StackCapture {
+  captureStackTrace?(target: object, from: (error: unknown) => unknown): void;
+}
+
 const frame = /^\s+at /;
 const awaitingFrame = /^\s+at async /;
 const engineFrame = /\bnode:internal\//;
@@ -45,7 +50,7 @@ export function withCallers<E>(error: E): E {
 /** Those who await what runs now. */
 function framesHere(): string[] {
   const here = { stack: '' };
-  Error.captureStackTrace?.(here, withCallers);
+  (Error as StackCapture).captureStackTrace?.(here, withCallers);
   const [, ...callers] = here.stack.split('\n').filter((line) => frame.test(line));
   return callers.filter((line) => !engineFrame.test(line));
 }
