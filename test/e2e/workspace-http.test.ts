@@ -119,7 +119,10 @@ test('SIGTERM ends it with 0', async () => {
 
 test.each([
   [['--http', '0.0.0.0:0'], 'Others can reach 0.0.0.0'],
-  [['--http', '192.0.2.1:0', '--insecure'], '--http: 192.0.2.1 is not an address of this machine, so port 0 cannot be listened on there'],
+  [
+    ['--http', '192.0.2.1:0', '--insecure'],
+    '--http: 192.0.2.1 is not an address of this machine, so port 0 cannot be listened on there',
+  ],
 ])('%j is refused', async (args, message) => {
   const server = launch([...command, 'serve', ...args], { cwd: base });
   expect((await server.exit).code).toBe(2);

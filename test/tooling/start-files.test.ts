@@ -8,7 +8,9 @@ const dist = join(import.meta.dirname, '../../dist');
 function loadedWith(file: string, loaded = new Set<string>()): ReadonlySet<string> {
   if (loaded.has(file)) return loaded;
   loaded.add(file);
-  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import) ?"(\.[^"]+)"/g)) {
+  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(
+    /(?:from|import) ?"(\.[^"]+)"/g,
+  )) {
     loadedWith(join(dirname(file), path), loaded);
   }
   return loaded;
