@@ -1,7 +1,6 @@
 /**
  * What all commands share: their interface, names, printing, usage errors, the package's version.
  */
-import { readFileSync } from 'node:fs';
 import { withoutGiven } from '../diagnosis/secrets.ts';
 import { printableText } from '../protocol/printable.ts';
 
@@ -72,12 +71,4 @@ export function print(stream: NodeJS.WriteStream, text: string): Promise<void> {
   });
 }
 
-/** The build puts it in; it is absent if the sources run as they are. */
-declare const __VERSION__: string | undefined;
-
-/** The package's version, from its `package.json`. */
-export function packageVersion(): string {
-  if (typeof __VERSION__ === 'string') return __VERSION__;
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { readonly version: string }).version;
-}
+export { packageVersion } from '../serve/package-version.ts';

@@ -14,7 +14,7 @@ import { checkDirectories, refuseMistyped, workingDirectory } from './directorie
 import { options } from './options/serve-options.ts';
 import { openInspector } from './inspector.ts';
 import type { Serving } from './serve-http.ts';
-import { dumpOnSignal } from './doctor/dump-signal.ts';
+import { dumpOnSignal } from '../serve/doctor/dump-signal.ts';
 import { createLog } from '../log/log.ts';
 import type { CommandFact, LineSink, Log } from '../log/log.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';

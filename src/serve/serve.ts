@@ -3,7 +3,10 @@ import { withCallers } from '../actors/caller-frames.ts';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
 import { createLog } from '../log/log.ts';
-import type { CommandFact, Log, LogThreshold } from '../log/log.ts';
+import type { CommandFact, LineSink, Log, LogThreshold } from '../log/log.ts';
+import type { ServedEndpoint } from '../diagnosis/sessions-text.ts';
+import { announce } from './doctor/exchange.ts';
+import { dumpOnSignal } from './doctor/dump-signal.ts';
 import { AddressError } from '../transports/listen-on.ts';
 import { stdio } from '../transports/stdio.ts';
 import { defaultLimits } from '../actors/limits.ts';
@@ -37,6 +40,15 @@ export interface ServeOverHttpOptions extends Omit<ServeOptions, 'environment'> 
   readonly http: ServeHttpOptions;
 }
 
+/** What is being served, until it ends. */
+interface Started {
+  readonly ending: Ending;
+  /** Those that are open. */
+  sessions(): readonly McpSession[];
+  /** Where it serves, if that is over HTTP. */
+  readonly endpoint?: ServedEndpoint;
+}
+
 /** How long `beforeExit` may take, milliseconds: a host kills a server soon. */
 const releaseTimeoutMs = 1000;
 
@@ -51,6 +63,7 @@ const releaseTimeoutMs = 1000;
  *   handler has its stack and its causes. Lines past a bounded rate are counted.
  * - An exception that nobody catches and a rejection that nobody handles are logged and end the
  *   server. The exit code is then 1, otherwise 0.
+ * - SIGUSR2, and `mcp-actors doctor`, are answered with what the sessions wait for.
  * - If the address cannot be listened on, the log says why, and the process ends with 1.
  *
  * It takes the whole process over. To embed a session use `server.listen(stdio())`, and `serveHttp`
@@ -73,10 +86,11 @@ export async function serve(
   if (typeof server !== 'function' && isTaken(server)) return await new Promise(() => {});
   const isHttp = 'http' in options;
   const { logLevel = isHttp ? 'info' : 'warning', beforeExit } = options;
-  const log = options.report ? hostLog(options.report) : stderrLog(logLevel);
-  let ending: Ending;
+  const stderr = streamSink(process.stderr);
+  const log = options.report ? hostLog(options.report) : stderrLog(logLevel, stderr);
+  let started: Started;
   try {
-    ending = isHttp
+    started = isHttp
       ? await overHttp(server, options, log)
       : overStdio(server as McpServer, options, log);
   } catch (error) {
@@ -89,7 +103,16 @@ export async function serve(
     options.limits?.drainTimeoutMs ??
     (isHttp ? defaultLimits.drainTimeoutMs : signalDrainTimeoutMs);
   const release = beforeExit && (() => released(beforeExit, log));
-  await exitProcess(await served(ending, log, drainTimeoutMs, release));
+  const ended = served(started.ending, log, drainTimeoutMs, release);
+  dumpOnSignal({
+    dumps: () => started.sessions().map((session) => session.dump()),
+    endpoint: started.endpoint,
+    stderr,
+    log,
+  });
+  // The host that has launched it waits for its first answer.
+  setImmediate(announce).unref();
+  await exitProcess(await ended);
 }
 
 /**
@@ -125,16 +148,18 @@ function overStdio(
   server: McpServer,
   { logLevel: _, beforeExit: __, ...options }: ServeOptions,
   { report }: Log,
-): McpSession {
-  return server.listen(stdio(), { ...options, report });
+): Started {
+  const session = server.listen(stdio(), { ...options, report });
+  return { ending: session, sessions: () => [session] };
 }
 
 async function overHttp(
   server: ServerOf,
   { http, logLevel: _, beforeExit: __, ...common }: ServeOverHttpOptions,
   { report }: Log,
-): Promise<Ending> {
-  const { session: given } = http;
+): Promise<Started> {
+  const { defaultHttpLimits } = await import('../http/options.ts');
+  const { session: given, limits } = http;
   const session = (request: ServedHttpRequest) => {
     const own = typeof given === 'function' ? given(request) : given;
     return { ...common, report, ...own };
@@ -147,7 +172,12 @@ async function overHttp(
     message: `Listening on ${href}`,
     details: { url: href },
   } satisfies CommandFact);
-  return endingOf(serving);
+  const maxSessions = limits?.maxSessions ?? defaultHttpLimits.maxSessions;
+  return {
+    ending: endingOf(serving),
+    sessions: () => serving.sessions,
+    endpoint: { url: href, maxSessions },
+  };
 }
 
 /** A server over HTTP as what a signal ends. */
@@ -168,9 +198,9 @@ function hostLog(report: Log['report']): Log {
   return { report, close: () => Promise.resolve() };
 }
 
-function stderrLog(level: LogThreshold): Log {
+function stderrLog(level: LogThreshold, sink: LineSink): Log {
   const form = process.stderr.isTTY ? humanForm : jsonForm;
-  return createLog({ level, form, sink: streamSink(process.stderr) });
+  return createLog({ level, form, sink });
 }
 
 /** Never rejects: the process has to end. */

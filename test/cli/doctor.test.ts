@@ -11,12 +11,17 @@ import { join } from 'node:path';
 import { createMcpServer, memory } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { answerSignal } from '../../src/cli/doctor/answer.ts';
+import { answerSignal } from '../../src/serve/doctor/answer.ts';
 import { ask } from '../../src/cli/doctor/ask.ts';
-import { exchangeFault, openExchange, socketPath, userId } from '../../src/cli/doctor/exchange.ts';
+import {
+  exchangeFault,
+  openExchange,
+  socketPath,
+  userId,
+} from '../../src/serve/doctor/exchange.ts';
 import { secondsOf, serveArguments } from '../../src/cli/doctor/process-table.ts';
 import { command } from '../../src/cli/doctor/doctor.ts';
-import { dumpOnSignal } from '../../src/cli/doctor/dump-signal.ts';
+import { dumpOnSignal } from '../../src/serve/doctor/dump-signal.ts';
 
 let base: string;
 

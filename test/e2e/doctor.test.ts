@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
-import { exchangeDirectory } from '../../src/cli/doctor/exchange.ts';
+import { exchangeDirectory } from '../../src/serve/doctor/exchange.ts';
 import { fromPs } from '../../src/cli/doctor/process-table.ts';
 import { command, lab, launch, reapServers, repository } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
@@ -88,6 +88,7 @@ describe('mcp-actors doctor', () => {
       'Output: 0 B of .+ wait to be read',
       'Roots: asked for by each call that needs them',
       'Tasks: 0 of \\d+ run, 0 are kept',
+      'Memory: .+',
       'Actors: .+',
     ];
     expect(lines).toEqual(
@@ -204,7 +205,7 @@ describe('SIGUSR2', () => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('does so in a server of one’s own, by one line', async () => {
+  test('does so in a server of one’s own, ', async () => {
     const server = launch(lab);
     await server.initialize({ elicitation: {} });
     const params = { name: 'ask', arguments: { kind: 'elicitation', count: 1 } };

@@ -1,9 +1,13 @@
 /** What `serve` does for a server of one's own. */
+import { spawn } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { exchangeDirectory } from '../../src/serve/doctor/exchange.ts';
 import { program } from '../tooling/programs.ts';
-import { launch, reapServers } from './server-process.ts';
+import { command, launch, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
@@ -82,6 +86,74 @@ test('a beforeExit that hangs keeps no process alive, and is logged', async () =
   expect(server.log.all).toMatchObject([
     { event: 'process.failed', message: expect.stringContaining('1000 ms') as string },
   ]);
+});
+
+const doctor = (pid: number | undefined) =>
+  new Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>(
+    (resolve) => {
+      const child = spawn(process.execPath, [...command, 'doctor', '--timeout=10s', String(pid)]);
+      const output = { stdout: '', stderr: '' };
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+      child.on('close', (code) => resolve({ code, ...output }));
+    },
+  );
+
+/** It announces itself once it serves. */
+const announced = (pid: number | undefined) =>
+  expect.poll(() => existsSync(join(exchangeDirectory(), `${pid}.serving`))).toBe(true);
+
+test('SIGUSR2 is answered with what its session waits for, and so is the doctor', async () => {
+  const server = launch(served);
+  const { pid } = server.child;
+  await server.initialize();
+  server.send({ id: 1, method: 'tools/call', params: { name: 'finish' } });
+  await server.heard('notifications/message');
+  await announced(pid);
+  const { code, stdout, stderr } = await doctor(pid);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^mcp-actors \S+, process \d+\nSession /);
+  expect(stdout).toMatch(/^ {2}tools\/call 1 \(finish\): running, /m);
+
+  server.child.kill('SIGUSR2');
+  await expect.poll(() => server.stderr).toMatch(/tools\/call 1 \(finish\): running, /);
+  server.child.kill('SIGTERM');
+  expect(await server.exit).toEqual(clean);
+  expect(existsSync(join(exchangeDirectory(), `${pid}.serving`))).toBe(false);
+});
+
+test('over HTTP they are answered with the endpoint and its sessions', async () => {
+  const server = launch([...served, 'http:0']);
+  const { pid } = server.child;
+  await announced(pid);
+  const { code, stdout, stderr } = await doctor(pid);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp: 0 of 10000 sessions open/m);
+  server.child.kill('SIGUSR2');
+  await expect.poll(() => server.stderr).toMatch(/0 of 10000 sessions open/);
+  server.child.kill('SIGTERM');
+  expect(await server.exit).toEqual(clean);
+});
+
+test('a mark that a killed process has left is not taken for the next with its id, and is removed', async () => {
+  const server = launch(served);
+  await announced(server.child.pid);
+  server.child.kill('SIGKILL');
+  await server.exit;
+  const mark = join(exchangeDirectory(), `${server.child.pid}.serving`);
+  expect(existsSync(mark)).toBe(true);
+  // Of this process, which the signal would end.
+  const forged = join(exchangeDirectory(), `${process.pid}.serving`);
+  writeFileSync(forged, 'another start');
+  onTestFinished(() => rmSync(forged, { force: true }));
+  const refused = await doctor(process.pid);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain('is not an mcp-actors of yours that serves');
+
+  const other = launch(served);
+  await announced(other.child.pid);
+  expect((await doctor(other.child.pid)).code).toBe(0);
+  expect(existsSync(mark)).toBe(false);
 });
 
 test('a port that is taken is one line on stderr, and the process ends with 1', async () => {

@@ -112,3 +112,15 @@ test('a plain script tells on stderr what happens', { timeout: 60_000 }, async (
   expect(lines.at(0)).toBe('state: uninitialized');
   expect(told).toMatch(/^requests: .*\bin tools\/call\b/m);
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a session in a process of one’s own is told of by a signal',
+  async () => {
+    const server = launch(program('examples/embedding/dump-on-signal.ts'));
+    await server.initialize();
+    server.child.kill('SIGUSR2');
+    await expect.poll(() => server.stderr).toMatch(/^Session \S+: initialized, started /);
+    server.end();
+    await server.exit;
+  },
+);

@@ -229,7 +229,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   serve: {
     holds: 'a server as a process, and over HTTP; an entry of its own',
-    imports: [...runtime, 'log', 'http', 'http/node'],
+    imports: [...runtime, 'diagnosis', 'log', 'http', 'http/node'],
     node: true,
   },
   'client/auth': {

@@ -17,6 +17,7 @@ export const programs = [
   'examples/coming-from/sdk.ts',
   'examples/driver/client.ts',
   'examples/elicitation/server.ts',
+  'examples/embedding/dump-on-signal.ts',
   'examples/embedding/serve-web.ts',
   'examples/embedding/watch.ts',
   'examples/everything/stdio.ts',

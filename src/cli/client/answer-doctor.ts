@@ -2,7 +2,7 @@
 import type { Servers } from '../../client/hosts/servers.ts';
 import type { HostedDump } from '../../diagnosis/connections-text.ts';
 import { print, withoutHidden } from '../command.ts';
-import { dumpOnSignal } from '../doctor/dump-signal.ts';
+import { dumpOnSignal } from '../../serve/doctor/dump-signal.ts';
 import { textOfFailure } from './exit-codes.ts';
 
 /** Answers SIGUSR2 from now on. */

@@ -3,8 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, rmdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import { exchangeDirectory, openExchange, socketPath } from './exchange.ts';
-import type { DoctorAnswer } from './exchange.ts';
+import {
+  exchangeDirectory,
+  openExchange,
+  removeStaleMarks,
+  socketPath,
+} from '../../serve/doctor/exchange.ts';
+import type { DoctorAnswer } from '../../serve/doctor/exchange.ts';
 import { servingProcess } from './process-table.ts';
 import type { ServingProcess } from './process-table.ts';
 
@@ -128,9 +133,10 @@ function silence(pid: number, timeoutMs: number): string {
   }
 }
 
-/** Removes the directory, unless another doctor is at work in it. */
+/** Removes the directory, unless another doctor is at work in it, or a server has announced itself. */
 function leave(directory: string): void {
   try {
+    removeStaleMarks(directory);
     rmdirSync(directory);
   } catch {
     // Not empty, or gone already.

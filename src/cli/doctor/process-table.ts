@@ -1,6 +1,7 @@
 /**
  * The serving processes of this user. SIGUSR2 ends a process that does not listen for it, so each
- * is checked first: it must run our command, and be known, or be old enough, to listen.
+ * is checked first: it must run our command or have announced itself, and be known, or be old enough,
+ * to listen.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
@@ -8,11 +9,11 @@ import { constants } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isCommandName } from '../command.ts';
 import type { CommandName } from '../command.ts';
-import { userId } from './exchange.ts';
+import { announcedAt, startOf, userId } from '../../serve/doctor/exchange.ts';
 
 export interface ServingProcess {
   readonly pid: number;
-  /** After the command's name. */
+  /** After the command's name; none of a server of one's own. */
   readonly args: readonly string[];
   /** Whether it listens for SIGUSR2. */
   readonly listens: boolean;
@@ -46,7 +47,8 @@ function readProc(pid: number): ServingProcess | undefined {
   try {
     if (statSync(`/proc/${pid}`).uid !== userId()) return undefined;
     const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
-    const args = serveArguments(argv, readlinkSync(`/proc/${pid}/cwd`));
+    const isAnnounced = announcedAt(pid, startOf(pid)) !== undefined;
+    const args = isAnnounced ? [] : serveArguments(argv, readlinkSync(`/proc/${pid}/cwd`));
     if (!args) return undefined;
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const caught = BigInt(`0x${/^SigCgt:\s*([\da-f]+)$/m.exec(status)?.[1] ?? '0'}`);
@@ -72,9 +74,13 @@ export function fromPs(): readonly ServingProcess[] {
   return table.split('\n').flatMap((line) => {
     const [pid, uid, state = '', age = '', ...argv] = line.trim().split(/\s+/);
     if (Number(uid) !== userId()) return [];
-    const args = serveArguments(argv, undefined);
+    const seconds = secondsOf(age);
+    // A mark that is older than the process was left by another one.
+    const isAnnounced =
+      (announcedAt(Number(pid), startOf(Number(pid))) ?? 0) > Date.now() - (seconds + 1) * 1000;
+    const args = isAnnounced ? [] : serveArguments(argv, undefined);
     if (!args) return [];
-    const listens = secondsOf(age) >= settledAfterSeconds;
+    const listens = isAnnounced || seconds >= settledAfterSeconds;
     return [{ pid: Number(pid), args, listens, activity: state.slice(0, 1) }];
   });
 }

@@ -18,7 +18,7 @@ import type { LineSink } from '../../log/log.ts';
 import { redactText, redacted } from '../../diagnosis/redaction.ts';
 import { isSecretKey } from '../../diagnosis/secrets.ts';
 import { printableText } from '../../protocol/printable.ts';
-import { packageVersion } from '../command.ts';
+import { packageVersion } from '../package-version.ts';
 import { exchangeDirectory, exchangeFault, isAskedOn } from './exchange.ts';
 import type { DoctorAnswer } from './exchange.ts';
 

@@ -3,10 +3,21 @@
  * that only this user may read.
  *
  * The doctor listens on `<pid>-<random>.sock` before it sends the signal. The process connects to
- * every socket with its pid. So a process that is never asked creates nothing, and two doctors do
- * not disturb each other.
+ * every socket with its pid. So a process opens nothing until it is asked, and two doctors do not
+ * disturb each other.
+ *
+ * The command is known by its command line. A server of one's own leaves a mark, `<pid>.serving`,
+ * because the signal would end a process that does not listen for it.
  */
-import { lstatSync, mkdirSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { Cause } from '../../diagnosis/causes.ts';
@@ -96,6 +107,66 @@ export function socketPath(directory: string, pid: number, question: string): st
 /** True for the names of sockets that ask this process. */
 export function isAskedOn(name: string, pid: number): boolean {
   return name.startsWith(`${pid}-`) && name.endsWith('.sock');
+}
+
+const markEnd = '.serving';
+
+/**
+ * Says until the process ends that it answers SIGUSR2. If the directory cannot be used, it says
+ * nothing: the signal is answered all the same.
+ */
+export function announce(directory: string = exchangeDirectory()): void {
+  const mark = join(directory, `${process.pid}${markEnd}`);
+  try {
+    if (openExchange(directory) !== undefined) return;
+    writeFileSync(mark, startOf('self'));
+  } catch {
+    // A doctor has removed the directory meanwhile, or the disk is full.
+    return;
+  }
+  process.once('exit', () => rmSync(mark, { force: true }));
+}
+
+/**
+ * When a process has announced itself, milliseconds since 1970; undefined if it has not.
+ *
+ * @param start its {@link startOf}: another process may have had its id before
+ */
+export function announcedAt(
+  pid: number,
+  start: string,
+  directory: string = exchangeDirectory(),
+): number | undefined {
+  const mark = join(directory, `${pid}${markEnd}`);
+  try {
+    if (exchangeFault(directory) !== undefined || readFileSync(mark, 'utf8') !== start) return;
+    return statSync(mark).mtimeMs;
+  } catch {
+    // Most processes have no mark.
+    return undefined;
+  }
+}
+
+/** When a process began, as Linux counts; empty elsewhere. */
+export function startOf(pid: number | 'self'): string {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
+    return fields?.[19] ?? '';
+  } catch {
+    // It has ended meanwhile, or there is no /proc.
+    return '';
+  }
+}
+
+/** Removes the marks of processes that were killed. */
+export function removeStaleMarks(directory: string): void {
+  for (const name of readdirSync(directory).filter((each) => each.endsWith(markEnd))) {
+    try {
+      process.kill(Number.parseInt(name, 10), 0);
+    } catch {
+      rmSync(join(directory, name), { force: true });
+    }
+  }
 }
 
 /** Windows has no user ids, but no signal that would lead here either. */
