@@ -11,6 +11,8 @@ const allowed: { readonly [file: string]: string } = {
   'processes/process-group.ts': 'the kernel answers this from its memory, and a batch takes 1 ms',
   'recording/recording-file.ts':
     'a recording is complete whatever ends the process; it is opened before the session',
+  'serve/doctor/': 'a mark of a few bytes when it begins to serve; the rest when a person asks',
+  'serve/package-version.ts': 'the sources alone read it: what is built has it as a constant',
   'workspace/disk/volumes.ts': 'the kernel answers this from its memory',
 };
 
