@@ -62,7 +62,8 @@ export interface ServerDefinition<
   /**
    * Keys that seal what travels through clients while a call waits for their answers, 32 bytes each
    * in base64 or hex. The first one seals, any opens. Processes that share them go on with each
-   * other's calls. By default those in the environment's `MCP_STATE_KEYS`, between commas; without
+   * other's calls if their servers have the same `name`: what one seals, no server of another name
+   * opens. By default those in the environment's `MCP_STATE_KEYS`, between commas; without
    * any, a key that lives as long as the process.
    *
    * @see MCP 2026-07-28, basic/patterns/mrtr

@@ -51,12 +51,17 @@ export interface RequestState {
  */
 export interface StateSealer {
   seal(state: RequestState): Promise<string>;
-  /** @returns undefined for anything that was not sealed with a key of ours */
+  /** @returns undefined for anything that was not sealed by this server with a key of ours */
   open(token: string): Promise<RequestState | undefined>;
   /** See {@link digestOf}. */
   digest(value: unknown): Promise<string>;
   /** Resolves after everything that promises have set off by now. */
   turn(): Promise<void>;
+}
+
+/** The state of a server with this name. */
+interface SealedState extends RequestState {
+  readonly audience: string;
 }
 
 const keyBytes = 32;
@@ -66,11 +71,12 @@ const method = { alg: 'dir', enc: 'A256GCM' } as const;
  * Seals with the first key and opens with any: to rotate keys, put the new one in front and take
  * the old one away once its states have expired.
  *
+ * @param audience the name of the server: what it has sealed is opened by no other with the same keys
  * @param keys base64, base64url or hex of 32 bytes each; without any, a key that lives as long as
  *   the process
  * @throws {TypeError} naming the key that is none
  */
-export function stateSealer(keys: readonly string[] = []): StateSealer {
+export function stateSealer(audience: string, keys: readonly string[] = []): StateSealer {
   const given = keys.map((key, at) => readKey(key, at));
   // Random bytes load Node's crypto: not before they are needed.
   let made: readonly Uint8Array[] | undefined;
@@ -79,7 +85,7 @@ export function stateSealer(keys: readonly string[] = []): StateSealer {
   return {
     async seal(state) {
       const { CompactEncrypt } = await import('jose');
-      const text = new TextEncoder().encode(JSON.stringify(state));
+      const text = new TextEncoder().encode(JSON.stringify({ ...state, audience }));
       const [key] = all() as readonly [Uint8Array];
       return new CompactEncrypt(text).setProtectedHeader(method).encrypt(key);
     },
@@ -91,8 +97,8 @@ export function stateSealer(keys: readonly string[] = []): StateSealer {
             keyManagementAlgorithms: [method.alg],
             contentEncryptionAlgorithms: [method.enc],
           });
-          const state = JSON.parse(new TextDecoder().decode(plaintext)) as RequestState;
-          return state.version === 1 ? state : undefined;
+          const state = JSON.parse(new TextDecoder().decode(plaintext)) as SealedState;
+          return state.version === 1 && state.audience === audience ? state : undefined;
         } catch {
           // Another key may open it. What no key opens was not made here, and that is all there is
           // to know: whoever made it up learns nothing.

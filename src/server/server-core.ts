@@ -107,7 +107,7 @@ export class ServerCore {
     this.definition = definition;
     this.catalog = catalog;
     this.discovery = caching.discovery;
-    this.sealer = stateSealer(definition.stateKeys ?? environmentKeys());
+    this.sealer = stateSealer(definition.name, definition.stateKeys ?? environmentKeys());
     this.#contexts = sessionContexts(logging, compiler);
     const { contextOf, setLogLevel } = this.#contexts;
     this.#resources = offersResources(definition)

@@ -26,7 +26,7 @@ function telling() {
 
 /** Holds every call of one of the sealer's methods at a gate, once the gate is wanted. */
 function heldSealer(method: 'open' | 'digest' | 'turn') {
-  const sealer = stateSealer();
+  const sealer = stateSealer('server');
   const held = gate();
   let state: 'open' | 'held' = 'open';
   const wrapped: StateSealer = {

@@ -16,7 +16,7 @@ const demand = () =>
 
 /** Seals once it is let. */
 function slowSealer() {
-  const sealer = stateSealer();
+  const sealer = stateSealer('server');
   const sealing = gate();
   const slow: StateSealer = {
     ...sealer,

@@ -39,8 +39,8 @@ describe('where the run is not kept', () => {
 
   test('another process with the same key goes on [ROUNDS-09]', async () => {
     const { handler } = askingTwice();
-    const one = startRounds(handler, { sealer: stateSealer([key, other]) });
-    const another = startRounds(handler, { sealer: stateSealer([other, key]) });
+    const one = startRounds(handler, { sealer: stateSealer('server', [key, other]) });
+    const another = startRounds(handler, { sealer: stateSealer('server', [other, key]) });
     const first = await one.ask();
     const second = (await another.retry(first, { q1: accepted('a') }).result) as Asking;
     // And back: the first process still keeps the run, at an earlier round.
@@ -49,6 +49,18 @@ describe('where the run is not kept', () => {
       second: 'b',
     });
     expect(one.rounds.waiting).toEqual([]);
+  });
+
+  test('a server of another name with the same key does not: it may be another one of the same environment', async () => {
+    const { handler } = askingTwice();
+    const one = startRounds(handler, { sealer: stateSealer('one', [key]) });
+    const another = startRounds(handler, { sealer: stateSealer('another', [key]) });
+    const asking = await one.ask();
+    const refused = another.retry(asking, { q1: accepted('a') }).result;
+    await expect(refused).rejects.toMatchObject({ code: -32602 });
+    expect(another.facts.map(({ message }) => message)).toEqual([
+      'A request state was refused: it was not sealed by this server',
+    ]);
   });
 
   test('what was asked together keeps its answers, whatever order it is asked in now', async () => {
@@ -382,6 +394,6 @@ describe('the state', () => {
   });
 
   test.each(['short', 'zz'.repeat(32), '!'])('needs a key of 32 bytes, not %j', (bad) => {
-    expect(() => stateSealer([key, bad])).toThrow(/^Key 2 .* must be 32 bytes/);
+    expect(() => stateSealer('server', [key, bad])).toThrow(/^Key 2 .* must be 32 bytes/);
   });
 });

@@ -57,7 +57,7 @@ export function startRounds(
   let requests = 0;
   const options: RoundsOptions = {
     clock,
-    sealer: stateSealer(),
+    sealer: stateSealer('server'),
     shares: new Shares(),
     report: (fact) => void facts.push(fact),
     timeOfDay: () => clock.now(),
