@@ -2,9 +2,21 @@
 import { RuntimeError, defineTool } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
 
+/** What an answer to `roots/list` is: the client is asked in vain if it answers otherwise. */
+const rootsResult = {
+  type: 'object',
+  properties: {
+    roots: {
+      type: 'array',
+      items: { type: 'object', properties: { uri: { type: 'string' } }, required: ['uri'] },
+    },
+  },
+  required: ['roots'],
+} as const;
+
 /** One valid question of each kind. */
 const questions = {
-  roots: ({ request }) => request('roots/list', undefined, { probe: true }),
+  roots: ({ request }) => request('roots/list', undefined, rootsResult, { probe: true }),
   sampling: ({ sample }) =>
     sample({
       messages: [{ role: 'user', content: 'Say hello to the laboratory.' }],

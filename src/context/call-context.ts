@@ -28,7 +28,7 @@ import type { OpenElicitations } from './elicitation.ts';
 import { passed } from './result-checks.ts';
 import type { ResultChecks } from './result-checks.ts';
 import { readConversation } from './sampling.ts';
-import { readSample } from './sampling.ts';
+import { faultOfSample, readSample } from './sampling.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import { logOf } from './session-log.ts';
 import type { ClientLog, HandlerLog } from './session-log.ts';
@@ -183,7 +183,8 @@ export class CallContext implements HandlerContext {
       // Before the request is read: the missing capability may be one that only a part of it needs.
       this.#refuseMissing(method, { ...request });
       const params = this.client.dialect.sampling(readConversation(request));
-      return readSample(await this.#ask(method, params, options));
+      const accepts = async (answer: JsonObject) => faultOfSample(answer);
+      return readSample(await this.#ask(method, params, options, accepts));
     };
     return forCaller(ask());
   }
@@ -248,7 +249,11 @@ export class CallContext implements HandlerContext {
     if (!isSchema(schemaOrOptions)) return this.#send(method, params, schemaOrOptions);
     const ask = async () => {
       const check = await this.#scope.results.of(schemaOrOptions);
-      return passed(check, method, await this.#send(method, params, options));
+      const accepts = async (answer: JsonObject) => {
+        const checked = await check(answer);
+        return checked.ok ? undefined : `does not conform: ${checked.fault}`;
+      };
+      return passed(check, method, await this.#send(method, params, options, accepts));
     };
     return forCaller(ask());
   }
@@ -263,10 +268,11 @@ export class CallContext implements HandlerContext {
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
+    accepts?: RequestSpec['accepts'],
   ): Promise<JsonObject> {
     if (method === Method.rootsList && !options.probe) return refused(rootsAreKnown());
     const missing = missingCapability(this.#exchange, method, params);
-    return missing ? refused(missing) : this.#ask(method, params, options);
+    return missing ? refused(missing) : this.#ask(method, params, options, accepts);
   }
 
   /** Sends a request, with the time limits that the method gets. */

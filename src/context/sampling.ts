@@ -259,6 +259,17 @@ export function readSample(result: JsonObject): Sample {
   };
 }
 
+/** What is wrong with a client's result; undefined if nothing is. */
+export function faultOfSample(result: JsonObject): string | undefined {
+  try {
+    readSample(result);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RuntimeError) return `is refused: ${error.message}`;
+    throw error;
+  }
+}
+
 type Test = (value: unknown) => boolean;
 const isString: Test = (value) => typeof value === 'string';
 

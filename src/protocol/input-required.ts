@@ -8,7 +8,7 @@ import { describe, isJsonObject } from './classify.ts';
 import { invalidParams } from './errors.ts';
 import type { JsonObject } from './frames.ts';
 import { Method } from './methods.ts';
-import { readRootsResult } from './roots.ts';
+import { faultOfRootsResult } from './roots.ts';
 
 /** A question among `inputRequests`. */
 export interface InputRequest {
@@ -113,8 +113,8 @@ export function faultOfAnswer(method: string, answer: unknown): string | undefin
         : `must have "content", this is ${describe(content)}`;
     }
     case Method.rootsList: {
-      const reading = readRootsResult(answer);
-      return reading.ok ? undefined : `is malformed: ${reading.fault}`;
+      const fault = faultOfRootsResult(answer);
+      return fault === undefined ? undefined : `is malformed: ${fault}`;
     }
     default:
       return undefined;

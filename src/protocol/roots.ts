@@ -44,6 +44,18 @@ export function readRootsResult(result: JsonObject): RootsReading {
   return { ok: true, roots: roots.map((entry) => readRoot(entry, seen)) };
 }
 
+/**
+ * What is wrong with the result of a client that can be told so: in the era in which it brings its
+ * answers in a request it is told of entries that are no roots, and brings better ones. Undefined if
+ * nothing is.
+ */
+export function faultOfRootsResult(result: JsonObject): string | undefined {
+  const reading = readRootsResult(result);
+  if (!reading.ok) return reading.fault;
+  const at = reading.roots.findIndex((root) => root.problem?.code === 'MALFORMED');
+  return at < 0 ? undefined : `result.roots[${at}]: ${reading.roots[at]?.problem?.message}`;
+}
+
 function readRoot(entry: unknown, seen: Map<string, string>): ListedRoot {
   if (!isJsonObject(entry) || typeof entry['uri'] !== 'string') {
     const got = isJsonObject(entry) ? `a "uri" that is ${describe(entry['uri'])}` : describe(entry);

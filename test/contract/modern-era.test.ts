@@ -1,6 +1,6 @@
 /** The era without a handshake, over every transport: nothing of it knows its transport. */
 import { ToolError } from 'mcp-actors';
-import type { JsonObject } from 'mcp-actors';
+import type { HandlerContext, JsonObject } from 'mcp-actors';
 import { gate, isRequestFrame } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { everywhere, modernEverywhere, modernEverywhereAndHttp } from './everywhere.ts';
@@ -79,6 +79,63 @@ everywhere('calls', modernEverywhereAndHttp, () => {
     await expect(malformed).rejects.toMatchObject({ error: { code: -32602 } });
     expect(textOf(await peer.ask('tools/call', retry({ name: 'Ada' })))).toBe('Hello Ada');
     expect(peer.received.filter(isRequestFrame)).toEqual([]);
+  });
+
+  const result = {
+    type: 'object',
+    properties: { roots: { type: 'array', maxItems: 1 } },
+  } as const;
+  const asks = {
+    roots: async ({ roots }) => (await roots()).roots.length,
+    raw: ({ request }) => request('roots/list', undefined, result, { probe: true }),
+    sampling: async ({ sample }) => (await sample({ messages: [], maxTokens: 1 })).text,
+    url: ({ elicitUrl }) => elicitUrl({ message: 'Open it', url: 'https://example.com' }),
+  } satisfies { readonly [kind: string]: (context: HandlerContext) => unknown };
+  const sampled = { role: 'assistant', model: 'm' };
+  const good = { roots: [{ uri: 'file:///a' }] };
+  test.each<[keyof typeof asks, JsonObject, JsonObject, string]>([
+    ['roots', { roots: [{}] }, good, 'result.roots[0]: A root is an object with a string "uri"'],
+    ['roots', { roots: [...good.roots, 7] }, good, 'result.roots[1]'],
+    ['raw', { roots: [...good.roots, { uri: 'file:///b' }] }, good, 'does not conform'],
+    [
+      'sampling',
+      { ...sampled, content: [{ type: 'text' }] },
+      { ...sampled, content: { type: 'text', text: 'hello' } },
+      'content[0]',
+    ],
+    ['url', { action: 'perhaps' }, { action: 'accept' }, 'must have an "action"'],
+  ])(
+    'that ask for %s refuse an answer that a session would not take, and go on with a better one (%#)',
+    async (kind, bad, better, why) => {
+      const asker = tool('asks', async (_, context) => JSON.stringify(await asks[kind](context)));
+      const able = { roots: {}, sampling: {}, elicitation: { url: {} } };
+      const { peer } = await operate({ tools: [asker] }, { capabilities: able });
+      const { requestState, inputRequests } = await peer.call('asks');
+      const [key] = Object.keys(inputRequests as JsonObject) as [string];
+      const retry = (answer: JsonObject) =>
+        peer.ask('tools/call', { name: 'asks', requestState, inputResponses: { [key]: answer } });
+      await expect(retry(bad)).rejects.toMatchObject({
+        error: { code: -32602, message: expect.stringContaining(why) as string },
+      });
+      expect(await retry(better)).toMatchObject({ resultType: 'complete' });
+    },
+  );
+});
+
+everywhere('an initialize in an envelope', modernEverywhere, () => {
+  test('is of no era: it is refused, and settles none', async () => {
+    const { peer, session } = serve({ tools: [echo] });
+    const params = { protocolVersion: '2025-11-25', capabilities: {} };
+    const clientInfo = { name: 'odd', version: '1' };
+    await expect(peer.ask('initialize', { ...params, clientInfo })).rejects.toMatchObject({
+      error: {
+        code: -32601,
+        message: expect.stringContaining('"initialize" is not for') as string,
+      },
+    });
+    expect(session.state).toBe('uninitialized');
+    await peer.call('echo');
+    expect(session.state).toBe('modern');
   });
 });
 

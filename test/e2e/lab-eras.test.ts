@@ -226,6 +226,14 @@ describe('the laboratory server, line by line in 2026-07-28', () => {
       const refusal = await call(10 + place, 'ask', inTurn, retry);
       expect(refusal).toMatchObject({ error: { code: -32602 } });
     }
+    const forRoots = { kind: 'roots', count: 1 };
+    const listing = (await call(3, 'ask', forRoots)) as { result: Asking };
+    const [place = ''] = Object.keys(listing.result.inputRequests);
+    const retry = {
+      requestState: listing.result.requestState,
+      inputResponses: { [place]: { roots: [{}] } },
+    };
+    expect(await call(4, 'ask', forRoots, retry)).toMatchObject({ error: { code: -32602 } });
     const atOnce = { kind: 'sampling', count: 3, concurrent: true };
     const asking = (await call(2, 'ask', atOnce)) as { result: Asking };
     expect(Object.keys(asking.result.inputRequests)).toHaveLength(3);

@@ -20,6 +20,12 @@ export function methodNotOffered(method: string): WireError {
   return { code: ErrorCode.methodNotFound, message };
 }
 
+/** @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions" */
+export const initializeInEnvelope: WireError = {
+  code: ErrorCode.methodNotFound,
+  message: `Method not found: "initialize" is not for requests that say in "_meta" which version they are of; send it without, or no "initialize" at all`,
+};
+
 /** @param now what waits as a request of so many bytes comes */
 export function overloaded(
   { maxRunning, maxRunningBytes, maxWaiting, maxWaitingBytes }: QueueBounds,

@@ -9,6 +9,7 @@ import type { RootsRef } from '../../machines/session-context.ts';
 import type { SessionRouterInput } from '../../machines/session-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import { errorResponse, shuttingDown } from '../../protocol/errors.ts';
+import { isEnveloped } from '../../protocol/envelope.ts';
 import type { InboundRequest } from '../../protocol/frames.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -31,7 +32,7 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
       owner.send({ type: 'initialized.received' });
     } else if (frame.kind !== 'request' || isSessionless(frame)) {
       return false;
-    } else if (frame.method === Method.initialize) {
+    } else if (frame.method === Method.initialize && !isEnveloped(frame.params)) {
       initialize(frame, desk);
     } else if (desk.gate.state === 'unopened' && settlesEra(frame)) {
       owner.send({ type: 'envelope.received' });

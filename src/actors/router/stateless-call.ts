@@ -21,7 +21,7 @@ import { refused } from '../exchange.ts';
 import type { RequestHandler, RequestSpec } from '../exchange.ts';
 import { Call } from './call.ts';
 import type { CallScope, Replies } from './call.ts';
-import { methodNotOffered } from './refusals.ts';
+import { initializeInEnvelope, methodNotOffered } from './refusals.ts';
 import { admitSessionless } from './sessionless.ts';
 
 export class StatelessCall extends Call {
@@ -78,11 +78,12 @@ export function isSessionless({ origin }: InboundRequest): boolean {
 }
 
 /**
- * True for a request after which the era of a session is settled. Discovery settles nothing: a
- * client may go on with `initialize`.
+ * True for a request after which the era of a session is settled. Discovery settles nothing, nor does
+ * an `initialize` with an envelope, which no era has: a client may go on with `initialize`.
  */
 export function settlesEra({ method, params, size }: InboundRequest): boolean {
-  return method !== Method.discover && isEnveloped(params) && readEnvelope(params, size).ok;
+  if (method === Method.discover || method === Method.initialize) return false;
+  return isEnveloped(params) && readEnvelope(params, size).ok;
 }
 
 /**
@@ -109,6 +110,7 @@ export function admit(
     const result = dialect.discoverResult(service.server, statelessVersions, service.discovery);
     return { jsonrpc: '2.0', id, result };
   }
+  if (method === Method.initialize) return errorResponse(id, initializeInEnvelope);
   const handler = dialect.offers(method) ? service.handlerOf(method) : undefined;
   if (!handler) return errorResponse(id, methodNotOffered(method));
   const run = mayRequireInput.has(method) ? scope.inRounds(handler) : handler;
