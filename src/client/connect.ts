@@ -4,7 +4,7 @@ import { secretsGiven } from '../diagnosis/secrets.ts';
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { hostAuthorization } from './auth/host-authorization.ts';
-import { loginTimeFor } from './auth/options.ts';
+import { authWith, loginTimeFor } from './auth/options.ts';
 import type { AuthOption } from './auth/options.ts';
 import type { ChannelKind } from './channel/channel-kind.ts';
 import { sdkChannel } from './channel/sdk-channel.ts';
@@ -114,7 +114,7 @@ function channelTo(entry: ServerEntry, options: ConnectOptions): ChannelKind {
   if ('url' in entry) {
     const authorization = hostAuthorization(
       addressOf(entry, options.allowInsecure).url,
-      options.auth,
+      authWith(options.auth, entry.oauth),
     );
     return httpChannelKind(entry, { ...options, authorization });
   }

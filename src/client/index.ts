@@ -27,6 +27,7 @@ export type {
   HostRequestOptions,
   ServerEntry,
   TransportEntry,
+  RegisteredClient,
   UrlEntry,
 } from './connection/options.ts';
 export { sdkTransport } from './stdio/process-transport.ts';

@@ -67,6 +67,7 @@ interface WayToServer {
   readonly url?: string | undefined;
   readonly headers?: { readonly [name: string]: string } | undefined;
   readonly env?: { readonly [name: string]: string | undefined } | undefined;
+  readonly oauth?: { readonly clientSecret?: string | undefined } | undefined;
 }
 
 /** Headers whose value is no secret, whatever it is. */
@@ -80,8 +81,13 @@ const shortestGiven = 6;
  * values of headers, the part of them that is the credential, the password and the secret parameters
  * of a URL, the variables with a secret's name. Longest first.
  */
-export function secretsGiven({ url = '', headers = {}, env = {} }: WayToServer): readonly string[] {
-  const found: string[] = [];
+export function secretsGiven({
+  url = '',
+  headers = {},
+  env = {},
+  oauth: { clientSecret = '' } = {},
+}: WayToServer): readonly string[] {
+  const found: string[] = [clientSecret];
   for (const [name, value] of Object.entries(headers)) {
     if (!harmlessHeader.test(name)) found.push(...credentialsIn(name, value));
   }

@@ -30,15 +30,21 @@ export interface Ended {
 export interface StartedCommand {
   readonly child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<Ended>;
+  /** What stderr has so far. */
+  errors(): string;
   /** Resolves when stderr or stdout has this text. */
   shows(text: string): Promise<void>;
 }
 
 /** Starts the command with a home of its own. What is still there at the test's end is killed. */
-export function startCommand(args: readonly string[], home: string): StartedCommand {
+export function startCommand(
+  args: readonly string[],
+  home: string,
+  variables: { readonly [name: string]: string } = {},
+): StartedCommand {
   const child = spawn(process.execPath, [...command, ...args], {
     cwd: home,
-    env: { ...process.env, HOME: home, XDG_CACHE_HOME: home, XDG_STATE_HOME: home },
+    env: { ...process.env, HOME: home, XDG_CACHE_HOME: home, XDG_STATE_HOME: home, ...variables },
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
@@ -55,6 +61,7 @@ export function startCommand(args: readonly string[], home: string): StartedComm
   return {
     child,
     ended,
+    errors: () => stderr,
     shows: async (text) => {
       while (!stdout.includes(text) && !stderr.includes(text)) {
         await Promise.race([

@@ -41,15 +41,20 @@ const results = {
   },
 };
 
+/** The call that waits for the host's answer. */
+let asking;
+
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params = {} } = JSON.parse(line);
+  if (method === undefined && id === 1) return say({ id: asking, result: { content: [text] } });
   if (id === undefined) return;
   if (method === 'tools/call' && params.name === 'ask') {
     const requestedSchema = {
       type: 'object',
       properties: { name: { type: 'string', title: evil, description: evil, default: evil } },
     };
-    say({ id: 1, method: 'elicitation/create', params: { message: evil, requestedSchema } });
+    asking = id;
+    return say({ id: 1, method: 'elicitation/create', params: { message: evil, requestedSchema } });
   }
   const result = Object.hasOwn(results, method) ? results[method](params) : undefined;
   say(result ? { id, result } : { id, error: { code: -32601, message: evil, data: evil } });

@@ -26,7 +26,7 @@ import { absencesOf, findTool, listingMs } from './find-tool.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
 import { interruptible } from './interruption.ts';
 import type { Interruption } from './interruption.ts';
-import { askingPerson, follow } from './person.ts';
+import { askingPerson, follow, tellLogins } from './person.ts';
 import { drawProgress } from './progress-line.ts';
 import { textOfResult } from './result-text.ts';
 import { configOf, readTarget } from './target.ts';
@@ -97,7 +97,13 @@ export const command: Command = {
     const { values, positionals } = parseOptions(callOptions, line);
     if (values.json && values.raw) throw new UsageError('Give one of --json and --raw');
     const launched = at === -1 ? undefined : args.slice(at + 1);
-    const target = readTarget({ command: name, positionals, launched, headers: values.header });
+    const target = readTarget({
+      command: name,
+      positionals,
+      launched,
+      headers: values.header,
+      login: values,
+    });
     const interruption = interruptible();
     try {
       return await run(values, target, interruption);
@@ -136,6 +142,7 @@ async function run(values: Values, target: Target, interruption: Interruption): 
   };
   const servers = openConfig(wanted, watched.options(options));
   answerDoctor(servers);
+  tellLogins(servers, (line) => void tell(name, line));
   const followed = values.verbose ? follow(servers, name) : undefined;
   const { signal } = interruption;
   try {

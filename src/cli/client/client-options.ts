@@ -7,6 +7,7 @@ import { nearest } from '../../protocol/nearest.ts';
 import { printable, printableLines } from '../../protocol/printable.ts';
 import { secretsGiven } from '../../diagnosis/secrets.ts';
 import { UsageError, neverShow, print } from '../command.ts';
+import { count } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { watchOptions } from './watching.ts';
 
@@ -28,7 +29,28 @@ export const clientOptions = {
   },
   login: {
     kind: 'switch',
-    help: 'If a server wants a login, open the browser for it. Tokens are kept in files that only you can read.',
+    help: 'If a server wants a login, open the browser for it, and write the URL to stderr. Tokens are kept in files that only you can read.',
+  },
+  'client-id': {
+    kind: 'text',
+    placeholder: 'ID',
+    help: 'With --login at a URL: the client that is registered at its authorization server, if that registers nobody by itself. In a file it stands in "oauth" of the server, as "clientId".',
+  },
+  'client-secret-env': {
+    kind: 'text',
+    placeholder: 'NAME',
+    help: 'The environment variable that holds that client\'s secret. In a file: "clientSecret": "${NAME}".',
+  },
+  'client-metadata-url': {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'With --login at a URL: the metadata document of the client, if the authorization server knows such. In a file: "clientMetadataUrl".',
+  },
+  'callback-port': {
+    ...count,
+    bounds: { min: 1, max: 65_535 },
+    default: undefined,
+    help: 'With --login at a URL: come back to http://127.0.0.1:PORT/callback, as it is registered. By default a free port is taken. In a file: "callbackPort".',
   },
   verbose: {
     kind: 'switch',

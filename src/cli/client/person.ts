@@ -4,6 +4,7 @@ import type { Interface } from 'node:readline/promises';
 import type { ElicitProvider } from '../../client/asked/providers.ts';
 import type { ConnectionEvent } from '../../client/connection/connection-state.ts';
 import type { Servers, ServersOptions } from '../../client/hosts/servers.ts';
+import { defaultVisitMs } from '../../client/auth/options.ts';
 import { redactText } from '../../diagnosis/redaction.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import { printableLines } from '../../protocol/printable.ts';
@@ -57,10 +58,31 @@ export function whoAsks(
   return { forServer: (server) => ({ elicit: elicitFor(server) }) };
 }
 
+/** Shows the URL of each login, and until when somebody waits for what comes of it. */
+export function tellLogins(
+  servers: Servers,
+  say: (line: string) => void,
+  now: () => Date = () => new Date(),
+): () => void {
+  const subscription = servers.events$.subscribe((happened) => {
+    if (happened.type !== 'connection' || happened.event.type !== 'authorize') return;
+    const { server, event } = happened;
+    const back = new URL(event.url).searchParams.get('redirect_uri') ?? 'this machine';
+    const until = new Date(now().getTime() + defaultVisitMs).toTimeString().slice(0, 8);
+    say(`${server} wants a login. Open this in a browser, if it has not opened by itself:`);
+    say(event.url);
+    say(
+      `Waiting for the browser to come back to ${back} until ${until} (${defaultVisitMs / 60_000} min)`,
+    );
+  });
+  return () => subscription.unsubscribe();
+}
+
 /** Shows on stderr what happens, until what it gives is called. */
 export function follow(servers: Servers, command: string): () => void {
   const subscription = servers.events$.subscribe((happened) => {
-    if (happened.type !== 'connection') return;
+    // A login is shown in any case.
+    if (happened.type !== 'connection' || happened.event.type === 'authorize') return;
     const lines = linesOf(happened.event).map(
       (line) => `${command}: ${happened.server}: ${redactText(withoutHidden(line), 2000)}`,
     );

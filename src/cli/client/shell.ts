@@ -21,7 +21,7 @@ import {
 } from './client-options.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
 import { answersIn } from './form-answers.ts';
-import { follow, whoAsks } from './person.ts';
+import { follow, tellLogins, whoAsks } from './person.ts';
 import { ServerLogs } from './server-logs.ts';
 import { ShellCommands } from './shell-commands.ts';
 import { historyFile, mayKeep, readHistory, writeHistory } from './shell-history.ts';
@@ -64,7 +64,13 @@ export const command: Command = {
     }
     const { values, positionals } = parseOptions(shellOptions, line);
     const launched = at === -1 ? undefined : args.slice(at + 1);
-    const target = readTarget({ command: name, positionals, launched, headers: values.header });
+    const target = readTarget({
+      command: name,
+      positionals,
+      launched,
+      headers: values.header,
+      login: values,
+    });
     if (target.rest.length > 0) {
       throw new UsageError(`${name} takes one target; ${target.rest.join(' ')} is too much`);
     }
@@ -82,6 +88,7 @@ export const command: Command = {
       return exitCodeOf(error);
     }
     answerDoctor(servers);
+    tellLogins(servers, person.say);
     const followed = values.verbose ? follow(servers, name) : undefined;
     try {
       return await talk(servers, person);

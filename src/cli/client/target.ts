@@ -2,6 +2,8 @@
 import { basename } from 'node:path';
 import { readHosts, readHostsFile } from '../../client/hosts/hosts-file.ts';
 import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
+import type { RegisteredClient } from '../../client/connection/options.ts';
+import { quoted } from '../../protocol/printable.ts';
 import { UsageError } from '../command.ts';
 
 /** What stands on the command line. */
@@ -21,6 +23,57 @@ export interface TargetLine {
   readonly launched: readonly string[] | undefined;
   /** Of a URL: `NAME:VALUE`. */
   readonly headers: readonly string[];
+  /** Of a URL: how a person logs in. */
+  readonly login: LoginLine;
+}
+
+/** The options of a login, as they stand on the command line. */
+export interface LoginLine {
+  readonly login: boolean;
+  readonly 'client-id': string | undefined;
+  readonly 'client-secret-env': string | undefined;
+  readonly 'client-metadata-url': string | undefined;
+  readonly 'callback-port': number | undefined;
+}
+
+const clientOfLogin = [
+  'client-id',
+  'client-secret-env',
+  'client-metadata-url',
+  'callback-port',
+] as const;
+
+/**
+ * The client that a person logs in with, as an entry of a file has it.
+ *
+ * @throws {UsageError} no login is allowed, or the variable of the secret is not set
+ */
+function clientOf(line: LoginLine): RegisteredClient | undefined {
+  const [first] = clientOfLogin.filter((name) => line[name] !== undefined);
+  if (first === undefined) return undefined;
+  if (!line.login) throw new UsageError(`--${first} is about a login: add --login`);
+  const variable = line['client-secret-env'];
+  const secret = variable === undefined ? undefined : process.env[variable];
+  if (variable !== undefined && !secret) {
+    throw new UsageError(`--client-secret-env: the variable ${quoted(variable)} is not set`);
+  }
+  const { 'client-id': clientId, 'client-metadata-url': clientMetadataUrl } = line;
+  return {
+    ...(clientId === undefined ? {} : { clientId }),
+    ...(secret === undefined ? {} : { clientSecret: secret }),
+    ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
+    ...(line['callback-port'] === undefined ? {} : { callbackPort: line['callback-port'] }),
+  };
+}
+
+/** What is said of a URL, when there is none. */
+function refuseUrlOptions({ headers, login }: Pick<TargetLine, 'headers' | 'login'>): void {
+  if (headers.length > 0) throw new UsageError('--header is about a URL, and none is given');
+  const [first] = clientOfLogin.filter((name) => login[name] !== undefined);
+  if (first === undefined) return;
+  throw new UsageError(
+    `--${first} is about a URL, and none is given. In a file it stands in "oauth" of the server`,
+  );
 }
 
 /**
@@ -28,7 +81,7 @@ export interface TargetLine {
  *
  * @throws {UsageError} there is none, or it does not fit the rest
  */
-export function readTarget({ command, positionals, launched, headers }: TargetLine): Target {
+export function readTarget({ command, positionals, launched, headers, login }: TargetLine): Target {
   const [first, ...rest] = positionals;
   if (launched !== undefined) {
     const [program, ...args] = launched;
@@ -40,7 +93,7 @@ export function readTarget({ command, positionals, launched, headers }: TargetLi
         `${command}: after -- stands the command of a server, and this is a URL. Write it without the --, as in ${command} ${withoutQuery(program)}`,
       );
     }
-    refuseHeaders(headers);
+    refuseUrlOptions({ headers, login });
     return { source: only(nameOf(program, args), { command: program, args }), rest: positionals };
   }
   if (first === undefined) {
@@ -49,11 +102,16 @@ export function readTarget({ command, positionals, launched, headers }: TargetLi
     );
   }
   if (!isUrl(first)) {
-    refuseHeaders(headers);
+    refuseUrlOptions({ headers, login });
     return { source: { file: first }, rest };
   }
   if (!URL.canParse(first)) throw new UsageError(`${command}: that is no URL of http or https`);
-  const entry = { url: first, headers: Object.fromEntries(headers.map(readHeader)) };
+  const oauth = clientOf(login);
+  const entry = {
+    url: first,
+    headers: Object.fromEntries(headers.map(readHeader)),
+    ...(oauth ? { oauth } : {}),
+  };
   return { source: only(nameOfHost(new URL(first)), entry), rest };
 }
 
@@ -86,10 +144,6 @@ function nameOf(program: string, args: readonly string[]): string {
 /** Of characters that the names of tools may have, so that no tool is renamed. */
 function nameOfHost({ hostname }: URL): string {
   return hostname.replaceAll(/[^\w-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'server';
-}
-
-function refuseHeaders(headers: readonly string[]): void {
-  if (headers.length > 0) throw new UsageError('--header is about a URL, and none is given');
 }
 
 /** The messages do not repeat what was written: it may be a secret. */

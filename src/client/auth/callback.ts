@@ -7,6 +7,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { refused } from './official-client.ts';
 import { unlessAborted } from './turns.ts';
 
 /** Where a person is sent back to. */
@@ -32,9 +33,19 @@ type Phase =
 /** A URL on loopback: this one, or any port that is free, the given one if it is. */
 export type Wish = { readonly redirectUrl: string } | { readonly port: number | undefined };
 
-/** @throws {Error} the port of the URL is taken */
+/** @throws {RefusedAuthorization} the URL that is wished for cannot be listened on */
 export async function listenForCallback(wish: Wish): Promise<Callback> {
-  if ('redirectUrl' in wish) return await LoopbackCallback.at(new URL(wish.redirectUrl));
+  if ('redirectUrl' in wish) {
+    return await LoopbackCallback.at(new URL(wish.redirectUrl)).catch((error: unknown) => {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code === 'EADDRINUSE' ? 'the port is taken' : message;
+      throw refused(
+        'declined',
+        `A login was not begun: nobody can come back to ${wish.redirectUrl}: ${why}`,
+        error,
+      );
+    });
+  }
   const anywhere = (port: number) => new URL(`http://127.0.0.1:${port}/callback`);
   try {
     return await LoopbackCallback.at(anywhere(wish.port ?? 0));

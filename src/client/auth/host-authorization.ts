@@ -5,6 +5,7 @@
 import { createActor, fromPromise, waitFor } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { RuntimeError } from '../../protocol/errors.ts';
+import { quoted } from '../../protocol/printable.ts';
 import {
   authorizationMachine,
   scopeUnion,
@@ -24,6 +25,7 @@ import type {
   HttpAuthorization,
   MakeAuthorization,
 } from '../http/authorization.ts';
+import { wordsOf } from '../http/authorization.ts';
 import { bearerAuthorization } from './bearer.ts';
 import { logInClient } from './client-login.ts';
 import { memoryCredentialStore } from './credential-store.ts';
@@ -33,13 +35,12 @@ import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { loadOfficial } from './official-client.ts';
 import type { Official } from './official-client.ts';
-import { assertUsable } from './options.ts';
+import { assertUsable, defaultVisitMs } from './options.ts';
 import type { AuthOption, ClientCredentialsAuth, PersonAuth } from './options.ts';
 import { logInPerson } from './person-login.ts';
 import type { LoginScope } from './person-login.ts';
 import { renewGrant } from './refresh.ts';
 
-const fiveMinutes = 5 * 60_000;
 /** How often one request is sent again: with a newer token, with one for which the person was asked, with more scopes. */
 const maxRetries = 3;
 
@@ -98,7 +99,7 @@ class OAuthAuthorization implements HttpAuthorization {
       },
     });
     const isPerson = options.kind !== 'client-credentials';
-    const visitTimeoutMs = (isPerson ? options.visitTimeoutMs : undefined) ?? fiveMinutes;
+    const visitTimeoutMs = (isPerson ? options.visitTimeoutMs : undefined) ?? defaultVisitMs;
     const machine = observedMachine('authorization', provided, () => observed);
     this.#actor = createActor(machine, { id: 'authorization', input: { visitTimeoutMs } });
     this.#actor.on('authorization.asked', ({ url }) => asked(url));
@@ -127,7 +128,7 @@ class OAuthAuthorization implements HttpAuthorization {
 
   async challenged(challenge: Challenge): Promise<ChallengeOutcome> {
     const { status, url, sent, retries, signal } = challenge;
-    if (!this.#isItsOwn(url) || retries >= maxRetries) return this.#refuse(status);
+    if (!this.#isItsOwn(url) || retries >= maxRetries) return this.#refuse(challenge);
     await this.#read();
     if (this.#isNewerThan(sent)) return { kind: 'retry' };
     let demand: Demand & { readonly error?: string | undefined };
@@ -137,21 +138,22 @@ class OAuthAuthorization implements HttpAuthorization {
       return { kind: 'refused', error: error as Error };
     }
     if (status === 403) {
-      if (demand.error !== 'insufficient_scope') return this.#refuse(status);
+      if (demand.error !== 'insufficient_scope') return this.#refuse(challenge);
       // What it has got it need not ask for: the server means something else.
       const scope = scopesMissing(demand.scope, this.#grant?.scope);
-      if (scope === undefined) return this.#refuse(status);
+      if (scope === undefined) return this.#refuse(challenge);
       this.#actor.send({ type: 'scope.missing', demand: { ...demand, scope } });
     } else {
       if (retries > 0) {
         // The person has just been asked: asking again would lead nowhere.
-        if (this.#grant && this.#grant.accessToken === this.#askedFor) return this.#refuse(status);
+        if (this.#grant && this.#grant.accessToken === this.#askedFor)
+          return this.#refuse(challenge);
         this.#useless = this.#grant?.accessToken;
       }
       this.#actor.send({ type: 'token.refused', demand });
     }
     await this.#settled(signal);
-    return this.#isNewerThan(sent) ? { kind: 'retry' } : this.#refuse(status);
+    return this.#isNewerThan(sent) ? { kind: 'retry' } : this.#refuse(challenge);
   }
 
   begin(): void {
@@ -217,7 +219,7 @@ class OAuthAuthorization implements HttpAuthorization {
     await waitFor(this.#actor, isSettled, signal ? { signal } : {});
   }
 
-  #refuse(status: number): ChallengeOutcome {
+  #refuse(challenge: Challenge): ChallengeOutcome {
     const snapshot = this.#actor.getSnapshot();
     if (snapshot.matches('resting')) {
       const error = new RuntimeError(
@@ -228,17 +230,20 @@ class OAuthAuthorization implements HttpAuthorization {
     }
     const { refusal } = snapshot.context;
     const kind = refusal?.kind === 'unreachable' ? 'unreachable' : 'refused';
-    return { kind, error: this.#errorOf(refusal, status) };
+    return { kind, error: this.#errorOf(refusal, challenge) };
   }
 
-  #errorOf(refusal: Refusal | undefined, status: number): RuntimeError {
+  #errorOf(refusal: Refusal | undefined, challenge: Challenge): RuntimeError {
+    const { status, wwwAuthenticate } = challenge;
     const cause = refusal?.error;
     if (cause instanceof RuntimeError) return cause;
+    const { said, scope } = wordsOf(wwwAuthenticate);
+    const lacking = scope === undefined ? '' : ` without the scope ${quoted(scope)}`;
     const reason =
-      status === 403 ? 'does not allow this' : 'does not take the token that it was sent';
+      status === 403 ? `does not allow this${lacking}` : 'does not take the token that it was sent';
     return new RuntimeError(
       status === 403 && !refusal ? 'HTTP_STATUS' : 'UNAUTHORIZED',
-      cause?.message ?? `${this.#server.origin} ${reason} (HTTP ${status})`,
+      cause?.message ?? `${this.#server.origin} ${reason}${said} (HTTP ${status})`,
       { status, cause },
     );
   }

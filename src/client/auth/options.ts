@@ -68,6 +68,9 @@ export interface BearerAuth {
   readonly token: string | (() => string | Promise<string>);
 }
 
+/** How long a person may take for a visit if the host does not say, milliseconds. */
+export const defaultVisitMs = 5 * 60_000;
+
 /** What a login takes beside the person's visit: finding the way there, and the tokens, milliseconds. */
 const besideVisitMs = 30_000;
 /** The longest delay that a timer of the platform takes. */
@@ -91,6 +94,30 @@ export function loginTimeFor(
   throw new RangeError(
     `limits.loginTimeoutMs, ${given}, must not be less than auth.visitTimeoutMs, ${visitMs}: a login takes the visit and more`,
   );
+}
+
+/** What a server's entry may say of the client. */
+type EntryClient = Pick<PersonAuth, 'clientId' | 'clientSecret' | 'clientMetadataUrl'> & {
+  readonly callbackPort?: number;
+};
+
+/**
+ * A person's login with the client that a server's entry names; other ways to log in stay as they are.
+ */
+export function authWith(
+  auth: AuthOption | undefined,
+  client: EntryClient | undefined,
+): AuthOption | undefined {
+  if (!auth || client === undefined) return auth;
+  if (auth !== true && auth.kind !== undefined && auth.kind !== 'person') return auth;
+  const { callbackPort, ...registered } = client;
+  return {
+    ...(auth === true ? {} : auth),
+    ...registered,
+    ...(callbackPort === undefined
+      ? {}
+      : { redirectUrl: `http://127.0.0.1:${callbackPort}/callback` }),
+  };
 }
 
 /** `true`: a person logs in, with all defaults. */

@@ -25,6 +25,18 @@ export interface CommandEntry {
   readonly cwd?: string;
 }
 
+/** A client that is registered at a server's authorization server, as a person logs in with it. */
+export interface RegisteredClient {
+  /** As the authorization server knows it. */
+  readonly clientId?: string;
+  /** For a client that has one. */
+  readonly clientSecret?: string;
+  /** The URL of a metadata document of the client's: its id, if the server knows such ids. */
+  readonly clientMetadataUrl?: string;
+  /** The person is sent back to `http://127.0.0.1:PORT/callback`, as it is registered. */
+  readonly callbackPort?: number;
+}
+
 /** A server that is reached over HTTP. */
 export interface UrlEntry {
   /** `sse`: the transport of 2024-11-05. By default Streamable HTTP. */
@@ -33,6 +45,8 @@ export interface UrlEntry {
   readonly url: string;
   /** Sent with each request. */
   readonly headers?: { readonly [name: string]: string };
+  /** For an issuer that registers nobody by itself. It counts if a login is allowed (`auth`). */
+  readonly oauth?: RegisteredClient;
 }
 
 /**

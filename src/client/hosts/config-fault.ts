@@ -36,7 +36,7 @@ export function configInvalid(faults: readonly ConfigFault[], cause?: unknown): 
  * secrets, whatever they are. Others are shown without what redaction recognises.
  */
 export function shown(key: string, value: unknown): string {
-  const isSecret = /^(?:env|headers)\b/.test(key);
+  const isSecret = /^(?:env|headers|oauth\.clientSecret)\b/.test(key);
   if (isSecret && typeof value !== 'object') return `the value, a ${typeof value},`;
   return printable(redactText(describe(value)), 200);
 }

@@ -119,6 +119,19 @@ const shapes: { readonly [key: string]: Shape } = {
   idleMs: time,
 };
 
+const oauthShapes: { readonly [key: string]: Shape } = {
+  clientId: { allowed: 'the id of a registered client', takes: isText },
+  clientSecret: { allowed: 'the secret of a registered client', takes: isText },
+  clientMetadataUrl: {
+    allowed: 'an https:// URL with a path',
+    takes: (value) => isText(value) && URL.canParse(value) && /^https:\/\/[^/]+\/./i.test(value),
+  },
+  callbackPort: {
+    allowed: 'a port, from 1 to 65535',
+    takes: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 65_535,
+  },
+};
+
 const toolShapes: { readonly [key: string]: Shape } = { allow: texts, deny: texts };
 
 const restartShapes: { readonly [key: string]: Shape } = Object.fromEntries(
@@ -132,7 +145,7 @@ const restartShapes: { readonly [key: string]: Shape } = Object.fromEntries(
 const keysOfOthers = new Set(
   `alwaysAllow alwaysLoad auth authProviderType autoApprove description dev disabledTools displayName
   enabled envFile env_file excludeTools gallery headersHelper httpUrl icon includeTools initTimeout
-  instructions name oauth sandbox sandboxEnabled scopes serverInstructions serverUrl startup timeout
+  instructions name sandbox sandboxEnabled scopes serverInstructions serverUrl startup timeout
   title trust version watchPaths`.split(/\s+/),
 );
 
@@ -158,9 +171,10 @@ export function readServer(
   }
   if (written['disabled'] === true) return { server: { kind: 'disabled' }, remarks };
   const entry = expanded(written, '', environment, tell) as JsonObject;
-  const { restart, tools, ...plain } = entry;
+  const { restart, tools, oauth, ...plain } = entry;
   checkKeys(plain, shapes, '', tell);
   checkKind(plain, tell);
+  checkLogin(oauth, plain, tell, (key, message) => remarks.push({ ...place, key, message }));
   if (tools !== undefined) checkObject(tools, toolShapes, 'tools', tell);
   if (!isWord(restart)) checkRestart(restart, entry['command'] !== undefined, tell);
   const others = Object.entries(plain).filter(([key]) => !Object.hasOwn(shapes, key));
@@ -255,6 +269,20 @@ function checkKeys(
   }
 }
 
+/** Hosts differ in what they read here: what is not ours has no effect, and is told. */
+function checkLogin(oauth: unknown, { url }: JsonObject, tell: Tell, remark: Tell): void {
+  if (oauth === undefined) return;
+  if (!isJsonObject(oauth)) return tell('oauth', `${shown('', oauth)} is not an object`);
+  if (url === undefined) return tell('oauth', 'it has no meaning for a server with a "command"');
+  checkKeys(oauth, oauthShapes, 'oauth.', tell);
+  if (oauth['clientSecret'] !== undefined && oauth['clientId'] === undefined) {
+    tell('oauth.clientSecret', 'it is of no use without "clientId"');
+  }
+  for (const name of Object.keys(oauth).filter((each) => !Object.hasOwn(oauthShapes, each))) {
+    remark(`oauth.${name}`, 'this key is not known, and has no effect');
+  }
+}
+
 /** Whether it is launched or reached, and whether the keys fit that. */
 function checkKind({ type, command, url, ...rest }: JsonObject, tell: Tell): void {
   if (command !== undefined && url !== undefined) {
@@ -277,6 +305,13 @@ function checkKind({ type, command, url, ...rest }: JsonObject, tell: Tell): voi
   }
 }
 
+/** What of it is ours. */
+function loginOf(oauth: unknown): object {
+  if (!isJsonObject(oauth)) return {};
+  const known = Object.entries(oauth).filter(([name]) => Object.hasOwn(oauthShapes, name));
+  return known.length === 0 ? {} : { oauth: Object.fromEntries(known) };
+}
+
 /** Of an entry whose members are all as they should be. */
 function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
   const picked = (...keys: readonly string[]) =>
@@ -286,7 +321,7 @@ function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
   const { restart } = entry;
   return {
     entry: (entry['command'] === undefined
-      ? picked('type', 'url', 'headers')
+      ? { ...picked('type', 'url', 'headers'), ...loginOf(entry['oauth']) }
       : picked('command', 'args', 'env', 'cwd')) as unknown as CommandEntry | UrlEntry,
     ...(picked('timeoutMs', 'idleMs') as { readonly timeoutMs?: number; readonly idleMs?: number }),
     ...(restart === undefined || restart === true

@@ -6,6 +6,8 @@
  */
 
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
+import { redactText } from '../../diagnosis/redaction.ts';
+import { printable, quoted } from '../../protocol/printable.ts';
 
 /** An answer that wants a login, or one that may do more. */
 export interface Challenge {
@@ -93,3 +95,48 @@ export type MakeAuthorization = (
   asked: (url: string) => void,
   observed: ObservedScope,
 ) => HttpAuthorization;
+
+/** How much of a challenge is read, characters. */
+const readOfChallenge = 4096;
+
+/**
+ * What a challenge says, for a person: the error and its description in parentheses, behind a space;
+ * empty if it says none. And the scope that it asks for.
+ *
+ * @see RFC 6750, section 3
+ */
+export function wordsOf(wwwAuthenticate = ''): {
+  readonly said: string;
+  readonly scope: string | undefined;
+} {
+  const found: { [name: string]: string } = {};
+  const parameters =
+    /\b(error_description|error|scope)\s{0,8}=\s{0,8}(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi;
+  for (const [, name = '', text, token = ''] of wwwAuthenticate
+    .slice(0, readOfChallenge)
+    .matchAll(parameters)) {
+    found[name.toLowerCase()] ??= printable(redactText((text ?? token).trim(), 300));
+  }
+  const { error = '', error_description: description = '', scope = '' } = found;
+  const parts = [error, description].filter((part) => part !== '').join(': ');
+  return { said: parts === '' ? '' : ` (${parts})`, scope: scope === '' ? undefined : scope };
+}
+
+/** Why a request was refused that has no login to fall back on. */
+export function whyRefused(
+  status: 401 | 403,
+  wwwAuthenticate: string | undefined,
+  sent: 'nothing' | 'a token',
+): string {
+  const { said, scope } = wordsOf(wwwAuthenticate);
+  const allow = 'set "auth" (--login of the command)';
+  if (status === 403) {
+    const lacking = scope === undefined ? 'a scope' : `the scope ${quoted(scope)}`;
+    return `the token that it was sent lacks ${lacking}${said}. Send one that has it, or ${allow}`;
+  }
+  if (sent === 'a token') {
+    return `it does not take the "Authorization" that its entry has${said}. Give another one, or none and ${allow}`;
+  }
+  const which = scope === undefined ? '' : ` with the scope ${quoted(scope)}`;
+  return `it wants a login${which}, and there is none for it${said}: ${allow}`;
+}

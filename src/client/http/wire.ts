@@ -8,6 +8,7 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import { quoted } from '../../protocol/printable.ts';
 import { placeOf } from './address.ts';
 import type { HttpAddress } from './address.ts';
+import { whyRefused } from './authorization.ts';
 import type { Challenge, HttpAuthorization, LoginWatch } from './authorization.ts';
 import { networkFailure } from './failures.ts';
 import type { NetworkFailure } from './failures.ts';
@@ -127,7 +128,10 @@ export class HttpWire {
         error: new RuntimeError('UNAUTHORIZED', message, { status, cause }),
       };
     };
-    if (!authorization) return refused('it wants a login, and there is none for it');
+    if (!authorization) {
+      const sent = 'authorization' in this.#address.headers ? 'a token' : 'nothing';
+      return refused(whyRefused(status, challenge.wwwAuthenticate, sent));
+    }
     if (challenge.retries === maxLogins) return refused(`no login of ${maxLogins} was good enough`);
     const goOn = challenged();
     try {

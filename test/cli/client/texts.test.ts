@@ -72,7 +72,14 @@ describe('the target', () => {
     positionals: readonly string[],
     launched?: readonly string[],
     headers: string[] = [],
-  ) => readTarget({ command: 'mcp-actors call', positionals, launched, headers });
+  ) => readTarget({ command: 'mcp-actors call', positionals, launched, headers, login });
+  const login = {
+    login: false,
+    'client-id': undefined,
+    'client-secret-env': undefined,
+    'client-metadata-url': undefined,
+    'callback-port': undefined,
+  };
   const entryOf = ({ source }: ReturnType<typeof read>) => {
     const [[name, server] = []] = 'config' in source ? source.config.servers : [];
     return { name, entry: server?.kind === 'enabled' ? server.settings.entry : server };

@@ -141,7 +141,7 @@ describe('the place to come back to', () => {
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as AddressInfo;
     const redirectUrl = `http://localhost:${port}/oauth/back`;
-    await expect(listenForCallback({ redirectUrl })).rejects.toThrow('EADDRINUSE');
+    await expect(listenForCallback({ redirectUrl })).rejects.toThrow('the port is taken');
     await new Promise((resolve) => free.close(resolve));
     const callback = await listen({ redirectUrl });
     expect(callback.redirectUrl).toBe(redirectUrl);

@@ -123,7 +123,7 @@ describe('a scope that is missing', () => {
     const authorization = authorize(url, { visit });
     await call(authorization, url, 'read');
     expect(refusal(await call(authorization, url, 'write'))).toBe(
-      `refused: ${url.origin} does not allow this (HTTP 403)`,
+      `refused: ${url.origin} does not allow this without the scope "notes:read notes:write" (insufficient_scope: The token does not allow this: it lacks notes:write) (HTTP 403)`,
     );
     expect(refusal(await call(authorization, url, 'write'))).toContain('does not allow this');
     expect(scopes).toHaveLength(2);

@@ -219,6 +219,22 @@ describe('faults', () => {
       { command: 'a', restart: { initialMs: 9, maxMs: 5 } },
       'restart: restart.initialMs must not be more than restart.maxMs, 5, this is 9',
     ],
+    [
+      { url: 'https://a.example', oauth: { clientSecret: 'a' } },
+      'oauth.clientSecret: it is of no use without "clientId"',
+    ],
+    [
+      { url: 'https://a.example', oauth: { callbackPort: 0 } },
+      'oauth.callbackPort: 0 is not a port, from 1 to 65535',
+    ],
+    [
+      { url: 'https://a.example', oauth: { clientMetadataUrl: 'http://a.example/c' } },
+      'oauth.clientMetadataUrl: "http://a.example/c" is not an https:// URL with a path',
+    ],
+    [
+      { command: 'a', oauth: { clientId: 'b' } },
+      'oauth: it has no meaning for a server with a "command"',
+    ],
     ['npx files', '-: "npx files" is not an object with a "command" or a "url"'],
     [{ command: 'a', args: 'b c' }, 'args: "b c" is not a list of strings'],
   ])('of %j', (entry, fault) => {

@@ -125,7 +125,9 @@ describe('a login', () => {
     const server = await scriptedServer(wants('any', () => {}));
     const host = new HttpHost({ url: server.url.href });
     const error = errorOf(await host.ask('server/discover'));
-    expect(error.message).toMatch(/status 401: it wants a login, and there is none for it$/);
+    expect(error.message).toMatch(
+      /status 401: it wants a login, and there is none for it: set "auth" \(--login of the command\)$/,
+    );
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unauthorized' } });
   });
 
