@@ -25,8 +25,6 @@ import {
 } from './elicitation.ts';
 import type { FormAnswer, UrlAnswer, UrlRequest } from './elicitation.ts';
 import type { OpenElicitations } from './elicitation.ts';
-import { passed } from './result-checks.ts';
-import type { ResultChecks } from './result-checks.ts';
 import { readConversation } from './sampling.ts';
 import { faultOfSample, readSample } from './sampling.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
@@ -38,6 +36,7 @@ import { Form, defineForm } from '../schema/forms/form.ts';
 import type { ContentOf, FormSource } from '../schema/forms/form.ts';
 import type { HandlerContext, RequestOptions } from './handler-context.ts';
 import type { Limits } from '../actors/limits.ts';
+import { checkOf } from '../schema/schema.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /** What all contexts of a session share. */
@@ -47,7 +46,6 @@ export interface ContextScope {
   readonly log: ClientLog;
   readonly session: SessionHandle;
   readonly elicitations: OpenElicitations;
-  readonly results: ResultChecks;
 }
 
 export class CallContext implements HandlerContext {
@@ -248,12 +246,16 @@ export class CallContext implements HandlerContext {
   ): Promise<unknown> {
     if (!isSchema(schemaOrOptions)) return this.#send(method, params, schemaOrOptions);
     const ask = async () => {
-      const check = await this.#scope.results.of(schemaOrOptions);
+      // With a wrong schema nothing may be sent.
+      const check = checkOf(schemaOrOptions, 'output', 'The schema of a result');
       const accepts = async (answer: JsonObject) => {
-        const checked = await check(answer);
-        return checked.ok ? undefined : `does not conform: ${checked.fault}`;
+        const accepted = await check(answer);
+        return accepted.ok ? undefined : `does not conform: ${accepted.fault}`;
       };
-      return passed(check, method, await this.#send(method, params, options, accepts));
+      const checked = await check(await this.#send(method, params, options, accepts));
+      if (checked.ok) return checked.value;
+      const message = `The client's result of ${method} does not conform: ${checked.fault}`;
+      throw new RuntimeError('INVALID_RESPONSE', message);
     };
     return forCaller(ask());
   }

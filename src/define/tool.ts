@@ -13,8 +13,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { taskSupports } from '../protocol/tasks.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
 import { faultOfScopes } from '../protocol/scopes.ts';
-import { faultOfSchema } from '../schema/schema-faults.ts';
-import { isStandardSchema, jsonSchemaOf } from '../schema/schema.ts';
+import { checkOf, jsonSchemaOf } from '../schema/schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from '../schema/schema.ts';
 import type { ObjectSchema, SchemaSide } from '../schema/json-schema.ts';
 import { mirroredParameters } from '../schema/mirrored-parameters.ts';
@@ -245,9 +244,9 @@ export const toolRules: ItemRules = {
  * @throws {TypeError} a member is missing or is none of ours; the specification does not allow the
  *   name or the `taskSupport`; or a schema
  *   does not describe objects, or its library cannot convert it to JSON Schema, or it declares an
- *   `x-mcp-header` where none may be. A JSON Schema that ajv cannot compile is found at the first
- *   call. Or its machine could not be resumed in a state in
- *   which it waits: the message names the state
+ *   `x-mcp-header` where none may be, or has a fault, such as a `$ref` to nowhere: the message names
+ *   its place. Or its machine could not be resumed in a state in which it waits: the message names
+ *   the state
  * @see MCP 2025-11-25, server/tools, "Tool Names"
  */
 export function defineTool<
@@ -285,17 +284,11 @@ export function defineTool<
   // it.
   const input = jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
   if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
-  checkSchema(tool.inputSchema, schemaOf(tool, 'input'));
-  checkSchema(tool.outputSchema, schemaOf(tool, 'output'));
+  checkOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
+  if (defined.outputSchema) checkOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
   checkMirrored(input, schemaOf(tool, 'input'));
   // If the author names no schema, TInput is the type of noArguments.
   return defined as DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>>;
-}
-
-/** @throws {TypeError} it is a JSON Schema with a fault */
-function checkSchema(schema: Schema | undefined, what: string): void {
-  const fault = schema && !isStandardSchema(schema) ? faultOfSchema(schema) : undefined;
-  if (fault !== undefined) throw new TypeError(`${what} is not a JSON Schema: ${fault}`);
 }
 
 /** @throws {TypeError} clients over HTTP would leave the tool out */

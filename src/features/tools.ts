@@ -12,13 +12,12 @@ import type { CacheHints, Dialect, ToolItem } from '../protocol/dialects/dialect
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Registry } from './registry.ts';
-import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema/schema.ts';
+import { checkOf, jsonSchemaOf } from '../schema/schema.ts';
 import type { Checked, SchemaCheck } from '../schema/schema.ts';
 import { schemaOf } from '../define/tool.ts';
 import type { ErrorExposure, Tool } from '../define/tool.ts';
 import { machineOfCall, machineOfTool } from '../define/tool-machine.ts';
-import type { SchemaCompiler } from '../schema/validation.ts';
-import { PerSession, sessionOf } from '../session/session-scope.ts';
+import { sessionOf } from '../session/session-scope.ts';
 import { stringParam, unknownName } from './feature.ts';
 import type { ContextOf, Feature } from './feature.ts';
 import { pageOf } from './pagination.ts';
@@ -26,15 +25,8 @@ import { readToolOutput } from './output.ts';
 import type { CheckedOutput } from './output.ts';
 import { failedCall, isMeantForModel } from './tool-failure.ts';
 
-/**
- * The validator is loaded this long after a list, milliseconds. A call that comes sooner loads it
- * itself. Loading blocks the event loop: a client that only lists and leaves need not wait for it.
- */
-const loadDelayMs = 100;
-
 /** What a server's tools share. */
 interface ToolsOptions {
-  readonly compiler: SchemaCompiler;
   readonly contextOf: ContextOf;
   /** Of a tool that does not say itself; undefined: `show`. */
   readonly errors: ErrorExposure | undefined;
@@ -54,7 +46,6 @@ export function offersApps(tools: Registry<Tool>): boolean {
 
 /** The tools of a server. */
 export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feature {
-  const { compiler } = options;
   /** By the tool itself, not its name: a tool that replaces it has another schema. */
   const callables = new WeakMap<Tool, CallableTool>();
   const callableOf = (tool: Tool): CallableTool => {
@@ -64,15 +55,6 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
     callables.set(tool, callable);
     return callable;
   };
-
-  // A client that lists tools will call one. It gets its list first. If loading fails, the call
-  // fails.
-  const loadings = new PerSession((session) => {
-    const { hostClock } = session;
-    const timer = hostClock.setTimeout(() => void compiler.load(), loadDelayMs);
-    session.atEnd(() => hostClock.clearTimeout(timer));
-    return timer;
-  });
 
   const callTool: RequestHandler = (params, call) => {
     const name = stringParam(params, 'name');
@@ -93,12 +75,10 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
         const { dialect } = call.peer;
         const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
         const { items, ...next } = page;
-        if (!compiler.isLoading && items.some(needsCompiler)) loadings.of(session);
         const described = items.map((tool) => dialect.tool(listed(tool)));
         return dialect.cacheable({ tools: described, ...next }, options.caching);
       },
       'tools/call': Object.assign(callTool, {
-        prepare: () => compiler.load(),
         resumption: (params: JsonObject | undefined) => {
           const name = params?.['name'];
           const { replay, singleUse } = (typeof name === 'string' && tools.get(name)) || {};
@@ -113,10 +93,6 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
     },
     list: { sources: [tools], changed: 'notifications/tools/list_changed' },
   };
-}
-
-function needsCompiler({ inputSchema, outputSchema }: Tool): boolean {
-  return [inputSchema, outputSchema].some((schema) => schema && !isStandardSchema(schema));
 }
 
 /** A tool as a list shows it, with its schemas as JSON Schema. */
@@ -207,10 +183,8 @@ class CallableTool {
   #compiled(): ToolChecks {
     const { inputSchema, outputSchema } = this.#tool;
     return (this.#checks ??= {
-      input: checkOf(inputSchema, 'input', schemaOf(this.#tool, 'input'), this.#options.compiler),
-      output: outputSchema
-        ? checkOf(outputSchema, 'output', schemaOf(this.#tool, 'output'), this.#options.compiler)
-        : undefined,
+      input: checkOf(inputSchema, 'input', schemaOf(this.#tool, 'input')),
+      output: outputSchema && checkOf(outputSchema, 'output', schemaOf(this.#tool, 'output')),
     });
   }
 }

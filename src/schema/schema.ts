@@ -9,7 +9,7 @@ import { isThenable } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-schema.ts';
-import type { SchemaCompiler, ValueCheck } from './validation.ts';
+import { validatorOf } from './validation.ts';
 
 /** A Standard Schema whose library converts it to JSON Schema. */
 export type StandardSchema<TInput = unknown, TOutput = TInput> = StandardSchemaV1<TInput, TOutput> &
@@ -148,24 +148,21 @@ function describesObjects(schema: unknown): boolean {
 }
 
 /**
- * The check of a schema: its library's, or ajv's for a JSON Schema.
+ * The check of a schema: its library's, or ours for a JSON Schema.
  * @param what names the schema in messages
- * @throws {TypeError} the JSON Schema cannot be compiled
+ * @throws {TypeError} it is no JSON Schema; the message says at which place, and why
  */
-export function checkOf(
-  schema: Schema,
-  side: SchemaSide,
-  what: string,
-  compiler: SchemaCompiler,
-): SchemaCheck {
-  if (!isStandardSchema(schema)) {
-    const check = compile(schema, side, what, compiler);
+export function checkOf(schema: Schema, side: SchemaSide, what: string): SchemaCheck {
+  if (isStandardSchema(schema)) return libraryCheckOf(schema);
+  try {
+    const check = validatorOf(schema, side);
     return (value) => {
       const fault = check(value);
       return fault === undefined ? { ok: true, value } : { ok: false, fault };
     };
+  } catch (cause) {
+    throw new TypeError(`${what} is not a JSON Schema: ${(cause as Error).message}`, { cause });
   }
-  return libraryCheckOf(schema);
 }
 
 /** The check of a schema's own library. */
@@ -174,19 +171,6 @@ export function libraryCheckOf(schema: StandardSchema): SchemaCheck {
     const result = schema['~standard'].validate(value);
     return isThenable(result) ? Promise.resolve(result).then(readResult) : readResult(result);
   };
-}
-
-function compile(
-  schema: JsonSchema,
-  side: SchemaSide,
-  what: string,
-  compiler: SchemaCompiler,
-): ValueCheck {
-  try {
-    return compiler.compile(schema, side);
-  } catch (cause) {
-    throw new TypeError(`${what} cannot be compiled: ${textOfError(cause)}`, { cause });
-  }
 }
 
 function readResult(result: StandardSchemaV1.Result<unknown>): Checked {

@@ -33,7 +33,6 @@ import { catalogOf } from '../features/registry.ts';
 import type { Catalog } from '../features/registry.ts';
 import type { Notice, SessionEnvironment, SessionSetup } from '../session/session-environment.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { SchemaCompiler } from '../schema/validation.ts';
 
 type Handlers = ReadonlyMap<string, RequestHandler>;
 
@@ -103,12 +102,11 @@ export class ServerCore {
     const caching = knownHints(definition.caching);
     checkErrorExposure(errors, `the server "${definition.name}"`);
     const catalog = catalogOf(definition);
-    const compiler = new SchemaCompiler();
     this.definition = definition;
     this.catalog = catalog;
     this.discovery = caching.discovery;
     this.sealer = stateSealer(definition.name, definition.stateKeys ?? environmentKeys());
-    this.#contexts = sessionContexts(logging, compiler);
+    this.#contexts = sessionContexts(logging);
     const { contextOf, setLogLevel } = this.#contexts;
     this.#resources = offersResources(definition)
       ? resourcesFeature(catalog, contextOf, caching)
@@ -116,7 +114,7 @@ export class ServerCore {
     this.#features = [
       ...(logging ? [loggingFeature(setLogLevel)] : []),
       ...(definition.tools
-        ? [toolsFeature(catalog.tools, { compiler, contextOf, errors, caching: caching.tools })]
+        ? [toolsFeature(catalog.tools, { contextOf, errors, caching: caching.tools })]
         : []),
       ...(this.#resources ? [this.#resources] : []),
       ...(definition.prompts ? [promptsFeature(catalog.prompts, contextOf, caching)] : []),

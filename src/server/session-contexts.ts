@@ -9,9 +9,7 @@ import type { ContextOf } from '../features/feature.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import type { SchemaCompiler } from '../schema/validation.ts';
 import { OpenElicitations } from '../context/elicitation.ts';
-import { ResultChecks } from '../context/result-checks.ts';
 import { SessionLog, undeclaredLog } from '../context/session-log.ts';
 import type { LoggingOptions } from '../context/session-log.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
@@ -29,10 +27,7 @@ export interface SessionContexts {
  *
  * @param logging undefined if the server has not declared it
  */
-export function sessionContexts(
-  logging: LoggingOptions | undefined,
-  compiler: SchemaCompiler,
-): SessionContexts {
+export function sessionContexts(logging: LoggingOptions | undefined): SessionContexts {
   const logs = new PerSession((session) => {
     const { limits, hostClock: clock, report } = session;
     const { maxLogsPerSecond } = limits;
@@ -41,14 +36,12 @@ export function sessionContexts(
     return log;
   });
   const elicitations = new PerSession(() => new OpenElicitations());
-  const results = new ResultChecks(compiler);
   const scopes = new PerSession((session): ContextScope => ({
     limits: session.limits,
     clock: session.hostClock,
     log: logging ? logs.of(session) : undeclaredLog(session.report),
     session,
     elicitations: elicitations.of(session),
-    results,
   }));
   return {
     // One context for each call: middleware and handler share its progress.

@@ -1,7 +1,7 @@
 /** What every server and every transport must do, as cases for the test runner of your choice. */
 import type { McpServer } from '../server/create-server.ts';
 import { createMcpServer } from '../server/create-server.ts';
-import { SchemaCompiler } from '../schema/validation.ts';
+import { validatorOf } from '../schema/validation.ts';
 import { defineTool } from '../define/tool.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
@@ -55,8 +55,6 @@ export const serverContract: readonly ContractCase<McpServer>[] = [
     check: (server) =>
       withClient(server, {}, async (client) => {
         const { tools } = client.hello['capabilities'] as JsonObject;
-        const compiler = new SchemaCompiler();
-        await compiler.load();
         for (const tool of tools ? await client.listTools() : []) {
           for (const [side, schema] of [
             ['input', tool.inputSchema],
@@ -64,7 +62,7 @@ export const serverContract: readonly ContractCase<McpServer>[] = [
           ] as const) {
             if (!schema) continue;
             equal(schema['type'], 'object', `the type of ${tool.name}'s ${side}Schema`);
-            compiler.compile(schema, side);
+            validatorOf(schema, side);
           }
         }
       }),

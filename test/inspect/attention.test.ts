@@ -92,12 +92,6 @@ describe('a call shows that it waits', () => {
     const { door, hold } = held();
     const { peer, session } = await operate({ tools: [hold] });
     const began = begin(peer, 'hold');
-    await expect.poll(() => session.dump().queues.holds).toEqual(['preparation']);
-    const [first] = session.dump().calls;
-    expect(waitOf(first as CallDump, session.dump(), 0)).toEqual({
-      on: 'place',
-      words: 'waits while what a handler needs is loaded',
-    });
     const { taskId } = await began;
     await door.arrived();
     peer.send(request(9, 'tasks/result', { taskId }));

@@ -93,8 +93,10 @@ export const serverFeatures: Demands = {
       text: 'The types of a schema flow into the handler and its output without a cast.',
       apart: 'It is decided when a tool is defined, before there is a session.',
     },
-    'SCHEMA-06':
-      'A JSON Schema that cannot be compiled fails the tool at its first call, by name, and nothing else.',
+    'SCHEMA-06': {
+      text: 'A JSON Schema with a fault is refused, by the name of its tool and with its place.',
+      apart: 'It is decided when a tool is defined, before there is a session.',
+    },
   },
   'MCP 2025-11-25, server/tools, "Tool Names"': {
     'TOOLS-06': {

@@ -9,9 +9,7 @@ import type { JsonObject } from '../../src/protocol/frames.ts';
 import type { RequestOrigin } from '../../src/protocol/request-origin.ts';
 import { CallContext } from '../../src/context/call-context.ts';
 import { OpenElicitations } from '../../src/context/elicitation.ts';
-import { ResultChecks } from '../../src/context/result-checks.ts';
 import { defaultLimits } from '../../src/actors/limits.ts';
-import { SchemaCompiler } from '../../src/schema/validation.ts';
 import { clientId } from '../actors/ids.ts';
 
 const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
@@ -85,7 +83,6 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     log: { write: (call, level, data) => call.notify('notifications/message', { level, data }) },
     session,
     elicitations: new OpenElicitations(),
-    results: new ResultChecks(new SchemaCompiler()),
   });
   return { context, asked, said, lacking };
 }

@@ -352,24 +352,21 @@ describe('a definition is refused at once', () => {
 });
 
 describe('a JSON Schema', () => {
-  test('that cannot be compiled is named at the first call, before the handler runs [SCHEMA-06]', async () => {
-    let ran = false;
-    const broken = defineTool({
-      name: 'broken',
-      description: 'Broken',
-      inputSchema: { type: 'object' },
-      outputSchema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } },
-      handler: () => {
-        ran = true;
-        return { structured: {} };
-      },
-    });
-    const { peer, facts } = await operate({ tools: [broken] });
-    expect(await peer.call('broken')).toHaveProperty('isError', true);
-    const { message } = await facts.next('handler.failed');
-    expect(message).toContain('The outputSchema of the tool "broken" cannot be compiled');
-    expect(message).toContain('#/nowhere');
-    expect(ran).toBe(false);
+  test.each([
+    [{ properties: { a: { $ref: '#/nowhere' } } }, '#/properties/a/$ref is "#/nowhere"'],
+    [{ properties: { a: { pattern: '[' } } }, '#/properties/a/pattern is no regular expression'],
+  ])('with a fault is refused where the tool is defined [SCHEMA-06]: %j', (faulty, fault) => {
+    for (const name of ['inputSchema', 'outputSchema']) {
+      const define = () =>
+        defineTool<Schema>({
+          name: 'broken',
+          description: 'Broken',
+          [name]: { type: 'object', ...faulty },
+          handler: () => 'never',
+        });
+      expect(define).toThrow(TypeError);
+      expect(define).toThrow(`The ${name} of the tool "broken" is not a JSON Schema: ${fault}`);
+    }
   });
 
   test('of a result adds nothing to it, and a frozen one is fine [SCHEMA-02]', async () => {

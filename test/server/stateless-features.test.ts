@@ -95,25 +95,19 @@ describe('a tool', () => {
     expect(wrong).not.toHaveProperty('structuredContent');
   });
 
-  test('whose schema refers to the network fails by name: nothing is fetched [SCHEMA-09]', async () => {
+  test('whose schema refers to the network is refused by name: nothing is fetched [SCHEMA-09]', () => {
     const fetched = vi.fn<typeof fetch>();
     vi.stubGlobal('fetch', fetched);
     onTestFinished(() => void vi.unstubAllGlobals());
-    const remote = defineTool({
-      name: 'remote',
-      description: 'Refers to the network.',
-      inputSchema: { type: 'object', properties: { a: { $ref: 'https://schemas.test/a.json' } } },
-      handler: () => 'ran',
-    });
-    const serving = serve({ tools: [remote, echo] });
-    const failed = await call(serving, 'remote', { a: 1 }).then(
-      (result) => ({ text: textOf(result), isError: result['isError'] }),
-      (error: unknown) => ({ text: String(error), isError: true }),
-    );
-    expect(failed.isError).toBe(true);
-    expect(failed.text).not.toBe('ran');
+    const define = () =>
+      defineTool({
+        name: 'remote',
+        description: 'Refers to the network.',
+        inputSchema: { type: 'object', properties: { a: { $ref: 'https://schemas.test/a.json' } } },
+        handler: () => 'ran',
+      });
+    expect(define).toThrow(/tool "remote".*"https:\/\/schemas.test\/a.json".*nothing is fetched/);
     expect(fetched).not.toHaveBeenCalled();
-    await call(serving, 'echo');
   });
 });
 

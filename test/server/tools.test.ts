@@ -2,7 +2,7 @@ import { ToolError, defineTool } from 'mcp-actors';
 import { toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { eachRevision, everywhere } from '../contract/everywhere.ts';
-import { echo, operate, serve, textOf, tool } from '../contract/serving.ts';
+import { operate, serve, textOf, tool } from '../contract/serving.ts';
 
 const measure = defineTool({
   name: 'measure',
@@ -170,20 +170,6 @@ everywhere('a tool', eachRevision, ({ revision }) => {
       isError: true,
       _meta: { 'x/y': 1 },
     });
-  });
-
-  test('with a schema that cannot be compiled fails alone [FLOW-04]', async () => {
-    const broken = defineTool({
-      name: 'broken',
-      description: 'Has a broken schema',
-      inputSchema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } },
-      handler: () => 'never',
-    });
-    const { peer } = await operate({ tools: [broken, echo] });
-    peer.send(toolCall(1, 'broken'), toolCall(2, 'echo'));
-    expect((await peer.response(1)).result).toHaveProperty('isError', true);
-    expect(textOf((await peer.response(2)).result)).toBe('{}');
-    expect(await peer.ask('tools/list')).toHaveProperty('tools.length', 2);
   });
 
   test('sees who its client is, and the id of its request [LIFE-01]', async () => {

@@ -1,3 +1,4 @@
+import type { Schema } from 'mcp-actors';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { endOfInputContract, serverContract, transportContract } from 'mcp-actors/testing';
 import type { Connect } from 'mcp-actors/testing';
@@ -47,10 +48,19 @@ describe.each(Object.entries(pipes))('the contract of the end of input holds for
 
 describe('the contracts', () => {
   test('find a tool whose schema cannot be compiled [SCHEMA-06]', async () => {
-    const broken = defineTool({
+    // A library's conversion is taken as it is: its own checks are what counts.
+    const toNowhere = () => ({ type: 'object', properties: { a: { $ref: '#/nowhere' } } });
+    const broken = defineTool<Schema>({
       name: 'broken',
       description: 'Broken',
-      inputSchema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } },
+      inputSchema: {
+        '~standard': {
+          version: 1,
+          vendor: 'odd',
+          validate: (value) => ({ value }),
+          jsonSchema: { input: toNowhere, output: toNowhere },
+        },
+      },
       handler: () => '',
     });
     const server = createMcpServer({ name: 'broken', version: '1', tools: [echo, broken] });

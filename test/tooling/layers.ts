@@ -45,7 +45,7 @@ export const layers: { readonly [path: string]: Layer } = {
   schema: {
     holds: 'schemas as authors write them; forms',
     imports: ['protocol', 'actors'],
-    packages: ['@standard-schema/spec', 'ajv', '@cfworker/json-schema'],
+    packages: ['@standard-schema/spec'],
   },
   context: { holds: 'what a handler gets', imports: [...core, 'schema'] },
   define: {

@@ -21,7 +21,7 @@ test.each([
   { entry: 'index.js', chunks: 1 },
   { entry: 'bin/cli.js', chunks: 0 },
   { entry: 'bin/main.js', chunks: 1 },
-])('$entry is loaded with no more than one chunk, without ajv', ({ entry, chunks }) => {
+])('$entry is loaded with no more than one chunk', ({ entry, chunks }) => {
   const files = [...loadedWith(join(dist, entry))].map((file) => relative(dist, file));
   expect(files).toEqual([
     entry,

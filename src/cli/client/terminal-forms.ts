@@ -3,7 +3,7 @@ import type { ElicitProvider, FormProvider, UrlProvider } from '../../client/ask
 import type { FormField } from '../../protocol/form.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { printable, printableName } from '../../protocol/printable.ts';
-import { faultOfValue } from '../../schema/forms/field-value.ts';
+import { faultOfValue, stepsForStranger } from '../../schema/forms/field-value.ts';
 import { readForm } from '../../schema/forms/read-form.ts';
 
 /** Where the person is. */
@@ -48,7 +48,7 @@ export function personAt(terminal: Terminal): (server: string) => ElicitProvider
 
 function formProvider(server: string, { say, ask }: Terminal): FormProvider {
   return async ({ message, requestedSchema }, { signal }) => {
-    const { fields, required } = readForm(requestedSchema);
+    const { fields, required } = readForm(requestedSchema, stepsForStranger());
     say(`${printableName(server)} asks: ${printable(message)}`);
     say(
       '(an empty line takes the default or leaves it out; !decline refuses, !cancel closes the form)',
@@ -61,7 +61,8 @@ function formProvider(server: string, { say, ask }: Terminal): FormProvider {
           return { action: refusals[line as keyof typeof refusals] };
         const value = line === '' ? field.default : valueOf(field, line);
         if (value === undefined && !required.includes(field.name)) break;
-        const fault = value === undefined ? 'is needed' : faultOfValue(field, value);
+        const fault =
+          value === undefined ? 'is needed' : faultOfValue(field, value, stepsForStranger());
         if (fault === undefined) {
           content[field.name] = value;
           break;

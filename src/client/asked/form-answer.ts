@@ -7,8 +7,9 @@
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { FormField } from '../../protocol/form.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import { faultOfValue } from '../../schema/forms/field-value.ts';
+import { faultOfValue, stepsForStranger } from '../../schema/forms/field-value.ts';
 import { readForm } from '../../schema/forms/read-form.ts';
+import type { Steps } from '../../schema/pattern.ts';
 import type { ElicitAnswer } from './providers.ts';
 
 const actions: readonly unknown[] = ['accept', 'decline', 'cancel'];
@@ -64,35 +65,22 @@ function faultsOf(schema: JsonObject, content: JsonObject): readonly string[] {
   const missing = names
     .filter((name) => typeof name === 'string' && !Object.hasOwn(content, name))
     .map((name) => `${describe(name)} is missing`);
+  // What is too much for these is left to the server: it checks the values itself.
+  const steps = stepsForStranger();
   const wrong = propertiesOf(schema).flatMap(([name, property]) => {
     if (!Object.hasOwn(content, name)) return [];
-    const field = fieldOf(name, property, content[name]);
-    const fault = field && faultOfValue(field, content[name]);
+    const field = fieldOf(name, property, steps);
+    const fault = field && faultOfValue(field, content[name], steps);
     return fault === undefined ? [] : [`${describe(name)} ${fault}`];
   });
   return [...missing, ...wrong];
 }
 
 /** The field that a property is; undefined if it is none of the protocol's: its server checks it. */
-function fieldOf(name: string, property: unknown, value: unknown): FormField | undefined {
+function fieldOf(name: string, property: unknown, steps: Steps): FormField | undefined {
   try {
-    const { fields } = readForm({ type: 'object', properties: { [name]: property } });
-    const [field] = fields;
-    if (field?.kind !== 'text' || field.pattern === undefined) return field;
-    return isQuick(field.pattern, value) ? field : { ...field, pattern: undefined };
+    return readForm({ type: 'object', properties: { [name]: property } }, steps).fields[0];
   } catch {
     return undefined;
   }
-}
-
-/**
- * True if matching cannot take long. The server has made the pattern, and one that repeats what
- * repeats can hold up the whole process; the server checks such a value itself.
- */
-function isQuick(pattern: string, value: unknown): boolean {
-  const unbounded = pattern.match(/[*+]|\{\d*,\}/g) ?? [];
-  const isLong = pattern.length > 500 || (typeof value === 'string' && value.length > 300);
-  const repeatsGroups = /\)[*+{]/.test(pattern);
-  const refersBack = /\\[1-9k]/.test(pattern);
-  return unbounded.length <= 2 && !isLong && !repeatsGroups && !refersBack;
 }

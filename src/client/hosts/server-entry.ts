@@ -335,10 +335,25 @@ function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
 
 /** Whether a tool is in the merged list. */
 export function isAllowed(tool: string, { allow, deny = [] }: ToolFilter): boolean {
-  const fits = (pattern: string) =>
-    // The parts between the stars, each escaped.
-    new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 's').test(tool);
+  const fits = (pattern: string): boolean => fitsStars(pattern, tool);
   return (allow === undefined || allow.some(fits)) && !deny.some(fits);
 }
 
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+/**
+ * Whether a name fits a pattern whose stars stand for any characters. The server chooses the name:
+ * each part between the stars is looked for once, from where the last one ended.
+ */
+function fitsStars(pattern: string, name: string): boolean {
+  const [first = '', ...parts] = pattern.split('*');
+  const last = parts.pop();
+  if (last === undefined) return name === pattern;
+  if (!name.startsWith(first) || name.length < first.length + last.length) return false;
+  const middle = name.slice(first.length, name.length - last.length);
+  let at = 0;
+  for (const part of parts) {
+    const found = middle.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.endsWith(last);
+}

@@ -11,15 +11,29 @@ import type {
   TextField,
   TextFormat,
 } from '../../protocol/form.ts';
+import { OutOfSteps, Steps, patternOf } from '../pattern.ts';
+
+/** What matching a text with a pattern may cost, in steps; 20 to 50 milliseconds. */
+const maxSteps = 1_000_000;
+
+/** What the patterns of a stranger's form may cost together. */
+export const stepsForStranger = (): Steps => new Steps(maxSteps);
 
 /**
  * What is wrong with a value, as the rest of a sentence that begins with the field's name;
  * undefined if nothing is.
+ *
+ * @param foreign what patterns may cost if a stranger has made the form: a value for which that does
+ *   not suffice is left to the stranger to judge. Without it, such a value is at fault.
  */
-export function faultOfValue(field: FormField, value: unknown): string | undefined {
+export function faultOfValue(
+  field: FormField,
+  value: unknown,
+  foreign?: Steps,
+): string | undefined {
   switch (field.kind) {
     case 'text':
-      return faultOfText(field, value);
+      return faultOfText(field, value, foreign);
     case 'number':
     case 'integer':
       return faultOfNumber(field, value);
@@ -39,19 +53,38 @@ function mustBe(what: string, value: unknown): string {
 function faultOfText(
   { minLength = 0, maxLength = Infinity, pattern, format }: TextField,
   value: unknown,
+  foreign: Steps | undefined,
 ): string | undefined {
   if (typeof value !== 'string') return mustBe('a string', value);
-  // JSON Schema counts characters, not UTF-16 code units.
-  const { length } = [...value];
+  const length = charactersOf(value);
   if (length < minLength) return `must have at least ${minLength} characters, this has ${length}`;
   if (length > maxLength) return `must have at most ${maxLength} characters, this has ${length}`;
   if (format !== undefined && !formats[format].matches(value)) {
     return mustBe(formats[format].what, value);
   }
-  if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) {
+  return pattern === undefined ? undefined : faultOfMatch(pattern, value, foreign);
+}
+
+/** JSON Schema counts characters, not UTF-16 code units. */
+export function charactersOf(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return count;
+}
+
+function faultOfMatch(
+  pattern: string,
+  value: string,
+  foreign: Steps | undefined,
+): string | undefined {
+  try {
+    const steps = foreign ?? new Steps(maxSteps);
+    if (patternOf(pattern, foreign).test(value, steps)) return undefined;
     return `must match ${pattern}, this is ${describe(value)}`;
+  } catch (error) {
+    if (!(error instanceof OutOfSteps)) throw error;
+    return foreign ? undefined : `is too long to be compared with ${pattern}`;
   }
-  return undefined;
 }
 
 const formats: {
@@ -91,21 +124,24 @@ function faultOfNumber(
   return value > maximum ? mustBe(`at most ${maximum}`, value) : undefined;
 }
 
+/** How many of the values to choose from a message names. */
+const maxNamed = 50;
+
 function faultOfChoice({ options }: ChoiceField | ChoicesField, value: unknown) {
   if (options.some((option) => option.value === value)) return undefined;
-  return mustBe(`one of ${options.map((option) => describe(option.value)).join(', ')}`, value);
+  const named = options.slice(0, maxNamed).map((option) => describe(option.value));
+  const more = options.length > maxNamed ? `, and ${options.length - maxNamed} more` : '';
+  return mustBe(`one of ${named.join(', ')}${more}`, value);
 }
 
 function faultOfChoices(field: ChoicesField, value: unknown): string | undefined {
-  const { minItems = 0, maxItems = Infinity } = field;
+  const { minItems = 0, maxItems = Infinity, options } = field;
   if (!Array.isArray(value)) return mustBe('a list of values', value);
   const items: readonly unknown[] = value;
   const { length } = items;
   if (length < minItems) return `must have at least ${minItems} values, this has ${length}`;
   if (length > maxItems) return `must have at most ${maxItems} values, this has ${length}`;
-  for (const item of items) {
-    const fault = faultOfChoice(field, item);
-    if (fault !== undefined) return `has a value that ${fault}`;
-  }
-  return undefined;
+  const allowed = new Set<unknown>(options.map((option) => option.value));
+  const wrong = items.findIndex((item) => !allowed.has(item));
+  return wrong === -1 ? undefined : `has a value that ${faultOfChoice(field, items[wrong])}`;
 }

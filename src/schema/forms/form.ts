@@ -12,7 +12,6 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { RequiredOf } from '../json-schema.ts';
 import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema.ts';
 import type { SchemaCheck, StandardSchema } from '../schema.ts';
-import { SchemaCompiler } from '../validation.ts';
 import { faultOfValue } from './field-value.ts';
 import { readForm } from './read-form.ts';
 
@@ -128,7 +127,7 @@ export class Form<TContent> {
     const description = readForm(schema);
     this.#description = description;
     this.#check = isStandardSchema(source)
-      ? checkOf(source, 'input', 'A form', new SchemaCompiler())
+      ? checkOf(source, 'input', 'A form')
       : (content) => checkContent(description, content);
   }
 

@@ -15,14 +15,18 @@ import type {
   TextFormat,
 } from '../../protocol/form.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { patternOf } from '../pattern.ts';
+import type { Steps } from '../pattern.ts';
 import { faultOfValue } from './field-value.ts';
 
 /**
  * Reads a schema as a form.
  *
+ * @param foreign what its patterns may cost if a stranger has made the form: a field whose pattern
+ *   would cost more, or cannot be matched in bounded time, is read without it
  * @throws {TypeError} naming the property that the protocol does not allow in a form, and why
  */
-export function readForm(schema: unknown): FormDescription {
+export function readForm(schema: unknown, foreign?: Steps): FormDescription {
   if (!isJsonObject(schema) || schema['type'] !== 'object') {
     throw new TypeError(`A form's schema must have "type": "object", this is ${describe(schema)}`);
   }
@@ -39,7 +43,7 @@ export function readForm(schema: unknown): FormDescription {
   if (!isJsonObject(properties)) {
     throw new TypeError(`A form's "properties" must be an object, this is ${describe(properties)}`);
   }
-  const fields = Object.entries(properties).map(([name, field]) => readField(name, field));
+  const fields = Object.entries(properties).map(([name, field]) => readField(name, field, foreign));
   if (!isListOfStrings(required)) {
     throw new TypeError('A form\'s "required" must be a list of names');
   }
@@ -50,15 +54,15 @@ export function readForm(schema: unknown): FormDescription {
   return { fields, required };
 }
 
-function readField(name: string, schema: unknown): FormField {
+function readField(name: string, schema: unknown, foreign: Steps | undefined): FormField {
   const what = `The form's property ${describe(name)}`;
   if (!isJsonObject(schema)) {
     throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
   }
-  const field = readKind(name, what, schema);
+  const field = readKind(name, what, schema, foreign);
   const { default: given } = schema;
   if (given === undefined) return field;
-  const fault = faultOfValue(field, given);
+  const fault = faultOfValue(field, given, foreign);
   if (fault !== undefined) throw new TypeError(`${what}: its default ${fault}`);
   return { ...field, default: given };
 }
@@ -66,7 +70,12 @@ function readField(name: string, schema: unknown): FormField {
 const common = ['type', 'title', 'description', 'default'];
 const unionKeywords = ['enum', 'enumNames', 'const', 'oneOf', 'anyOf'];
 
-function readKind(name: string, what: string, schema: JsonObject): FormField {
+function readKind(
+  name: string,
+  what: string,
+  schema: JsonObject,
+  foreign: Steps | undefined,
+): FormField {
   const label = {
     name,
     title: text(schema, 'title', what),
@@ -79,7 +88,7 @@ function readKind(name: string, what: string, schema: JsonObject): FormField {
   }
   switch (type) {
     case 'string':
-      return { ...label, kind: 'text', ...readText(schema, what) };
+      return { ...label, kind: 'text', ...readText(schema, what, foreign) };
     case 'number':
     case 'integer':
       allowKeywords(schema, what, [...common, 'minimum', 'maximum']);
@@ -101,15 +110,14 @@ function readLimits(schema: JsonObject, what: string) {
   return { minimum, maximum };
 }
 
-function readText(schema: JsonObject, what: string) {
+function readText(schema: JsonObject, what: string, foreign: Steps | undefined) {
   allowKeywords(schema, what, [...common, 'minLength', 'maxLength', 'pattern', 'format']);
-  const pattern = text(schema, 'pattern', what);
+  const pattern = checkedPattern(text(schema, 'pattern', what), what, foreign);
   const format = text(schema, 'format', what);
   if (format !== undefined && !isTextFormat(format)) {
     const known = textFormats.join(', ');
     throw new TypeError(`${what} has the format ${describe(format)}; forms have ${known}`);
   }
-  if (pattern !== undefined) checkPattern(pattern, what);
   const [minLength, maxLength] = range(schema, what, ['minLength', 'maxLength'], isCount);
   return { minLength, maxLength, pattern, format };
 }
@@ -120,13 +128,26 @@ function isTextFormat(format: string): format is TextFormat {
   return textFormats.some((known) => known === format);
 }
 
-function checkPattern(pattern: string, what: string): void {
+function checkedPattern(
+  pattern: string | undefined,
+  what: string,
+  foreign: Steps | undefined,
+): string | undefined {
+  if (pattern === undefined) return undefined;
   try {
-    RegExp(pattern, 'u');
+    patternOf(pattern, foreign);
+    return pattern;
   } catch (cause) {
-    throw new TypeError(`${what} has a pattern that is no regular expression: ${pattern}`, {
-      cause,
-    });
+    if (cause instanceof SyntaxError) {
+      throw new TypeError(`${what} has a pattern that is no regular expression: ${pattern}`, {
+        cause,
+      });
+    }
+    if (foreign) return undefined;
+    throw new TypeError(
+      `${what} has a pattern that ${(cause as Error).message}: ${describe(pattern)}`,
+      { cause },
+    );
   }
 }
 
@@ -192,9 +213,11 @@ function readMembers(members: unknown, what: string): Pick<ChoiceField, 'options
 }
 
 function refuseRepeated(values: readonly string[], what: string): void {
-  const repeated = values.find((value, at) => values.indexOf(value) !== at);
-  if (repeated === undefined) return;
-  throw new TypeError(`${what} has the value ${describe(repeated)} twice`);
+  const met = new Set<string>();
+  for (const value of values) {
+    if (met.has(value)) throw new TypeError(`${what} has the value ${describe(value)} twice`);
+    met.add(value);
+  }
 }
 
 function allowKeywords(schema: JsonObject, what: string, allowed: readonly string[]): void {

@@ -169,18 +169,44 @@ describe('a form', () => {
     });
   });
 
-  test('with a pattern that could take for ever is checked by its server', async () => {
-    const hostile = {
-      a: { type: 'string', pattern: '^(a+)+$' },
-      b: { type: 'string', pattern: '^[a-z]+$' },
-    };
-    const content = { a: `${'a'.repeat(60)}!`, b: 'ok' };
-    const { ask } = await asking({ elicit: () => accept(content) });
-    expect(await ask('elicitation/create', form(hostile))).toMatchObject({ content });
-    const { ask: askAnother } = await asking({ elicit: () => accept({ b: 'NO' }) });
-    await expect(askAnother('elicitation/create', form(hostile))).rejects.toMatchObject({
-      code: -32603,
+  test.each([
+    ['^(a+)+$', `${'a'.repeat(60)}!`],
+    [`^${'a{0,40}'.repeat(12)}$`, `${'a'.repeat(290)}!`],
+    ['^(?=(a*)*b)', 'a'.repeat(60)],
+  ])('with a pattern that would backtrack for ever is checked: %s', async (pattern, a) => {
+    const hostile = form({ a: { type: 'string', pattern } });
+    const { ask, facts } = await asking({ elicit: () => accept({ a }) });
+    await expect(ask('elicitation/create', hostile)).rejects.toMatchObject({ code: -32603 });
+    expect(facts).toEqual([expect.stringContaining(`"a" must match ${pattern}`)]);
+    // So is the default that the server itself has given.
+    const own = form({ a: { type: 'string', pattern, default: a } });
+    const { ask: askForOwn } = await asking({ elicit: () => accept({}) });
+    expect(await askForOwn('elicitation/create', own)).toMatchObject({ content: { a } });
+  });
+
+  test('with a pattern that cannot be matched in bounded time is checked by its server', async () => {
+    const hostile = form({
+      back: { type: 'string', pattern: String.raw`^(a+)+\1$` },
+      many: { type: 'string', pattern: '((a{1000}){1000}){1000}' },
+      long: { type: 'string', pattern: '(a|aa)*b' },
+      late: { type: 'string', pattern: '(z|zz)*y' },
     });
+    const content = { back: 'x', many: 'x', long: 'a'.repeat(1_000_000), late: 'z' };
+    const { ask } = await asking({ elicit: () => accept(content) });
+    expect(await ask('elicitation/create', hostile)).toMatchObject({ content });
+  });
+
+  test('with very many choices is checked in proportion to them', async () => {
+    const choices = Array.from({ length: 100_000 }, (_, n) => `c${n}`);
+    const hostile = form({
+      all: { type: 'array', items: { type: 'string', enum: choices } },
+      one: { type: 'string', enum: choices },
+    });
+    const { ask } = await asking({ elicit: () => accept({ all: choices, one: 'c99999' }) });
+    expect(await ask('elicitation/create', hostile)).toMatchObject({ content: { one: 'c99999' } });
+    const { ask: askAnother, facts } = await asking({ elicit: () => accept({ one: 'other' }) });
+    await expect(askAnother('elicitation/create', hostile)).rejects.toThrow();
+    expect(facts[0]?.length).toBeLessThan(2000);
   });
 
   test.each([

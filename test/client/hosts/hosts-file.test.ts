@@ -310,6 +310,18 @@ test.each([
   ['read.file', { allow: ['read.file'] }, true],
   ['readxfile', { allow: ['read.file'] }, false],
   ['read_file', { allow: ['*'], deny: ['read_file'] }, false],
+  ['read_file', { deny: ['*a*f*e'] }, false],
+  ['read_file', { deny: ['*f*a*'] }, true],
+  ['aba', { deny: ['ab*ba'] }, true],
+  ['a\nb', { deny: ['a*b'] }, false],
+  ['', { deny: ['*'] }, false],
+  ['', { deny: [''] }, false],
 ])('%s is in a list filtered by %j: %s', (tool, filter, is) => {
   expect(isAllowed(tool, filter)).toBe(is);
+});
+
+test('a name that a server has made as long as it could costs no more than its length', () => {
+  const name = `${'a'.repeat(400_000)}c`;
+  expect(isAllowed(name, { deny: ['*a*a*a*a*b*'] })).toBe(true);
+  expect(isAllowed(name, { deny: ['*a*a*a*a*c*'] })).toBe(false);
 });
