@@ -112,7 +112,9 @@ export interface SuspendedCall {
   readonly receivedAt: number;
   /** When it has asked its client, the clock's milliseconds. */
   readonly suspendedAt: number;
-  readonly openQuestions: number;
+  /** What it has asked and has no answer to yet, for people. */
+  readonly questions: readonly string[];
+  readonly peer: PeerDescription;
   readonly task: TaskHandle | undefined;
   readonly rootsAwaited: number;
   readonly machine: AnyActorRef | undefined;

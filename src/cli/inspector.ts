@@ -19,6 +19,8 @@ export interface SessionInspector {
   readonly options: Pick<ListenOptions, 'inspect' | 'watchers'>;
   /** The same, for a host's connection. */
   readonly connectionWatchers: readonly ConnectionWatcher[];
+  /** Tells who looks before the first session where clients are served. */
+  serves(place: string): void;
   close(): Promise<void>;
 }
 
@@ -54,12 +56,14 @@ export async function openInspector(wish: InspectorWish): Promise<SessionInspect
     case 'page': {
       const page = await openPage(wish.port, 'session');
       const watchers = [page.watcher];
-      return { options: { watchers }, connectionWatchers: watchers, close: () => page.close() };
+      const { serves, close } = page;
+      return { options: { watchers }, connectionWatchers: watchers, serves, close };
     }
     case 'stately': {
       const inspection = await openStately(wish.port, 'session is');
       const watchers = [inspection.watcher];
-      return { options: { watchers }, connectionWatchers: watchers, close: inspection.close };
+      const { close } = inspection;
+      return { options: { watchers }, connectionWatchers: watchers, serves: () => {}, close };
     }
   }
 }

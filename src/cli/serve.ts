@@ -75,6 +75,7 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
     const environment =
       record && (await import('./recording.ts')).recordEach(record, launch, log.report);
     serving = await startHttp(http, workspace, { session: common, environment });
+    if (serving.endpoint) inspector?.serves(serving.endpoint.url);
   } else {
     const environment = record && (await import('./recording.ts')).recordOne(record, launch);
     session = startStdio(workspace, { ...common, ...(environment ? { environment } : {}) });

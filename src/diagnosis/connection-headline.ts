@@ -19,12 +19,15 @@ export function connectionHeadline(dump: ConnectionDump): Headline {
       return { mood: 'ended', sentence: `What is left of ${dump.name} is being ended.` };
     case 'failed':
       if (dump.launches === 0 && dump.loss) {
-        return waiting(dump, `${dump.name} was not started${why(dump)}`);
+        return { ...waiting(dump, `${dump.name} was not started${why(dump)}`), mood: 'failed' };
       }
-      return waiting(
-        dump,
-        `The connection has failed, and is made again only if the host asks${why(dump)}`,
-      );
+      return {
+        ...waiting(
+          dump,
+          `The connection has failed, and is made again only if the host asks${why(dump)}`,
+        ),
+        mood: 'failed',
+      };
     case 'lost':
       return waiting(
         dump,

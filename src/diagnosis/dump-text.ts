@@ -65,7 +65,7 @@ function sentenceOf(cause: Cause, { queues }: SessionDump): string {
       return questionInWords(cause);
     case 'suspended': {
       const { subject, ageMs, leftMs } = cause;
-      return `${capitalized(callInWords(subject))} is suspended${inState(subject)}: it asked the client ${countInWords(subject.openQuestions, 'question')} ${timeInWords(ageMs)} ago, and waits for the retry, given up in ${timeInWords(leftMs)}`;
+      return `${capitalized(callInWords(subject))} is suspended${inState(subject)}: it asked ${askedInWords(subject)} ${timeInWords(ageMs)} ago, and waits for the retry, given up in ${timeInWords(leftMs)}`;
     }
     case 'task-input':
       return `${capitalized(callInWords(cause.subject))} waits for the client to look at the task and answer ${countInWords(cause.subject.openQuestions, 'question')}`;
@@ -91,6 +91,14 @@ function sentenceOf(cause: Cause, { queues }: SessionDump): string {
     case 'roots-failed':
       return `The roots are not known: ${printableName(cause.problem ?? 'the client gave no answer')}`;
   }
+}
+
+/** Whom a suspended call has asked, and what. */
+function askedInWords({ openQuestions, questions = [], client }: CallDump): string {
+  const who = client ? printableName(client.name) : 'the client';
+  const what =
+    questions.length === 0 ? '' : ` (${questions.map((each) => printableName(each)).join(', ')})`;
+  return `${who} ${countInWords(openQuestions, 'question')}${what}`;
 }
 
 function questionInWords({ subject: { method, state }, askedBy, ageMs, leftMs }: Question): string {
@@ -199,7 +207,8 @@ function inState({ machine }: CallDump): string {
 function callRow(call: CallDump): string {
   const questions = call.openQuestions === 0 ? '' : `, ${call.openQuestions} asked of the client`;
   const state = isStanding(call) && call.state === 'parked' ? 'listens' : call.state;
-  return `${callInWords(call).replace(/,$/, '')}: ${state}${inState(call)}, ${timeInWords(call.ageMs)}${questions}`;
+  const from = call.client ? `, of ${printableName(call.client.name)}` : '';
+  return `${callInWords(call).replace(/,$/, '')}: ${state}${inState(call)}, ${timeInWords(call.ageMs)}${questions}${from}`;
 }
 
 function pendingRow({ id, method, state, ageMs, leftMs, relatedTo, taskId }: PendingDump): string {

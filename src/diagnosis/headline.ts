@@ -110,11 +110,16 @@ function question(questions: readonly Question[], dump: SessionDump): Headline |
 function retry(suspended: readonly Suspension[], dump: SessionDump): Headline | undefined {
   const oldest = oldestOf(suspended);
   if (!oldest) return undefined;
-  const what =
-    suspended.length === 1 ? nameOf(oldest.subject) : countInWords(suspended.length, 'call');
+  const { subject } = oldest;
+  const [first, ...others] = subject.questions ?? [];
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  const asked = first === undefined ? '' : `: ${first}${more}`;
+  const name = subject.client?.name ?? who(dump);
   return waitingFor(
     oldest,
-    `Waiting for ${who(dump)} to answer what ${what} has asked, in a retry.`,
+    suspended.length === 1
+      ? `Waiting for ${name} to answer what ${nameOf(subject)} has asked, in a retry${asked}.`
+      : `Waiting for ${name} and others to answer what ${suspended.length} calls have asked, in retries.`,
   );
 }
 

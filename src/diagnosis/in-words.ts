@@ -41,10 +41,11 @@ function withRest(whole: number, unit: string, rest: number, restUnit: string): 
 /** A session or a connection in one sentence. */
 export interface Headline {
   /**
-   * `waiting`: for the peer, or for a connection to it. `working`: handlers run. `idle`: there is
-   * nothing to do. `ended`: it has ended or is ending.
+   * `waiting`: for the peer, or for a connection to it. `failed`: there is no connection, and none is
+   * made by itself. `working`: handlers run. `idle`: there is nothing to do. `ended`: it has ended or
+   * is ending.
    */
-  readonly mood: 'waiting' | 'working' | 'idle' | 'ended';
+  readonly mood: 'waiting' | 'failed' | 'working' | 'idle' | 'ended';
   /** A sentence without ages and other figures that change all the time. */
   readonly sentence: string;
   /** The age of the oldest thing that it waits for or works on, milliseconds. */

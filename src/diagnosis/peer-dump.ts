@@ -72,6 +72,10 @@ export interface CallDump {
   readonly leftMs?: number;
   /** How many requests it has sent that are not answered. */
   readonly openQuestions: number;
+  /** Of a suspended call: what it has asked, the first few. */
+  readonly questions?: readonly string[];
+  /** Who asks, if each request says that itself. */
+  readonly client?: { readonly name: string; readonly version: string };
   /** Set while its handler waits until the client's roots are known. */
   readonly awaitsRoots?: true;
   /** The task that it works on, if any. */
@@ -174,12 +178,15 @@ export function dumpActor(actor: AnyActorRef, chart?: MachineName): ActorDump {
   return { id, kind: 'actor', status, ...(state === undefined ? {} : { state }) };
 }
 
+/** Of a call's questions, so many are told. */
+const maxQuestions = 4;
+
 function dumpCall(
   call: Call | SuspendedCall,
   now: number,
   { suspendedCallTimeoutMs = 0 }: PeerLimits,
 ): CallDump {
-  const { id, method, params, state, receivedAt, openQuestions, rootsAwaited, task } = call;
+  const { id, method, params, state, receivedAt, rootsAwaited, task } = call;
   const { machine } = call;
   const subject = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
   return {
@@ -192,13 +199,19 @@ function dumpCall(
       ? {
           suspendedMs: Math.round(now - call.suspendedAt),
           leftMs: Math.round(call.suspendedAt + suspendedCallTimeoutMs - now),
+          questions: call.questions.slice(0, maxQuestions),
         }
       : {}),
-    openQuestions,
+    ...('suspendedAt' in call || !call.sendsRequests ? { client: clientOf(call) } : {}),
+    openQuestions: 'suspendedAt' in call ? call.questions.length : call.openQuestions,
     ...(rootsAwaited > 0 ? { awaitsRoots: true } : {}),
     ...(task ? { taskId: task.taskId } : {}),
     ...(machine ? { machine: { id: machine.id, state: stateOfMachine(machine) } } : {}),
   };
+}
+
+function clientOf({ peer: { info } }: Pick<Call, 'peer'>): CallDump['client'] & object {
+  return { name: info.name, version: info.version };
 }
 
 function stateOfMachine(machine: AnyActorRef): string {

@@ -73,12 +73,13 @@ function isBatch(frame: OutboundFrame): frame is Extract<OutboundFrame, readonly
   return Array.isArray(frame);
 }
 
-function shortened(method: string): string {
+/** A method as it is shown. */
+export function shortened(method: string): string {
   return method.length > maxMethod ? `${method.slice(0, maxMethod)}…` : method;
 }
 
-/** How much of a name and of an error is shown in a row. */
-const maxWords = 200;
+/** How much of a name and of an error is shown in a row, characters. */
+export const maxWords = 200;
 
 /** What a message with params is about: its tool, prompt, resource or task. */
 export function subjectIn(message: unknown): Pick<FrameEvent, 'subject'> {

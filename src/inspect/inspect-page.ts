@@ -19,6 +19,8 @@ export interface InspectedPage extends AsyncDisposable {
    * [page.watcher] })`, for any number of both.
    */
   readonly watcher: (watched: Watched) => void;
+  /** Tells a page without a session yet where clients are served: a URL, for people. */
+  serves(place: string): void;
   /** Stops serving and closes all open pages. Sessions and connections go on. */
   close(): Promise<void>;
 }
@@ -36,5 +38,6 @@ export async function inspectPage({ port = 0 }: InspectPageOptions = {}): Promis
     sessions.close();
     await server.close();
   };
-  return { url: server.url, watcher: sessions.watch, close, [Symbol.asyncDispose]: close };
+  const serves = (place: string) => sessions.serves(place);
+  return { url: server.url, watcher: sessions.watch, serves, close, [Symbol.asyncDispose]: close };
 }

@@ -77,5 +77,7 @@ function shownCall(call: CallDump): CallDump {
     ...call,
     method: redactText(call.method),
     ...(call.subject === undefined ? {} : { subject: redactText(call.subject) }),
+    ...(call.client ? { client: namesIn(call.client) } : {}),
+    ...(call.questions ? { questions: call.questions.map((each) => redactText(each)) } : {}),
   };
 }

@@ -9,6 +9,8 @@ export interface PageUpdate {
   readonly sessions: readonly SessionUpdate[];
   /** How many open ones are not among them. */
   readonly omitted: number;
+  /** Where clients are served that have no session yet. */
+  readonly places: readonly string[];
   /** How many updates were left out because the page did not read. */
   readonly missed: number;
 }
@@ -18,6 +20,8 @@ export interface SessionUpdate {
   readonly id: string;
   /** Why it ended; absent while it is open. */
   readonly closed?: string;
+  /** Set if that was a failure. */
+  readonly isFailure?: boolean;
   readonly dump: PageDump;
   /** The machines of the tools that are called now, by the tools' names. */
   readonly machines: { readonly [tool: string]: MachineDefinition };

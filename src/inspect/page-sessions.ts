@@ -3,6 +3,7 @@
  * nothing and runs no timer. Otherwise it sends all viewers what was sampled, a few times a second.
  */
 import type { AnyStateMachine } from 'xstate';
+import type { ConnectionDump } from '../diagnosis/connection-dump.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
 import type { WatchedConnection } from '../client/connection/watched-connection.ts';
 import type { WatchedSession } from '../server/session.ts';
@@ -30,8 +31,11 @@ export type Watched = WatchedSession | WatchedConnection;
 interface Kept {
   readonly session: Watched;
   readonly sampler: SessionSampler;
-  closed: string | undefined;
+  closed: End | undefined;
 }
+
+/** Why a session or a connection has ended. */
+type End = Required<Pick<SessionUpdate, 'closed' | 'isFailure'>>;
 
 /** Time between two updates, milliseconds. */
 const intervalMs = 200;
@@ -52,6 +56,7 @@ export class PageSessions {
   /** The viewers, each with how many updates in a row it has missed. */
   readonly #viewers = new Map<Viewer, number>();
   #timer: NodeJS.Timeout | undefined;
+  readonly #places: string[] = [];
   #quiet = 0;
   #rest = 0;
 
@@ -63,16 +68,26 @@ export class PageSessions {
     if (before) this.#shown.remove(before);
     this.#kept.set(session.id, kept);
     if (this.#viewers.size > 0) this.#shown.admit(kept);
-    const end = (text: string) => {
+    const end = (closed: End) => {
       if (this.#kept.get(session.id) !== kept) return;
-      kept.closed = text;
+      kept.closed = closed;
       // A viewer is told of each end first.
       if (this.#viewers.size === 0) this.#forgetOldest();
       else if (!this.#shown.has(kept)) this.#kept.delete(session.id);
     };
-    if (session.side === 'server') void session.closed.then((cause) => end(textOfCause(cause)));
-    else void session.closed.then((error) => end(error?.message ?? 'the host has closed it'));
+    if (session.side === 'server') void session.closed.then((cause) => end(endBy(cause)));
+    else {
+      void session.closed.then((error) =>
+        end({ closed: error?.message ?? 'the host has closed it', isFailure: error !== undefined }),
+      );
+    }
   };
+
+  /** See {@link InspectedPage.serves}. */
+  serves(place: string): void {
+    this.#places.push(place);
+    if (this.#viewers.size > 0) this.#send(this.#sample());
+  }
 
   /** @returns what removes the viewer */
   open(viewer: Viewer): () => void {
@@ -112,8 +127,13 @@ export class PageSessions {
   }
 
   #present(): PageUpdate {
-    const sessions = this.#seen.map((kept) => updateOf(kept, { events: [], skipped: [] }));
-    return { sessions, omitted: this.#omitted, missed: 0 };
+    const sessions = this.#seen.map((kept) => {
+      const dump = kept.session.dump();
+      // It may have begun long ago, and is what one asks for first.
+      const events = kept.closed ? [] : kept.sampler.unanswered(dump);
+      return updateOf(kept, dump, { events, skipped: [] });
+    });
+    return { sessions, omitted: this.#omitted, missed: 0, places: this.#places };
   }
 
   #update(): void {
@@ -139,12 +159,10 @@ export class PageSessions {
   }
 
   #send(samples: readonly (readonly [Kept, Sample])[]): void {
-    const sessions = samples.map(([kept, sample]) => updateOf(kept, sample));
+    const sessions = samples.map(([kept, sample]) => updateOf(kept, kept.session.dump(), sample));
+    const update = { sessions, omitted: this.#omitted, places: this.#places };
     for (const [viewer, missed] of this.#viewers) {
-      this.#viewers.set(
-        viewer,
-        viewer.send({ sessions, omitted: this.#omitted, missed }) ? 0 : missed + 1,
-      );
+      this.#viewers.set(viewer, viewer.send({ ...update, missed }) ? 0 : missed + 1);
     }
     this.#forgetOldest();
   }
@@ -167,11 +185,14 @@ export class PageSessions {
   }
 }
 
-function updateOf({ session, closed }: Kept, sample: Sample): SessionUpdate {
-  const dump = session.dump();
+function updateOf(
+  { session, closed }: Kept,
+  dump: SessionDump | ConnectionDump,
+  sample: Sample,
+): SessionUpdate {
   return {
     id: session.id,
-    ...(closed === undefined ? {} : { closed }),
+    ...closed,
     dump: boundedDump(dump),
     machines: session.side === 'server' ? machinesOf(session, dump.calls) : {},
     ...sample,
@@ -195,6 +216,11 @@ function machinesOf(
     return [[name, definition]];
   });
   return Object.fromEntries(found) as SessionUpdate['machines'];
+}
+
+function endBy(cause: CloseCause): End {
+  const isFailure = cause.kind !== 'shutdown' && cause.kind !== 'input-ended';
+  return { closed: textOfCause(cause), isFailure };
 }
 
 function textOfCause(cause: CloseCause): string {

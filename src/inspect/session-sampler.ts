@@ -11,8 +11,18 @@ import { readableEvent } from '../machines/xstate-events.ts';
 import { Causes } from './causes.ts';
 import { watchTransitions } from './gate.ts';
 import type { Transition } from './gate.ts';
-import { boundedJson, problemIn, readInbound, readOutbound, subjectIn } from './frame-reading.ts';
+import {
+  boundedJson,
+  maxWords,
+  problemIn,
+  readInbound,
+  readOutbound,
+  shortened,
+  subjectIn,
+} from './frame-reading.ts';
 import type { ReadFrame } from './frame-reading.ts';
+import type { CallDump, PeerDump } from '../diagnosis/peer-dump.ts';
+import { redactText } from '../diagnosis/redaction.ts';
 import type { Direction, FrameEvent, PageEvent, Skipped } from './page-messages.ts';
 
 /** How many events are kept between two updates. */
@@ -120,6 +130,34 @@ export class SessionSampler {
       this.#asked[direction].clear();
     }
     this.#causes.clear();
+  }
+
+  /**
+   * What was asked and is not answered, in both directions, oldest first: as rows, for who begins to look. Of what passed
+   * before anybody looked there is no frame; its answer will refer to it all the same.
+   */
+  unanswered({ pending, calls }: Pick<PeerDump, 'pending' | 'calls'>): readonly PageEvent[] {
+    const asked = [
+      ...pending.flatMap((each) => (each.state === 'sent' ? this.#open('out', each) : [])),
+      ...calls.flatMap((each) =>
+        each.taskId === undefined && each.state !== 'suspended' ? this.#open('in', each) : [],
+      ),
+    ];
+    return asked.toSorted((a, b) => a.at - b.at).slice(-maxEvents);
+  }
+
+  #open(
+    direction: Direction,
+    { id, method: whole, ageMs, subject }: Pick<CallDump, 'id' | 'method' | 'ageMs' | 'subject'>,
+  ): FrameEvent {
+    const method = shortened(whole);
+    const about = subject === undefined ? {} : { subject: redactText(subject, maxWords) };
+    const known = this.#asked[direction].get(id)?.kept;
+    const kept = known ?? { seq: ++this.#seq, at: Date.now() - ageMs, about };
+    if (!known) this.#asked[direction].set(id, { method, kept });
+    const { seq, at } = kept;
+    const row = { kind: 'frame', seq, at, direction, what: 'request', method, id } as const;
+    return { ...row, ...kept.about, frame: '' };
   }
 
   /** Whether a machine, other than the numerous ones, has moved since the sample was last taken. */

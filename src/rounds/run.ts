@@ -132,9 +132,9 @@ export class Run extends OverRequests implements Exchange {
     return this.#controller.signal;
   }
 
-  /** How many questions have no answer yet. */
-  get openQuestions(): number {
-    return this.#open.length;
+  /** The questions that have no answer yet, for people. */
+  get questions(): readonly string[] {
+    return this.#open.map(({ label }) => label);
   }
 
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {

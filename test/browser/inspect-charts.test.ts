@@ -6,6 +6,7 @@ import type { AnyStateMachine } from 'xstate';
 import { inspectPage } from 'mcp-actors/inspect';
 import type { InspectedPage } from 'mcp-actors/inspect';
 import { charts } from '../../src/inspect/charts/diagram.ts';
+import type { StateMeta } from '../../src/machines/state-name.ts';
 import { nodesOf } from '../machines/every-machine.ts';
 import { launchChromium, needsChromium } from './chromium.ts';
 import { open } from './inspected.ts';
@@ -15,10 +16,16 @@ const { SCREENSHOTS: folder } = process.env;
 const widths = [1440, 1024, 390];
 const names = Object.keys(charts) as (keyof typeof charts)[];
 
-const statesOf = (machine: AnyStateMachine) =>
-  nodesOf(machine.root)
+/** The names of the states that a machine may be in. */
+const statesOf = (machine: AnyStateMachine) => {
+  const nodes = nodesOf(machine.root);
+  const isNameless = (path: readonly string[]) =>
+    (nodes.find((node) => node.path.join() === path.join())?.meta as StateMeta | undefined)
+      ?.isNameless === true;
+  return nodes
     .filter(({ type }) => type === 'atomic' || type === 'final')
-    .map(({ path }) => path.join('.'));
+    .map(({ path }) => path.filter((_, at) => !isNameless(path.slice(0, at + 1))).join('.'));
+};
 
 /** Shows a connection with one actor for each state that a machine may be in. */
 function show(name: keyof typeof charts, { watcher }: InspectedPage): void {
@@ -95,7 +102,7 @@ describe('the charts', () => {
     onTestFinished(() => inspected.close());
     show('session', inspected);
     const { page } = await open(browser as Browser, inspected.url);
-    const tab = (state: string) => page.locator(`#tab-in-open-${state}`);
+    const tab = (state: string) => page.locator(`#tab-in-${state}`);
     await tab('uninitialized').click();
     const draining = page.locator('.drawing [data-state=draining]');
     expect(await draining.getAttribute('aria-expanded')).toBe('false');

@@ -126,7 +126,7 @@ describe('the page', () => {
     await rows(page).filter({ hasText: 'roots/list_changed' }).click();
     await page.locator('#event .link', { hasText: 'roots: known → querying.fresh' }).waitFor();
     const chosen = page.locator('#chart-roots .transition.chosen');
-    expect(await chosen.getAttribute('class')).toContain('t-known--querying');
+    expect(await chosen.getAttribute('class')).toContain('t-known--deferred');
     expect(await page.locator('#tab-roots').getAttribute('aria-selected')).toBe('true');
     // The answer, some turns later, is what brought it back.
     await rows(page).filter({ hasText: 'querying.fresh → known' }).click();

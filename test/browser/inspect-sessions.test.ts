@@ -59,10 +59,14 @@ describe('the page', () => {
     expect(await entry(page, 'second').getAttribute('data-mood')).toBe('waiting');
     expect(await entry(page, 'first').getAttribute('data-mood')).toBe('idle');
     await page.keyboard.press('s');
-    await expect.poll(() => shown(page)).toBe('3: third idle');
-    await page.locator('#pending').waitFor({ state: 'detached' });
-    await entry(page, 'first').click();
+    // Those that wait come first, whenever they came.
+    expect(await page.locator('#sessions .client').allTextContents()).toEqual([
+      ...['2: second', '1: first', '3: third'],
+    ]);
     await expect.poll(() => shown(page)).toBe('1: first idle');
+    await page.locator('#pending').waitFor({ state: 'detached' });
+    await entry(page, 'third').click();
+    await expect.poll(() => shown(page)).toBe('3: third idle');
     waits.peer.answer(question, {});
     await entry(page, 'second').filter({ hasText: 'idle' }).waitFor();
     expect(faults).toEqual([]);

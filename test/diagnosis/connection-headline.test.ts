@@ -45,7 +45,8 @@ describe('a connection says in a sentence', () => {
       'The connection has failed, and is made again only if the host asks: It has exited with code 1.',
     ],
   ])('in %s what it waits for, and since when', (state, sentence) => {
-    expect(headlineOf(dump({ state, loss }))).toEqual({ mood: 'waiting', sentence, ageMs: 900 });
+    const mood = state === 'failed' ? 'failed' : 'waiting';
+    expect(headlineOf(dump({ state, loss }))).toEqual({ mood, sentence, ageMs: 900 });
   });
 
   test('in backoff which attempt comes next, when and why', () => {

@@ -82,7 +82,7 @@ describe('a call shows that it waits', () => {
       {
         on: 'client',
         words: expect.stringMatching(
-          /^suspended: waits for the retry with 1 answer, asked .* ago, given up in /,
+          /^suspended: waits for the retry with 1 answer to elicitation\/create "Who are you\?", asked .* ago, given up in /,
         ) as string,
       },
     ]);

@@ -7,7 +7,12 @@ import type { PageEvent, PageUpdate, TransitionEvent } from '../../src/inspect/p
 
 type Snapshot = SnapshotFrom<typeof pageMachine>;
 
-const update = (missed: number): PageUpdate => ({ sessions: [], omitted: 0, missed });
+const update = (missed: number): PageUpdate => ({
+  sessions: [],
+  omitted: 0,
+  places: [],
+  missed,
+});
 const received = (missed: number): PageMachineEvent => ({
   type: 'update.received',
   update: update(missed),
@@ -120,12 +125,25 @@ describe('the page', () => {
     expect(snapshot.context).toMatchObject({ chart: 'task', task: 't' });
   });
 
+  const seen = (urgent: string | undefined, ...open: readonly string[]): PageMachineEvent => ({
+    type: 'sessions.seen',
+    urgent,
+    open,
+    calm: open,
+  });
+
+  test('leaves a session that rests for one that waits, unless a person has chosen it or looks at an event', () => {
+    const both = { type: 'sessions.seen', urgent: 'b', open: ['a', 'b'] } as const;
+    const waits: PageMachineEvent = { ...both, calm: ['a'] };
+    const shown = (...events: readonly PageMachineEvent[]) =>
+      play(seen('a', 'a'), ...events).snapshot.context.session;
+    expect(shown(waits)).toBe('b');
+    expect(shown({ ...both, calm: [] })).toBe('a');
+    expect(shown(choose(chosen), waits)).toBe('a');
+    expect(shown({ type: 'session.choose', id: 'a' }, waits)).toBe('a');
+  });
+
   test('opens the session that matters, and leaves it only once it has ended and another is open', () => {
-    const seen = (urgent: string | undefined, ...open: readonly string[]): PageMachineEvent => ({
-      type: 'sessions.seen',
-      urgent,
-      open,
-    });
     const shown = (...events: readonly PageMachineEvent[]) =>
       play(...events).snapshot.context.session;
     expect(shown(seen(undefined))).toBeUndefined();

@@ -29,11 +29,12 @@ describe('a dump of a modern session', () => {
     ]);
     expect(causesOf(dump)).toMatchObject([{ kind: 'suspended', ageMs: 42_000, leftMs: 558_000 }]);
     expect(explainDump(dump)).toEqual([
-      'tools/call 1 (greet) is suspended: it asked the client 1 question 42 s ago, and waits for the retry, given up in 9 min 18 s',
+      'tools/call 1 (greet) is suspended: it asked scripted-peer 1 question (elicitation/create "Who?") 42 s ago, and waits for the retry, given up in 9 min 18 s',
     ]);
     expect(headlineOf(dump)).toEqual({
       mood: 'waiting',
-      sentence: 'Waiting for the client to answer what tools/call greet has asked, in a retry.',
+      sentence:
+        'Waiting for scripted-peer to answer what tools/call greet has asked, in a retry: elicitation/create "Who?".',
       ageMs: 42_000,
       leftMs: 558_000,
     });

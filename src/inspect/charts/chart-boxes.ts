@@ -69,17 +69,23 @@ interface Place {
 }
 
 /**
- * The paths of the states that a machine is in, with those around them, innermost first; a name need not tell
- * those around it: `b.c` is `a_b_c`, `a_b` and `a`. A machine with regions is in several states at once.
+ * The paths of the states that a machine is in, with those around them, innermost first. A name leaves out states that
+ * only hold others: `b.d` is `a_b_c_d`, `a_b_c`, `a_b` and `a`. A machine with regions is in several states at once.
  */
 export function activePaths(definition: MachineDefinition, state: string | undefined): string[] {
   const all = pathsIn(definition, []);
   return (state?.split(',') ?? []).flatMap((name) => {
-    const called = classPath(name.split('.'));
-    const path = all.find((each) => each === called || each.endsWith(`_${called}`)) ?? called;
-    const parts = path.split('_');
-    return parts.map((_, at) => parts.slice(0, parts.length - at).join('_'));
+    const called = name.split('.');
+    const path = all.find((each) => isCalled(each, called)) ?? called;
+    return path.map((_, at) => classPath(path.slice(0, path.length - at)));
   });
+}
+
+function isCalled(path: readonly string[], called: readonly string[]): boolean {
+  if (path.at(-1) !== called.at(-1)) return false;
+  let found = 0;
+  for (const key of path) if (key === called[found]) found++;
+  return found === called.length;
 }
 
 /** The part of a class that names a state: a key may hold spaces. */
@@ -87,10 +93,10 @@ function classPath(path: readonly string[]): string {
   return path.join('_').replaceAll(/\s/g, '-');
 }
 
-function pathsIn({ states = {} }: StateDefinition, path: readonly string[]): string[] {
+function pathsIn({ states = {} }: StateDefinition, path: readonly string[]): (readonly string[])[] {
   return Object.entries(states).flatMap(([key, state]) => {
     const inside = [...path, key];
-    return [classPath(inside), ...pathsIn(state, inside)];
+    return [inside, ...pathsIn(state, inside)];
   });
 }
 
@@ -165,7 +171,10 @@ function rowOf(
   return { from, cause, text, hint, targets: stays ? [] : targets, lines: [], y: 0 };
 }
 
-/** A transition may be drawn between states around those that were left and entered: the closest are meant. */
+/**
+ * A transition may be drawn between states around those that were left and entered: the closest are meant. It may also go
+ * on from its target at once, and end elsewhere: then its event tells which it is.
+ */
 function markedOf(
   machine: MachineDefinition,
   { from, to, cause }: MarkedTransition,
@@ -177,7 +186,14 @@ function markedOf(
       rows.filter((row) => row.from === source && row.targets.some(({ path }) => path === goal)),
     ),
   );
-  return between.find((row) => row.cause === cause) ?? between[0];
+  const [taken, ...others] = rows.filter(
+    (row) => row.cause === cause && row.targets.length > 0 && sources.includes(row.from),
+  );
+  return (
+    between.find((row) => row.cause === cause) ??
+    (others.length === 0 ? taken : undefined) ??
+    between[0]
+  );
 }
 
 export function withInner(box: Box): Box[] {

@@ -1,8 +1,10 @@
 /** The page: what all sessions do, and everything of the one that is looked at. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { isShared } from '../../diagnosis/causes.ts';
 import { headlineOf } from '../../diagnosis/headline.ts';
 import { heardInWords } from '../../diagnosis/in-words.ts';
 import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
+import { isUrgent } from './attention.ts';
 import { Charts } from './charts.tsx';
 import { Detail } from './detail.tsx';
 import { duration } from './durations.ts';
@@ -25,6 +27,7 @@ export function App(view: View) {
     <>
       <Bar {...view} />
       <Sessions {...view} />
+      {!shown && <Nobody {...view} />}
       {shown && (
         <>
           <Headline {...shown} />
@@ -42,6 +45,32 @@ export function App(view: View) {
         </>
       )}
     </>
+  );
+}
+
+/** What the browser's tab says: whether the session waits, and whose it is. */
+export function titleOf(view: View): string {
+  const shown = sessionView(view)?.session;
+  if (!shown) return 'mcp-actors';
+  const mood = shown.closed === undefined ? headlineOf(shown.dump).mood : 'closed';
+  return `${mood}: ${peerNameOf(shown.dump)} · mcp-actors`;
+}
+
+/** Before the first session. */
+function Nobody({ page, model: { places } }: View) {
+  if (page.value.connection !== 'live') return null;
+  return (
+    <main id="nobody" class="panel">
+      <h2>No session yet</h2>
+      <p>
+        {places.length === 0
+          ? 'It is shown here as soon as a client or a server is connected.'
+          : 'It is shown here as soon as a client connects. Clients are served at '}
+        {places.map((place) => (
+          <code key={place}>{place} </code>
+        ))}
+      </p>
+    </main>
   );
 }
 
@@ -94,11 +123,14 @@ function Sessions(view: View) {
   }, [shown]);
   if (model.sessions.size < 2) return null;
   const { search } = view.page.context;
-  const found = inOrder(model).filter((session) => session === shown || isFound(session, search));
+  const all = inOrder(model);
+  const found = all.filter((session) => isFound(session, search));
+  const listed = all.filter((session) => session === shown || found.includes(session));
+  const waiting = all.filter(isUrgent).length;
   return (
     <nav aria-label="Sessions and connections">
-      {model.sessions.size > maxWithoutSearch && (
-        <p class="note">
+      <p class="note">
+        {model.sessions.size > maxWithoutSearch && (
           <input
             id="search"
             type="search"
@@ -108,19 +140,21 @@ function Sessions(view: View) {
             onInput={({ currentTarget }) =>
               send({ type: 'sessions.search', text: currentTarget.value })
             }
-          />{' '}
-          <span id="found">
-            {`${found.length} of ${model.sessions.size + model.omitted} ${kindsIn(model)}`}
-          </span>
-        </p>
-      )}
-      <ul id="sessions" ref={list}>
-        {found.map((session) => {
+          />
+        )}{' '}
+        <span id="found">
+          {`${found.length} of ${model.sessions.size + model.omitted} ${kindsIn(model)}`}
+          {waiting > 0 && `, ${waiting} ${waiting === 1 ? 'waits' : 'wait'}`}
+        </span>
+      </p>
+      <ul id="sessions" ref={list} tabIndex={-1}>
+        {listed.map((session) => {
           const { mood, ageMs = 0 } = headlineOf(session.dump);
           const isOver = session.closed !== undefined;
           const age = duration(ageMs + elapsedOf(session, now));
           const doing = {
             waiting: `${awayOf(session.dump) ?? 'waits'} ${age}`,
+            failed: 'failed',
             working: `works ${age}`,
             idle: awayOf(session.dump) ?? 'idle',
             ended: 'ends',
@@ -129,7 +163,7 @@ function Sessions(view: View) {
             <li key={session.id}>
               <button
                 type="button"
-                data-mood={isOver ? 'ended' : mood}
+                data-mood={moodOf(session)}
                 aria-current={session === shown}
                 title={session.id}
                 onClick={() => send({ type: 'session.choose', id: session.id })}
@@ -172,7 +206,22 @@ function isFound({ id, number, dump, closed }: ShownSession, search: string): bo
 
 /** What a session's client calls itself, or what the host calls its server. */
 function peerNameOf(dump: PageDump): string {
-  return dump.side === 'host' ? dump.name : (dump.client?.name ?? 'client unknown');
+  if (dump.side === 'host') return dump.name;
+  if (isShared(dump)) return 'requests without a session';
+  return dump.client?.name ?? clientsOf(dump)[0] ?? 'client unknown';
+}
+
+/** Those whose requests are served now and say who they are from. */
+function clientsOf({ calls }: PageSessionDump): readonly string[] {
+  return [
+    ...new Set(calls.flatMap(({ client }) => (client ? [`${client.name} ${client.version}`] : []))),
+  ];
+}
+
+/** An ordinary end is none to look at. */
+function moodOf({ dump, closed, isFailure }: ShownSession): string {
+  if (closed === undefined) return headlineOf(dump).mood;
+  return isFailure ? 'failed' : 'ended';
 }
 
 /** The first thing one sees: in which state the session is, why it waits, and for whom. */
@@ -188,7 +237,7 @@ function Headline({ session, elapsedMs }: SessionView) {
   const left = leftMs === undefined ? '' : `, ${ends} in ${duration(leftMs - elapsedMs)}`;
   const state = isOver ? 'closed' : dump.state;
   return (
-    <section id="headline" aria-label="What goes on" data-mood={isOver ? 'ended' : why.mood}>
+    <section id="headline" aria-label="What goes on" data-mood={moodOf(session)}>
       <p class="state">
         <strong id="state">{state}</strong>
       </p>
@@ -219,8 +268,13 @@ function factsOf({ dump, closed, lastOpen }: ShownSession, elapsedMs: number): s
   return lastOpen ? [...who, `was ${lastOpen.state}, open for ${duration(lastOpen.ageMs)}`] : who;
 }
 
-function clientFacts({ client }: PageSessionDump): string[] {
-  if (!client) return ['client unknown'];
+function clientFacts(dump: PageSessionDump): string[] {
+  const { client } = dump;
+  if (!client) {
+    const clients = clientsOf(dump);
+    if (clients.length > 0) return [`asked by ${clients.join(', ')}`];
+    return [isShared(dump) ? 'each request says who its client is' : 'client unknown'];
+  }
   return [`${client.name} ${client.version}`, `MCP ${client.revision}`, capabilitiesOf(client)];
 }
 

@@ -13,7 +13,9 @@ import { duration } from './durations.ts';
 
 type Mood = Headline['mood'];
 
-const ranks: { readonly [mood in Mood]: number } = { waiting: 3, working: 2, idle: 1, ended: 0 };
+const ranks: { readonly [mood in Mood]: number } = {
+  ...{ waiting: 4, failed: 3, working: 2, idle: 1, ended: 0 },
+};
 
 /** What is compared to choose between sessions. */
 interface Candidate {
@@ -22,8 +24,8 @@ interface Candidate {
 }
 
 /**
- * The session or connection that matters most: one that waits for its peer, then one that works, then one that
- * is open. Of several alike, those that wait or work are compared by who does so longest, and of the
+ * The session or connection that matters most: one that waits for its peer, then one that has failed, then one
+ * that works, then one that is open. Of several alike, those that wait or work are compared by who does so longest, and of the
  * others the newest is chosen.
  */
 export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | undefined {
@@ -34,6 +36,12 @@ export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | und
     })
     .sort((a, b) => b.rank - a.rank || b.ageMs - a.ageMs || b.at - a.at);
   return first?.session;
+}
+
+/** Whether somebody is needed: it waits for its peer, or has failed. */
+export function isUrgent({ dump, closed }: Candidate): boolean {
+  const { mood } = headlineOf(dump);
+  return closed === undefined && (mood === 'waiting' || mood === 'failed');
 }
 
 /**
@@ -118,9 +126,10 @@ export function waitOf(
   if (isStanding(call)) return { on: 'nothing', words: 'open until the client ends it' };
   if (call.state === 'suspended') {
     const asked = countInWords(call.openQuestions, 'answer');
-    const { suspendedMs: ageMs = 0, leftMs = 0 } = call;
+    const { suspendedMs: ageMs = 0, leftMs = 0, questions = [] } = call;
+    const what = questions.length === 0 ? '' : ` to ${questions.join(', ')}`;
     const since = ages({ state: 'sent', ageMs, leftMs }, elapsedMs);
-    return { on: 'client', words: `suspended: waits for the retry with ${asked}, ${since}` };
+    return { on: 'client', words: `suspended: waits for the retry with ${asked}${what}, ${since}` };
   }
   if (call.state === 'waiting') return { on: 'place', words: placeOf(call, dump) };
   const asked = causesOf(dump).flatMap((cause) =>

@@ -9,6 +9,7 @@ import type { SvgElement } from '../charts/machine-drawing.ts';
 import type { PageConnectionDump, PageSessionDump, TransitionEvent } from '../page-messages.ts';
 import { followedChart } from './attention.ts';
 import { movedBy, ownerOf } from './model.ts';
+import { shortState } from './rows.ts';
 import { useWidth } from './view.ts';
 import type { SessionView } from './view.ts';
 
@@ -85,7 +86,7 @@ export function Charts(view: SessionView) {
               tabIndex={name === shown.name ? 0 : -1}
               onClick={() => choose(name)}
             >
-              {title} <code>{state ?? 'none'}</code>
+              {title} <code title={state}>{state === undefined ? 'none' : shortState(state)}</code>
             </button>
           ))}
         </div>

@@ -109,6 +109,11 @@ function Link({ view, to }: { readonly view: SessionView; readonly to: PageEvent
 }
 
 function Json({ text, label }: { readonly text: string; readonly label: string }) {
-  if (text === '') return <p class="note">It was not kept: too much passed at that moment.</p>;
+  if (text === '')
+    return (
+      <p class="note">
+        It was not kept: it passed before this page was opened, or too much did at that moment.
+      </p>
+    );
   return <pre aria-label={label}>{text}</pre>;
 }

@@ -4,8 +4,8 @@
  */
 import { render } from 'preact';
 import { createActor } from 'xstate';
-import { App } from './app.tsx';
-import { mostUrgent } from './attention.ts';
+import { App, titleOf } from './app.tsx';
+import { isUrgent, mostUrgent } from './attention.ts';
 import { connect } from './connection.ts';
 import { Model } from './model.ts';
 import { pageMachine } from './page.machine.ts';
@@ -40,6 +40,8 @@ const view = (): View => ({ page: page.getSnapshot(), model, send, now });
 function draw(): void {
   drawing = undefined;
   render(<App {...view()} />, place);
+  const title = titleOf(view());
+  if (document.title !== title) document.title = title;
 }
 
 /** Once for everything that happens until the browser draws. */
@@ -59,8 +61,11 @@ connect({
   update: (update) => {
     send({ type: 'update.received', update });
     const sessions = [...model.sessions.values()];
-    const open = sessions.filter(({ closed }) => closed === undefined).map(({ id }) => id);
-    send({ type: 'sessions.seen', urgent: mostUrgent(sessions)?.id, open });
+    const open = sessions.filter(({ closed }) => closed === undefined);
+    const calm = open.filter((session) => !isUrgent(session));
+    const idsOf = (some: typeof open) => some.map(({ id }) => id);
+    const urgent = mostUrgent(sessions)?.id;
+    send({ type: 'sessions.seen', urgent, open: idsOf(open), calm: idsOf(calm) });
     grow();
   },
   opened: () => send({ type: 'updates.opened' }),

@@ -38,6 +38,8 @@ export interface ShownSession {
   /** When the dump came, by `performance.now()`. */
   dumpedAt: number;
   closed: string | undefined;
+  /** Whether the end was a failure. */
+  isFailure: boolean;
   /** The machines of tools, by the tools' names; that of the last call at the end. */
   readonly machines: Map<string, MachineDefinition>;
   /** How many rows were let go. */
@@ -74,12 +76,15 @@ export class Model {
   missed = 0;
   /** Open sessions that the server does not show. */
   omitted = 0;
+  /** Where clients are served. */
+  places: readonly string[] = [];
   #skips = 0;
   #arrived = 0;
 
-  apply({ sessions, omitted, missed }: PageUpdate): void {
+  apply({ sessions, omitted, missed, places }: PageUpdate): void {
     this.missed += missed;
     this.omitted = omitted;
+    this.places = places;
     const present = new Set(sessions.map(({ id }) => id));
     for (const { id, closed } of this.sessions.values()) {
       if (closed === undefined && !present.has(id)) this.sessions.delete(id);
@@ -89,12 +94,14 @@ export class Model {
     for (const { id } of ended.slice(0, -maxEnded)) this.sessions.delete(id);
   }
 
-  #update({ id, dump, closed, machines, events, skipped }: SessionUpdate): void {
+  #update({ id, dump, closed, isFailure = false, ...update }: SessionUpdate): void {
+    const { machines, events, skipped } = update;
     const session = this.sessions.get(id) ?? this.#begin(id, dump);
     if (headlineOf(dump).mood !== 'ended') session.lastOpen = dump;
     session.dump = dump;
     session.dumpedAt = performance.now();
     session.closed = closed;
+    session.isFailure = isFailure;
     for (const [tool, machine] of Object.entries(machines)) session.machines.set(tool, machine);
     for (const event of events) {
       if (event.kind === 'transition') session.lastTransitions.set(ownerOf(event), event);
@@ -104,8 +111,11 @@ export class Model {
       if (isGone(transition)) session.lastTransitions.delete(owner);
     }
     const counted = skipped.length > 0 ? [this.#skipped(skipped)] : [];
-    if (events.length + counted.length === 0) return;
-    const rows = [...session.rows, ...events, ...counted];
+    // After a break of the stream what is not answered is told once more.
+    const known = new Set(session.rows.map(({ seq }) => seq));
+    const fresh = events.filter(({ seq }) => !known.has(seq));
+    if (fresh.length + counted.length === 0) return;
+    const rows = [...session.rows, ...fresh, ...counted];
     session.dropped += Math.max(0, rows.length - maxRows);
     session.rows = rows.slice(-maxRows);
   }
@@ -120,6 +130,7 @@ export class Model {
       lastOpen: undefined,
       dumpedAt: 0,
       closed: undefined,
+      isFailure: false,
       machines: new Map(),
       dropped: 0,
       lastTransitions: new Map(),

@@ -28,6 +28,8 @@ export type PageMachineEvent =
       readonly urgent: string | undefined;
       /** Those that have not ended. */
       readonly open: readonly string[];
+      /** Those of them that nobody is needed for. */
+      readonly calm: readonly string[];
     }
   | { readonly type: 'session.choose'; readonly id: string }
   | { readonly type: 'sessions.search'; readonly text: string }
@@ -81,11 +83,16 @@ export const pageMachine = setup({
     tags: {} as 'live' | 'moving' | 'asList' | 'chartIsPinned' | 'chartIsWhole',
   },
   guards: {
-    /** Nothing is looked at, or a session that has ended while another is open. */
-    isBetter: ({ context: { session }, event }) => {
+    /**
+     * Nothing is looked at, or a session that has ended while another is open, or one that is at rest while another
+     * waits; but who looks at an event is left there.
+     */
+    isBetter: ({ context: { session, event: looked }, event }) => {
       if (event.type !== 'sessions.seen' || event.urgent === undefined) return false;
       if (session === undefined) return true;
-      return !event.open.includes(session) && event.open.includes(event.urgent);
+      const { urgent, open, calm } = event;
+      if (!open.includes(session)) return open.includes(urgent);
+      return looked === undefined && calm.includes(session) && !calm.includes(urgent);
     },
     hasMoved: ({ event }) => event.type === 'event.choose' && event.moved !== undefined,
     isFull: ({ context }) => context.held.length >= maxHeld,
@@ -194,7 +201,7 @@ export const pageMachine = setup({
       states: {
         automatic: {
           description:
-            'The page opens the session that matters most, and stays with it to its end.',
+            'The page opens the session that matters most, and leaves it if it rests and another waits.',
           on: {
             'sessions.seen': {
               guard: 'isBetter',

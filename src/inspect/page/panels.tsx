@@ -11,7 +11,7 @@ import { waitOf } from './attention.ts';
 import { callOf, taskOf } from './charts.tsx';
 import { duration } from './durations.ts';
 import { rootsNote } from './roots-note.ts';
-import { peerOf, shortId } from './rows.ts';
+import { peerOf, shortId, shortState } from './rows.ts';
 import type { SessionView } from './view.ts';
 
 export function Panels(view: SessionView) {
@@ -71,7 +71,6 @@ interface Timed {
 function ConnectionPanels({ dump, elapsedMs }: Timed & { readonly dump: PageConnectionDump }) {
   const { lists, loss, lastWords, launches } = dump;
   const standing = dump.pending.filter(isStanding);
-  const isTold = loss !== undefined || lastWords !== undefined;
   const times = launches > 1 ? `Opened ${launches} times.` : '';
   return (
     <>
@@ -91,18 +90,18 @@ function ConnectionPanels({ dump, elapsedMs }: Timed & { readonly dump: PageConn
           ))}
         </Panel>
       )}
-      {isTold && (
-        <Panel id="loss" title="Last lost, last words" note={times}>
-          {loss && (
-            <li>
-              <code>{loss.kind}</code> <span class="why">{loss.message}</span>
-            </li>
-          )}
-          {lastWords !== undefined && (
-            <li>
-              <pre class="words">{lastWords}</pre>
-            </li>
-          )}
+      {loss && (
+        <Panel id="loss" title="Why it was lost last" note={times}>
+          <li>
+            <code>{loss.kind}</code> <span class="why">{loss.message}</span>
+          </li>
+        </Panel>
+      )}
+      {lastWords !== undefined && (
+        <Panel id="stderr" title="Last lines of its standard error">
+          <li>
+            <pre class="words">{lastWords}</pre>
+          </li>
         </Panel>
       )}
     </>
@@ -148,11 +147,12 @@ function Calls({ dump, elapsedMs, view }: Timed & { readonly view: SessionView }
   return (
     <Panel id="calls" title={`The ${peerOf(dump)}'s requests`} omitted={omitted['calls']}>
       {calls.map((call) => {
-        const { id, method, subject = '', taskId, ageMs, machine } = call;
+        const { id, method, subject = '', taskId, ageMs, machine, client } = call;
         const { on, words } = waitOf(call, dump, elapsedMs);
         return (
           <li key={`${typeof id} ${id} ${taskId}`} data-waits-for={on}>
             <Name of={`${method} ${subject}`} id={id} />
+            {client && <span>{`of ${client.name} ${client.version}`}</span>}
             {taskId !== undefined && <span>{`as task ${shortId(taskId)}`}</span>}
             {machine && (
               <button
@@ -285,7 +285,7 @@ function Actors({ dump: { actors } }: { readonly dump: PageDump }) {
     <Panel id="actors" title="Actors">
       {actors.map(({ id, kind, status, state }) => (
         <li key={id} data-kind={kind}>
-          {id} <code>{state ?? status}</code>
+          {id} <code title={state}>{state === undefined ? status : shortState(state)}</code>
         </li>
       ))}
     </Panel>

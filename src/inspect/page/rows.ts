@@ -1,4 +1,5 @@
 /** The rows of the timeline in words, and which of them are wanted. */
+import { Method } from '../../protocol/methods.ts';
 import type { FrameEvent, PageDump, PageEvent, TransitionEvent } from '../page-messages.ts';
 import { duration } from './durations.ts';
 import type { Row, SkippedEvents } from './model.ts';
@@ -15,6 +16,12 @@ export function shortId(id: string | number): string {
   return `#${text.length > 12 ? `${text.slice(0, 8)}…` : text}`;
 }
 
+/** A state as a button has room for it: of a machine in several at once the innermost, `running + kept`. */
+export function shortState(state: string): string {
+  const parts = state.split(',');
+  return parts.length === 1 ? state : parts.map((each) => each.split('.').at(-1)).join(' + ');
+}
+
 /** `tools/call search_text`, `roots: known → querying.fresh`. */
 export function nameOf(event: PageEvent): string {
   if (event.kind === 'transition') return `${event.machine}: ${event.from} → ${event.to}`;
@@ -23,13 +30,20 @@ export function nameOf(event: PageEvent): string {
 }
 
 /** What kind of message it is, and how long an answer took: `result · 12 ms`, `tool error · 3 ms`. */
-export function outcomeOf({ what, problem, tookMs }: FrameEvent): string {
-  const kind = what === 'result' && problem !== undefined ? 'tool error' : what;
+export function outcomeOf(event: FrameEvent): string {
+  const { what, problem, tookMs } = event;
+  const isToolError = what === 'result' && problem !== undefined;
+  const kind = isToolError ? 'tool error' : isRefusedProbe(event) ? 'refused: legacy' : what;
   return tookMs === undefined ? kind : `${kind} · ${duration(tookMs)}`;
 }
 
+/** A server of the legacy era does not know the host's question for its era: that is its answer. */
+function isRefusedProbe({ direction, what, method }: FrameEvent): boolean {
+  return direction === 'in' && what === 'error' && method === Method.discover;
+}
+
 export function isFault(event: PageEvent): boolean {
-  if (event.kind === 'transition') return false;
+  if (event.kind === 'transition' || isRefusedProbe(event)) return false;
   return event.problem !== undefined || event.what === 'error' || event.what === 'invalid';
 }
 

@@ -162,6 +162,11 @@ function itemOf(
   return { kind: 'arrow', event: row, y, fromX, toX, labelX, label: fitting(labelOf(row), labelX) };
 }
 
+/** What lies behind a label, so that no bar runs through it. */
+export function labelBox({ label, labelX, y }: Placed) {
+  return { x: labelX - 2, y: y - 16, width: label.length * characterWidth + 4, height: 14 };
+}
+
 /** What its lane does not say: of the main machine of a lane, nothing. */
 function whoseState({ machine, task = '' }: TransitionEvent): string {
   if (machine === 'task') return `task ${shortId(task)}: `;

@@ -4,7 +4,7 @@ import { useMemo, useRef } from 'preact/hooks';
 import { timeOfDay } from './durations.ts';
 import type { Row, ShownSession } from './model.ts';
 import { isFault, peerOf, spoken } from './rows.ts';
-import { sequenceLayout } from './sequence-layout.ts';
+import { labelBox, sequenceLayout } from './sequence-layout.ts';
 import type { SequenceItem, SequenceLayout } from './sequence-layout.ts';
 import { useWidth } from './view.ts';
 
@@ -175,6 +175,7 @@ function Item(props: {
       ) : (
         <rect class="state" x={labelX - 8} y={y - 18} width={item.width} height={21} rx={10} />
       )}
+      {item.kind === 'arrow' && <rect class="label" {...labelBox(item)} />}
       <text x={labelX} y={item.kind === 'arrow' ? y - 5 : y - 3}>
         {label}
       </text>

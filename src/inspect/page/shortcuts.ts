@@ -75,7 +75,7 @@ export const shortcuts: readonly Shortcut[] = [
         if (next) send({ type: 'session.choose', id: next.id });
       },
     },
-    what: 'next session',
+    what: 'next in the list',
   },
   { keys: { Escape: (shown) => choose(shown, undefined) }, what: 'choose nothing' },
 ];

@@ -121,7 +121,7 @@ export function Timeline(view: SessionView) {
       <div
         id="rows"
         ref={box}
-        role="listbox"
+        role={rows.length > 0 ? 'listbox' : 'group'}
         tabIndex={0}
         aria-label="Events, oldest first"
         aria-describedby="timeline-note"
@@ -212,7 +212,8 @@ function TimelineRow({ row, isChosen, peer }: TimelineRowProps) {
 
 function noteOf({ session, model }: SessionView, drawn: number): string {
   const { rows, dropped } = session;
-  if (rows.length === 0) return 'Nothing yet: events are shown from when this page was opened.';
+  if (rows.length === 0)
+    return 'Nothing yet: events are shown from when this page was opened, and what is not answered.';
   return [
     `${drawn} of ${rows.length} rows`,
     ...(dropped > 0 ? [`${dropped} older ones were let go`] : []),

@@ -2,6 +2,7 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { SnapshotFrom } from 'xstate';
+import { isUrgent } from './attention.ts';
 import type { Model, ShownSession } from './model.ts';
 import type { PageMachineEvent, pageMachine } from './page.machine.ts';
 
@@ -28,11 +29,11 @@ export function sessionView(view: View): SessionView | undefined {
   return session && { ...view, session, elapsedMs: elapsedOf(session, now) };
 }
 
-/** All sessions in order of arrival, those that have ended last. */
+/** All sessions in order of arrival: those first that somebody is needed for, those last that have ended. */
 export function inOrder({ sessions }: Model): readonly ShownSession[] {
-  const all = [...sessions.values()];
-  const isOpen = ({ closed }: ShownSession) => closed === undefined;
-  return [...all.filter(isOpen), ...all.filter((session) => !isOpen(session))];
+  const placeOf = (session: ShownSession) =>
+    session.closed === undefined ? Number(!isUrgent(session)) : 2;
+  return [...sessions.values()].toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** The time since a session's dump was made, milliseconds; 0 after the end. */
