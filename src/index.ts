@@ -13,7 +13,7 @@ export type { TrafficListener } from './actors/traffic.ts';
 export type { MachineName, MachineTransition, TransitionListener } from './actors/transitions.ts';
 export { content } from './define/content.ts';
 export { defineTool } from './define/tool.ts';
-export type { ToolAnswer, ToolQuestion } from './define/tool-machine.ts';
+export type { ToolAnswer, ToolQuestion } from './define/tool-question.ts';
 export type {
   DefinedTool,
   ErrorExposure,

@@ -14,6 +14,7 @@ import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
+import { unkeptIn } from '../protocol/unkept.ts';
 import { CallProgress } from './call-progress.ts';
 import type { ProgressDetails } from './call-progress.ts';
 import {
@@ -114,6 +115,11 @@ export class CallContext implements HandlerContext {
   }
 
   set checkpoint(value: unknown) {
+    const unkept = value === undefined ? undefined : unkeptIn(value, 'checkpoint');
+    if (unkept) {
+      const message = `"${unkept.path}" is ${unkept.what}, which does not come back from JSON as it was`;
+      throw new TypeError(message);
+    }
     this.#exchange.checkpoint = value;
   }
 

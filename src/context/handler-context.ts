@@ -108,6 +108,9 @@ export interface HandlerContext {
   /**
    * What the handler wants to find here if it is run again, as JSON holds it. Setting it replaces
    * the answers so far: the handler then asks only what it has not asked before.
+   *
+   * @throws {TypeError} setting what JSON does not give back as it was, such as a `Date`, a `Map` or
+   *   a member that is undefined: the message names the path
    */
   checkpoint: unknown;
   /**

@@ -5,75 +5,13 @@
  */
 import { createActor, waitFor } from 'xstate';
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, InputFrom, Snapshot } from 'xstate';
-import type { RootsReport } from '../machines/roots-report.ts';
 import { stateName } from '../machines/state-name.ts';
-import type { FormAnswer, UrlAnswer, UrlRequest } from '../context/elicitation.ts';
+import type { FormAnswer, UrlAnswer } from '../context/elicitation.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
-import type { Sample, SamplingRequest } from '../context/sampling.ts';
 import { RuntimeError, ToolError } from '../protocol/errors.ts';
-import type { Form, FormSource } from '../schema/forms/form.ts';
-
-/** What a waiting state asks: one of these. */
-export type ToolQuestion =
-  /** See {@link HandlerContext.elicit}. */
-  | { readonly elicit: { readonly message: string; readonly schema: FormSource | Form<unknown> } }
-  /** See {@link HandlerContext.elicitUrl}. */
-  | { readonly elicitUrl: UrlRequest }
-  /** See {@link HandlerContext.sample}. */
-  | { readonly sample: SamplingRequest }
-  /** See {@link HandlerContext.roots}. */
-  | { readonly roots: true };
-
-/** The `meta` of a waiting state. The machine's other states may have any. */
-export interface WaitingMeta<TContext = never> {
-  readonly ask?: ToolQuestion | ((state: { readonly context: TContext }) => ToolQuestion);
-}
-
-/** What a waiting state hears. If it has no transition for it the call fails. */
-export type ToolAnswer<TContent = unknown> =
-  | { readonly type: 'answer.accepted'; readonly content: TContent }
-  | { readonly type: 'answer.declined' }
-  /** Nobody chose. */
-  | { readonly type: 'answer.cancelled' }
-  | { readonly type: 'answer.sampled'; readonly sample: Sample }
-  | { readonly type: 'answer.roots'; readonly report: RootsReport }
-  /** It could not be asked, or the answer was of no use. */
-  | { readonly type: 'answer.failed'; readonly error: RuntimeError };
-
-/** The tag of the states that wait for the client. */
-const waiting = 'waiting';
-
-/**
- * Refuses a machine that could not go on from its snapshot, or would not know what to ask.
- *
- * @throws {TypeError} naming the tool and the state
- */
-export function checkToolMachine(machine: AnyStateMachine, tool: string): void {
-  const refuse = (node: AnyStateMachine['root'], why: string): never => {
-    throw new TypeError(`The machine of ${tool} cannot be resumed: the state "${node.id}" ${why}`);
-  };
-  const { context } = machine.config as { readonly context?: unknown };
-  const member = typeof context === 'function' ? undefined : functionIn(context);
-  if (member !== undefined) {
-    throw new TypeError(
-      `The machine of ${tool} cannot be resumed: "${member}" in its context is a function`,
-    );
-  }
-  const visit = (node: AnyStateMachine['root'], outer: readonly AnyStateMachine['root'][]) => {
-    const active = [...outer, node];
-    if (node.tags.includes(waiting)) {
-      const { ask } = (node.meta ?? {}) as WaitingMeta;
-      if (ask === undefined) refuse(node, 'waits, and its meta.ask does not say for what');
-      for (const each of active) {
-        const around = each === node ? '' : ` while "${node.id}" waits`;
-        if (each.invoke.length > 0) refuse(each, `invokes an actor${around}`);
-        if (each.after.length > 0) refuse(each, `has delayed transitions${around}`);
-      }
-    }
-    for (const child of Object.values(node.states)) visit(child, active);
-  };
-  visit(machine.root, []);
-}
+import { faultOfContext } from './machine-faults.ts';
+import { faultOfQuestion, waiting } from './tool-question.ts';
+import type { ToolAnswer, ToolQuestion, WaitingMeta } from './tool-question.ts';
 
 /** By the handlers that run them. */
 const machines = new WeakMap<object, AnyStateMachine>();
@@ -189,24 +127,16 @@ function questionOf(snapshot: AnyMachineSnapshot): ToolQuestion {
   const [, meta] = asking.toSorted(([a], [b]) => b.length - a.length)[0] ?? [];
   const ask = meta?.ask;
   if (!ask) throw new TypeError(`The state "${stateName(snapshot)}" waits, and asks nothing`);
-  return typeof ask === 'function' ? ask({ context: snapshot.context as never }) : ask;
+  const question = typeof ask === 'function' ? ask({ context: snapshot.context as never }) : ask;
+  const fault = faultOfQuestion(question);
+  if (fault === undefined) return question;
+  throw new TypeError(`meta.ask of the state "${stateName(snapshot)}" ${fault}`);
 }
 
-/** @throws {TypeError} JSON cannot hold the machine's context */
+/** @throws {TypeError} JSON would not give the machine's context back as it is */
 function checkpointOf(actor: AnyActorRef, snapshot: AnyMachineSnapshot): unknown {
-  const member = functionIn(snapshot.context);
-  if (member === undefined) return actor.getPersistedSnapshot();
-  throw new TypeError(
-    `The machine cannot be resumed from "${stateName(snapshot)}": "${member}" in its context is a function`,
-  );
-}
-
-/** The member that holds a function, however deep; undefined if none does. */
-function functionIn(value: unknown): string | undefined {
-  let found: string | undefined;
-  JSON.stringify(value, (name, member: unknown) => {
-    if (typeof member === 'function') found ??= name;
-    return member;
-  });
-  return found;
+  const fault = faultOfContext(snapshot.context);
+  // What has no value is not there: its output, before it has one.
+  if (fault === undefined) return JSON.parse(JSON.stringify(actor.getPersistedSnapshot()));
+  throw new TypeError(`The machine cannot be resumed from "${stateName(snapshot)}": ${fault}`);
 }

@@ -20,7 +20,8 @@ import { mirroredParameters } from '../schema/mirrored-parameters.ts';
 import { checkToolUi } from './app.ts';
 import { checkItem } from './item-faults.ts';
 import type { ItemRules } from './item-faults.ts';
-import { checkToolMachine, machineHandler } from './tool-machine.ts';
+import { checkToolMachine } from './machine-faults.ts';
+import { machineHandler } from './tool-machine.ts';
 
 /**
  * What a model sees of an error that a tool threw and did not mean for it, as anything but a

@@ -97,7 +97,7 @@ describe('a machine', () => {
               },
             },
           },
-          on: { 'answer.accepted': 'done' },
+          on: { 'answer.*': 'done' },
         },
         done: { type: 'final', entry: { type: 'work', params: 'finished' } },
       },
@@ -144,6 +144,7 @@ describe('an answer that a state does not take', () => {
         done: { type: 'final' },
       },
     });
+  const all = { 'answer.accepted': 'done', 'answer.declined': 'done', 'answer.cancelled': 'done' };
   const ask = async (on: object, answer: JsonObject, capabilities?: JsonObject) => {
     const tool = defineTool({
       name: 'book',
@@ -162,7 +163,8 @@ describe('an answer that a state does not take', () => {
   };
 
   test('ends the call: to ask again would have no end', async () => {
-    const result = await ask({ 'answer.accepted': 'done' }, { action: 'decline' });
+    const unwilling = { target: 'done', guard: () => false };
+    const result = await ask({ ...all, 'answer.declined': unwilling }, { action: 'decline' });
     expect(result).toMatchObject({
       isError: true,
       content: [{ text: expect.stringContaining('"naming" goes nowhere from "answer.declined"') }],
@@ -170,9 +172,9 @@ describe('an answer that a state does not take', () => {
   });
 
   test('is the error itself if the client could not be asked', async () => {
-    const refused = await ask({ 'answer.accepted': 'done' }, {}, {});
+    const refused = await ask(all, {}, {});
     expect(refused).toMatchObject({ code: -32021 });
-    const taken = await ask({ 'answer.failed': 'done' }, {}, {});
+    const taken = await ask({ ...all, 'answer.failed': 'done' }, {}, {});
     expect(taken).not.toHaveProperty('code');
   });
 });
@@ -180,6 +182,9 @@ describe('an answer that a state does not take', () => {
 describe('a machine that could not be resumed is refused when it is defined', () => {
   const ask = { elicit: { message: 'Name?', schema: { type: 'object', properties: {} } } } as const;
   const meta = { ask };
+  const on = { 'answer.*': {} };
+  const naming = (state: object) => ({ initial: 'naming', states: { naming: state } });
+  const waits = (more: object) => naming({ tags: 'waiting', ...more });
   test.each([
     [
       'a timer in a waiting state',
@@ -213,13 +218,138 @@ describe('a machine that could not be resumed is refused when it is defined', ()
       {
         context: { notify: () => {} },
         initial: 'naming',
-        states: { naming: { tags: 'waiting', meta } },
+        states: { naming: { tags: 'waiting', meta, on } },
       },
       /"notify" in its context is a function/,
+    ],
+    [
+      'a question without the tag',
+      naming({ meta, on }),
+      /would never ask: the state "m\.naming" has a meta\.ask, and lacks the tag "waiting"/,
+    ],
+    [
+      'a question of an unknown kind',
+      waits({ meta: { ask: { confirm: {} } }, on }),
+      /meta\.ask of the state "m\.naming" must have one of elicit, elicitUrl, sample, roots, this has "confirm"/,
+    ],
+    [
+      'two questions at once',
+      waits({ meta: { ask: { ...ask, roots: true } }, on }),
+      /must have one of .*, this has "elicit", "roots"/,
+    ],
+    [
+      'a question that asks nothing',
+      waits({ meta: { ask: { roots: false } }, on }),
+      /has "roots", which must be true, this is false/,
+    ],
+    [
+      'an answer that goes nowhere',
+      waits({ meta, on: { 'answer.accepted': {}, 'answer.declined': {} } }),
+      /the state "m\.naming" goes nowhere from "answer\.cancelled"/,
+    ],
+    [
+      'roots that go nowhere',
+      waits({ meta: { ask: { roots: true } }, on: { 'answer.accepted': {} } }),
+      /goes nowhere from "answer\.roots"/,
+    ],
+    [
+      'a question that is made when it is asked, and whose every answer goes nowhere',
+      waits({ meta: { ask: () => ask } }),
+      /goes nowhere from "answer\.accepted"/,
+    ],
+    [
+      'a context that JSON would change',
+      { context: { at: { first: new Date() } }, ...waits({ meta, on }) },
+      /"at\.first" in its context is a Date, which does not come back from JSON as it was/,
     ],
   ])('%s', (_, config, message) => {
     const machine = createMachine({ id: 'm', ...config } as never);
     expect(() => defineTool({ name: 't', description: 'T', machine })).toThrow(message);
+  });
+
+  test.each([[{}], ['machine'], [() => {}], [{ initial: 'naming', states: {} }], [7]])(
+    'what is no machine: %j',
+    (machine) => {
+      const define = () => defineTool({ name: 't', description: 'T', machine } as never);
+      expect(define).toThrow('"machine" of the tool "t" must be an XState machine');
+    },
+  );
+
+  test('an answer may be taken by a state around it, beside it or inside it, and by a wildcard', () => {
+    const [accepted, declined, cancelled] = ['accepted', 'declined', 'cancelled'].map((how) => ({
+      [`answer.${how}`]: {},
+    }));
+    const outer = { id: 'm', on: cancelled, ...waits({ meta, on: { ...accepted, ...declined } }) };
+    const beside = {
+      ...{ id: 'm', type: 'parallel' },
+      states: { asks: waits({ meta, on: accepted }), hears: { on: { ...declined, ...cancelled } } },
+    };
+    const inside = waits({ meta, on: accepted, ...naming({ on: { '*': {} } }) });
+    for (const config of [outer, beside, inside, waits({ meta, on })]) {
+      const machine = createMachine(config as never);
+      expect(defineTool({ name: 't', description: 'T', machine })).toHaveProperty('handler');
+    }
+  });
+
+  class Guest {
+    readonly name = 'Ada';
+  }
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  test.each<[context: object, fault: string]>([
+    [{ at: new Date(0) }, '"at" in its context is a Date'],
+    [{ seats: new Map() }, '"seats" in its context is a Map'],
+    [{ seats: { free: new Set() } }, '"seats.free" in its context is a Set'],
+    [{ guests: [new Guest()] }, '"guests[0]" in its context is a Guest'],
+    [{ name: undefined }, '"name" in its context is undefined'],
+    [{ 'the seat': 7n }, '"["the seat"]" in its context is a BigInt'],
+    [{ mark: Symbol('m') }, '"mark" in its context is a symbol'],
+    [{ price: NaN }, '"price" in its context is NaN'],
+    [{ price: -Infinity }, '"price" in its context is -Infinity'],
+    [{ rows: [1, , 3] }, '"rows[1]" in its context is a hole'], // eslint-disable-line no-sparse-arrays
+    [{ tree: cyclic }, '"tree.self" in its context is an object that it stands in'],
+    [{ [Symbol('s')]: 1 }, '"[Symbol(s)]" in its context is a member under a symbol'],
+  ])(
+    'what comes into its context later and JSON would change is an error of the call: %#',
+    async (context, fault) => {
+      const machine = setup({}).createMachine({
+        context: {},
+        entry: assign(() => context as never),
+        ...waits({ meta, on }),
+      } as never);
+      const tool = defineTool({
+        name: 'book',
+        description: 'Asks.',
+        machine: machine as never,
+      });
+      const result = await modern({ tools: [tool] }).ask('tools/call', { name: 'book' });
+      expect(result).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining(fault) }],
+      });
+    },
+  );
+
+  test('what JSON gives back as it was may stand in its context', async () => {
+    const context = {
+      ...{
+        text: 'ä',
+        number: -1.5,
+        yes: true,
+        none: null,
+        list: [1, [2]],
+        bare: Object.create(null),
+      },
+      // The same object twice is no cycle.
+      ...{ one: { a: 1 }, other: [{ a: 1 }] },
+    };
+    const machine = createMachine({
+      context: { ...context, twice: context.one },
+      ...waits({ meta, on }),
+    } as never);
+    const tool = defineTool({ name: 'book', description: 'Asks.', machine });
+    const result = await modern({ tools: [tool] }).ask('tools/call', { name: 'book' });
+    expect(result).toMatchObject({ resultType: 'input_required' });
   });
 
   test('a function that comes into its context later is an error of the call', async () => {
@@ -227,7 +357,7 @@ describe('a machine that could not be resumed is refused when it is defined', ()
       context: {},
       entry: assign(() => ({ late: () => {} })),
       initial: 'naming',
-      states: { naming: { tags: 'waiting', meta } },
+      states: { naming: { tags: 'waiting', meta, on } },
     });
     const tool = defineTool({ name: 'book', description: 'Asks.', machine });
     const result = await modern({ tools: [tool] }).ask('tools/call', { name: 'book' });
