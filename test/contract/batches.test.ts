@@ -107,8 +107,9 @@ everywhere('batches', only('2025-03-26', batchCombinations), () => {
   });
 
   test('refuse a repeated id once, and serve the first [BASE-07] [BATCH-01]', async () => {
-    const { peer } = await operate({ tools: [echo] });
-    peer.send([toolCall(1, 'echo', { first: true }), toolCall(1, 'echo')]);
+    const later = tool('later', async (args) => await Promise.resolve(JSON.stringify(args)));
+    const { peer } = await operate({ tools: [later] });
+    peer.send([toolCall(1, 'later', { first: true }), toolCall(1, 'later')]);
     const answers = await peer.batch();
     expect(answers.map(({ error }) => error?.code)).toEqual([-32600, undefined]);
     expect(textOf(answers[1]?.result)).toBe('{"first":true}');

@@ -163,9 +163,16 @@ everywhere('cancellation', eachTransport, () => {
 
   test('in the chunk of its request means that the handler does not run [CANCEL-08]', async () => {
     let runs = 0;
+    const door = gate();
     const counted = tool('counted', () => `${++runs}`);
-    const { peer } = await operate({ tools: [counted, echo] });
+    const held = tool('held', () => door.pass().then(() => 'held'));
+    const limits = { maxRunning: 1 };
+    const { peer } = await operate({ tools: [counted, held, echo] }, { limits });
+    const first = peer.call('held');
+    await door.arrived();
     peer.send(toolCall(1, 'counted'), cancelled(1));
+    door.release();
+    await first;
     await peer.call('echo');
     await peer.quiet();
     expect(runs).toBe(0);

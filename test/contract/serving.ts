@@ -154,7 +154,7 @@ export function tool(
 /** Answers with its own arguments as text. */
 export const echo: Tool = tool('echo', (args) => JSON.stringify(args));
 
-/** The first call of a session waits for the validator to be loaded, and others with it; tests of what runs when begin after that. */
+/** A session that has been called once: tests of what runs when begin after that. */
 export async function operateWarm(
   features: Partial<ServerDefinition>,
   options?: ServingOptions,

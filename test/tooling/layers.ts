@@ -200,7 +200,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'workspace/project': {
     holds: 'which project a session works in, and its facts',
-    imports: [...runtime, ...roomsOf('disk', 'roots', 'text', 'search')],
+    imports: [...runtime, ...roomsOf('disk', 'roots', 'text', 'globs', 'search')],
     node: true,
   },
   'workspace/tools': {

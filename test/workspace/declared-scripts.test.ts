@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { scriptFiles } from '../../src/workspace/project/declared-scripts.ts';
+import { pieceCharacters, scriptFiles } from '../../src/workspace/project/declared-scripts.ts';
 import type { ScriptFile } from '../../src/workspace/project/declared-scripts.ts';
 
 const totalCharacters = 20_000;
@@ -45,9 +45,14 @@ function ratioOf(kind: ScriptFile, whole: string, piece: string): number {
 /** What is read once costs about the same either way; quadratic patterns gave 9 to 54 on files of this size. */
 const maxRatio = 4;
 
+/** Reads to the end. @returns the characters of each piece */
+function wholly(reading: ReturnType<ScriptFile['read']>): readonly number[] {
+  return [...reading];
+}
+
 function attempt(read: ScriptFile['read'], text: string): void {
   try {
-    read(text);
+    wholly(read(text));
   } catch (error) {
     expect(error).toBeInstanceOf(SyntaxError);
   }
@@ -74,6 +79,32 @@ describe('a hostile file costs no more than its size', () => {
 test('a string that ends in the middle of an escape, in a file of the largest size, is an error in its terms', () => {
   const [deno] = scriptFiles.filter(({ file }) => file === 'deno.json');
   for (const text of ['"\\'.repeat(2 ** 19), `"${'a'.repeat(2 ** 20)}`, '"a'.repeat(2 ** 19)]) {
-    expect(() => deno?.read(text)).toThrow(SyntaxError);
+    expect(() => deno && wholly(deno.read(text))).toThrow(SyntaxError);
   }
 });
+
+test.each([
+  ['deno.json', '"a":1,/**/', 20],
+  ['deno.json', '//\n', 15],
+  ['pyproject.toml', 'a = "b"\n', 15],
+  ['pyproject.toml', '\n', 15],
+  ['Makefile', 'all: a\n', 15],
+  ['justfile', 'all:\n', 15],
+])(
+  'a %s of nothing but %j is read in pieces, between which the event loop may turn',
+  (name, unit, least) => {
+    const kind = scriptFiles.find(({ file }) => file === name);
+    const text = `{${unit.repeat((2 ** 20 / unit.length) | 0)}`;
+    const pieces: number[] = [];
+    const read = () => {
+      for (const piece of kind?.read(text) ?? []) pieces.push(piece);
+    };
+    try {
+      read();
+    } catch (error) {
+      expect(error).toBeInstanceOf(SyntaxError);
+    }
+    expect(Math.max(...pieces)).toBeLessThan(pieceCharacters + 100);
+    expect(pieces.length).toBeGreaterThanOrEqual(least);
+  },
+);

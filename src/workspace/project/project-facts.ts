@@ -3,9 +3,10 @@ import { ToolError } from '../../protocol/errors.ts';
 import { printable } from '../../protocol/printable.ts';
 import type { Boundary } from '../roots/boundary.ts';
 import { scriptFiles } from './declared-scripts.ts';
-import type { ScriptFile } from './declared-scripts.ts';
+import type { Reading, ScriptFile } from './declared-scripts.ts';
 import { readGitHead } from './git-head.ts';
 import type { GitHead } from './git-head.ts';
+import { nextSlice } from '../globs/time-slices.ts';
 import { openInside } from '../roots/open-inside.ts';
 import { readWhole } from '../text/read-text.ts';
 
@@ -81,7 +82,7 @@ async function readScripts(
     if (text === undefined) {
       return { file, runner, names: [], problem: `larger than ${maxFileBytes} bytes` };
     }
-    const names = read(text.replace(/^\uFEFF/, ''));
+    const names = await inTurns(read(text.replace(/^\uFEFF/, '')));
     return names.length === 0 ? undefined : { file, runner, names };
   } catch (error) {
     if (error instanceof ToolError && absent.has(error.code ?? '')) return undefined;
@@ -92,6 +93,18 @@ async function readScripts(
     throw error;
   }
 }
+
+/** Lets the event loop turn after each piece. */
+async function inTurns(reading: Reading): Promise<string[]> {
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done) return value;
+    await nextSlice(unstoppable);
+  }
+}
+
+/** Nobody stops it: who asks next is given what comes of it. */
+const unstoppable = new AbortController().signal;
 
 async function readText(boundary: Boundary, file: string): Promise<string | undefined> {
   const { handle, stats } = await openInside(boundary, file);
