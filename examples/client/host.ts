@@ -1,6 +1,6 @@
 /**
  * A host in 30 lines: it launches the server that its arguments name, shows what happens, lists the
- * tools and calls the first one.
+ * tools and calls the first one that needs no arguments.
  *
  *     npx tsx examples/client/host.ts npx -y @modelcontextprotocol/server-filesystem .
  */
@@ -25,7 +25,7 @@ console.log(`${server.server?.info.name} speaks ${server.server?.revision}`);
 
 const tools = await server.listTools();
 for (const { name, description = '' } of tools) console.log(`- ${name}: ${description}`);
-const [first] = tools;
+const first = tools.find(({ inputSchema: { required } }) => [required ?? []].flat().length === 0);
 if (first) {
   const onProgress = ({ progress }: { progress: number }) => console.log(`progress: ${progress}`);
   const { content } = await server.callTool(first.name, {}, { timeoutMs: 10_000, onProgress });

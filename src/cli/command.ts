@@ -29,6 +29,11 @@ export const commandNames = [
   'shell',
 ] as const;
 
+/** What `mcp-actors help TOPIC` tells more of, beside the commands. */
+export const helpTopics = ['serve', 'limits', 'http', 'auth'] as const;
+
+export type HelpTopic = (typeof helpTopics)[number];
+
 export type CommandName = (typeof commandNames)[number];
 
 /** True for the name of a command besides `serve`. */

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { statSync } from 'node:fs';
 import { printableLines } from '../protocol/printable.ts';
 import { workspaceServer } from '../workspace/workspace-server.ts';
-import { packageVersion, print } from './command.ts';
+import { UsageError, packageVersion, print } from './command.ts';
 import type { Command } from './command.ts';
 import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
 import {
@@ -14,9 +14,14 @@ import {
   hostNames,
   isHostName,
   launchOf,
+  isInstalled,
   npxLaunch,
+  quoted,
+  servedAt,
 } from './host-configuration.ts';
-import type { LaunchCommand } from './host-configuration.ts';
+import type { LaunchCommand, ServedAddress } from './host-configuration.ts';
+import { httpWish } from './options/http-wish.ts';
+import type { HttpWish } from './options/http-wish.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { optionsGiven, parseOptions, switchIn } from './options/parse-options.ts';
@@ -26,7 +31,11 @@ import { options as serveOptions } from './options/serve-options.ts';
 const ownOptions = {
   local: {
     kind: 'switch',
-    help: 'Launch this copy by its absolute path, with this Node, instead of by npx. It breaks if either moves.',
+    help: 'Launch this copy by its absolute path, with this Node, instead of by npx. It breaks if either moves. So it is in a checkout, unless --npx is given.',
+  },
+  npx: {
+    kind: 'switch',
+    help: 'Launch the package of the registry by npx.',
   },
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
 } as const satisfies OptionTable;
@@ -36,7 +45,8 @@ const options = { ...serveOptions, ...ownOptions } as const satisfies OptionTabl
 const help = `Usage: mcp-actors config [HOST] [options] [directories...]
 
 Prints what tells MCP hosts to launch the server with these options and directories;
-serves nothing. With a HOST, stdout gets the text to paste and nothing else:
+serves nothing. With a HOST, stdout gets the text to paste and nothing else; with
+--http PORT that is where the host reaches a server that you start yourself:
 
   mcp-actors config vscode > .vscode/mcp.json
 
@@ -66,13 +76,23 @@ export const command: Command = {
     if (host === undefined) refuseMistyped(directories, cwd, { what: 'a host', known: hostNames });
     const { usable, faults } = checkDirectories(directories, cwd);
     const served = await servedArguments(given, usable);
-    const launch = values.local ? launchOf(script, served.args) : npxLaunch(served.args);
+    const isLocal = values.local || (!values.npx && !isInstalled(script));
+    const launch = isLocal ? launchOf(script, served.args) : npxLaunch(served.args);
+    const http = httpWish(values);
+    const server = http ? servedAt(urlOf(http, values['auth-audience'])) : launch;
+    if (http) {
+      const line = [launch.command, ...launch.args].map(quoted).join(' ');
+      await print(
+        process.stderr,
+        `mcp-actors: Hosts reach it at this URL, and do not start it. Start it by: ${line}\n`,
+      );
+    }
     for (const problem of [...faults, ...served.warnings]) {
       await print(process.stderr, `mcp-actors: ${printableLines([problem])}\n`);
     }
     await print(
       process.stdout,
-      host === undefined ? allHosts(launch, values.local) : hostBlock(host, launch),
+      host === undefined ? allHosts(server, isLocal) : hostBlock(host, server),
     );
     return 0;
   },
@@ -81,24 +101,39 @@ export const command: Command = {
 /**
  * What a person sees who starts the server in a terminal.
  *
+ * @param script the command's module, as `import.meta.url`
  * @param args the process's arguments
  * @param directories those of `args`, absolute
  */
 export async function terminalGreeting(
+  script: string,
   args: readonly string[],
   directories: readonly string[],
 ): Promise<string> {
   const given = optionsGiven(serveOptions, { command: 'mcp-actors', args });
   const served = await servedArguments(given, directories);
   const warnings = served.warnings.map((warning) => `\n${printableLines([warning])}\n`).join('');
-  return greeting(allHosts(npxLaunch(served.args), false) + warnings);
+  const isLocal = !isInstalled(script);
+  const launch = isLocal ? launchOf(script, served.args) : npxLaunch(served.args);
+  return greeting(allHosts(launch, isLocal) + warnings);
 }
 
-function allHosts(launch: LaunchCommand, isLocal: boolean): string {
+/** Where hosts reach it that this machine runs. @throws {UsageError} that is not known */
+function urlOf(
+  { host = '127.0.0.1', port }: Pick<HttpWish, 'host' | 'port'>,
+  audience: string | undefined,
+): string {
+  if (audience !== undefined) return audience;
+  if (port === 0) throw new UsageError('--http: hosts need a port, and 0 takes any: name one');
+  const address = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}/mcp`;
+}
+
+function allHosts(server: LaunchCommand | ServedAddress, isLocal: boolean): string {
   const hint = isLocal
-    ? ''
-    : '\nnpx takes mcp-actors from the registry; mcp-actors config --local launches this copy instead.';
-  return `${hostConfiguration(launch)}${hint}
+    ? 'This launches the copy that you run. Once the registry has the package, mcp-actors config --npx\nprints what takes it from there.'
+    : 'npx takes mcp-actors from the registry; mcp-actors config --local launches this copy instead.';
+  return `${hostConfiguration(server)}${'url' in server ? '' : `\n${hint}`}
 The client's roots choose within the directories; with --follow-roots they replace them.
 `;
 }

@@ -47,39 +47,63 @@ function loaderOf(path: string): readonly string[] {
   return ['--import', pathToFileURL(createRequire(path).resolve('tsx')).href];
 }
 
+/** Whether a script is a copy that npm has installed, which `npx mcp-actors` would run as well. */
+export function isInstalled(script: string): boolean {
+  return /[\\/]node_modules[\\/]/.test(fileURLToPath(script));
+}
+
+/** Where a host reaches a server that listens already. */
+export interface ServedAddress {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** The same of this command's own server. */
+export const servedAt = (url: string): ServedAddress => ({ name, url });
+
 /** Where a host's configuration is kept, and what is pasted there. */
 interface HostForm {
   readonly place: string;
   block(launch: LaunchCommand): string;
+  /** For a server that listens already. */
+  urlBlock(address: ServedAddress): string;
 }
 
-const mcpServers: HostForm = {
+/** Most hosts share the form, and differ in how they call the URL. */
+const mcpServers = (entryOf: (url: string) => object): HostForm => ({
   place: 'Claude Desktop, Cursor, Windsurf, Gemini CLI and most others, in their JSON',
   block: ({ name, command, args }) => json({ mcpServers: { [name]: { command, args } } }),
-};
+  urlBlock: ({ name, url }) => json({ mcpServers: { [name]: entryOf(url) } }),
+});
+
+const shared = mcpServers((url) => ({ type: 'http', url }));
 
 const hosts = {
   'claude-code': {
     place: 'Claude Code, in a shell',
     block: ({ name, command, args }) =>
       ['claude mcp add', name, '--', ...[command, ...args].map(quoted)].join(' '),
+    urlBlock: ({ name, url }) => `claude mcp add --transport http ${name} ${quoted(url)}`,
   },
-  'claude-desktop': mcpServers,
+  // Its file takes commands alone, and its connectors are reached from elsewhere: a bridge stands between.
+  'claude-desktop': mcpServers((url) => ({ command: 'npx', args: ['-y', 'mcp-remote', url] })),
   codex: {
     place: 'Codex, in ~/.codex/config.toml',
     block: ({ name, command, args }) =>
       `[mcp_servers.${name}]\ncommand = ${toml(command)}\nargs = [${args.map(toml).join(', ')}]`,
+    urlBlock: ({ name, url }) => `[mcp_servers.${name}]\nurl = ${toml(url)}`,
   },
-  cursor: mcpServers,
-  gemini: mcpServers,
-  mcpServers,
+  cursor: mcpServers((url) => ({ url })),
+  gemini: mcpServers((httpUrl) => ({ httpUrl })),
+  mcpServers: shared,
   vscode: {
     place: 'VS Code, in .vscode/mcp.json',
     block: ({ name, command, args }) =>
       json({ servers: { [name]: { type: 'stdio', command, args } } }),
+    urlBlock: ({ name, url }) => json({ servers: { [name]: { type: 'http', url } } }),
   },
-  windsurf: mcpServers,
-} satisfies { readonly [name: string]: HostForm };
+  windsurf: mcpServers((serverUrl) => ({ serverUrl })),
+} as const satisfies { readonly [name: string]: HostForm };
 
 export type HostName = keyof typeof hosts;
 
@@ -92,14 +116,22 @@ export function isHostName(name: string | undefined): name is HostName {
 }
 
 /** What is pasted into a host's configuration, and nothing else. */
-export function hostBlock(host: HostName, launch: LaunchCommand): string {
-  return `${hosts[host].block(launch)}\n`;
+export function hostBlock(host: HostName, server: LaunchCommand | ServedAddress): string {
+  return `${blockOf(hosts[host], server)}\n`;
 }
 
 /** The blocks for all hosts, each with the place where it belongs. */
-export function hostConfiguration(launch: LaunchCommand): string {
-  const forms = [mcpServers, hosts['claude-code'], hosts.vscode, hosts.codex];
-  return forms.map(({ place, block }) => `${place}:\n\n${block(launch)}\n`).join('\n');
+export function hostConfiguration(server: LaunchCommand | ServedAddress): string {
+  const [first, ...others] = [shared, hosts['claude-code'], hosts.vscode, hosts.codex];
+  // With a URL the hosts that share a form for commands each have their own.
+  const place = 'url' in server ? 'Most hosts, in their JSON; name yours for its own' : first.place;
+  return [{ ...first, place }, ...others]
+    .map((form) => `${form.place}:\n\n${blockOf(form, server)}\n`)
+    .join('\n');
+}
+
+function blockOf(form: HostForm, server: LaunchCommand | ServedAddress): string {
+  return 'url' in server ? form.urlBlock(server) : form.block(server);
 }
 
 /** Says that the process waits for a client, and how a host would launch it. */

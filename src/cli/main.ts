@@ -23,15 +23,16 @@ async function run(script: string): Promise<number> {
   const invocation = readArguments(process.argv.slice(2), process.env);
   switch (invocation.kind) {
     case 'help': {
-      const { helpText } = await import('./help.ts');
-      await print(process.stdout, helpText());
+      const { helpText, topicText } = await import('./help.ts');
+      const { topic } = invocation;
+      await print(process.stdout, topic === undefined ? helpText() : topicText(topic));
       return 0;
     }
     case 'version':
       await print(process.stdout, `${packageVersion()}\n`);
       return 0;
     case 'serve':
-      return serve(invocation);
+      return serve(invocation, script);
     case 'command': {
       const { command } = await commands[invocation.name].load();
       return command.run(invocation.args, script);

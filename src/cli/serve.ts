@@ -38,10 +38,11 @@ const commandsAndOptions = {
 /**
  * Serves until the client has gone or the process is told to end.
  *
+ * @param script the command's module, as `import.meta.url`
  * @returns the process's exit code, once the log is flushed
  * @throws {UsageError} a directory or the log file cannot be used; nothing has been started
  */
-export async function serve(invocation: ServeInvocation): Promise<number> {
+export async function serve(invocation: ServeInvocation, script: string): Promise<number> {
   const cwd = workingDirectory();
   if (invocation.place === 'where a command may stand') {
     refuseMistyped(invocation.directories, cwd, commandsAndOptions);
@@ -91,7 +92,7 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
   const { ending, sessions, endpoint, drainTimeoutMs } = serving;
   const ended = served(ending, log, drainTimeoutMs, inspector && (() => inspector.close()));
   dumpOnSignal({ dumps: () => sessions().map((each) => each.dump()), endpoint, stderr, log });
-  if (!http && process.stdin.isTTY) await greet(given.usable);
+  if (!http && process.stdin.isTTY) await greet(script, given.usable);
 
   return ended;
 }
@@ -130,7 +131,7 @@ function openLog(
   return createLog({ level: logLevel, form, sink: stderr, state });
 }
 
-async function greet(directories: readonly string[]): Promise<void> {
+async function greet(script: string, directories: readonly string[]): Promise<void> {
   const { terminalGreeting } = await import('./config.ts');
-  process.stderr.write(await terminalGreeting(process.argv.slice(2), directories));
+  process.stderr.write(await terminalGreeting(script, process.argv.slice(2), directories));
 }

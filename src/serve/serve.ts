@@ -1,5 +1,6 @@
 /** A server of one's own as a process that a host starts. */
 import { withCallers } from '../actors/caller-frames.ts';
+import { relative } from 'node:path';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
 import { createLog } from '../log/log.ts';
@@ -63,6 +64,7 @@ const releaseTimeoutMs = 1000;
  *   handler has its stack and its causes. Lines past a bounded rate are counted.
  * - An exception that nobody catches and a rejection that nobody handles are logged and end the
  *   server. The exit code is then 1, otherwise 0.
+ * - At a terminal, stderr says in one line that it waits for a host, and how to try it.
  * - SIGUSR2, and `mcp-actors doctor`, are answered with what the sessions wait for.
  * - If the address cannot be listened on, the log says why, and the process ends with 1.
  *
@@ -150,6 +152,7 @@ function overStdio(
   { report }: Log,
 ): Started {
   const session = server.listen(stdio(), { ...options, report });
+  if (process.stdin.isTTY) process.stderr.write(terminalHint(server.definition.name));
   return { ending: session, sessions: () => [session] };
 }
 
@@ -201,6 +204,14 @@ function hostLog(report: Log['report']): Log {
 function stderrLog(level: LogThreshold, sink: LineSink): Log {
   const form = process.stderr.isTTY ? humanForm : jsonForm;
   return createLog({ level, form, sink });
+}
+
+/** For a person who starts it to see what it does: it would say nothing. */
+function terminalHint(name: string): string {
+  const [, script = ''] = process.argv;
+  const runner = /\.[cm]?tsx?$/.test(script) ? 'npx tsx' : 'node';
+  const line = `${runner} ${relative(process.cwd(), script)}`;
+  return `${name} waits for an MCP host on stdin. Ctrl+D ends it. To see its tools: npx mcp-actors call --list -- ${line}\n`;
 }
 
 /** Never rejects: the process has to end. */

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { readArguments } from '../../src/cli/options/arguments.ts';
 import type { ServeInvocation } from '../../src/cli/options/arguments.ts';
-import { helpText } from '../../src/cli/help.ts';
+import { helpText, optionsAbout, topicText } from '../../src/cli/help.ts';
 import { defaultOf, optionsTable } from '../../src/cli/options/option.ts';
 import type { CommandOption } from '../../src/cli/options/option.ts';
 import { options } from '../../src/cli/options/serve-options.ts';
 import type { LimitOption } from '../../src/cli/options/serve-options.ts';
-import { UsageError } from '../../src/cli/command.ts';
+import { UsageError, helpTopics } from '../../src/cli/command.ts';
+import type { HelpTopic } from '../../src/cli/command.ts';
 import { defaultLimits } from '../../src/actors/limits.ts';
 
 const table = Object.entries<CommandOption>(options);
@@ -22,10 +23,12 @@ describe('the table of options', () => {
   });
 
   test.each(table)(
-    '--%s is in the help text and the documentation, with its default',
+    '--%s is in the help text of its topic and the documentation, with its default',
     (name, option) => {
       const byDefault = defaultOf(option);
-      const rest = helpText().split(new RegExp(`^ .*--${name}\\b`, 'm'))[1];
+      const topic = helpTopics.find((each) => name in optionsAbout(each));
+      expect(topic).toBeDefined();
+      const rest = topicText(topic as HelpTopic).split(new RegExp(`^ .*--${name}\\b`, 'm'))[1];
       expect(rest).toBeDefined();
       const paragraph = (rest as string).split(/\n {2}-/)[0]?.replaceAll(/\s+/g, ' ');
       expect(paragraph).toContain(option.help);
@@ -36,12 +39,17 @@ describe('the table of options', () => {
     },
   );
 
-  test('makes a help text that fits a terminal', () => {
-    expect(
-      helpText()
-        .split('\n')
-        .filter((line) => line.length > 86),
-    ).toEqual([]);
+  test('makes help texts that fit a terminal, and a first one of one screen', () => {
+    const texts = [helpText(), ...helpTopics.map((topic) => topicText(topic))];
+    const tooLong = texts.flatMap((text) => text.split('\n')).filter((line) => line.length > 86);
+    expect(tooLong).toEqual([]);
+    const lines = helpText().trimEnd().split('\n').length;
+    expect(lines).toBeGreaterThanOrEqual(24);
+    expect(lines).toBeLessThanOrEqual(40);
+    for (const topic of helpTopics) expect(helpText()).toContain(`help ${topic}`);
+    const named = [...helpText().matchAll(/^ {2}(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !(String(name) in options))).toEqual([]);
   });
 
   test.each(
@@ -83,7 +91,8 @@ describe('the command line', () => {
 
   test.each<[readonly string[], object]>([
     [['help'], { kind: 'help' }],
-    [['help', 'serve'], { kind: 'help' }],
+    [['help', 'serve'], { kind: 'help', topic: 'serve' }],
+    [['help', 'limits'], { kind: 'help', topic: 'limits' }],
     [['help', 'check'], { kind: 'command', name: 'check', args: ['--help'] }],
     [['version'], { kind: 'version' }],
     [['./help'], { kind: 'serve', directories: ['./help'] }],
@@ -139,8 +148,8 @@ describe('the command line', () => {
     [['--inspect=0.0.0.0:80'], /^--inspect: "0.0.0.0:80" is neither/],
     [['--chdir=yes'], /^--chdir takes no value, this is "--chdir=yes"$/],
     [['--roots-timeout', 'soon'], /^--roots-timeout: "soon" is not a duration such as 500ms/],
-    [['help', 'dctor'], /^There is no command "dctor"\. Did you mean doctor\?$/],
-    [['help', 'nonsense'], /^There is no command "nonsense"\. See mcp-actors help$/],
+    [['help', 'dctor'], /^There is no command and no topic "dctor"\. Did you mean doctor\?$/],
+    [['help', 'nonsense'], /^There is no command and no topic "nonsense"\. See mcp-actors help$/],
     [['--roots-timeout', '5'], /^--roots-timeout: "5" has no unit: write 5ms, 5s or 5min$/],
     [['--roots-timeout', '0'], /^--roots-timeout: "0" is out of range: at least 1ms/],
     [['--roots-timeout', '25d'], /^--roots-timeout: "25d" is not a duration/],

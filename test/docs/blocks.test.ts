@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
 import { describe, expect, test } from 'vitest';
-import { commandNames } from '../../src/cli/command.ts';
+import { commandNames, helpTopics } from '../../src/cli/command.ts';
 import { workspaceServer } from '../../src/workspace/workspace-server.ts';
 import { programs } from '../tooling/programs.ts';
 import { anchorsOf, blocksOf, inlineCode, linksOf, pages, repository } from './pages.ts';
@@ -143,7 +143,7 @@ describe('options', () => {
   test('that a page names exist', async () => {
     const stage = await Stage.open({});
     const helps = await Promise.all(
-      ['', ...commandNames].map((name) => stage.run(`mcp-actors help ${name}`)),
+      ['', ...helpTopics, ...commandNames].map((name) => stage.run(`mcp-actors help ${name}`)),
     );
     await stage.close();
     const known = new Set(

@@ -53,12 +53,16 @@ describe('the command', () => {
     expect(run(['help', 'doctor'])).toEqual(run(['doctor', '--help']));
   });
 
-  test('--help prints the options on stdout', () => {
+  test('--help prints one screen on stdout, help TOPIC what stands behind it', () => {
     const { status, stdout, stderr } = run(['--help']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^Usage: mcp-actors \[serve\]/);
-    expect(stdout).toContain('--roots-timeout TIME');
+    expect(stdout).not.toContain('--roots-timeout');
     expect(stderr).toBe('');
+    expect(run(['help', 'limits']).stdout).toContain('--roots-timeout TIME');
+    expect(run(['help', 'http']).stdout).toContain('--max-sessions N');
+    expect(run(['help', 'auth']).stdout).toContain('--auth-issuer URL');
+    expect(run(['help', 'serve']).stdout).toContain('--search-timeout TIME');
   });
 
   test.each<[readonly string[], { readonly [name: string]: string }, RegExp]>([
@@ -130,7 +134,10 @@ describe('the command', () => {
     server.end();
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(server.stderr).toMatch(/^mcp-actors is waiting for an MCP client on stdin/);
-    expect(documentIn(server.stderr)).toEqual(npxForm('--chdir', base));
+    const args = [expect.stringMatching(/cli\.[jt]s$/) as string, '--chdir', base];
+    expect(documentIn(server.stderr)).toEqual({
+      mcpServers: { 'project-files': { command: process.execPath, args } },
+    });
     expect(server.messages.all).toEqual([]);
   });
 });
@@ -138,13 +145,57 @@ describe('the command', () => {
 /** The first JSON document in a text. */
 const documentIn = (text: string) =>
   JSON.parse(/^\{\n[\s\S]*?^\}$/m.exec(text)?.[0] as string) as object;
+const url = 'http://127.0.0.1:3000/mcp';
 const npxForm = (...args: readonly string[]) => ({
   mcpServers: { 'project-files': { command: 'npx', args: ['-y', 'mcp-actors', ...args] } },
 });
 
 describe('mcp-actors config', () => {
-  test('names the directory that it is started in, and serves nothing', () => {
+  test('launches this copy from a checkout, and says how npx would', () => {
     const { status, stdout, stderr } = run(['config']);
+    expect([status, stderr]).toEqual([0, '']);
+    const args = [expect.stringMatching(/cli\.[jt]s$/) as string, realpathSync(base)];
+    expect(documentIn(stdout)).toEqual({
+      mcpServers: { 'project-files': { command: process.execPath, args } },
+    });
+    expect(stdout).toContain('mcp-actors config --npx');
+    expect(run(['config', 'cursor']).stdout).toBe(run(['config', 'cursor', '--local']).stdout);
+  });
+
+  test.each([
+    ['claude-code', 'claude mcp add --transport http project-files http://127.0.0.1:3000/mcp\n'],
+    ['vscode', { servers: { 'project-files': { type: 'http', url } } }],
+    ['cursor', { mcpServers: { 'project-files': { url } } }],
+    ['gemini', { mcpServers: { 'project-files': { httpUrl: url } } }],
+    ['windsurf', { mcpServers: { 'project-files': { serverUrl: url } } }],
+    ['mcpServers', { mcpServers: { 'project-files': { type: 'http', url } } }],
+    [
+      'claude-desktop',
+      { mcpServers: { 'project-files': { command: 'npx', args: ['-y', 'mcp-remote', url] } } },
+    ],
+    ['codex', `[mcp_servers.project-files]\nurl = "${url}"\n`],
+  ])('with --http gives %s the URL, and says on stderr what starts the server', (host, wanted) => {
+    const { status, stdout, stderr } = run(['config', host, '--http', '3000']);
+    expect(status).toBe(0);
+    expect(typeof wanted === 'string' ? stdout : JSON.parse(stdout)).toEqual(wanted);
+    expect(stderr).toMatch(/^mcp-actors: Hosts reach it at this URL, .* --http=3000 \//);
+  });
+
+  test('with --http names the URL that clients know, and wants a port', () => {
+    const auth = ['--auth-issuer=https://issuer.example', '--auth-audience=https://a.example/mcp'];
+    const { stdout } = run(['config', 'cursor', '--http', '3000', ...auth]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      mcpServers: { 'project-files': { url: 'https://a.example/mcp' } },
+    });
+    const { status, stderr } = run(['config', 'cursor', '--http', '0']);
+    expect([status, stderr]).toEqual([
+      2,
+      'mcp-actors: --http: hosts need a port, and 0 takes any: name one\n',
+    ]);
+  });
+
+  test('names the directory that it is started in, and serves nothing', () => {
+    const { status, stdout, stderr } = run(['config', '--npx']);
     expect([status, stderr]).toEqual([0, '']);
     expect(documentIn(stdout)).toEqual(npxForm(realpathSync(base)));
     expect(stdout).toMatch(/^claude mcp add project-files -- npx -y mcp-actors \//m);
@@ -152,12 +203,21 @@ describe('mcp-actors config', () => {
   });
 
   test('prints what is pasted for one host and nothing else, with MCP_PROJECT_PATH', () => {
-    const { stdout } = run(['config', 'cursor'], { MCP_PROJECT_PATH: repository });
+    const { stdout } = run(['config', 'cursor', '--npx'], { MCP_PROJECT_PATH: repository });
     expect(JSON.parse(stdout)).toEqual(npxForm(realpathSync(repository)));
   });
 
   test('keeps the options, with paths that hold wherever the host starts it', () => {
-    const args = ['config', 'cursor', '--record', 'new', '--log-file=log', '--follow-roots', '.'];
+    const args = [
+      'config',
+      'cursor',
+      '--npx',
+      '--record',
+      'new',
+      '--log-file=log',
+      '--follow-roots',
+      '.',
+    ];
     const real = realpathSync(base);
     expect(JSON.parse(run(args).stdout)).toEqual(
       npxForm(`--log-file=${join(real, 'log')}`, '--follow-roots', `--record=${real}`, real),
@@ -180,7 +240,7 @@ describe('mcp-actors config', () => {
   });
 
   test('names no directory that a silent fallback would not use, and says so', () => {
-    const { status, stdout, stderr } = run(['config', 'cursor'], { HOME: base });
+    const { status, stdout, stderr } = run(['config', 'cursor', '--npx'], { HOME: base });
     expect([status, JSON.parse(stdout)]).toEqual([0, npxForm()]);
     expect(stderr).toMatch(/^mcp-actors: No directory is named.* is the home directory/);
   });

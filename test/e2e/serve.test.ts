@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { exchangeDirectory } from '../../src/serve/doctor/exchange.ts';
 import { program } from '../tooling/programs.ts';
+import { preload } from './preload.ts';
 import { command, launch, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
@@ -86,6 +87,17 @@ test('a beforeExit that hangs keeps no process alive, and is logged', async () =
   expect(server.log.all).toMatchObject([
     { event: 'process.failed', message: expect.stringContaining('1000 ms') as string },
   ]);
+});
+
+test('at a terminal it says in one line what it waits for, and how to try it', async () => {
+  const server = launch([...preload('process.stdin.isTTY = true'), ...served]);
+  await server.initialize();
+  server.end();
+  expect(await server.exit).toEqual(clean);
+  const [line = ''] = server.stderr.split('\n');
+  expect(line).toMatch(
+    /^served waits for an MCP host on stdin\. .*: npx mcp-actors call --list -- node \S+served\.js$/,
+  );
 });
 
 const doctor = (pid: number | undefined) =>

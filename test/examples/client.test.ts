@@ -9,7 +9,7 @@ import { questionMachine } from '../../examples/client/machine.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const odd = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
 
-test('a host in 30 lines lists the tools of a server and calls the first', async () => {
+test('a host in 30 lines lists the tools of a server and calls the first that needs no arguments', async () => {
   const args = ['--import', 'tsx', 'examples/client/host.ts', process.execPath, odd, 'reads'];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
   expect(stdout).toMatch(

@@ -122,12 +122,32 @@ export async function tellFaults(command: string, config: HostsConfig): Promise<
 }
 
 /** Names and what they do, in two columns. */
-export function columns(rows: readonly (readonly [name: string, text: string])[]): string {
+export function columns(
+  rows: readonly (readonly [name: string, text: string])[],
+  terminalWidth: number | undefined = process.stdout.columns,
+): string {
   const width = Math.min(40, Math.max(0, ...rows.map(([name]) => name.length)));
+  // Where a terminal would break the line, it would do so within a word.
+  const left = Math.max(20, (terminalWidth ?? Infinity) - width - 2);
+  const indent = `\n${' '.repeat(width + 2)}`;
   return rows
-    .map(([name, text]) => `${printable(name).padEnd(width)}  ${printable(firstLine(text), 160)}`)
+    .map(([name, text]) => {
+      const lines = inLines(printable(firstLine(text), 160), left);
+      return `${printable(name).padEnd(width)}  ${lines.join(indent)}`;
+    })
     .map((line) => `${line.trimEnd()}\n`)
     .join('');
+}
+
+/** Lines of whole words; a word that is longer than a line has its own. */
+function inLines(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
 }
 
 const firstLine = (text: string): string => /^[^\n]*/.exec(text.trim())?.[0] ?? '';

@@ -9,14 +9,15 @@ import { recordWish } from './record-options.ts';
 import type { RecordWish } from './record-options.ts';
 import { limitsOf, options } from './serve-options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
-import { UsageError, commandNames, isCommandName } from '../command.ts';
+
+import { UsageError, commandNames, helpTopics, isCommandName } from '../command.ts';
 import { nearest } from '../../protocol/nearest.ts';
-import type { CommandName } from '../command.ts';
+import type { CommandName, HelpTopic } from '../command.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
 
 /** What the command must do. */
 export type Invocation =
-  | { readonly kind: 'help' }
+  | { readonly kind: 'help'; readonly topic?: HelpTopic }
   | { readonly kind: 'version' }
   | ServeInvocation
   | CommandInvocation;
@@ -83,8 +84,10 @@ export function readArguments(
 
 function helpOn(topic: string | undefined): Invocation {
   if (isCommandName(topic)) return { kind: 'command', name: topic, args: ['--help'] };
-  if (topic === undefined || topic === 'serve' || topic.startsWith('-')) return { kind: 'help' };
-  const near = nearest(topic, commandNames);
+  if (topic === undefined || topic.startsWith('-')) return { kind: 'help' };
+  const known = helpTopics.find((each) => each === topic);
+  if (known !== undefined) return { kind: 'help', topic: known };
+  const near = nearest(topic, [...commandNames, ...helpTopics]);
   const advice = near === undefined ? 'See mcp-actors help' : `Did you mean ${near}?`;
-  throw new UsageError(`There is no command ${JSON.stringify(topic)}. ${advice}`);
+  throw new UsageError(`There is no command and no topic ${JSON.stringify(topic)}. ${advice}`);
 }
