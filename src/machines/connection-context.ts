@@ -36,7 +36,7 @@ export type EraKnowledge =
   | { readonly kind: 'unknown' }
   /**
    * `memory`: another connection has found it so, or an earlier one. `end`: it has ended when it was
-   * asked, as some legacy servers do; it may as well have crashed.
+   * asked, as some legacy servers do, or has refused `initialize` after that; it may as well be broken.
    */
   | { readonly kind: 'legacy'; readonly by: 'host' | 'server' | 'memory' | 'end' }
   /** `profile`: what it said when it was asked; without one it is asked again. */
@@ -76,8 +76,11 @@ export interface ConnectionInput extends InputScope {
 export type HandshakeEvent =
   /** Ask `server/discover`. */
   | { readonly type: 'handshake.probe' }
-  /** Send `initialize`. */
-  | { readonly type: 'handshake.greet' };
+  /**
+   * Send `initialize`. `behind`: a probe that is not answered yet; a server that has started slowly
+   * finds both in its input, and must not take the second for the end of the modern era.
+   */
+  | { readonly type: 'handshake.greet'; readonly behind: 'probe' | 'nothing' };
 
 /** What the handshake tells. Each once for what was asked. */
 export type HandshakeFact =
@@ -102,13 +105,11 @@ export interface Messaging {
 }
 
 /** What has come of `server/discover` on the present channel. */
-export type Probe =
-  | { readonly state: 'unasked' | 'pending' | 'legacy' }
-  | { readonly state: 'modern'; readonly profile: ServerProfile }
-  | { readonly state: 'refused'; readonly error: Error };
+export type Probe = 'unasked' | 'pending' | 'answered';
 
 /**
- * The launch of a server that has ended upon the probe, which is no attempt unless that ends too:
+ * The launch of a server that has ended upon the probe, or has refused `initialize` after it. It is no
+ * attempt unless that ends too:
  * then it was no fault of the probe's. There is one, until the host begins anew.
  */
 export type ExtraLaunch = 'unspent' | 'underway' | 'spent';

@@ -4,7 +4,6 @@ import { RuntimeError } from '../protocol/errors.ts';
 import type {
   ConnectionContext,
   HandshakeFact,
-  Probe,
   ServerProfile,
 } from './connection-context.ts';
 import type { ChannelReport, Loss } from './connection-ports.ts';
@@ -37,8 +36,13 @@ export type ConnectionEmitted =
   | { readonly type: 'connection.failed'; readonly loss: Loss }
   /** Somebody else may be logged in: what is kept of the server's lists is forgotten. */
   | { readonly type: 'login.changed' }
-  /** A server behind a pipe has ended upon the probe: it is launched once more, and greeted. */
+  /**
+   * A server behind a pipe has ended upon the probe, or has refused `initialize` after it: it is
+   * launched once more, and greeted without a probe.
+   */
   | { readonly type: 'probe.ended' }
+  /** A server that was greeted has said after that that it is modern: the next launch is. */
+  | { readonly type: 'era.learnt' }
   | { readonly type: 'connection.closed' };
 
 export interface ConnectionOutput {
@@ -57,9 +61,6 @@ export const profileFrom = {
     profile: era.kind === 'modern' ? era.profile : undefined,
   }),
   answer: ({ event }: Said) => ({ profile: 'profile' in event ? event.profile : undefined }),
-  probe: ({ context: { probe } }: Said) => ({
-    profile: probe.state === 'modern' ? probe.profile : undefined,
-  }),
 };
 
 interface WithLoss {
@@ -96,9 +97,3 @@ export const lossBy = {
   request: (): WithLoss => ({ loss: { kind: 'reconnect' } }),
 };
 
-/** What came of the probe. */
-export function probeOf(event: ConnectionMachineEvent): Probe {
-  if (event.type === 'era.refused') return { state: 'refused', error: event.error };
-  if (event.type !== 'era.found') return { state: 'unasked' };
-  return event.era === 'modern' ? { state: 'modern', profile: event.profile } : { state: 'legacy' };
-}

@@ -1,5 +1,6 @@
 /** The actors, guards, delays and actions of the connection machine. */
 import { assign, emit, enqueueActions, sendTo, setup } from 'xstate';
+import { ErrorCode, RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 import { peerOf } from './connection-context.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   OfChannel,
   ServerProfile,
 } from './connection-context.ts';
-import { probeOf } from './connection-events.ts';
 import type {
   ConnectionEmitted,
   ConnectionMachineEvent,
@@ -70,6 +70,8 @@ export const connectionSetup = setup({
   delays: {
     connectTimeout: ({ context }) => context.times.connectTimeoutMs,
     probeTimeout: ({ context }) => context.times.probeMs,
+    /** What a server answers last may come first. */
+    reconsiderTimeout: ({ context }) => Math.max(context.times.probeMs, 1000),
     loginTimeout: ({ context }) => context.times.loginTimeoutMs,
     stableTimeout: ({ context }) => (context.restart === 'none' ? 0 : context.restart.stableMs),
     backoffTimeout: ({ context }) => context.delayMs,
@@ -81,14 +83,32 @@ export const connectionSetup = setup({
     isLegacy: ({ context }) => context.era.kind === 'legacy',
     isKnown: ({ context }) => context.era.kind === 'modern' && context.era.profile !== undefined,
     mayBeLegacy: ({ context }) => context.wanted !== 'modern',
+    /** A server that is known to be modern is waited for. */
+    mayGreetUnanswered: ({ context: { shows, wanted, era } }) =>
+      shows === 'pipe' && wanted !== 'modern' && era.kind !== 'modern',
+    /**
+     * The probe may be why the server itself has refused `initialize`: not for its revision, and not
+     * because it does not know the method, which no legacy server says.
+     */
+    mayLaunchUnprobed: (
+      { context: { shows, probe, extraLaunch } },
+      { loss }: { readonly loss: Loss | undefined },
+    ) =>
+      shows === 'pipe' &&
+      probe !== 'unasked' &&
+      extraLaunch === 'unspent' &&
+      loss?.kind === 'refused' &&
+      loss.error instanceof RuntimeError &&
+      loss.error.remote !== undefined &&
+      loss.error.remote.code !== ErrorCode.methodNotFound &&
+      loss.error.code !== 'VERSION_UNSUPPORTED',
     isSupposed: ({ context: { era } }) =>
       era.kind === 'legacy' && (era.by === 'memory' || era.by === 'end'),
     hasExtraLaunch: ({ context }) => context.extraLaunch === 'unspent',
     isPipe: ({ context }) => context.shows === 'pipe',
     isServedModern: ({ context }) => context.profile?.era === 'modern',
     isFoundModern: (_, { era }: { readonly era: Era }) => era === 'modern',
-    isProbedModern: ({ context }) => context.probe.state === 'modern',
-    isProbePending: ({ context }) => context.probe.state === 'pending',
+    isProbePending: ({ context }) => context.probe === 'pending',
     mayRetry: ({ context }) =>
       !(context.loss && forbidsRetry(context.loss)) && hasAttemptLeft(context),
   },
@@ -97,7 +117,7 @@ export const connectionSetup = setup({
       channel: ({ context: { scope }, self, spawn }) =>
         spawn('channel', { id: 'channel', input: { scope, connection: self } }),
       launches: ({ context }) => context.launches + 1,
-      probe: { state: 'unasked' },
+      probe: 'unasked',
     }),
     /** A new session over the same channel. */
     countSession: assign({ launches: ({ context }) => context.launches + 1 }),
@@ -131,23 +151,31 @@ export const connectionSetup = setup({
       enqueue.sendTo(correlation, { type: 'channel.opened', writer: messaging.writer });
     }),
     sendProbe: enqueueActions(({ context, enqueue }) => {
-      enqueue.assign({ probe: { state: 'pending' } });
+      enqueue.assign({ probe: 'pending' });
       if (context.messaging) {
         enqueue.sendTo(context.messaging.handshake, { type: 'handshake.probe' });
       }
     }),
     sendGreeting: enqueueActions(({ context, enqueue }) => {
+      const behind = context.probe === 'pending' ? 'probe' : 'nothing';
       if (context.messaging) {
-        enqueue.sendTo(context.messaging.handshake, { type: 'handshake.greet' });
+        enqueue.sendTo(context.messaging.handshake, { type: 'handshake.greet', behind });
       }
     }),
-    noteProbe: assign(({ event }) => ({ probe: probeOf(event) })),
+    noteProbe: assign({ probe: 'answered' }),
     takeForLegacy: assign({ era: { kind: 'legacy', by: 'server' } }),
     supposeLegacy: assign({ era: { kind: 'legacy', by: 'end' } }),
-    /** Greeted, it has ended too: that says nothing of its era. */
-    doubtEra: assign(({ context: { era } }) =>
-      era.kind === 'legacy' && era.by === 'end' ? { era: { kind: 'unknown' } } : {},
-    ),
+    /** It says of its own accord that it is modern, though it was greeted. */
+    learnModern: assign({ era: { kind: 'modern' } }),
+    tellEraLearnt: emit({ type: 'era.learnt' }),
+    /** Greeted, or asked as a modern one, it has not got ready either: that says nothing of its era. */
+    doubtEra: assign(({ context: { era, wanted } }) => {
+      const isSupposed =
+        era.kind === 'legacy'
+          ? era.by === 'end'
+          : era.kind === 'modern' && era.profile === undefined && wanted === undefined;
+      return isSupposed ? { era: { kind: 'unknown' } } : {};
+    }),
     forgetEra: assign(({ context: { wanted } }) => ({
       era: wanted === 'legacy' ? { kind: 'legacy', by: 'host' } : { kind: 'unknown' },
     })),

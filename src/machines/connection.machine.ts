@@ -13,6 +13,15 @@ import { connectionSetup } from './connection-setup.ts';
 import { lossBy, profileFrom } from './connection-events.ts';
 import { anyActorFailed } from './xstate-events.ts';
 
+/** The server is launched once more, and greeted without a probe. */
+const launchedUnprobed = [
+  'supposeLegacy',
+  'beginExtraLaunch',
+  'tellProbeEnded',
+  'settleRequests',
+  'closeChannel',
+] as const;
+
 /** A connection's actor logic. `client/connection` provides its actors. */
 export const connectionMachine = connectionSetup.createMachine({
   id: 'connection',
@@ -21,7 +30,7 @@ export const connectionMachine = connectionSetup.createMachine({
     correlation: spawn('correlation', { id: 'correlation', input: { scope: input.scope } }),
     channel: undefined,
     messaging: undefined,
-    probe: { state: 'unasked' },
+    probe: 'unasked',
     profile: undefined,
     loss: undefined,
     attempts: 0,
@@ -87,7 +96,7 @@ export const connectionMachine = connectionSetup.createMachine({
           after: {
             connectTimeout: {
               target: '#connection.lost',
-              actions: { type: 'noteLoss', params: lossBy.timeout },
+              actions: [{ type: 'noteLoss', params: lossBy.timeout }, 'doubtEra'],
             },
           },
           onDone: '#connection.ready',
@@ -158,14 +167,7 @@ export const connectionMachine = connectionSetup.createMachine({
                   {
                     guard: and(['isPipe', 'mayBeLegacy', 'hasExtraLaunch']),
                     target: 'clearing',
-                    actions: [
-                      'supposeLegacy',
-                      'beginExtraLaunch',
-                      'tellProbeEnded',
-                      { type: 'noteLoss', params: lossBy.told },
-                      'settleRequests',
-                      'closeChannel',
-                    ],
+                    actions: [{ type: 'noteLoss', params: lossBy.told }, ...launchedUnprobed],
                   },
                   {
                     guard: and(['isPipe', 'mayBeLegacy']),
@@ -180,7 +182,7 @@ export const connectionMachine = connectionSetup.createMachine({
               },
               after: {
                 probeTimeout: {
-                  guard: and(['isPipe', 'mayBeLegacy']),
+                  guard: 'mayGreetUnanswered',
                   target: 'greeting',
                   actions: 'sendGreeting',
                 },
@@ -189,7 +191,14 @@ export const connectionMachine = connectionSetup.createMachine({
             greeting: {
               description: '`initialize` is sent; behind a probe that is pending, if there is one.',
               on: {
-                'era.found': { actions: 'noteProbe' },
+                'era.found': [
+                  {
+                    guard: { type: 'isFoundModern', params: ({ event }) => event },
+                    target: 'greeted',
+                    actions: { type: 'settle', params: profileFrom.answer },
+                  },
+                  { actions: 'noteProbe' },
+                ],
                 'era.refused': { actions: 'noteProbe' },
                 'greeting.accepted': {
                   target: 'greeted',
@@ -202,14 +211,14 @@ export const connectionMachine = connectionSetup.createMachine({
                     actions: ['forgetEra', 'sendProbe'],
                   },
                   {
-                    guard: 'isProbedModern',
-                    target: 'greeted',
-                    actions: { type: 'settle', params: profileFrom.probe },
-                  },
-                  {
                     guard: 'isProbePending',
                     target: 'reconsidering',
                     actions: { type: 'noteLoss', params: lossBy.refusal },
+                  },
+                  {
+                    guard: { type: 'mayLaunchUnprobed', params: lossBy.refusal },
+                    target: 'clearing',
+                    actions: [{ type: 'noteLoss', params: lossBy.refusal }, ...launchedUnprobed],
                   },
                   {
                     target: '#connection.lost',
@@ -227,11 +236,23 @@ export const connectionMachine = connectionSetup.createMachine({
                     target: 'greeted',
                     actions: { type: 'settle', params: profileFrom.answer },
                   },
+                  {
+                    guard: { type: 'mayLaunchUnprobed', params: ({ context }) => context },
+                    target: 'clearing',
+                    actions: launchedUnprobed,
+                  },
                   { target: '#connection.lost', actions: 'forgetEra' },
                 ],
                 'era.refused': {
                   target: '#connection.lost',
                   actions: { type: 'noteLoss', params: lossBy.refusal },
+                },
+              },
+              after: {
+                reconsiderTimeout: {
+                  guard: { type: 'mayLaunchUnprobed', params: ({ context }) => context },
+                  target: 'clearing',
+                  actions: launchedUnprobed,
                 },
               },
             },
@@ -266,6 +287,10 @@ export const connectionMachine = connectionSetup.createMachine({
         'session.expired': {
           target: 'connecting.timed.greeting',
           actions: ['countSession', 'holdRequests', 'sendGreeting'],
+        },
+        'era.found': {
+          guard: { type: 'isFoundModern', params: ({ event }) => event },
+          actions: ['learnModern', 'tellEraLearnt'],
         },
         'login.changed': [
           {

@@ -39,6 +39,7 @@ const events = {
   challenged: { type: 'channel.challenged' },
   authorized: { type: 'channel.authorized' },
   expired: { type: 'session.expired' },
+  relogged: { type: 'login.changed' },
   modern: { type: 'era.found', era: 'modern', profile: profileOf('modern') },
   legacy: { type: 'era.found', era: 'legacy' },
   'no revision': { type: 'era.refused', error: new Error('no revision') },
@@ -134,9 +135,11 @@ const flows = (state: string): Row => ({
   'output blocked': [state, 'router<output.blocked', 'reader<output.blocked'],
   'output flowing': [state, 'router<output.flowing', 'reader<output.flowing'],
 });
-const anywhere = (state: string): Row => ({ ...asks(state), ...flows(state) });
+const relogs = (state: string): Row => ({ relogged: [state, 'emit login.changed'] });
+const anywhere = (state: string): Row => ({ ...asks(state), ...flows(state), ...relogs(state) });
 const unopened = (state: string): Row => ({
   ...asks(state),
+  ...relogs(state),
   'output blocked': [state],
   'output flowing': [state],
 });
@@ -164,6 +167,15 @@ const connects: Row = {
   'the connect timeout': lost,
   challenged: ['connecting.authorizing', 'after 300000'],
 };
+
+const askedAnew = [
+  'connecting.probing',
+  'correlation<gate.held',
+  'emit login.changed',
+  'handshake<handshake.probe',
+  'after 30000',
+  'after 500',
+] as const;
 
 const table: { readonly [state in StateName]: Row } = {
   closed: { ...unopened('closed'), ...breaks, open: opening },
@@ -201,11 +213,11 @@ const table: { readonly [state in StateName]: Row } = {
   'connecting.greeting': {
     ...anywhere('connecting.greeting'),
     ...connects,
-    modern: ['connecting.greeting'],
+    modern: readyModern,
     legacy: ['connecting.greeting'],
     'no revision': ['connecting.greeting'],
     accepted: readyLegacy,
-    refused: ['connecting.reconsidering'],
+    refused: ['connecting.reconsidering', 'after 1000'],
   },
   'connecting.reconsidering': {
     ...anywhere('connecting.reconsidering'),
@@ -225,6 +237,8 @@ const table: { readonly [state in StateName]: Row } = {
   },
   'ready.fresh': {
     ...anywhere('ready.fresh'),
+    relogged: askedAnew,
+    modern: ['ready.fresh', 'emit era.learnt'],
     ...breaks,
     ...loses,
     close: stopping,
@@ -247,6 +261,8 @@ const table: { readonly [state in StateName]: Row } = {
   },
   'ready.stable': {
     ...anywhere('ready.stable'),
+    relogged: askedAnew,
+    modern: ['ready.stable', 'emit era.learnt'],
     ...breaks,
     ...loses,
     close: stopping,

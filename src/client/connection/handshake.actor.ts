@@ -51,9 +51,9 @@ class Handshake implements Behaviour<HandshakeEvent> {
     this.#tell = (fact) => input.connection.send(fact);
   }
 
-  receive({ type }: HandshakeEvent): void {
-    if (type === 'handshake.probe') this.#probe(newest);
-    else this.#greet();
+  receive(event: HandshakeEvent): void {
+    if (event.type === 'handshake.probe') this.#probe(newest);
+    else this.#greet(event.behind);
   }
 
   stop(): void {
@@ -87,9 +87,16 @@ class Handshake implements Behaviour<HandshakeEvent> {
     }
   }
 
-  #greet(): void {
+  /**
+   * Behind a probe it has the envelope of a modern request: a server of both eras that reads the two
+   * one after the other would else take this one for the choice of the legacy era. To a legacy server
+   * these members of `_meta` say nothing.
+   */
+  #greet(behind: 'probe' | 'nothing'): void {
     const { info, capabilities } = this.#options.host;
+    const envelope = behind === 'probe' ? { _meta: envelopeOf(this.#options.host, newest) } : {};
     const params = {
+      ...envelope,
       protocolVersion: latestHandshake.version,
       capabilities: capabilities('legacy'),
       clientInfo: info,

@@ -331,7 +331,7 @@ export class HostConnection extends ServerFeatures {
         this.#remember(event.profile);
         return this.opened(event.profile);
       case 'connection.lost':
-        if (event.loss.kind === 'refused')
+        if (event.loss.kind === 'refused' || event.loss.kind === 'timeout')
           rememberEra(this.#options.kind.eraKey, { kind: 'unknown' });
         return this.lost();
       case 'connection.failed':
@@ -339,6 +339,8 @@ export class HostConnection extends ServerFeatures {
       case 'login.changed':
         this.lists.forget();
         return this.lost();
+      case 'era.learnt':
+        return rememberEra(this.#options.kind.eraKey, { kind: 'modern' });
       case 'probe.ended':
         return;
       case 'connection.closed':
@@ -350,7 +352,7 @@ export class HostConnection extends ServerFeatures {
   #remember({ era }: ServerProfile): void {
     const { era: wanted, kind } = this.#options;
     if (wanted !== undefined) return;
-    const isUnprobed = this.#scope.snapshot.context.probe.state === 'unasked';
+    const isUnprobed = this.#scope.snapshot.context.probe === 'unasked';
     if (era === 'legacy' && (kind.shows === 'answer' || isUnprobed)) {
       rememberEra(kind.eraKey, { kind: 'legacy', by: 'memory' });
     }
