@@ -1,11 +1,7 @@
 /** What a connection hears, what it tells, and what an event says of a loss or of the server. */
 import type { ErrorActorEvent } from 'xstate';
 import { RuntimeError } from '../protocol/errors.ts';
-import type {
-  ConnectionContext,
-  HandshakeFact,
-  ServerProfile,
-} from './connection-context.ts';
+import type { ConnectionContext, HandshakeFact, ServerProfile } from './connection-context.ts';
 import type { ChannelReport, Loss } from './connection-ports.ts';
 import type { TransportFact } from './peer-ports.ts';
 
@@ -96,4 +92,3 @@ export const lossBy = {
   },
   request: (): WithLoss => ({ loss: { kind: 'reconnect' } }),
 };
-

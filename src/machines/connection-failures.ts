@@ -69,7 +69,16 @@ const saidLength = 600;
 /** A loss as a sentence, with the last words of the server's process. */
 function lossInWords(loss: Loss): string {
   const words = 'stderr' in loss ? (loss.stderr ?? '').trim() : '';
-  return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${endOf(words)}`}`;
+  return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${endOf(words)}`}${hint(loss)}`;
+}
+
+/** A server that inherits little may have missed what the host has. */
+function hint(loss: Loss): string {
+  const [name, ...more] = ('withheld' in loss ? loss.withheld : undefined) ?? [];
+  if (name === undefined) return '';
+  const names = [name, ...more].slice(0, 3).join(', ');
+  const [are, them] = more.length === 0 ? ['is', 'it'] : ['are', 'them'];
+  return `\n${names} ${are} set for the host, and not inherited by the server. To hand ${them} on: "env" in a servers' file, inheritEnv of connect, --env ${name} of call and shell`;
 }
 
 /** The last lines of a text; of a single line its end. */

@@ -26,6 +26,8 @@ export type Loss =
       readonly code: number | null;
       readonly signal: string | null;
       readonly stderr: string;
+      /** Variables of the host's that these lines name, and that it has not inherited. */
+      readonly withheld?: readonly string[];
     }
   /** The command could not be started. */
   | { readonly kind: 'spawn-failed'; readonly error: unknown }

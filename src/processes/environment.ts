@@ -88,6 +88,21 @@ export function environmentFor(
   return Object.fromEntries(defined);
 }
 
+/**
+ * Variables that a process names in a text, that we have, and that it has not inherited: it may have
+ * missed them.
+ *
+ * @param given its environment
+ */
+export function withheldVariables(
+  text: string,
+  given: Environment,
+  own: Environment = process.env,
+): readonly string[] {
+  const named = new Set(text.match(/\b[A-Z][A-Z\d_]{2,127}\b/g) ?? []);
+  return [...named].filter((name) => own[name] !== undefined && given[name] === undefined);
+}
+
 function matcher(more: readonly string[], platform: NodeJS.Platform): (name: string) => boolean {
   const key = keyOn(platform);
   const all = [...inherited[platform === 'win32' ? 'windows' : 'posix'], ...more].map(key);

@@ -2,9 +2,14 @@
  * The peer's requests whose answers are due: each runs a handler, waits for its turn, or is
  * cancelled. And the calls that outlive theirs.
  */
-import { RuntimeError, shuttingDown } from '../../protocol/errors.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
-import type { OutboundResponse, InboundRequestId, RelatedRequest } from '../../protocol/frames.ts';
+import type {
+  OutboundResponse,
+  InboundRequestId,
+  RelatedRequest,
+  WireError,
+} from '../../protocol/frames.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { Call } from './call.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
@@ -137,8 +142,8 @@ export class CallsInFlight implements HandlerRunsHome {
     this.#rounds?.close(ended());
   }
 
-  /** Ends all calls, each with an error for its answer. */
-  abandon(): void {
+  /** Ends all calls, each with this error for its answer. */
+  abandon(error: WireError): void {
     const calls = this.#unended;
     // An error costs its stack, and most sessions end with nothing in flight.
     if (calls.length === 0 && !this.#rounds) return;
@@ -147,7 +152,7 @@ export class CallsInFlight implements HandlerRunsHome {
     for (const call of calls) {
       this.#forget(call);
       call.abort(reason);
-      call.replies.add(call.refused(shuttingDown), call);
+      call.replies.add(call.refused(error), call);
     }
   }
 

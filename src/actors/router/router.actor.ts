@@ -117,7 +117,7 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
    */
   stop(): void {
     this.gate = { state: 'stopped' };
-    this.#made?.abandon();
+    this.#made?.abandon(this.#side.tooLate);
     this.#made?.leave();
     this.outbox.clear();
   }
@@ -145,7 +145,7 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
         this.#gone(event.request, event.reason);
         break;
       case 'calls.abandon':
-        this.#made?.abandon();
+        this.#made?.abandon(this.#side.tooLate);
         break;
       case 'output.blocked':
         this.#calls.hold('output');

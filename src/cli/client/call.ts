@@ -102,6 +102,7 @@ export const command: Command = {
       positionals,
       launched,
       headers: values.header,
+      env: values.env,
       login: values,
     });
     const interruption = interruptible();
@@ -135,7 +136,7 @@ async function run(values: Values, target: Target, interruption: Interruption): 
   const person = askingPerson(values.answer, name);
   const options: ServersOptions = {
     ...person.options,
-    ...connectingOptions(values.login),
+    ...connectingOptions(values),
     // Whoever waits at a prompt hears of a crash at once.
     restart: 'none',
     limits: values.timeout === undefined ? {} : { connectTimeoutMs: values.timeout },

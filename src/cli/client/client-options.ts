@@ -1,6 +1,7 @@
 /** What `call` and `shell` have in common: their options, and what they tell a person. */
 import { fileCredentialStore } from '../../client/auth/file-store.ts';
 import type { ServersOptions } from '../../client/connect-all.ts';
+import type { Era } from '../../machines/connection-context.ts';
 import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
 import { textOfFault } from '../../client/hosts/config-fault.ts';
 import { nearest } from '../../protocol/nearest.ts';
@@ -52,6 +53,17 @@ export const clientOptions = {
     default: undefined,
     help: 'With --login at a URL: come back to http://127.0.0.1:PORT/callback, as it is registered. By default a free port is taken. In a file: "callbackPort".',
   },
+  era: {
+    kind: 'choice',
+    choices: ['auto', 'legacy', 'modern'],
+    default: 'auto',
+    help: 'The era of servers whose entry says none: legacy, until 2025-11-25, or modern, since 2026-07-28. By default they are asked.',
+  },
+  env: {
+    kind: 'texts',
+    placeholder: 'NAME',
+    help: 'Hand this variable of your environment on to the server behind --, which else inherits only a few; may be given more than once.',
+  },
   verbose: {
     kind: 'switch',
     short: 'v',
@@ -98,8 +110,21 @@ export function hideSecretsOf({ servers }: HostsConfig): void {
 const silent = Object.assign(() => {}, { threshold: 'silent' } as const);
 
 /** How connections of a command are made: a person may log in if they have asked for it. */
-export function connectingOptions(login: boolean): Pick<ServersOptions, 'auth' | 'report'> {
-  return { report: silent, ...(login ? { auth: { store: fileCredentialStore() } } : {}) };
+export function connectingOptions({
+  login,
+  era,
+  env,
+}: {
+  readonly login: boolean;
+  readonly era: string;
+  readonly env: readonly string[];
+}): Pick<ServersOptions, 'auth' | 'report' | 'era' | 'inheritEnv'> {
+  return {
+    report: silent,
+    ...(login ? { auth: { store: fileCredentialStore() } } : {}),
+    ...(era === 'auto' ? {} : { era: era as Era }),
+    ...(env.length === 0 ? {} : { inheritEnv: env }),
+  };
 }
 
 /** Writes lines for a person, on stderr. */

@@ -69,6 +69,7 @@ export const command: Command = {
       positionals,
       launched,
       headers: values.header,
+      env: values.env,
       login: values,
     });
     if (target.rest.length > 0) {
@@ -79,7 +80,7 @@ export const command: Command = {
     const person = shellPerson(values.answer);
     let servers: Servers;
     try {
-      const options = { ...person.options, ...connectingOptions(values.login) };
+      const options = { ...person.options, ...connectingOptions(values) };
       servers = await open(target, values.server, watched.options(options));
     } catch (error) {
       if (error instanceof UsageError) throw error;

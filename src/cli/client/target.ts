@@ -23,6 +23,8 @@ export interface TargetLine {
   readonly launched: readonly string[] | undefined;
   /** Of a URL: `NAME:VALUE`. */
   readonly headers: readonly string[];
+  /** Of a command: the names of variables that it is to inherit. */
+  readonly env: readonly string[];
   /** Of a URL: how a person logs in. */
   readonly login: LoginLine;
 }
@@ -81,7 +83,8 @@ function refuseUrlOptions({ headers, login }: Pick<TargetLine, 'headers' | 'logi
  *
  * @throws {UsageError} there is none, or it does not fit the rest
  */
-export function readTarget({ command, positionals, launched, headers, login }: TargetLine): Target {
+export function readTarget(line: TargetLine): Target {
+  const { command, positionals, launched, headers, env, login } = line;
   const [first, ...rest] = positionals;
   if (launched !== undefined) {
     const [program, ...args] = launched;
@@ -94,7 +97,13 @@ export function readTarget({ command, positionals, launched, headers, login }: T
       );
     }
     refuseUrlOptions({ headers, login });
+    for (const name of env) refuseUnset(name);
     return { source: only(nameOf(program, args), { command: program, args }), rest: positionals };
+  }
+  if (env.length > 0) {
+    throw new UsageError(
+      '--env is about a command behind --; for a server of a file write "env" into its entry',
+    );
   }
   if (first === undefined) {
     throw new UsageError(
@@ -113,6 +122,16 @@ export function readTarget({ command, positionals, launched, headers, login }: T
     ...(oauth ? { oauth } : {}),
   };
   return { source: only(nameOfHost(new URL(first)), entry), rest };
+}
+
+/** @throws {UsageError} there is nothing to hand on */
+function refuseUnset(name: string): void {
+  if (name.includes('=')) {
+    throw new UsageError('--env takes the name of a variable: its value is taken from your own');
+  }
+  if (process.env[name] === undefined) {
+    throw new UsageError(`--env ${quoted(name)}: there is no such variable in your environment`);
+  }
 }
 
 const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);

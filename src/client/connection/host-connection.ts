@@ -380,6 +380,7 @@ const problems: ReadonlySet<string> = new Set([
   'progress.unknown',
   'request.refused',
   'answers.waiting',
+  'output.lost',
 ]);
 
 function reportingProblems(report: Report, events: EventLog): Report {

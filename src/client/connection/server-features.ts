@@ -7,16 +7,19 @@ import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
 import type { Era, ServerProfile } from '../../machines/connection-context.ts';
-import { isJsonObject } from '../../protocol/classify.ts';
+import { BoundedMap } from '../../protocol/bounded-map.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { JsonObject } from '../../protocol/frames.ts';
+import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
+import { MetaKey } from '../../protocol/meta.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Answers } from '../asked/answers.ts';
 import type { RootsProvider } from '../asked/providers.ts';
 import type { KeptList } from '../lists/kept-list.ts';
 import type { OwnRequest } from '../lists/ask-list.ts';
 import { Lists } from '../lists/lists.ts';
+import { outputFault } from '../lists/output-faults.ts';
 import { Wishes } from '../lists/wishes.ts';
 import type { WishOptions } from '../lists/wishes.ts';
 import type {
@@ -55,6 +58,13 @@ export abstract class ServerFeatures {
   readonly wishes: Wishes;
   readonly #parts: FeatureParts;
   readonly #read: ResultReaders;
+  /** What the tools of the present list say that they answer. */
+  #outputs: {
+    readonly of: readonly unknown[];
+    readonly schemas: ReadonlyMap<string, JsonObject>;
+  } = { of: [], schemas: new Map() };
+  /** The ids of the subscriptions that were asked for last: what one told late is still ours. */
+  readonly #subscriptions = new BoundedMap<RequestId, true>(64);
 
   constructor(parts: FeatureParts) {
     this.#parts = parts;
@@ -62,8 +72,9 @@ export abstract class ServerFeatures {
     const { clock, limits, report, problem, requests, observed } = parts;
     const request: OwnRequest = (method, params, options) =>
       requests.request(method, params, options);
-    this.lists = new Lists({ clock, limits, report, problem, request, observed });
-    this.wishes = new Wishes({ clock, limits, problem, request, observed });
+    const listening = (id: RequestId) => this.#subscriptions.set(id, true);
+    this.lists = new Lists({ clock, limits, report, problem, request, observed, listening });
+    this.wishes = new Wishes({ clock, limits, problem, request, observed, listening });
   }
 
   abstract readonly server: ServerProfile | undefined;
@@ -89,7 +100,12 @@ export abstract class ServerFeatures {
 
   callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult> {
     const params = args ? { name, arguments: args } : { name };
-    return this.#ask('tools/call', params, options, this.#read.callTool);
+    const schema = this.#outputSchemaOf(name);
+    if (!schema) return this.#ask('tools/call', params, options, this.#read.callTool);
+    return this.#ask('tools/call', params, options, (result) => {
+      this.#checkOutput(name, schema, result);
+      return this.#read.callTool(result);
+    });
   }
 
   listTools(options?: ListOptions): Promise<readonly ListedTool[]> {
@@ -163,6 +179,27 @@ export abstract class ServerFeatures {
     return clock.now() - startedAt;
   }
 
+  /** What a tool says that it answers, as far as its list is known. */
+  #outputSchemaOf(name: string): JsonObject | undefined {
+    const { items } = this.lists.tools.report;
+    if (items !== this.#outputs.of) {
+      const schemas = items.flatMap((tool) =>
+        isJsonObject(tool.outputSchema) ? [[tool.name, tool.outputSchema] as const] : [],
+      );
+      this.#outputs = { of: items, schemas: new Map(schemas) };
+    }
+    return this.#outputs.schemas.get(name);
+  }
+
+  /** A result that breaks its schema is a result, and is told. */
+  #checkOutput(name: string, schema: JsonObject, result: JsonObject): void {
+    if (result['isError'] === true) return;
+    const fault = outputFault(schema, result['structuredContent']);
+    if (fault === undefined) return;
+    const message = `The "structuredContent" of ${describe(name)} breaks its "outputSchema": ${fault}`;
+    this.#parts.problem('output.invalid', message);
+  }
+
   /** Whether a tool says of itself that calling it twice does no harm. */
   protected isHarmless(name: string): boolean {
     const { annotations } = this.lists.tools.report.items.find((tool) => tool.name === name) ?? {};
@@ -170,10 +207,21 @@ export abstract class ServerFeatures {
   }
 
   protected heard(method: string, params: JsonObject | undefined): void {
+    if (this.#isForeign(method, params)) return;
     if (method === Method.subscriptionAcknowledged) this.wishes.acknowledged(params);
     this.lists.heard(method, params);
     if (method === Method.elicitationComplete) this.#parts.answers.completed(params);
     this.tellNotification(method, params);
+  }
+
+  /** Whether it belongs to a subscription that is not this host's: that is told, and nothing else. */
+  #isForeign(method: string, params: JsonObject | undefined): boolean {
+    const meta = params?.['_meta'];
+    const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
+    if (id === undefined || this.#subscriptions.has(id as RequestId)) return false;
+    const message = `The server told ${describe(method)} of the subscription ${describe(id)}, which is not of this host`;
+    this.#parts.problem('subscription.unknown', message);
+    return true;
   }
 
   /** A channel is ready: what the one before had is made anew. */

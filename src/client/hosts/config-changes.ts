@@ -42,8 +42,9 @@ export function changesBetween(
 }
 
 /** What a connection is made with. The rest is the manager's own. */
-const toConnection = ({ entry, timeoutMs, restart }: ServerSettings) => ({
+const toConnection = ({ entry, timeoutMs, restart, era }: ServerSettings) => ({
   entry,
   timeoutMs,
   restart,
+  era,
 });

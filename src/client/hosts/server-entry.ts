@@ -14,6 +14,7 @@ import {
   restartPolicyWith,
   restartWords,
 } from '../../machines/restart-policy.ts';
+import type { Era } from '../../machines/connection-context.ts';
 import type { RestartOption } from '../../machines/restart-policy.ts';
 import { expand } from './variables.ts';
 import type { Environment } from './variables.ts';
@@ -32,6 +33,8 @@ export interface ServerSettings {
   /** How long a request may be unanswered, milliseconds. */
   readonly timeoutMs?: number;
   readonly restart?: RestartOption;
+  /** The era that its server speaks; undefined: it is found out. */
+  readonly era?: Era;
   /** Whether the server is started with its first use. */
   readonly lazy: boolean;
   /** After how long without a request it is stopped, milliseconds; undefined: never. */
@@ -56,6 +59,7 @@ export interface ReadServer {
 }
 
 const types = ['stdio', 'http', 'streamable-http', 'sse'];
+const eras = ['auto', 'legacy', 'modern'];
 const longestMs = 2 ** 31 - 1;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
@@ -112,6 +116,10 @@ const shapes: { readonly [key: string]: Shape } = {
         /^[!#$%&'*+.^_`|~\w-]+$/.test(name) &&
         /^[\t\x20-\x7e\x80-\xff]*$/.test(value),
     },
+  },
+  era: {
+    allowed: `one of ${eras.join(', ')}`,
+    takes: (value) => eras.some((each) => each === value),
   },
   disabled: flag,
   timeoutMs: time,
@@ -318,7 +326,7 @@ function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
     Object.fromEntries(
       keys.flatMap((key) => (entry[key] === undefined ? [] : [[key, entry[key]]])),
     );
-  const { restart } = entry;
+  const { restart, era } = entry;
   return {
     entry: (entry['command'] === undefined
       ? { ...picked('type', 'url', 'headers'), ...loginOf(entry['oauth']) }
@@ -327,6 +335,7 @@ function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
     ...(restart === undefined || restart === true
       ? {}
       : { restart: restart === false ? 'none' : (restart as RestartOption) }),
+    ...(era === undefined || era === 'auto' ? {} : { era: era as Era }),
     lazy: entry['lazy'] === true,
     tools: (entry['tools'] ?? {}) as ToolFilter,
     others,

@@ -199,7 +199,7 @@ export class ServerSlot {
   #open(): Connection {
     const { name } = this;
     if (this.#phase.kind === 'closed') throw this.#closedError();
-    const { entry, timeoutMs, restart } = this.#settings;
+    const { entry, timeoutMs, restart, era } = this.#settings;
     try {
       const options = this.#host.optionsFor(name);
       const connection = this.#host.open(entry, {
@@ -209,6 +209,7 @@ export class ServerSlot {
           ? {}
           : { limits: { ...options.limits, requestTimeoutMs: timeoutMs } }),
         ...(restart === undefined ? {} : { restart }),
+        ...(era === undefined ? {} : { era }),
       });
       this.#phase = { kind: 'open', connection, release: this.#follow(connection) };
       this.#host.opened(connection);

@@ -19,6 +19,8 @@ import type { OwnRequest } from './ask-list.ts';
 
 /** How a subscription is asked for. */
 export interface ListeningPort {
+  /** Hears the id of each subscription that is asked for. */
+  readonly listening?: ((id: RequestId) => void) | undefined;
   readonly clock: Clock;
   /** Delays before a subscription is opened anew, milliseconds. */
   readonly limits: { readonly listenRetryMs: number; readonly maxListenRetryMs: number };
@@ -107,6 +109,7 @@ export class Subscription {
         whenAway: 'refuse',
         sent: (id) => {
           this.#id = id;
+          this.#port.listening?.(id);
         },
       },
     );

@@ -73,6 +73,8 @@ export interface ListsHost extends Omit<ListSource, 'now' | 'bounds' | 'capabili
   readonly limits: ListLimits;
   readonly report: Report<ActorFactName>;
   readonly observed: ObservedScope;
+  /** See {@link ListeningPort}. */
+  readonly listening?: ListeningPort['listening'];
 }
 
 /** The server of a channel that is ready. */

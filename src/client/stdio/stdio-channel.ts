@@ -19,7 +19,11 @@ import { stopTimesWith } from '../../machines/process.machine.ts';
 import type { ProcessReport, StopTimes } from '../../machines/process.machine.ts';
 import { processRestart } from '../../machines/restart-policy.ts';
 import type { ChildPipes, ChildScope } from '../../processes/child.actor.ts';
-import { environmentFor, refuseInheritEnv } from '../../processes/environment.ts';
+import {
+  environmentFor,
+  refuseInheritEnv,
+  withheldVariables,
+} from '../../processes/environment.ts';
 import type { Environment, InheritEnv } from '../../processes/environment.ts';
 import { processActor } from '../../processes/start-process.ts';
 import type { ProcessActor } from '../../processes/start-process.ts';
@@ -195,14 +199,14 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   }
 
   #scope(): ChildScope {
-    const { entry, inheritEnv, endsWithHost, launched } = this.#plan;
+    const { entry, endsWithHost, launched } = this.#plan;
     const { clock, report, stderr, observed } = this.#tools;
     const { command, args, cwd } = entry;
     const tell = (text: string | undefined) => {
       if (text !== undefined) stderr(text);
     };
     return {
-      command: { command, args, cwd, env: environmentFor(entry.env, inheritEnv) },
+      command: { command, args, cwd, env: this.#environment },
       isWatched: endsWithHost,
       stderr: {
         push: (chunk) => tell(launched.log.push(chunk)),
@@ -215,6 +219,11 @@ class StdioChannel implements Behaviour<ChannelEvent> {
         this.#ends = this.#endsOf(pipes);
       },
     };
+  }
+
+  get #environment() {
+    const { entry, inheritEnv } = this.#plan;
+    return environmentFor(entry.env, inheritEnv);
   }
 
   #endsOf({ stdin, stdout }: ChildPipes): ChannelEnds {
@@ -237,7 +246,10 @@ class StdioChannel implements Behaviour<ChannelEvent> {
         return this.#lost({ kind: 'spawn-failed', error: report.error });
       case 'process.exited': {
         const { code, signal } = report;
-        return this.#lost({ kind: 'exited', code, signal, stderr: this.#lastWords });
+        const stderr = this.#lastWords;
+        const withheld = withheldVariables(stderr, this.#environment);
+        const hint = withheld.length === 0 ? {} : { withheld };
+        return this.#lost({ kind: 'exited', code, signal, stderr, ...hint });
       }
       case 'process.gone':
         return this.#gone(report.group);

@@ -72,7 +72,8 @@ describe('the target', () => {
     positionals: readonly string[],
     launched?: readonly string[],
     headers: string[] = [],
-  ) => readTarget({ command: 'mcp-actors call', positionals, launched, headers, login });
+    env: string[] = [],
+  ) => readTarget({ command: 'mcp-actors call', positionals, launched, headers, env, login });
   const login = {
     login: false,
     'client-id': undefined,
@@ -90,6 +91,13 @@ describe('the target', () => {
       source: { file: 'mcp.json' },
       rest: ['tool', '{}'],
     });
+  });
+
+  test('takes variables for a command alone, by the names of those that there are', () => {
+    expect(read([], ['node', 'x.js'], [], ['PATH']).rest).toEqual([]);
+    expect(() => read([], ['node'], [], ['NONE_SUCH'])).toThrow('there is no such variable');
+    expect(() => read([], ['node'], [], ['PATH=/x'])).toThrow('takes the name of a variable');
+    expect(() => read(['mcp.json'], undefined, [], ['PATH'])).toThrow('behind --');
   });
 
   test('is a URL, with headers', () => {

@@ -254,6 +254,19 @@ describe('a lazy server', () => {
   });
 });
 
+test('a server whose entry says its era is not asked for it', async () => {
+  const servers = await connected({
+    old: { ...small('one'), era: 'legacy' },
+    asked: { ...small('one'), era: 'auto' },
+  });
+  const eraOf = (name: string) => servers.get(name)?.server?.era;
+  expect([eraOf('old'), eraOf('asked')]).toEqual(['legacy', 'modern']);
+  const other = closing(openServers({ mcpServers: { a: { ...small('one'), era: 'old' } } }, quick));
+  expect(other.faults.map(({ key, message }) => `${key}: ${message}`)).toEqual([
+    'era: "old" is not one of auto, legacy, modern',
+  ]);
+});
+
 test('an idle server is stopped, keeps its tools, and is started by its next use', async () => {
   const servers = await connected({ a: { ...small('pid'), idleMs: 300 } });
   await listed(servers, 'a__pid');
