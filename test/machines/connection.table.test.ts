@@ -177,6 +177,30 @@ const askedAnew = [
   'after 500',
 ] as const;
 
+const whileReady = (state: string): Row => ({
+  ...anywhere(state),
+  relogged: askedAnew,
+  modern: [state, 'emit era.learnt'],
+  ...breaks,
+  ...loses,
+  close: stopping,
+  reopen: [
+    'connecting.clearing',
+    'emit connection.lost',
+    settle,
+    ...withdraw,
+    flush,
+    end,
+    'after 30000',
+  ],
+  expired: [
+    'connecting.greeting',
+    'correlation<gate.held',
+    'handshake<handshake.greet',
+    'after 30000',
+  ],
+});
+
 const table: { readonly [state in StateName]: Row } = {
   closed: { ...unopened('closed'), ...breaks, open: opening },
   'connecting.opening': {
@@ -235,53 +259,8 @@ const table: { readonly [state in StateName]: Row } = {
     authorized: ['connecting.probing', 'after 30000', 'after 500'],
     'the login timeout': lost,
   },
-  'ready.fresh': {
-    ...anywhere('ready.fresh'),
-    relogged: askedAnew,
-    modern: ['ready.fresh', 'emit era.learnt'],
-    ...breaks,
-    ...loses,
-    close: stopping,
-    reopen: [
-      'connecting.clearing',
-      'emit connection.lost',
-      settle,
-      ...withdraw,
-      flush,
-      end,
-      'after 30000',
-    ],
-    expired: [
-      'connecting.greeting',
-      'correlation<gate.held',
-      'handshake<handshake.greet',
-      'after 30000',
-    ],
-    'the stable timeout': ['ready.stable'],
-  },
-  'ready.stable': {
-    ...anywhere('ready.stable'),
-    relogged: askedAnew,
-    modern: ['ready.stable', 'emit era.learnt'],
-    ...breaks,
-    ...loses,
-    close: stopping,
-    reopen: [
-      'connecting.clearing',
-      'emit connection.lost',
-      settle,
-      ...withdraw,
-      flush,
-      end,
-      'after 30000',
-    ],
-    expired: [
-      'connecting.greeting',
-      'correlation<gate.held',
-      'handshake<handshake.greet',
-      'after 30000',
-    ],
-  },
+  'ready.fresh': { ...whileReady('ready.fresh'), 'the stable timeout': ['ready.stable'] },
+  'ready.stable': whileReady('ready.stable'),
   lost: {
     ...anywhere('lost'),
     ...breaks,
