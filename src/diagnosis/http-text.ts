@@ -47,14 +47,14 @@ export function httpStateInWords(http: HttpView): string {
     return `requests without a session, ${http.served} so far, ${http.due} not answered yet`;
   }
   const open = http.streams.filter(({ state }) => state === 'open').length;
-  const idle = http.state === 'idle' ? ` for ${timeInWords(http.quietMs)}` : '';
+  const idle = isQuietSession(http.state) ? ` for ${timeInWords(http.quietMs)}` : '';
   return `${http.state}${idle}, ${countInWords(open, 'stream')} open`;
 }
 
 function sessionLines(http: HttpSessionView): string[] {
   const { id, state, quietMs, principal, due, waitingPushes, keptEvents, keptBytes } = http;
   const whose = principal === undefined ? '' : `, of the principal ${printableName(principal)}`;
-  const idle = state === 'idle' ? ` for ${timeInWords(quietMs)}` : '';
+  const idle = isQuietSession(state) ? ` for ${timeInWords(quietMs)}` : '';
   const posts = due === 0 ? '' : `; ${countInWords(due, 'POST')} not answered yet`;
   return [
     `HTTP: session ${id} ${state}${idle}${whose}${posts}`,
@@ -78,4 +78,9 @@ function shortList(names: readonly string[]): string {
   const rest = names.length - maxNames;
   const said = names.slice(0, maxNames).join(', ');
   return rest > 0 ? `${said} and ${rest} more` : said;
+}
+
+/** Whether nothing of a session in this state is in progress. */
+export function isQuietSession(state: string): boolean {
+  return state === 'idle' || state === 'greeted';
 }

@@ -2,7 +2,7 @@
 import { printableName } from '../protocol/printable.ts';
 import { causesOf, isShared } from './causes.ts';
 import { explainDump } from './dump-text.ts';
-import { httpStateInWords } from './http-text.ts';
+import { httpStateInWords, isQuietSession } from './http-text.ts';
 import { countInWords, timeInWords } from './in-words.ts';
 import type { SessionDump } from './session-dump.ts';
 
@@ -37,7 +37,7 @@ export function dumpEndpoint(
   return {
     url,
     sessions: { count: sessions.length, max: maxSessions },
-    idle: sessions.filter(({ state }) => state === 'idle').length,
+    idle: sessions.filter(({ state }) => isQuietSession(state)).length,
     streams: { open: inState('open'), cut: inState('cut') },
     requests: {
       served: requests.reduce((sum, { served }) => sum + served, 0),

@@ -4,9 +4,11 @@
  */
 import type { Authorization, AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import type { RequestToAuthorize } from './auth/bearer-token.ts';
+import type { TokenLimits } from './auth/options.ts';
 import { tell } from './facts.ts';
 import type { HttpReport } from './facts.ts';
 import type { Principal } from '../protocol/request-origin.ts';
+import { Turns } from './auth/turns.ts';
 
 /** A request that was let in. */
 export interface AdmittedRequest extends RequestToAuthorize {
@@ -14,18 +16,24 @@ export interface AdmittedRequest extends RequestToAuthorize {
 }
 
 /** Why a stream has to end. */
-export type AdmissionEnd = 'expired' | 'revoked';
+export type AdmissionEnd = 'expired' | 'revoked' | 'unchecked';
 
 /** How that is told. */
 export const endInWords: { readonly [end in AdmissionEnd]: string } = {
   expired: 'has expired',
   revoked: 'is not valid any more',
+  unchecked: 'could not be checked for too long',
 };
 
+/** When somebody could tell last that it is valid, the endpoint's clock. */
+interface Known {
+  readonly knownAtMs: number;
+}
+
 type State =
-  | { readonly name: 'valid'; readonly lookedAtMs: number }
-  | { readonly name: 'rechecking' }
-  | { readonly name: 'refused' };
+  | (Known & { readonly name: 'valid'; readonly lookedAtMs: number })
+  | (Known & { readonly name: 'rechecking' })
+  | { readonly name: 'refused'; readonly as: AdmissionEnd };
 
 export class Admission {
   readonly #request: AdmittedRequest;
@@ -39,7 +47,7 @@ export class Admission {
     this.#rechecks = rechecks;
     const now = rechecks.now();
     this.#until = now + (expiresInMs ?? Infinity);
-    this.#state = { name: 'valid', lookedAtMs: now };
+    this.#state = { name: 'valid', lookedAtMs: now, knownAtMs: now };
   }
 
   /** When the token expires, the endpoint's clock; `Infinity` if it does not. */
@@ -55,57 +63,65 @@ export class Admission {
    */
   endedBy(now: number): AdmissionEnd | undefined {
     if (now >= this.#until) return 'expired';
-    const { recheckMs } = this.#rechecks;
+    const { recheckMs } = this.#rechecks.limits;
     const state = this.#state;
-    if (state.name === 'refused') return 'revoked';
+    if (state.name === 'refused') return state.as;
     if (state.name === 'valid' && recheckMs > 0 && now - state.lookedAtMs >= recheckMs) {
-      void this.#lookAgain();
+      void this.#lookAgain(state);
     }
     return undefined;
   }
 
-  async #lookAgain(): Promise<void> {
-    this.#state = { name: 'rechecking' };
+  async #lookAgain({ knownAtMs }: Known): Promise<void> {
+    this.#state = { name: 'rechecking', knownAtMs };
     const found = await this.#rechecks.recheck(this.#request);
     const now = this.#rechecks.now();
-    // If nobody can tell, it was valid when it was looked at last.
-    const isRefused = found.ok
-      ? found.principal.id !== this.#request.principal?.id
-      : found.status !== 503;
-    this.#state = isRefused ? { name: 'refused' } : { name: 'valid', lookedAtMs: now };
+    this.#state = this.#judged(found, knownAtMs, now);
     // No token lasts longer than it did at first.
     if (found.ok) this.#until = Math.min(this.#until, now + (found.expiresInMs ?? Infinity));
   }
+
+  #judged(found: Authorization, knownAtMs: number, now: number): State {
+    if (found.ok) {
+      const isSame = found.principal.id === this.#request.principal?.id;
+      return isSame
+        ? { name: 'valid', lookedAtMs: now, knownAtMs: now }
+        : { name: 'refused', as: 'revoked' };
+    }
+    if (found.status !== 503) return { name: 'refused', as: 'revoked' };
+    // If nobody can tell, it was valid when it was looked at last.
+    const isTooLong = now - knownAtMs >= this.#rechecks.limits.uncheckedTimeoutMs;
+    return isTooLong
+      ? { name: 'refused', as: 'unchecked' }
+      : { name: 'valid', lookedAtMs: now, knownAtMs };
+  }
 }
 
-/** Looks at the tokens of streams again, a few at a time: requests that come have most of the room. */
+/** Looks at the tokens of streams again, a few at a time, whatever else there is to check. */
 export class Rechecks {
   readonly #authorizer: Authorizer;
   readonly #report: HttpReport;
   /** The endpoint's clock, milliseconds. */
   readonly now: () => number;
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns: Turns;
 
   constructor(authorizer: Authorizer, now: () => number, report: HttpReport) {
     this.#authorizer = authorizer;
     this.#report = report;
     this.now = now;
+    const { maxRechecks } = authorizer.limits;
+    // As many wait as there are streams.
+    this.#turns = new Turns({ maxRunning: maxRechecks, maxWaiting: Infinity });
   }
 
-  /** How long a stream goes on until its token is looked at again, milliseconds; 0 = for ever. */
-  get recheckMs(): number {
-    return this.#authorizer.limits.recheckMs;
+  get limits(): TokenLimits {
+    return this.#authorizer.limits;
   }
 
   /** Says who makes the request now. It does not fail, and may take its time. */
-  async recheck(request: RequestToAuthorize): Promise<Authorization> {
-    if (this.#running < this.#authorizer.limits.maxRechecks) this.#running++;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    const found = await this.#authorizer.authenticate(request);
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#running--;
+  async recheck(request: AdmittedRequest): Promise<Authorization> {
+    const checking = () => this.#authorizer.authenticate(request, 'recheck');
+    const found = await this.#turns.run(request.principal?.id ?? '', checking);
     const what = 'The token of a stream could not be checked again, and the stream goes on';
     if (!found.ok) tellUnknown(this.#report, what, found);
     return found;

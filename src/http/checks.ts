@@ -3,6 +3,7 @@
  *
  * @see MCP 2025-11-25, basic/transports, "Security Warning"
  */
+import { addressParty } from '../protocol/address-party.ts';
 import { describe } from '../protocol/classify.ts';
 import { ErrorCode, errorResponse } from '../protocol/errors.ts';
 import type { InboundRequestId, WireError } from '../protocol/frames.ts';
@@ -48,8 +49,10 @@ export const closing = fault(503, 'The server is closing; try again', { 'retry-a
 /** Refuses what another site could try from a browser: a name rebound to this address. */
 export function foreign(
   exchange: HttpExchange,
-  { allowedHosts = loopbackNames, allowedOrigins = [] }: HttpOptions,
+  origin: string | undefined,
+  options: HttpOptions,
 ): HttpAnswer | undefined {
+  const { allowedHosts = loopbackNames, allowedOrigins = [] } = options;
   const host = exchange.header('host');
   if (exchange.headerCount('host') > 1) {
     return fault(400, 'The header Host was sent more than once');
@@ -60,16 +63,44 @@ export function foreign(
   if (allowedHosts !== 'any' && !allowsHost(allowedHosts, host)) {
     return fault(403, `The host ${describe(host)} is not one of this server's`);
   }
-  const origin = exchange.header('origin');
   if (origin === undefined || allowsOrigin(allowedOrigins, origin)) return undefined;
   if (host !== undefined && (origin === `http://${host}` || origin === `https://${host}`)) {
     return undefined;
   }
+  if (isOwnLoopbackOrigin(exchange, origin, options)) return undefined;
   return fault(403, `The origin ${describe(origin)} is not allowed here`);
 }
 
 /** Allowed with any port. */
 const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * Whether a page comes from this endpoint's own port under another name of loopback: to a browser
+ * `http://localhost:3000` and `http://127.0.0.1:3000` are two origins. Only of an endpoint that serves
+ * this machine: behind other names such a page would be the visitor's.
+ */
+export function isOwnLoopbackOrigin(
+  exchange: HttpExchange,
+  origin: string,
+  { allowedHosts = loopbackNames }: HttpOptions,
+): boolean {
+  const isLocal =
+    exchange.remoteAddress === '::1' || addressParty(exchange.remoteAddress).startsWith('127.');
+  const isServedHere =
+    allowedHosts === 'any' || allowedHosts.every((name) => loopbackNames.includes(name));
+  if (!isLocal || !isServedHere) return false;
+  const [, scheme, authority = ''] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? [];
+  const host = exchange.header('host') ?? '';
+  const [own, theirs] = [host, authority].map(loopbackPort);
+  return scheme !== undefined && own !== undefined && own === theirs && host !== authority;
+}
+
+/** The port of a host of loopback, empty for the scheme's own; undefined for any other host. */
+function loopbackPort(host: string): string | undefined {
+  const port = /:\d+$/.exec(host)?.[0] ?? '';
+  const name = host.slice(0, host.length - port.length).toLowerCase();
+  return loopbackNames.includes(name) ? port : undefined;
+}
 
 /** The host that was allowed last: most requests name the same one. */
 let lastAllowed: { readonly host: string; readonly by: readonly string[] } | undefined = undefined;

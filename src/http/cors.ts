@@ -4,6 +4,7 @@
  *
  * @see the Fetch standard, "CORS protocol"
  */
+import { isOwnLoopbackOrigin } from './checks.ts';
 import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { HttpOptions } from './options.ts';
 
@@ -16,10 +17,12 @@ const maxAgeSeconds = 7200;
 /** Headers of every answer; undefined if pages of other origins are not served. */
 export function corsHeaders(
   exchange: HttpExchange,
-  { allowedOrigins }: HttpOptions,
+  origin: string | undefined,
+  options: HttpOptions,
 ): { readonly [name: string]: string } | undefined {
-  if (allowedOrigins === undefined) return undefined;
-  const origin = exchange.header('origin');
+  if (options.allowedOrigins === undefined) {
+    if (origin === undefined || !isOwnLoopbackOrigin(exchange, origin, options)) return undefined;
+  }
   if (origin === undefined) return { vary: 'Origin' };
   return {
     vary: 'Origin',

@@ -5,6 +5,7 @@
  * @see MCP 2025-11-25, basic/authorization; docs/decisions/0032
  */
 import { systemClock } from '../actors/clock.ts';
+import type { Room } from '../actors/room.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 import { Admission, Rechecks, tellUnknown } from './admission.ts';
 import { authorization } from './auth/authorizer.ts';
@@ -16,7 +17,7 @@ import { defaultReport } from '../session/default-report.ts';
 import { safeReport } from '../session/guarded-listeners.ts';
 import { fault } from './checks.ts';
 import type { HttpReport } from './facts.ts';
-import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
+import type { ExchangeHome, HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { HttpOptions } from './options.ts';
 
 export class Doorkeeper {
@@ -87,6 +88,13 @@ export class Doorkeeper {
     const refusal = this.#authorizer.demand(principal, scopes);
     return refusal && refusalAnswer(refusal);
   }
+}
+
+/** What the parts of an endpoint have in common that serve requests. */
+export interface GuardedHome extends ExchangeHome {
+  readonly door: Doorkeeper;
+  /** What the endpoint holds of its clients. */
+  readonly room: Room;
 }
 
 function refusalAnswer({ status, message, headers }: AuthorizationRefusal): HttpAnswer {

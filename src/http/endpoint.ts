@@ -9,6 +9,8 @@ import { decodeLine } from '../protocol/codec.ts';
 import { statelessDialect } from '../protocol/dialects/registry.ts';
 import { isEnveloped } from '../protocol/envelope.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
+import { systemClock } from '../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import { Room } from '../actors/room.ts';
 import { Method } from '../protocol/methods.ts';
@@ -16,10 +18,13 @@ import { defaultReport } from '../session/default-report.ts';
 import { safeReport } from '../session/guarded-listeners.ts';
 import { withKeysChecked } from './replicas/state-keys.ts';
 import type { McpSession } from '../server/session.ts';
+import { Bodies } from './bodies.ts';
 import { closing, fault, foreign, unfit } from './checks.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import { corsHeaders, preflightAnswer } from './cors.ts';
 import { Doorkeeper } from './doorkeeper.ts';
+import type { GuardedHome } from './doorkeeper.ts';
+import type { HttpReport } from './facts.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { HttpSessions } from './legacy/http-sessions.ts';
 import { SseSessions } from './legacy/sse-sessions.ts';
@@ -29,6 +34,7 @@ import { SessionlessRequests } from './modern/sessionless-requests.ts';
 import { SharedServices } from './modern/shared-services.ts';
 import { defaultHttpLimits, servedBy } from './options.ts';
 import type { HttpLimits, HttpOptions, ServerOf } from './options.ts';
+import { Upkeep, upkeepMs } from './upkeep.ts';
 
 /** What a client has to take in an answer to a POST. */
 const postTypes = ['application/json', 'text/event-stream'] as const;
@@ -61,10 +67,15 @@ export function controlled<Handle extends object>(
   return Object.defineProperties(handle, control) as Handle & EndpointControl;
 }
 
-export class Endpoint implements EndpointControl {
+export class Endpoint implements EndpointControl, GuardedHome {
   readonly #options: HttpOptions;
   readonly limits: HttpLimits;
-  readonly #door: Doorkeeper;
+  readonly clock: Clock;
+  readonly report: HttpReport;
+  readonly upkeep: Upkeep;
+  readonly bodies: Bodies;
+  readonly room = new Room();
+  readonly door: Doorkeeper;
   readonly #sessions: HttpSessions;
   /** Serves the deprecated transport, if it is wanted. */
   readonly #sse: SseSessions | undefined;
@@ -79,19 +90,20 @@ export class Endpoint implements EndpointControl {
     const options = { ...given, report };
     this.#options = options;
     this.limits = { ...defaultHttpLimits, ...options.limits };
-    const door = new Doorkeeper(options);
-    this.#door = door;
-    const room = new Room();
+    this.clock = options.clock ?? systemClock;
+    this.report = report;
+    this.upkeep = new Upkeep(this.clock, upkeepMs(this.limits));
+    this.bodies = new Bodies(this);
+    this.door = new Doorkeeper(options);
     const served = servedBy(server, options);
     const servedTo = options.stores ? withKeysChecked(served, report) : served;
     const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');
-    this.#services = new SharedServices(server, shared, { limits: this.limits, options, room });
-    this.#modern = new ModernRequests(this.#services, door);
-    if (options.stateless) this.#sessionless = new SessionlessRequests(this.#services, door);
+    this.#services = new SharedServices(server, shared, options, this);
+    this.#modern = new ModernRequests(this.#services, this.door);
+    if (options.stateless) this.#sessionless = new SessionlessRequests(this.#services, this.door);
     const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
-    this.#sessions = new HttpSessions(begun, options, { limits: this.limits, door, room });
-    if (options.sse)
-      this.#sse = new SseSessions(begun, options, { limits: this.limits, door, room });
+    this.#sessions = new HttpSessions(begun, options, this);
+    if (options.sse) this.#sse = new SseSessions(begun, options, this);
   }
 
   get sessions(): readonly McpSession[] {
@@ -99,22 +111,23 @@ export class Endpoint implements EndpointControl {
   }
 
   handle(exchange: HttpExchange): void {
-    const refusal = foreign(exchange, this.#options);
+    const origin = exchange.header('origin');
+    const refusal = foreign(exchange, origin, this.#options);
     if (refusal) return exchange.answer(refusal);
-    const cors = corsHeaders(exchange, this.#options);
+    const cors = corsHeaders(exchange, origin, this.#options);
     if (cors) exchange.addHeaders(cors);
     const preflight = cors && preflightAnswer(exchange);
     if (preflight) return exchange.answer(preflight);
     const path = pathOf(exchange);
-    const metadata = this.#door.metadata(path, exchange);
+    const metadata = this.door.metadata(path, exchange);
     if (metadata) return exchange.answer(metadata);
     const sse = this.#sse?.has(path) ? this.#sse : undefined;
-    if (sse) return this.#door.admit(exchange, () => this.#serveSse(sse, path, exchange));
+    if (sse) return this.door.admit(exchange, () => this.#serveSse(sse, path, exchange));
     if (path !== (this.#options.path ?? path)) {
       const message = `There is nothing here; the endpoint is ${this.#options.path}`;
       return exchange.answer(fault(404, message));
     }
-    this.#door.admit(exchange, () => this.#serve(exchange));
+    this.door.admit(exchange, () => this.#serve(exchange));
   }
 
   #serve(exchange: HttpExchange): void {
@@ -152,8 +165,8 @@ export class Endpoint implements EndpointControl {
     const types = this.#options.jsonResponses ? jsonTypes : postTypes;
     const refusal = unfit(exchange, types);
     if (refusal) return exchange.answer(refusal);
-    exchange.readBody(this.limits.maxBodyBytes, (body) => {
-      if (!body.ok) return exchange.answer(fault(body.status, body.message));
+    exchange.readBody((body) => {
+      if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
       if (this.#isClosing && (frame.kind === 'request' || frame.kind === 'batch')) {
         return exchange.answer(closing);

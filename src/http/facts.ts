@@ -14,11 +14,13 @@ export type HttpFactName =
   | 'authorization.expired'
   /** That token is not valid any more, though it has not expired: its connection was ended. */
   | 'authorization.revoked'
+  /** For too long nobody could tell whether that token is valid: its connection was ended. */
+  | 'authorization.unchecked'
   /** The connection of a stream has ended before the stream. */
   | 'stream.left'
   /** A client came back to a stream of its own. */
   | 'stream.resumed'
-  /** A client does not read a stream: its connection was closed. It may resume it. */
+  /** A client does not read a stream or an answer: its connection was closed. */
   | 'stream.cut'
   /** Messages that a client had not fetched from a stream that was cut are not kept any more. */
   | 'events.lost'

@@ -5,6 +5,9 @@
  */
 import type { Admission } from './admission.ts';
 import type { Principal, ServedHttpRequest } from '../protocol/request-origin.ts';
+import type { Bodies, BodyRefusal } from './bodies.ts';
+import type { HttpLimits } from './options.ts';
+import type { SinkHome, WatchedSink } from './watched-sink.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -12,21 +15,13 @@ export interface HttpAnswer {
   readonly body?: string;
 }
 
-/** A body that was read, or why it was not: what the request is answered with. */
-export type Body =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly status: number; readonly message: string };
+/** A body that was read, or why it was not. */
+export type Body = { readonly ok: true; readonly text: string } | BodyRefusal;
 
-/** An answer of server-sent events, from its headers on. */
-export interface EventSink {
-  /** Takes it in any case; nothing if the client is gone. */
-  write(text: string): void;
-  /** What was taken and has not left, bytes. */
-  readonly untakenBytes: number;
-  /** Ends the answer. What was taken still goes out. */
-  end(): void;
-  /** Closes the connection. */
-  cut(): void;
+/** What the exchanges of an endpoint have in common. */
+export interface ExchangeHome extends SinkHome {
+  readonly limits: HttpLimits;
+  readonly bodies: Bodies;
 }
 
 export interface HttpExchange extends ServedHttpRequest {
@@ -41,22 +36,17 @@ export interface HttpExchange extends ServedHttpRequest {
   /** How often a header was sent that may be sent once, by its name in lower case. */
   headerCount(name: string): number;
   /** Reads the body, which must be UTF-8. Calls back once, or never if the client goes first. */
-  readBody(maxBytes: number, done: (body: Body) => void): void;
+  readBody(done: (body: Body) => void): void;
   /** Headers for whatever it will be answered with. */
   addHeaders(headers: { readonly [name: string]: string }): void;
-  /** Answers it, and ends the answer. */
+  /** Answers it, and ends the answer. A client that does not take it is cut off. */
   answer(answer: HttpAnswer): void;
   /** Begins an answer of server-sent events. */
-  stream(headers: { readonly [name: string]: string }): EventSink;
+  stream(headers: { readonly [name: string]: string }): WatchedSink;
   /** Whether the client has gone before its answer was complete: nothing should be opened for it. */
   readonly isGone: boolean;
   /** Calls back if the client goes before the answer is complete. */
   onGone(callback: () => void): void;
-}
-
-/** Whose share of the endpoint's bounds a request counts towards: see `RequestOrigin.party`. */
-export function partyOf({ principal, remoteAddress }: HttpExchange): string {
-  return principal?.id ?? remoteAddress ?? 'unknown';
 }
 
 /** Headers that show who the client is, and are shown to nobody. */

@@ -15,7 +15,7 @@ export interface HttpHandler extends EndpointControl {
 export function httpHandler(server: ServerOf, options: HttpOptions = {}): HttpHandler {
   const endpoint = new Endpoint(server, options);
   const handle = (request: Request, info?: RequestInfo) => {
-    const exchange = new WebExchange(request, info);
+    const exchange = new WebExchange(request, endpoint, info);
     endpoint.handle(exchange);
     return exchange.response;
   };

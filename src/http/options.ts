@@ -16,7 +16,17 @@ const minute = 60 * second;
 export interface HttpLimits {
   /** Longest body of a request, bytes; a longer one is refused with 413. */
   readonly maxBodyBytes: number;
-  /** Sessions that are open at once. One more ends the one that is idle for longest. */
+  /**
+   * What bodies of one client that are not at their end may come to together, bytes; the next one is
+   * refused with 503. All clients together have four times as much.
+   */
+  readonly maxUnfinishedBytes: number;
+  /** How long a body may take to come to its end, milliseconds; then it is refused with 408. */
+  readonly bodyTimeoutMs: number;
+  /**
+   * Sessions that are open at once. One more ends one: first those whose clients have said nothing
+   * since they were greeted, then those that are idle for longest.
+   */
   readonly maxSessions: number;
   /** How long a session may be without a request or an open stream, milliseconds; then it ends. */
   readonly sessionIdleTimeoutMs: number;
@@ -48,6 +58,8 @@ export interface HttpLimits {
 /** What an endpoint keeps to if nobody says otherwise. docs/limits.md explains each. */
 export const defaultHttpLimits: HttpLimits = {
   maxBodyBytes: 16 * MiB,
+  maxUnfinishedBytes: 64 * MiB,
+  bodyTimeoutMs: 1 * minute,
   maxSessions: 10_000,
   sessionIdleTimeoutMs: 30 * minute,
   streamAfterMs: 5 * second,

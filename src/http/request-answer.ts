@@ -7,7 +7,8 @@ import type { Unserializable } from '../protocol/codec.ts';
 import type { InboundRequestId, OutboundFrame } from '../protocol/frames.ts';
 import type { Principal, RequestOrigin, ServedHttpCall } from '../protocol/request-origin.ts';
 import { servedRequest } from './http-exchange.ts';
-import type { EventSink, HttpAnswer, HttpExchange } from './http-exchange.ts';
+import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
+import type { WatchedSink } from './watched-sink.ts';
 
 /** Headers of a stream: nothing on its way may hold it back, or keep it. */
 export const streamHeaders = {
@@ -37,7 +38,7 @@ function answeredBy(frame: OutboundFrame): InboundRequestId | undefined {
  */
 export type AnswerState =
   | { readonly name: 'unbegun' | 'lost' | 'over' }
-  | { readonly name: 'streaming'; readonly sink: EventSink };
+  | { readonly name: 'streaming'; readonly sink: WatchedSink };
 
 const unbegun: AnswerState = { name: 'unbegun' };
 const over: AnswerState = { name: 'over' };
@@ -125,10 +126,9 @@ export abstract class RequestAnswer implements RequestOrigin {
    */
   begin(): boolean {
     if (!this.streams || !this.isUnbegun) return false;
-    const sink = this.sinkOver(this.#exchange.stream({ ...streamHeaders, ...this.headers }));
+    const sink = this.#exchange.stream({ ...streamHeaders, ...this.headers });
     this.state = { name: 'streaming', sink };
-    const opening = this.opening(sink);
-    if (opening !== '') sink.write(opening);
+    this.begun(sink);
     return true;
   }
 
@@ -152,28 +152,16 @@ export abstract class RequestAnswer implements RequestOrigin {
   /** Closes the connection while the call goes on, if the client will come back for the rest. */
   protected closeConnection(): void {}
 
-  /** What its events are written to. */
-  protected sinkOver(sink: EventSink): EventSink {
-    return sink;
-  }
-
-  /** What its stream begins with. */
-  protected opening(_sink: EventSink): string {
-    return '';
-  }
-
-  /** A message as an event of its stream. @param text with a line feed at its end */
-  protected eventOf(text: string): string {
-    return `data: ${text}\n`;
-  }
+  /** It has become a stream. */
+  protected abstract begun(sink: WatchedSink): void;
 
   /** Sends a message on the stream. @param text with a line feed at its end */
   protected emit(text: string, _answers: InboundRequestId | undefined): void {
-    if (this.state.name === 'streaming') this.state.sink.write(this.eventOf(text));
+    if (this.state.name === 'streaming') this.state.sink.write(`data: ${text}\n`);
   }
 
   /** Nothing more comes on the stream. `silenced`: there is no response. */
-  protected finish(sink: EventSink, _how: 'answered' | 'silenced'): void {
+  protected finish(sink: WatchedSink, _how: 'answered' | 'silenced'): void {
     sink.end();
   }
 

@@ -33,18 +33,11 @@ export class Upkeep {
 
   add(tended: Tended): void {
     this.#tended.add(tended);
-    this.#timer ??= this.#next();
+    if (this.#timer === undefined) this.#timer = this.#next();
   }
 
   delete(tended: Tended): void {
     this.#tended.delete(tended);
-  }
-
-  /** Ends its timer. */
-  stop(): void {
-    this.#clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#tended.clear();
   }
 
   #next(): unknown {
@@ -58,7 +51,8 @@ export class Upkeep {
 
 /** How often an endpoint looks, milliseconds: often enough for the shortest of its times. */
 export function upkeepMs(limits: HttpLimits): number {
-  const { keepaliveIntervalMs, sessionIdleTimeoutMs, streamAfterMs, unreadTimeoutMs } = limits;
+  const { keepaliveIntervalMs, sessionIdleTimeoutMs, streamAfterMs } = limits;
   const times = [keepaliveIntervalMs || Infinity, sessionIdleTimeoutMs, streamAfterMs];
-  return Math.min(1000, Math.max(10, Math.min(...times, unreadTimeoutMs) / 2));
+  const { unreadTimeoutMs, bodyTimeoutMs } = limits;
+  return Math.min(1000, Math.max(10, Math.min(...times, unreadTimeoutMs, bodyTimeoutMs) / 2));
 }

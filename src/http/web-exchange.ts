@@ -1,7 +1,12 @@
 /** An exchange over the `Request` and the `Response` of the web's standard. */
 import type { Principal } from '../protocol/request-origin.ts';
 import type { Admission } from './admission.ts';
-import type { Body, EventSink, HttpAnswer, HttpExchange } from './http-exchange.ts';
+import { tooLong } from './bodies.ts';
+import type { BodyRefusal, ReceivedBody } from './bodies.ts';
+import type { Body, ExchangeHome, HttpAnswer, HttpExchange } from './http-exchange.ts';
+import { partyOf } from './parties.ts';
+import { WatchedSink } from './watched-sink.ts';
+import type { Outlet } from './watched-sink.ts';
 
 type Headers = { readonly [name: string]: string };
 
@@ -21,12 +26,14 @@ export class WebExchange implements HttpExchange {
   /** What the request is answered with, once that is known. */
   readonly response: Promise<Response>;
   readonly #request: Request;
+  readonly #home: ExchangeHome;
   /** Undefined once it is answered: what happens to the connection then is no matter. */
   #gone: (() => void)[] | undefined = [];
   #added: Headers | undefined = undefined;
   #respond!: (response: Response) => void;
 
-  constructor(request: Request, { remoteAddress }: RequestInfo = {}) {
+  constructor(request: Request, home: ExchangeHome, { remoteAddress }: RequestInfo = {}) {
+    this.#home = home;
     const { pathname, search } = new URL(request.url);
     this.target = pathname + search;
     this.remoteAddress = remoteAddress;
@@ -56,11 +63,34 @@ export class WebExchange implements HttpExchange {
     return this.#request.headers.get(name)?.split(',').length ?? 0;
   }
 
-  readBody(maxBytes: number, done: (body: Body) => void): void {
-    readText(this.#request, maxBytes).then(done, () => {
+  readBody(done: (body: Body) => void): void {
+    this.#readText().then(done, () => {
       // The connection broke while it was read: nobody waits for an answer.
       this.#leave();
     });
+  }
+
+  async #readText(): Promise<Body> {
+    const { bodies, limits } = this.#home;
+    const { maxBodyBytes } = limits;
+    const length = Number(this.header('content-length') ?? 'NaN');
+    if (length > maxBodyBytes) return tooLong(maxBodyBytes);
+    const { bodyUsed, body } = this.#request;
+    if (bodyUsed || body?.locked) return readBefore;
+    if (!body) return { ok: true, text: '' };
+    const reader = body.getReader();
+    let refusal: BodyRefusal | undefined;
+    const received = bodies.begin(partyOf(this), (why) => {
+      refusal = why;
+      // The rest is of no use to anybody. It may have broken by itself.
+      reader.cancel().catch(() => {});
+    });
+    try {
+      await readAll(reader, received, length);
+      return refusal ?? textOf(received.finish());
+    } finally {
+      received.leave();
+    }
   }
 
   addHeaders(headers: Headers): void {
@@ -73,16 +103,16 @@ export class WebExchange implements HttpExchange {
     this.#respond(new Response(text, { status, headers: { ...this.#added, ...headers } }));
   }
 
-  stream(headers: Headers): EventSink {
-    const sink = new WebEventSink({
+  stream(headers: Headers): WatchedSink {
+    const outlet = new WebOutlet({
       gone: () => this.#leave(),
       over: () => {
         this.#gone = undefined;
       },
     });
     const init = { status: 200, headers: { ...this.#added, ...headers } };
-    this.#respond(new Response(sink.body, init));
-    return sink;
+    this.#respond(new Response(outlet.body, init));
+    return new WatchedSink(outlet, this.#home);
   }
 
   get isGone(): boolean {
@@ -108,7 +138,9 @@ interface SinkEnd {
   over(): void;
 }
 
-class WebEventSink implements EventSink {
+class WebOutlet implements Outlet {
+  /** Nothing is before it: an answer is all that its `Response` has. */
+  readonly isItsTurn = true;
   readonly body: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
@@ -134,13 +166,15 @@ class WebEventSink implements EventSink {
     return Math.max(0, -(this.#controller?.desiredSize ?? 0));
   }
 
-  write(text: string): void {
-    this.#controller?.enqueue(encoder.encode(text));
+  write(text: string): number {
+    const bytes = encoder.encode(text);
+    this.#controller?.enqueue(bytes);
+    return bytes.length;
   }
 
   end(): void {
+    // What waits can still be dropped.
     this.#controller?.close();
-    this.#controller = undefined;
     this.#ending.over();
   }
 
@@ -151,35 +185,16 @@ class WebEventSink implements EventSink {
   }
 }
 
-async function readText(request: Request, maxBytes: number): Promise<Body> {
-  const tooLarge: Body = {
-    ok: false,
-    status: 413,
-    message: `The body is longer than ${maxBytes} bytes`,
-  };
-  if (Number(request.headers.get('content-length')) > maxBytes) return tooLarge;
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  let length = 0;
-  // Not every host's streams are iterable.
-  const body: ReadableStream<Uint8Array> | null = request.body;
-  if (request.bodyUsed || body?.locked) return readBefore;
-  const reader = body?.getReader();
-  while (reader) {
+async function readAll(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  received: ReceivedBody,
+  length: number,
+): Promise<void> {
+  for (;;) {
     const { done, value } = await reader.read();
-    if (done) break;
-    length += value.byteLength;
-    const more =
-      length > maxBytes ? undefined : decoded(() => decoder.decode(value, { stream: true }));
-    if (more === undefined) {
-      // The rest is of no use to anybody. It may have broken by itself.
-      reader.cancel().catch(() => {});
-      return length > maxBytes ? tooLarge : notUtf8;
-    }
-    text += more;
+    if (done) return;
+    received.take(value, received.length + value.byteLength === length);
   }
-  const rest = decoded(() => decoder.decode());
-  return rest === undefined ? notUtf8 : { ok: true, text: text + rest };
 }
 
 const readBefore: Body = {
@@ -188,12 +203,10 @@ const readBefore: Body = {
   message: 'The body was read before: give the handler the request as it came',
 };
 
-const notUtf8: Body = { ok: false, status: 400, message: 'The body is not UTF-8' };
-
-function decoded(decode: () => string): string | undefined {
+function textOf(bytes: Uint8Array): Body {
   try {
-    return decode();
+    return { ok: true, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
-    return undefined;
+    return { ok: false, status: 400, message: 'The body is not UTF-8' };
   }
 }

@@ -15,7 +15,7 @@ import type { SnapshotFrom } from 'xstate';
 export type HttpSessionEvent =
   /** No request of it is in progress, and no stream is open. */
   | { readonly type: 'session.quieted' }
-  /** A request has come. */
+  /** A request has come, after the greeting. */
   | { readonly type: 'session.used' }
   /** It was idle for as long as it may be. */
   | { readonly type: 'session.overdue' }
@@ -28,8 +28,10 @@ export type HttpSessionEvent =
 export type HttpSessionTag =
   /** Requests are served. */
   | 'open'
-  /** It may be ended for another one. */
-  | 'evictable';
+  /** Nothing of it is in progress: it may be ended for another one. */
+  | 'evictable'
+  /** Its client has asked nothing since it was greeted. */
+  | 'unasked';
 
 export const httpSessionMachine = setup({
   types: {
@@ -40,12 +42,36 @@ export const httpSessionMachine = setup({
 }).createMachine({
   id: 'http-session',
   context: {},
-  initial: 'active',
+  initial: 'greeting',
   states: {
+    greeting: {
+      description: 'Its client begins it.',
+      tags: ['open', 'unasked'],
+      on: {
+        'session.used': 'active',
+        'session.quieted': 'greeted',
+        'session.evicted': 'expired',
+        'session.ended': 'closed',
+      },
+    },
+    greeted: {
+      description: 'Its client has asked nothing since: the first to give up its place.',
+      tags: ['open', 'evictable', 'unasked'],
+      on: {
+        'session.used': 'active',
+        'session.evicted': 'expired',
+        'session.overdue': 'expired',
+        'session.ended': 'closed',
+      },
+    },
     active: {
       description: 'Requests come, are served, or a stream is open.',
       tags: 'open',
-      on: { 'session.quieted': 'idle', 'session.ended': 'closed' },
+      on: {
+        'session.quieted': 'idle',
+        'session.evicted': 'expired',
+        'session.ended': 'closed',
+      },
     },
     idle: {
       description: 'Nothing has come for a while, and nobody listens.',
@@ -65,7 +91,7 @@ export const httpSessionMachine = setup({
 /** Where a session stands. Sessions in the same state have the same one. */
 export type HttpSessionSnapshot = SnapshotFrom<typeof httpSessionMachine>;
 
-export const activeHttpSession: HttpSessionSnapshot = initialTransition(httpSessionMachine)[0];
+export const begunHttpSession: HttpSessionSnapshot = initialTransition(httpSessionMachine)[0];
 
 /** What each event leads to from each state, once it was asked for. */
 const known = new Map<HttpSessionSnapshot, Map<string, HttpSessionSnapshot>>();
@@ -84,4 +110,17 @@ export function nextHttpSession(
     row.set(event.type, next);
   }
   return next;
+}
+
+/** A session whose client asks for something. */
+export const activeHttpSession = nextHttpSession(begunHttpSession, { type: 'session.used' });
+
+/**
+ * Why a session was ended, in words.
+ * @param idleTimeoutMs how long it may be idle, milliseconds
+ */
+export function reasonOfEnd(by: HttpSessionEvent['type'], idleTimeoutMs: number): string {
+  if (by === 'session.evicted') return 'Another session needed its place';
+  if (by !== 'session.overdue') return 'The client has ended the session';
+  return `Its client was not heard of for ${idleTimeoutMs} ms`;
 }

@@ -66,7 +66,11 @@ describe('a dump of a session over HTTP', () => {
   test('says how it stands, and no more than the beginning of its id', async () => {
     const { url, dump, pass } = await watched([push]);
     const session = await begin(url);
-    expect(dump().http).toMatchObject({ kind: 'session', state: 'active', due: 0, streams: [] });
+    expect(dump().http).toMatchObject({ kind: 'session', state: 'greeting', due: 0, streams: [] });
+    pass(5000);
+    expect(dump().http).toMatchObject({ state: 'greeted', quietMs: 5000 });
+    await (await session.request('ping')).text();
+    expect(dump().http).toMatchObject({ state: 'active' });
     pass(5000);
     expect(dump().http).toMatchObject({ state: 'idle', quietMs: 5000 });
     const id = `${session.id.slice(0, 8)}…`;

@@ -3,6 +3,9 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { serveHttp } from 'mcp-actors/serve';
 import { enveloped } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { MemoryNodes } from '../../src/http/nodes/memory-stores.ts';
+import type { Stores } from '../../src/http/nodes/stores.ts';
+import { EventReader, RawSession, begin } from './legacy/raw-session.ts';
 import { post } from './serving.ts';
 
 /** A server that counts the calls that have run, and tells when there were so many. */
@@ -76,10 +79,10 @@ async function keepCalling(send: Send): Promise<number> {
 describe.each([
   ['in sessions', inSession],
   ['without sessions', withoutSession],
-])('clients that keep calling, %s', (_name, begin) => {
+])('clients that keep calling, %s', (_name, sender) => {
   test('are told of all that was done before the end', async () => {
     const { serving, wasEnough, ran } = await serveCounted(100);
-    const callers = await Promise.all(Array.from({ length: 8 }, () => begin(serving.url)));
+    const callers = await Promise.all(Array.from({ length: 8 }, () => sender(serving.url)));
     const told = callers.map(keepCalling);
     await wasEnough;
     await serving.close();
@@ -87,4 +90,61 @@ describe.each([
     expect(sum).toBe(ran());
     expect(sum).toBeGreaterThanOrEqual(100);
   });
+});
+
+describe('a stream that the end of its server cuts short', () => {
+  const step = defineTool({
+    name: 'step',
+    description: 'Says something, and never answers.',
+    handler: async (_, context) => {
+      context.notify('test/step');
+      await new Promise(() => {});
+      return '';
+    },
+  });
+
+  test('tells its client when to come back, if it is for what belongs to no request [HTTP-06]', async () => {
+    const { url, close } = await serveStep();
+    const session = await begin(url);
+    const stream = await session.get();
+    expect(await stream.next()).toMatchObject({ retry: '1234' });
+    await close();
+    expect(await stream.rest()).toEqual([{ retry: '1234' }]);
+  });
+
+  test('tells its client when to come back, if another node has still to answer it [HTTP-06]', async () => {
+    const nodes = new MemoryNodes();
+    const [one, other] = [await serveStep(nodes.start()), await serveStep(nodes.start())];
+    const session = await begin(one.url);
+    const call = new EventReader(await session.call('step', {}, 7));
+    const { id } = await call.message();
+    const stream = await new RawSession(other.url, session.headers).get(id);
+    expect(await stream.next()).toMatchObject({ retry: '1234' });
+    await other.close();
+    expect(await stream.rest()).toEqual([{ retry: '1234' }]);
+    await call.leave();
+  });
+
+  test('has an answer before that, if it is that of a call [HTTP-07]', async () => {
+    const { url, close } = await serveStep();
+    const session = await begin(url);
+    const call = new EventReader(await session.call('step', {}, 7));
+    expect((await call.message()).data.method).toBe('test/step');
+    await close();
+    expect(await call.rest()).toMatchObject([{ data: { id: 7, error: { code: -32_000 } } }]);
+  });
+
+  async function serveStep(stores?: Stores) {
+    const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
+    const server = createMcpServer({ name: 'ending', version: '1', tools: [step], stateKeys });
+    const serving = await serveHttp(server, {
+      port: 0,
+      limits: { retryMs: 1234 },
+      report: () => {},
+      session: { report: () => {} },
+      ...(stores ? { stores } : {}),
+    });
+    onTestFinished(() => serving.close(0));
+    return { url: serving.url, close: () => serving.close(10) };
+  }
 });

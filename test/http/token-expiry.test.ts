@@ -4,101 +4,13 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
-import type { TokenLimits } from '../../src/http/auth/options.ts';
-import type { AuthorizationOptions, HttpOptions } from '../../src/http/index.ts';
 import { AuthorizationServer } from './authorization-server.ts';
 import { EventReader, RawSession, initializeOf, reported } from './legacy/raw-session.ts';
 import { ReadStream, callTool, request } from './modern/asking.ts';
 import { post, serveHttp } from './serving.ts';
 
-const minute = 60_000;
-const skew = 30_000;
-
-/** Tokens of Ada's, by how long they are valid. */
-const lives = { short: 10 * minute, long: 60 * minute, endless: undefined };
-type Token = keyof typeof lives;
-
-const as = (token: Token) => ({ authorization: `Bearer ${token}` });
-
-interface ServeOptions {
-  readonly maxSubscriptions?: number;
-  readonly limits?: Partial<TokenLimits>;
-}
-
-/** Serves Ada, on a clock that the test drives. What expires here does so by that clock alone. */
-async function serve(
-  options: HttpOptions = {},
-  { maxSubscriptions = 100, limits = {} }: ServeOptions = {},
-) {
-  const clock = new SimulatedClock();
-  const begun = Date.now();
-  const refused = new Set<string>();
-  const held = gate();
-  const away = new Set<string>();
-  const authorization: AuthorizationOptions = {
-    limits,
-    verifyToken: (token) => {
-      if (away.has(token)) throw new Error('The keys cannot be read');
-      if (!(token in lives) || refused.has(token)) return undefined;
-      const life = lives[token as Token];
-      return { subject: 'ada', ...(life === undefined ? {} : { expiresAt: begun + life }) };
-    },
-  };
-  const push = defineTool({
-    name: 'push',
-    description: 'Notifies without a request',
-    handler: (_, { session }) => {
-      session.notify('test/step', {});
-      return 'done';
-    },
-  });
-  const hold = defineTool({
-    name: 'hold',
-    description: 'Waits until it is let go',
-    handler: async (_, { signal }) => {
-      await held.pass(signal);
-      return 'held';
-    },
-  });
-  const server = createMcpServer({ name: 'guarded', version: '1', tools: [push, hold] });
-  const facts = reported();
-  const { report } = facts;
-  const session = { report, limits: { maxSubscriptions } };
-  const url = await serveHttp(server, { authorization, clock, report, session, ...options });
-  /** Lets time pass, with turns of the loop between the steps. */
-  const pass = async (ms: number) => {
-    for (let left = ms; left > 0; left -= minute) {
-      clock.increment(Math.min(left, minute));
-      await fetch(url);
-    }
-  };
-  const named = (wanted: string) => facts.facts.filter(({ name }) => name === wanted);
-  const expired = () => named('authorization.expired');
-  const revoked = () => named('authorization.revoked');
-  return {
-    ...facts,
-    url,
-    server,
-    pass,
-    held,
-    named,
-    expired,
-    revoked,
-    refuse: (token: Token) => refused.add(token),
-    away,
-  };
-}
-
-async function begin(url: URL, token: Token): Promise<RawSession> {
-  const begun = await post(url, initializeOf(), as(token));
-  await begun.text();
-  const session = new RawSession(url, {
-    ...as(token),
-    'mcp-session-id': begun.headers.get('mcp-session-id') ?? '',
-  });
-  await session.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
-  return session;
-}
+import { as, begin, lives, minute, serve, skew } from './expiring-tokens.ts';
+import type { Token } from './expiring-tokens.ts';
 
 test('a GET stream ends with its token, and its client goes on with another one', async () => {
   const { url, pass, expired, refuse } = await serve();
@@ -223,13 +135,13 @@ describe('a token that is revoked before it expires', () => {
     expect((await (await renewed.get(primed?.id)).message()).data.method).toBe('test/step');
   });
 
-  test('ends no stream while nobody can tell whether it is', async () => {
+  test('ends no stream at once while nobody can tell whether it is', async () => {
     const { url, pass, revoked, named, refuse, away } = await serve();
     const session = await begin(url, 'endless');
     const stream = await session.get();
     away.add('endless');
-    await pass(5 * minute);
-    expect(named('authorization.unavailable').length).toBeGreaterThan(1);
+    await pass(4 * minute + 30_000);
+    expect(named('authorization.unavailable')).toHaveLength(4);
     away.delete('endless');
     await (await session.call('push')).text();
     expect((await stream.message()).data.method).toBe('test/step');
@@ -237,6 +149,30 @@ describe('a token that is revoked before it expires', () => {
     await pass(minute + 1000);
     await stream.rest();
     expect(revoked()).toHaveLength(1);
+  });
+
+  test('ends a stream if nobody can tell for five minutes whether it is, and not before', async () => {
+    const { url, pass, revoked, named, away } = await serve();
+    const session = await begin(url, 'endless');
+    const stream = await session.get();
+    const primed = await stream.next();
+    // What nobody could tell before does not count.
+    for (let round = 0; round < 2; round++) {
+      away.add('endless');
+      await pass(4 * minute);
+      away.delete('endless');
+      await pass(2 * minute);
+    }
+    expect(named('authorization.unchecked')).toEqual([]);
+    away.add('endless');
+    await pass(6 * minute);
+    expect((await stream.rest()).filter(({ comment }) => comment === undefined)).toEqual([
+      { retry: primed?.retry },
+    ]);
+    expect(named('authorization.unchecked')).toMatchObject([
+      { level: 'info', message: expect.stringContaining('could not be checked for too long') },
+    ]);
+    expect(revoked()).toEqual([]);
   });
 
   test('ends no stream if that is not wanted', async () => {

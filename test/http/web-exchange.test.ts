@@ -2,14 +2,15 @@
 import { expect, test } from 'vitest';
 import type { Body } from '../../src/http/http-exchange.ts';
 import { WebExchange } from '../../src/http/web-exchange.ts';
+import { exchangeHome } from './exchange-home.ts';
 
 const url = 'http://127.0.0.1/mcp?a=b';
 
 const posted = (body: RequestInit['body']) =>
   new Request(url, { method: 'POST', body: body ?? null, duplex: 'half' } as RequestInit);
 
-const bodyOf = (request: Request, maxBytes = 100) =>
-  new Promise<Body>((resolve) => new WebExchange(request).readBody(maxBytes, resolve));
+const bodyOf = (request: Request, home = exchangeHome({ maxBodyBytes: 100 })) =>
+  new Promise<Body>((resolve) => new WebExchange(request, home).readBody(resolve));
 
 test('a body is read in whatever pieces it comes', async () => {
   const bytes = new TextEncoder().encode('a€b');
@@ -48,7 +49,7 @@ test('a body that is not UTF-8, or was read before, or is read by somebody else,
 /** An exchange whose client may leave, and whether that was heard of. */
 function leaving() {
   const client = new AbortController();
-  const exchange = new WebExchange(new Request(url, { signal: client.signal }));
+  const exchange = new WebExchange(new Request(url, { signal: client.signal }), exchangeHome());
   const heard: string[] = [];
   exchange.onGone(() => heard.push('gone'));
   return { exchange, client, heard };

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { activeHttpSession, nextHttpSession } from '../../src/machines/http-session.machine.ts';
+import {
+  activeHttpSession,
+  begunHttpSession,
+  nextHttpSession,
+} from '../../src/machines/http-session.machine.ts';
 import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
 
 type EventName = HttpSessionEvent['type'];
@@ -13,18 +17,32 @@ const events = [
 ] as const satisfies readonly EventName[];
 
 const follow = (...names: readonly EventName[]) =>
-  names.reduce((state, type) => nextHttpSession(state, { type }), activeHttpSession);
+  names.reduce((state, type) => nextHttpSession(state, { type }), begunHttpSession);
 
 const paths = {
-  active: [],
-  idle: ['session.quieted'],
+  greeting: [],
+  greeted: ['session.quieted'],
+  active: ['session.used'],
+  idle: ['session.used', 'session.quieted'],
   expired: ['session.quieted', 'session.overdue'],
   closed: ['session.ended'],
 } satisfies Record<string, readonly EventName[]>;
 type StateName = keyof typeof paths;
 
 const table: { readonly [state in StateName]: { readonly [event in EventName]?: StateName } } = {
-  active: { 'session.quieted': 'idle', 'session.ended': 'closed' },
+  greeting: {
+    'session.used': 'active',
+    'session.quieted': 'greeted',
+    'session.evicted': 'expired',
+    'session.ended': 'closed',
+  },
+  greeted: {
+    'session.used': 'active',
+    'session.overdue': 'expired',
+    'session.evicted': 'expired',
+    'session.ended': 'closed',
+  },
+  active: { 'session.quieted': 'idle', 'session.evicted': 'expired', 'session.ended': 'closed' },
   idle: {
     'session.used': 'active',
     'session.overdue': 'expired',
@@ -44,18 +62,26 @@ describe('the http-session machine', () => {
     expect(follow(...paths[state], event).value).toBe(next);
   });
 
-  test('ends only a session that nobody uses for another one [HTTP-10]', () => {
+  test('says which sessions are not in use, and which never were [HTTP-10]', () => {
     const states = (Object.keys(paths) as StateName[]).map((state) => follow(...paths[state]));
-    expect(states.map((state) => [state.value, state.hasTag('evictable'), state.status])).toEqual([
-      ['active', false, 'active'],
-      ['idle', true, 'active'],
-      ['expired', false, 'done'],
-      ['closed', false, 'done'],
+    const seen = states.map((state) => [
+      state.value,
+      state.hasTag('evictable'),
+      state.hasTag('unasked'),
+      state.status,
+    ]);
+    expect(seen).toEqual([
+      ['greeting', false, true, 'active'],
+      ['greeted', true, true, 'active'],
+      ['active', false, false, 'active'],
+      ['idle', true, false, 'active'],
+      ['expired', false, false, 'done'],
+      ['closed', false, false, 'done'],
     ]);
   });
 
   test('is the same for all sessions in one state: a session needs no actor of it', () => {
-    expect(follow('session.quieted', 'session.used')).toBe(activeHttpSession);
+    expect(follow('session.used', 'session.quieted', 'session.used')).toBe(activeHttpSession);
     expect(follow('session.quieted')).toBe(follow('session.quieted'));
   });
 });

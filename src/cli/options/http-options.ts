@@ -70,10 +70,20 @@ const limits: {
     name: 'max-body',
     help: 'Over HTTP: the longest body of a request; a longer one is refused with 413.',
   },
+  maxUnfinishedBytes: {
+    ...size,
+    name: 'max-unfinished',
+    help: 'Over HTTP: how much one client may have sent of bodies that are not at their end; all together have four times as much. The next one is refused with 503.',
+  },
+  bodyTimeoutMs: {
+    ...duration,
+    name: 'body-timeout',
+    help: 'Over HTTP: how long a body may take to come to its end; then it is refused with 408.',
+  },
   maxSessions: {
     ...count,
     name: 'max-sessions',
-    help: 'Over HTTP: how many sessions are open at once. One more ends the one that is idle for longest, or is refused if none is.',
+    help: 'Over HTTP: how many sessions are open at once. One more ends one whose client has said nothing since its greeting, or the one that is idle for longest; if there is none, it is refused.',
   },
   sessionIdleTimeoutMs: {
     ...duration,

@@ -20,7 +20,7 @@ import { remembering } from './remembered-tokens.ts';
 import { metadataPathsOf, metadataUrlOf } from './resource-metadata.ts';
 import type { ResourceMetadata } from './resource-metadata.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
-import type { CheckToken, Time } from './token-check.ts';
+import type { CheckPurpose, CheckToken, Time } from './token-check.ts';
 
 /** How a request is answered that is not served. Nothing of it contains a token. */
 export interface AuthorizationRefusal {
@@ -54,7 +54,7 @@ export interface Authorizer {
   /** Where it is served: with the endpoint's path inserted, and at the root. */
   readonly metadataPaths: readonly string[];
   /** Says who makes a request, or how it is refused. It does not fail. */
-  authenticate(request: RequestToAuthorize): Promise<Authorization>;
+  authenticate(request: RequestToAuthorize, purpose?: CheckPurpose): Promise<Authorization>;
   /**
    * Says whether a principal may do what needs these scopes.
    *
@@ -96,7 +96,10 @@ class ResourceServer implements Authorizer {
     this.#time = time;
   }
 
-  async authenticate(request: RequestToAuthorize): Promise<Authorization> {
+  async authenticate(
+    request: RequestToAuthorize,
+    purpose: CheckPurpose = 'request',
+  ): Promise<Authorization> {
     const presented = presentedToken(request);
     if (presented.kind === 'none') return this.#refused(401, 'An access token is needed');
     if (presented.kind === 'malformed') {
@@ -107,7 +110,7 @@ class ResourceServer implements Authorizer {
       return this.#refused(401, 'The token is too long', 'invalid_token');
     }
     try {
-      const found = await this.#check(token, request);
+      const found = await this.#check(token, request, purpose);
       const principal = { ...found, scopes: withImplied(found.scopes, this.#implied) };
       const expiresInMs = this.#expiresInMs(principal);
       return this.demand(principal, []) ?? { ok: true, principal, expiresInMs };

@@ -8,6 +8,8 @@
 export interface RequestToAuthorize {
   /** Path and query, as they were sent. */
   readonly target: string;
+  /** The address that it comes from, if the host knows it. */
+  readonly remoteAddress?: string | undefined;
   /** @param name lower case */
   header(name: string): string | undefined;
 }

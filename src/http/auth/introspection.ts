@@ -3,12 +3,14 @@
  *
  * @see RFC 7662
  */
+import { addressParty } from '../../protocol/address-party.ts';
 import { endpointOf } from './issuer-metadata.ts';
 import { fetchJson } from './fetch-json.ts';
 import type { FetchBounds } from './fetch-json.ts';
 import { audiencesOf } from './options.ts';
 import type { IntrospectionOptions, TokenLimits } from './options.ts';
-import { isFor, principalOfClaims } from './principal-of.ts';
+import { TooManyWaiting, Turns } from './turns.ts';
+import { isFor, numericDate, principalOfClaims } from './principal-of.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckToken, Time } from './token-check.ts';
 
@@ -21,7 +23,8 @@ export function introspectionCheck(
   const audiences = audiencesOf(options);
   const headers = { authorization: basic(introspection.clientId, introspection.clientSecret) };
   let endpoint = introspection.endpoint;
-  let open = 0;
+  const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
+  const turns = new Turns({ maxRunning: maxIntrospections, maxWaiting: maxIntrospections });
 
   const ask = async (token: string, bounds: FetchBounds) => {
     endpoint ??= await endpointOf(issuer, 'introspection_endpoint', bounds);
@@ -29,38 +32,39 @@ export function introspectionCheck(
     return await fetchJson(endpoint, bounds, { headers, body });
   };
 
-  const answerTo = async (token: string) => {
-    const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
-    if (open >= maxIntrospections) {
-      const message = `${maxIntrospections} tokens are with the authorization server already`;
-      throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });
-    }
-    open++;
+  const answerTo = async (...[token, request, purpose]: Parameters<CheckToken>) => {
+    const signal = AbortSignal.timeout(fetchTimeoutMs);
+    const asking = () => ask(token, { signal, maxDocumentBytes });
     try {
-      return await ask(token, { signal: AbortSignal.timeout(fetchTimeoutMs), maxDocumentBytes });
+      // Streams have places of their own: a flood of requests must not keep a revoked one open.
+      if (purpose === 'recheck') return await asking();
+      return await turns.run(addressParty(request.remoteAddress), asking, signal);
     } catch (cause) {
+      if (cause instanceof TooManyWaiting) {
+        const message = `${maxIntrospections} tokens of this address wait to be checked already`;
+        throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });
+      }
       // It may have moved.
       endpoint = introspection.endpoint;
       const message = 'The authorization server cannot be asked about tokens';
       throw new AuthorizationUnavailable(message, { retryAfterMs: fetchTimeoutMs, cause });
-    } finally {
-      open--;
     }
   };
 
-  return async (token) => {
-    const answer = await answerTo(token);
+  return async (...given) => {
+    const answer = await answerTo(...given);
     if (answer['active'] !== true) throw new InvalidToken('The token is not active');
-    const { iss = issuer, aud, exp, nbf } = answer;
+    const { iss = issuer, aud } = answer;
+    const [exp, nbf] = [numericDate(answer, 'exp'), numericDate(answer, 'nbf')];
     if (iss !== issuer) throw new InvalidToken('The token is of another issuer');
     if (!isFor(audiences, aud))
       throw new InvalidToken('The token is for another server than this one');
     const now = time.wall() / 1000;
     const { clockSkewSeconds } = limits;
-    if (typeof exp === 'number' && exp <= now - clockSkewSeconds) {
+    if (exp !== undefined && exp <= now - clockSkewSeconds) {
       throw new InvalidToken('The token has expired');
     }
-    if (typeof nbf === 'number' && nbf > now + clockSkewSeconds) {
+    if (nbf !== undefined && nbf > now + clockSkewSeconds) {
       throw new InvalidToken('The token is not valid yet');
     }
     return principalOfClaims(issuer, answer);

@@ -28,15 +28,23 @@ export interface TokenLimits {
   readonly tokenCacheMs: number;
   /** How many checked tokens are remembered. */
   readonly maxCachedTokens: number;
-  /** How many tokens may be with the authorization server for introspection at once. */
+  /**
+   * How many tokens of requests may be with the authorization server for introspection at once. As
+   * many more of one address wait: addresses take turns. Those of streams have `maxRechecks`.
+   */
   readonly maxIntrospections: number;
   /**
    * How long a stream that stays open goes on until its token is checked again, milliseconds, so
    * that one that was revoked ends it. 0: never.
    */
   readonly recheckMs: number;
-  /** How many tokens of streams are checked again at once; the others wait for their turn. */
+  /** How many tokens of streams are checked again at once; principals take turns. */
   readonly maxRechecks: number;
+  /**
+   * How long a stream goes on though its token cannot be checked again, because the authorization
+   * server does not answer, milliseconds; then it ends.
+   */
+  readonly uncheckedTimeoutMs: number;
 }
 
 /** What the checking of tokens keeps to if nobody says otherwise. docs/limits.md explains each. */
@@ -53,6 +61,7 @@ export const defaultTokenLimits: TokenLimits = Object.freeze({
   maxIntrospections: 64,
   recheckMs: 60_000,
   maxRechecks: 8,
+  uncheckedTimeoutMs: 5 * 60_000,
 });
 
 interface CommonOptions {

@@ -8,10 +8,11 @@ import { InvalidToken } from './token-check.ts';
 /**
  * Reads the claims that a JWT and an introspection have in common.
  *
- * @throws {InvalidToken} they name nobody
+ * @throws {InvalidToken} they name nobody, or a time that is none
  */
 export function principalOfClaims(issuer: string, claims: JsonObject): Principal {
-  const { sub, client_id: client, azp, exp } = claims;
+  const { sub, client_id: client, azp } = claims;
+  const exp = numericDate(claims, 'exp');
   const clientId = textOf(client) ?? textOf(azp);
   const subject = textOf(sub) ?? clientId;
   if (subject === undefined) throw new InvalidToken('The token names nobody: it has no "sub"');
@@ -22,8 +23,22 @@ export function principalOfClaims(issuer: string, claims: JsonObject): Principal
     ...(clientId === undefined ? {} : { clientId }),
     scopes: scopesOf(claims),
     claims,
-    ...(typeof exp === 'number' ? { expiresAt: exp * 1000 } : {}),
+    ...(exp === undefined ? {} : { expiresAt: exp * 1000 }),
   };
+}
+
+/**
+ * A time that a token names, seconds since 1970; undefined if it names none. Some issuers write it as
+ * text.
+ *
+ * @throws {InvalidToken} it is no time: a token whose end cannot be read must not last for ever
+ */
+export function numericDate(claims: JsonObject, name: 'exp' | 'nbf'): number | undefined {
+  const claim = claims[name];
+  if (claim === undefined || claim === null) return undefined;
+  const seconds = typeof claim === 'string' && claim.trim() !== '' ? Number(claim) : claim;
+  if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds;
+  throw new InvalidToken(`The token's "${name}" is not a number of seconds`);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -56,15 +56,16 @@ export function remembering(
     }
   };
 
-  return async (token, request) => {
+  return async (token, request, purpose) => {
     const key = await digestOf(token);
     const known = remembered(key);
     if (known && 'principal' in known) return known.principal;
     if (known) throw known.refusal;
     // Requests that come together with the same token wait for one check.
-    let running = checking.get(key);
+    // What is checked for a stream does not wait for its turn, as they may.
+    let running = purpose === 'request' ? checking.get(key) : undefined;
     if (!running) {
-      running = checkNow(key, token, request);
+      running = checkNow(key, token, request, purpose);
       checking.set(key, running);
     }
     return await running;

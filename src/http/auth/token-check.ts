@@ -2,12 +2,19 @@
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
 
+/** What a token is checked for: a request that has come, or a stream that goes on. */
+export type CheckPurpose = 'request' | 'recheck';
+
 /**
  * Checks a token.
  *
  * @throws {InvalidToken} or {@link AuthorizationUnavailable}, and nothing else on purpose
  */
-export type CheckToken = (token: string, request: RequestToAuthorize) => Promise<Principal>;
+export type CheckToken = (
+  token: string,
+  request: RequestToAuthorize,
+  purpose: CheckPurpose,
+) => Promise<Principal>;
 
 /** Two clocks: tokens expire by the date; pauses must not depend on whoever sets it. */
 export interface Time {

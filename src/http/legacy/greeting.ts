@@ -25,6 +25,12 @@ export interface Greeting {
   readonly received: InitializeReceived;
 }
 
+/** Whether a message belongs to the greeting: its client has asked for nothing by it. */
+export function isGreeting(frame: InboundFrame): boolean {
+  const method = 'method' in frame ? frame.method : undefined;
+  return method === Method.initialize || method === Method.initialized;
+}
+
 /** Of requests that were answered before the session began. */
 const answered = { idScope: 'session' } as const;
 

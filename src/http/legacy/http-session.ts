@@ -11,7 +11,12 @@ import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { plainActor } from '../../machines/port.ts';
 import { stateName } from '../../machines/state-name.ts';
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
-import { activeHttpSession, nextHttpSession } from '../../machines/http-session.machine.ts';
+import {
+  activeHttpSession,
+  begunHttpSession,
+  nextHttpSession,
+  reasonOfEnd,
+} from '../../machines/http-session.machine.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import type {
   ReaderEvent,
@@ -36,17 +41,18 @@ import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
+import type { Claim, Party, Placed } from '../parties.ts';
 import type { Replica, SharedSession } from '../replicas/shared-session.ts';
 import { answerPassed } from './shared-answers.ts';
 import { HttpWriter } from './http-writer.ts';
 import type { WrittenSession } from './http-writer.ts';
-import { greet, isWatched } from './greeting.ts';
+import { greet, isGreeting, isWatched } from './greeting.ts';
 import { PostAnswer, jsonOnly } from './post-answer.ts';
 import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
 import type { WaitingPush } from './push-streams.ts';
 import type { SessionStream } from './session-stream.ts';
 import { SessionStreams, noStreams } from './session-streams.ts';
-import type { SessionParty, StreamingSession } from './session-streams.ts';
+import type { StreamingSession } from './session-streams.ts';
 import { unlisted } from '../roster.ts';
 import type { Tended, Upkeep } from '../upkeep.ts';
 
@@ -57,17 +63,18 @@ export interface SessionHome {
   readonly upkeep: Upkeep;
   /** False if every answer is JSON. */
   readonly streams: boolean;
+  readonly phase: 'serving' | 'closing';
   /** The session is over here, by this event. */
   ended(session: HttpSession, by: HttpSessionEvent['type']): void;
 }
 
 export class HttpSession
-  implements AnsweringSession, StreamingSession, WrittenSession, Replica, Tended
+  implements AnsweringSession, StreamingSession, WrittenSession, Replica, Tended, Placed
 {
   readonly id: string;
   /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
-  readonly party: SessionParty;
+  readonly party: Party;
   readonly server: McpServer;
   /** What other nodes have to do with it; undefined if there are none. */
   readonly share: SharedSession | undefined;
@@ -81,7 +88,7 @@ export class HttpSession
   #greeted: InitializeReceived | undefined = undefined;
   #served: McpSession | undefined = undefined;
   /** How long it is kept. */
-  #life = activeHttpSession;
+  #life = begunHttpSession;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
   /** The actor of the session that is served, while its writer runs. */
   #actor: Ref<TransportFact> | undefined = undefined;
@@ -130,10 +137,10 @@ export class HttpSession
     return (this.#dialect ??= this.#served?.actor.getSnapshot().context.client?.dialect);
   }
 
-  /** Whether it may be ended for another one: nothing is due, and nobody listens. */
-  get isEvictable(): boolean {
+  get claim(): Claim {
     this.#quiet();
-    return this.#life.hasTag('evictable');
+    if (!this.#life.hasTag('evictable')) return this.#due > 0 ? 'busy' : 'listening';
+    return this.#life.hasTag('unasked') ? 'greeted' : 'idle';
   }
 
   // What the client sends.
@@ -154,7 +161,8 @@ export class HttpSession
 
   /** Takes one message. What needs an answer is answered; anything else is accepted. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
-    this.#use();
+    if (this.#life === activeHttpSession || !isGreeting(frame)) this.#use();
+    else this.usedAt = this.clock.now();
     const passing = this.share?.pass(frame);
     if (passing) return answerPassed(exchange, passing, this);
     switch (frame.kind) {
@@ -315,8 +323,9 @@ export class HttpSession
 
   /** The session that is served has ended. */
   #end(): void {
+    // If only this endpoint ends, its client may go on at another node.
+    this.#made?.close(this.#home.phase === 'closing' ? this.limits.retryMs : undefined);
     this.#live({ type: 'session.ended' });
-    this.#made?.close();
   }
 
   #over({ type }: HttpSessionEvent): void {
@@ -325,14 +334,9 @@ export class HttpSession
     upkeep.delete(this);
     // What is still in flight is answered with an error at once: nobody would come for more.
     const served = this.#served;
-    if (served && served.state !== 'closed') served.shutdown(this.#reason(type), 0);
+    if (served && served.state !== 'closed')
+      served.shutdown(reasonOfEnd(type, this.limits.sessionIdleTimeoutMs), 0);
     this.#made?.closeOwnStream();
-  }
-
-  #reason(type: HttpSessionEvent['type']): string {
-    if (type === 'session.evicted') return 'Another session needed its place';
-    if (type !== 'session.overdue') return 'The client has ended the session';
-    return `Its client was not heard of for ${this.limits.sessionIdleTimeoutMs} ms`;
   }
 
   /** Made when it is first needed: most sessions are idle most of the time. */

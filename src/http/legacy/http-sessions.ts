@@ -4,25 +4,22 @@
  *
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
-import { systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
-import { Shares } from '../../actors/room.ts';
-import type { Room } from '../../actors/room.ts';
 import { describe } from '../../protocol/classify.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpSession } from '../../server/session.ts';
-import { defaultReport } from '../../session/default-report.ts';
 import { accepts, closing, fault, unreadable } from '../checks.ts';
-import type { Doorkeeper } from '../doorkeeper.ts';
+import type { Doorkeeper, GuardedHome } from '../doorkeeper.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import { partyOf, servedRequest } from '../http-exchange.ts';
+import { servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
+import { Places, partyOf } from '../parties.ts';
 import type { SessionRecord } from '../nodes/session-store.ts';
 import type { SharedSession } from '../replicas/shared-session.ts';
 import { SharedSessions } from '../replicas/shared-sessions.ts';
@@ -30,8 +27,7 @@ import { reportUnavailable, unavailable } from '../replicas/unavailable.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import { HttpSession } from './http-session.ts';
 import type { SessionHome } from './http-session.ts';
-import type { SessionParty } from './session-streams.ts';
-import { Upkeep, upkeepMs } from '../upkeep.ts';
+import type { Upkeep } from '../upkeep.ts';
 
 const sessionHeader = 'mcp-session-id';
 
@@ -39,36 +35,30 @@ export class HttpSessions implements SessionHome {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly upkeep: Upkeep;
-  readonly #room: Room;
   readonly streams: boolean;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #options: HttpOptions;
   readonly #door: Doorkeeper;
   readonly #report: HttpReport;
   readonly #sessions = new Map<string, HttpSession>();
-  readonly #parties = new Map<string, SessionParty>();
+  readonly #places: Places<HttpSession>;
   readonly #shared: SharedSessions | undefined;
-  #phase: 'serving' | 'closing' = 'serving';
+  phase: 'serving' | 'closing' = 'serving';
 
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
-    {
-      limits,
-      door,
-      room,
-    }: { readonly limits: HttpLimits; readonly door: Doorkeeper; readonly room: Room },
+    { limits, door, room, clock, report, upkeep }: GuardedHome,
   ) {
-    const { clock = systemClock, report = defaultReport } = options;
     this.#door = door;
-    this.#room = room;
     this.#servedTo = servedTo;
     this.#options = options;
     this.#report = report;
     this.limits = limits;
     this.clock = clock;
     this.streams = !options.jsonResponses;
-    this.upkeep = new Upkeep(clock, upkeepMs(limits));
+    this.upkeep = upkeep;
+    this.#places = new Places(limits.maxSessions, room);
     const isUsed = ({ id }: SharedSession, sinceMs: number) =>
       this.#sessions.get(id)?.isUsedSince(clock.now() - sinceMs) ?? false;
     const touchMs = Math.min(maxTouchMs, limits.sessionIdleTimeoutMs / 3);
@@ -122,28 +112,27 @@ export class HttpSessions implements SessionHome {
 
   /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */
   async close(drainTimeoutMs?: number): Promise<void> {
-    this.#phase = 'closing';
+    this.phase = 'closing';
     const sessions = [...this.#sessions.values()];
     const reason = 'The server is closing';
     await Promise.all(sessions.map((session) => session.close(reason, drainTimeoutMs)));
-    this.upkeep.stop();
     await this.#shared?.close();
   }
 
   ended(session: HttpSession, by: HttpSessionEvent['type']): void {
     this.#sessions.delete(session.id);
-    const { share, party } = session;
-    if (--party.sessions === 0) this.#parties.delete(party.name);
+    this.#places.delete(session);
+    const { share } = session;
     if (!share) return;
     this.#shared?.forget(share);
     // A replica that is not needed here any more may be needed elsewhere.
-    if (by !== 'session.ended' || this.#phase === 'closing') return share.leave();
+    if (by !== 'session.ended' || this.phase === 'closing') return share.leave();
     if (share.isOver) return;
     share.remove('deleted').catch(reportUnavailable(this.#report, 'Nodes do not know of an end'));
   }
 
   #begin(exchange: HttpExchange, frame: InboundFrame): void {
-    if (!this.#makeRoom(partyOf(exchange))) return this.#refuseForRoom(exchange);
+    if (!this.#places.makeRoom(partyOf(exchange))) return this.#refuseForRoom(exchange);
     const session = this.#made(exchange, crypto.randomUUID());
     if (!session) return;
     if (!session.greet(exchange, frame) && this.#serves(exchange, session)) {
@@ -161,11 +150,10 @@ export class HttpSessions implements SessionHome {
       const options = beginning(served, this.#options);
       const share = this.#shared?.hold(id, principal?.id, options.environment);
       const own = share ? { ...options, environment: share.environment } : options;
-      const party = this.#partyNamed(partyOf(exchange));
+      const party = this.#places.party(partyOf(exchange));
       const session = new HttpSession(served.server, own, { id, principal, party, share }, this);
       this.#sessions.set(id, session);
-      this.#parties.set(party.name, party);
-      party.sessions++;
+      this.#places.add(session);
       share?.attach(session, record);
       return session;
     } catch (error) {
@@ -226,11 +214,11 @@ export class HttpSessions implements SessionHome {
     // Another request may have been first.
     const session = this.#sessions.get(id);
     if (!record || session) return session;
-    if (this.#phase === 'closing') {
+    if (this.phase === 'closing') {
       this.#refuse(exchange, closing);
       return 'refused';
     }
-    if (!this.#makeRoom(partyOf(exchange))) {
+    if (!this.#places.makeRoom(partyOf(exchange))) {
       this.#refuseForRoom(exchange);
       return 'refused';
     }
@@ -245,7 +233,7 @@ export class HttpSessions implements SessionHome {
   }
 
   #refuseForRoom(exchange: HttpExchange): void {
-    const message = `${this.limits.maxSessions} sessions are open, and none of them is idle`;
+    const message = `${this.limits.maxSessions} sessions are open, and none of them can make room`;
     tell(this.#report, 'warning', 'session.refused', message);
     exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
   }
@@ -260,36 +248,6 @@ export class HttpSessions implements SessionHome {
       details: { status },
     });
     exchange.answer(answer);
-  }
-
-  #partyNamed(name: string): SessionParty {
-    const known = this.#parties.get(name);
-    return known ?? { name, sessions: 0, shares: new Shares(this.#room, name) };
-  }
-
-  /**
-   * Makes room for a session of a party's. Whoever has the most sessions gives one up first: nobody
-   * takes others' places by beginning many.
-   *
-   * @returns false if as many sessions as there may be are in use
-   */
-  #makeRoom(party: string): boolean {
-    if (this.#sessions.size < this.limits.maxSessions) return true;
-    let most = this.#partyNamed(party);
-    for (const each of this.#parties.values()) if (each.sessions > most.sessions) most = each;
-    const ofMost = this.#longestIdle((session) => session.party === most);
-    const oldest = ofMost ?? (most.name === party ? undefined : this.#longestIdle(() => true));
-    oldest?.evict();
-    return oldest !== undefined;
-  }
-
-  #longestIdle(isMeant: (session: HttpSession) => boolean): HttpSession | undefined {
-    let oldest: HttpSession | undefined;
-    for (const session of this.#sessions.values()) {
-      if ((oldest && session.usedAt >= oldest.usedAt) || !isMeant(session)) continue;
-      if (session.isEvictable) oldest = session;
-    }
-    return oldest;
   }
 }
 

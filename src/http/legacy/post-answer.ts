@@ -14,11 +14,12 @@ import type {
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import { unreadable } from '../checks.ts';
-import type { EventSink, HttpExchange } from '../http-exchange.ts';
+import type { HttpExchange } from '../http-exchange.ts';
 import { RequestAnswer, noHeaders } from '../request-answer.ts';
 import type { SessionStream } from './session-stream.ts';
 import { unlisted } from '../roster.ts';
 import type { Tended } from '../upkeep.ts';
+import type { WatchedSink } from '../watched-sink.ts';
 
 /** Why a client cannot be asked whose answers are never streams. */
 export const jsonOnly =
@@ -106,21 +107,16 @@ export class PostAnswer extends RequestAnswer implements Tended {
     return isRefused ? 400 : 200;
   }
 
-  protected override sinkOver(sink: EventSink): EventSink {
+  protected override begun(sink: WatchedSink): void {
     this.#stream = this.#session.openStream(this.answers);
-    return this.#stream.firstSink(sink);
-  }
-
-  protected override opening(sink: EventSink): string {
-    this.#stream?.begin(sink, undefined);
-    return '';
+    this.#stream.begin(sink, undefined);
   }
 
   protected override emit(text: string, answers: InboundRequestId | undefined): void {
     this.#stream?.send(text, answers);
   }
 
-  protected override finish(_sink: EventSink, how: 'answered' | 'silenced'): void {
+  protected override finish(_sink: WatchedSink, how: 'answered' | 'silenced'): void {
     this.#stream?.end(how);
   }
 

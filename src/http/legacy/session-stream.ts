@@ -12,15 +12,12 @@ import { endInWords } from '../admission.ts';
 import type { Admission, AdmissionEnd } from '../admission.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import type { EventSink } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import type { EventLog, LoggedStream } from './event-log.ts';
-import { HeldSink } from '../replicas/held-sink.ts';
 import type { SharedEvents } from '../replicas/shared-events.ts';
 import { eventId, readEventId } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
-import { unlisted } from '../roster.ts';
-import type { Tended } from '../upkeep.ts';
+import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
 
 /** What the streams of a session have in common. */
 export interface StreamHome {
@@ -34,8 +31,6 @@ export interface StreamHome {
   firstEvent(lastId: string): string;
   /** It has a connection from now on. */
   connected(stream: SessionStream): void;
-  /** A connection is ended, and what its client has not read still goes out, for a while. */
-  linger(sink: EventSink): void;
   /** It has no connection any more. */
   disconnected(stream: SessionStream): void;
   /** Nobody can get anything of it any more. */
@@ -50,21 +45,17 @@ type StreamState = { readonly name: 'apart' | 'answered' | 'silenced' } | Connec
 
 interface ConnectedState {
   readonly name: 'connected';
-  readonly sink: EventSink;
+  readonly sink: WatchedSink;
   /** For how long its token lets it go on; undefined without authorization. */
   readonly admission: Admission | undefined;
 }
 
 const apart: StreamState = { name: 'apart' };
 
-/** A comment: no event. */
-const keepalive = ':\n\n';
-
-export class SessionStream implements LoggedStream, Tended {
+export class SessionStream implements LoggedStream, SinkOwner {
   readonly name: string;
   /** The requests that it answers; undefined if it is for what belongs to none. */
   readonly answers: readonly InboundRequestId[] | undefined;
-  place = unlisted;
   readonly #home: StreamHome;
   #state: StreamState = apart;
   /** The number of its last event. */
@@ -73,11 +64,6 @@ export class SessionStream implements LoggedStream, Tended {
   #given = 0;
   /** How many of its events are kept. */
   #kept = 0;
-  /** As it was looked after last: when it had been silent since, and what the client had taken. */
-  #spoken = { last: 0, atMs: 0 };
-  #taken = { bytes: 0, atMs: 0 };
-  /** What its connection was given, bytes. */
-  #givenBytes = 0;
   /** Since when it is in its state, the clock's milliseconds. */
   #since: number;
 
@@ -94,15 +80,14 @@ export class SessionStream implements LoggedStream, Tended {
     const isShared = this.#home.events !== undefined;
     const { serial } = readEventId(eventId(this.name, 0), isShared) ?? {};
     const { name: state } = this.#state;
-    const { unreadBytes } = this;
     return {
       kind: this.answers ? 'post' : 'get',
       name: `${serial}`,
       answers: this.answers ?? [],
       state: state === 'connected' ? 'open' : state === 'apart' ? 'cut' : 'ended',
       ageMs: Math.round(now - this.#since),
-      unreadBytes,
-      unreadMs: unreadBytes === 0 ? 0 : Math.round(now - this.#taken.atMs),
+      unreadBytes: this.unreadBytes,
+      unreadMs: this.#state.name === 'connected' ? Math.round(this.#state.sink.unreadMs) : 0,
       keptEvents: this.#kept,
     };
   }
@@ -126,17 +111,19 @@ export class SessionStream implements LoggedStream, Tended {
     return number <= this.#last;
   }
 
-  /** Its first connection, on which nothing is said until other nodes know the stream. */
-  firstSink(sink: EventSink): EventSink {
-    const { events } = this.#home;
-    return events ? new HeldSink(sink, events.open(this.name, this.answers ?? [])) : sink;
+  /** What ends its connection; a request that was allowed is answered, however long that takes. */
+  get admission(): Admission | undefined {
+    if (this.answers || this.#state.name !== 'connected') return undefined;
+    return this.#state.admission;
   }
 
   /**
-   * Begins on its first connection.
+   * Begins on its first connection, on which nothing is said until other nodes know the stream.
    * @param admission of the request that the connection is
    */
-  begin(sink: EventSink, admission: Admission | undefined): void {
+  begin(sink: WatchedSink, admission: Admission | undefined): void {
+    const { events } = this.#home;
+    if (events) sink.holdUntil(events.open(this.name, this.answers ?? []));
     const text = this.#home.firstEvent(eventId(this.name, 0));
     this.#connect({ name: 'connected', sink, admission }, text);
   }
@@ -145,7 +132,11 @@ export class SessionStream implements LoggedStream, Tended {
    * Goes on over another connection, with what comes after the event that the client has.
    * @param admission as for {@link begin}
    */
-  resume(sink: EventSink, { number, answers }: EventPlace, admission: Admission | undefined): void {
+  resume(
+    sink: WatchedSink,
+    { number, answers }: EventPlace,
+    admission: Admission | undefined,
+  ): void {
     const { log, report } = this.#home;
     const events = log.after(this, number);
     const missing = this.#last - number - events.length;
@@ -182,7 +173,7 @@ export class SessionStream implements LoggedStream, Tended {
     if (this.#state.name === 'connected') this.#given = number;
     this.#home.log.add(this, number, event);
     this.#home.events?.append({ stream: this.name, number }, text, answers);
-    if (this.#state.name === 'connected') this.#write(this.#state.sink, event);
+    if (this.#state.name === 'connected') this.#state.sink.write(event);
   }
 
   /** All is said. */
@@ -211,7 +202,18 @@ export class SessionStream implements LoggedStream, Tended {
     this.#disconnect();
   }
 
-  /** Its client goes on with it at another node. */
+  /**
+   * The session ends here, and all is said that will be.
+   * @param retryMs when its client should try another node, milliseconds; undefined if never
+   */
+  close(retryMs: number | undefined): void {
+    const { name } = this.#state;
+    if (name === 'connected' && retryMs !== undefined)
+      this.#state.sink.write(`retry: ${retryMs}\n\n`);
+    this.end('silenced');
+  }
+
+  /** Its connection ends. Its client may come back to it, here or at another node. */
   letGo(): void {
     if (this.#state.name !== 'connected') return;
     this.#state.sink.end();
@@ -219,7 +221,8 @@ export class SessionStream implements LoggedStream, Tended {
   }
 
   /** A connection has ended. */
-  left(sink: EventSink): void {
+  left(sink: WatchedSink): void {
+    sink.cut();
     if (this.#state.name !== 'connected' || this.#state.sink !== sink) return;
     const message = `The connection of stream ${this.name} has ended after event ${this.#last}`;
     tell(this.#home.report, 'debug', 'stream.left', message);
@@ -232,26 +235,17 @@ export class SessionStream implements LoggedStream, Tended {
     return event > this.#given;
   }
 
-  /** Looks after its connection: is the client there, and does it read? */
-  tend(now: number): void {
-    if (this.#state.name !== 'connected') return;
-    const { sink, admission } = this.#state;
-    // A request that was allowed is answered, however long that takes.
-    const end = this.answers ? undefined : admission?.endedBy(now);
-    if (end) return this.#expire(end);
-    const { keepaliveIntervalMs, unreadTimeoutMs } = this.#home.limits;
-    const unread = sink.untakenBytes;
-    const taken = this.#givenBytes - unread;
-    if (unread === 0 || taken > this.#taken.bytes) this.#taken = { bytes: taken, atMs: now };
-    else if (now - this.#taken.atMs >= unreadTimeoutMs) {
-      sink.cut();
-      return this.#cut(`it has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
-    }
-    if (this.#spoken.last !== this.#last) this.#spoken = { last: this.#last, atMs: now };
-    else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {
-      this.#spoken = { last: this.#last, atMs: now };
-      this.#give(sink, keepalive);
-    }
+  expired(end: AdmissionEnd): void {
+    const message = `The token that stream ${this.name} was opened with ${endInWords[end]}: its client has to come back with another one`;
+    tell(this.#home.report, 'info', `authorization.${end}`, message);
+    this.pause(this.#home.limits.retryMs);
+  }
+
+  unread(why: string): void {
+    const message = `The client was cut off from stream ${this.name}: it ${why}`;
+    tell(this.#home.report, 'warning', 'stream.cut', message);
+    // It may read well, and this is much at once: it gets what it needs to come back for the rest.
+    this.letGo();
   }
 
   #isComplete(): boolean {
@@ -261,12 +255,9 @@ export class SessionStream implements LoggedStream, Tended {
   #connect(state: ConnectedState, text: string): void {
     const isNew = this.#state.name !== 'connected';
     this.#state = state;
-    this.#givenBytes = 0;
-    const atMs = this.#home.clock.now();
-    this.#spoken = { last: this.#last, atMs };
-    this.#taken = { bytes: 0, atMs };
-    this.#since = atMs;
-    if (text !== '') this.#give(state.sink, text);
+    this.#since = this.#home.clock.now();
+    if (text !== '') state.sink.write(text);
+    state.sink.ownedBy(this);
     if (isNew) this.#home.connected(this);
   }
 
@@ -275,35 +266,6 @@ export class SessionStream implements LoggedStream, Tended {
     this.#since = this.#home.clock.now();
     this.#home.disconnected(this);
     this.#overIfForgotten();
-  }
-
-  #expire(end: AdmissionEnd): void {
-    const message = `The token that stream ${this.name} was opened with ${endInWords[end]}: its client has to come back with another one`;
-    tell(this.#home.report, 'info', `authorization.${end}`, message);
-    this.pause(this.#home.limits.retryMs);
-  }
-
-  #write(sink: EventSink, event: string): void {
-    this.#give(sink, event);
-    const { maxUnreadBytes } = this.#home.limits;
-    const unread = sink.untakenBytes;
-    // A message that is longer than that by itself is no fault of the client's.
-    if (unread - event.length <= maxUnreadBytes) return;
-    // It may read well, and this is much at once: it has what it needs to come back for the rest.
-    sink.end();
-    this.#home.linger(sink);
-    this.#cut(`it has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
-  }
-
-  #give(sink: EventSink, text: string): void {
-    this.#givenBytes += text.length;
-    sink.write(text);
-  }
-
-  #cut(why: string): void {
-    const message = `The client was cut off from stream ${this.name}: ${why}`;
-    tell(this.#home.report, 'warning', 'stream.cut', message);
-    this.#disconnect();
   }
 
   /** A stream for what belongs to no request is as good as a new one if nothing of it is kept. */

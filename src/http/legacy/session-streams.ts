@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import { defaultLimits } from '../../actors/limits.ts';
-import type { Retained, Shares } from '../../actors/room.ts';
+import type { Retained } from '../../actors/room.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { ListenOptions } from '../../server/create-server.ts';
@@ -14,8 +14,9 @@ import type { InboundRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import type { EventSink, HttpExchange } from '../http-exchange.ts';
+import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
+import type { Party } from '../parties.ts';
 import { streamHeaders } from '../request-answer.ts';
 import { EventLog } from './event-log.ts';
 import { PushStreams } from './push-streams.ts';
@@ -29,25 +30,13 @@ import { SessionStream, lostAnswer } from './session-stream.ts';
 import type { StreamHome } from './session-stream.ts';
 import { readEventId, streamName } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
-import { unlisted } from '../roster.ts';
-import type { Upkeep } from '../upkeep.ts';
-
-/** Those whose sessions share the room that there is: a principal's, or those of an address. */
-export interface SessionParty {
-  readonly name: string;
-  /** What all of them hold in memory counts towards these. */
-  readonly shares: Shares;
-  /** How many are open. */
-  sessions: number;
-}
 
 /** What streams ask and tell their session. */
 export interface StreamingSession {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly report: HttpReport;
-  readonly upkeep: Upkeep;
-  readonly party: SessionParty;
+  readonly party: Party;
   readonly listening: Pick<ListenOptions, 'limits'>;
   /** The session as other nodes have it; undefined if there are none. */
   readonly share: SharedSession | undefined;
@@ -76,6 +65,8 @@ export class SessionStreams implements StreamHome, ResumingHome {
   /** The events and the pushes that are kept, as they are counted. */
   readonly #retained: readonly (Retained | undefined)[];
   readonly #streams = new Map<string, SessionStream>();
+  /** Those of other nodes that are read here. */
+  readonly #followed = new Set<FollowedStream>();
   #count = 0;
   #connected = 0;
 
@@ -109,7 +100,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
 
   /** How many have a connection. */
   get connections(): number {
-    return this.#connected;
+    return this.#connected + this.#followed.size;
   }
 
   /** As a dump shows them. */
@@ -189,9 +180,10 @@ export class SessionStreams implements StreamHome, ResumingHome {
     }
   }
 
-  /** Ends all that is left. */
-  close(): void {
-    for (const stream of this.#streams.values()) stream.end('silenced');
+  /** Ends all that is left. @param retryMs when the client should try another node; undefined if never */
+  close(retryMs: number | undefined): void {
+    this.#pushes.end();
+    for (const stream of [...this.#streams.values(), ...this.#followed]) stream.close(retryMs);
     this.#streams.clear();
     for (const retained of this.#retained) retained?.release();
   }
@@ -204,30 +196,14 @@ export class SessionStreams implements StreamHome, ResumingHome {
 
   connected(stream: SessionStream): void {
     this.#connected++;
-    this.#session.upkeep.add(stream);
     if (stream.answers) return;
     this.#pushes.opened(stream);
     this.#session.share?.pushes.opened(stream.name);
     this.#session.ownStream('opened');
   }
 
-  linger(sink: EventSink): void {
-    const { clock, limits, upkeep } = this.#session;
-    const since = clock.now();
-    const lingering = {
-      place: unlisted,
-      tend: (now: number) => {
-        const isOverdue = now - since >= limits.unreadTimeoutMs;
-        if (isOverdue) sink.cut();
-        if (isOverdue || sink.untakenBytes === 0) upkeep.delete(lingering);
-      },
-    };
-    upkeep.add(lingering);
-  }
-
   disconnected(stream: SessionStream): void {
     this.#connected--;
-    this.#session.upkeep.delete(stream);
     if (stream.answers) return;
     this.#pushes.closed(stream);
     this.#session.share?.pushes.closed(stream.name, this.#pushes.newest?.name);
@@ -245,13 +221,11 @@ export class SessionStreams implements StreamHome, ResumingHome {
   readonly lostAnswer = lostAnswer;
 
   followed(stream: FollowedStream): void {
-    this.#connected++;
-    this.#session.upkeep.add(stream);
+    this.#followed.add(stream);
   }
 
   unfollowed(stream: FollowedStream): void {
-    this.#connected--;
-    this.#session.upkeep.delete(stream);
+    this.#followed.delete(stream);
   }
 
   goOn(exchange: HttpExchange, repeated: string): void {
@@ -261,9 +235,8 @@ export class SessionStreams implements StreamHome, ResumingHome {
   #open(exchange: HttpExchange, repeated = ''): void {
     if (exchange.isGone) return;
     const stream = this.make(undefined);
-    const first = exchange.stream(streamHeaders);
-    if (repeated !== '') first.write(repeated);
-    const sink = stream.firstSink(first);
+    const sink = exchange.stream(streamHeaders);
+    if (repeated !== '') sink.write(repeated);
     exchange.onGone(() => stream.left(sink));
     stream.begin(sink, exchange.admission);
   }

@@ -4,9 +4,6 @@
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
-import type { Clock } from '../../actors/clock.ts';
-import { Shares } from '../../actors/room.ts';
-import type { Room } from '../../actors/room.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import { tellUnserializable } from '../../actors/writer/outbound-flow.ts';
 import { plainActor } from '../../machines/port.ts';
@@ -19,6 +16,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../machines/peer-ports.ts';
+import type { Shares } from '../../actors/room.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import type { Principal, RequestOrigin } from '../../protocol/request-origin.ts';
@@ -30,31 +28,33 @@ import { endInWords } from '../admission.ts';
 import type { Admission, AdmissionEnd } from '../admission.ts';
 import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
-import { partyOf, servedRequest } from '../http-exchange.ts';
-import type { EventSink, HttpExchange } from '../http-exchange.ts';
-import type { HttpLimits } from '../options.ts';
+import { servedRequest } from '../http-exchange.ts';
+import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
+import type { Claim, Party, Placed } from '../parties.ts';
 import { streamHeaders } from '../request-answer.ts';
-import { unlisted } from '../roster.ts';
-import type { Tended } from '../upkeep.ts';
+import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
+import { isGreeting } from './greeting.ts';
 
 export interface SseSessionOptions {
   readonly listening: ListenOptions;
-  readonly limits: HttpLimits;
-  readonly clock: Clock;
-  /** What the endpoint holds of its clients. */
-  readonly room: Room;
+  readonly party: Party;
+  readonly home: ExchangeHome;
+  /** Told once, when it is over. */
   readonly ended: () => void;
 }
 
-export class SseSession implements Tended {
+export class SseSession implements SinkOwner, Placed {
   readonly id = crypto.randomUUID();
   readonly server: McpServer;
   readonly principal: Principal | undefined;
   readonly mcp: McpSession;
-  place = unlisted;
-  readonly #limits: HttpLimits;
-  readonly #clock: Clock;
-  readonly #sink: EventSink;
+  readonly party: Party;
+  /** When its client spoke last, the clock's milliseconds. */
+  usedAt: number;
+  /** Its stream is open as long as it is. */
+  claim: Claim = 'silent';
+  readonly #home: ExchangeHome;
+  readonly #sink: WatchedSink;
   #report: Report<HttpFactName | ActorFactName> = defaultReport;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
   /**
@@ -62,26 +62,27 @@ export class SseSession implements Tended {
    * opened again with another one.
    */
   #admission: Admission | undefined;
-  /** When it spoke last, and since when its client has left something unread. */
-  #spokeAt: number;
-  #unreadSince: number | undefined = undefined;
 
   constructor(exchange: HttpExchange, server: McpServer, options: SseSessionOptions) {
-    const { listening, limits, clock, room, ended } = options;
+    const { listening, party, home, ended } = options;
     this.server = server;
     this.principal = exchange.principal;
     this.#admission = exchange.admission;
-    this.#limits = limits;
-    this.#clock = clock;
-    this.#spokeAt = clock.now();
+    this.#home = home;
+    this.party = party;
+    this.usedAt = home.clock.now();
     this.mcp = server.listen(({ report }) => {
       this.#report = report;
-      return this.#actors(new Shares(room, partyOf(exchange)));
+      return this.#actors(party.shares);
     }, listening);
     this.#sink = exchange.stream(streamHeaders);
     // Relative to the address of the stream: nobody here knows below which path it is mounted.
     this.#sink.write(`event: endpoint\ndata: messages?sessionId=${this.id}\n\n`);
-    exchange.onGone(() => this.#end('The client has closed its stream'));
+    this.#sink.ownedBy(this);
+    exchange.onGone(() => {
+      this.#sink.cut();
+      this.#end('The client has closed its stream');
+    });
     const over = () => {
       this.#sink.end();
       ended();
@@ -94,22 +95,31 @@ export class SseSession implements Tended {
     const { admission } = exchange;
     const lasts = this.#admission?.until ?? 0;
     if (admission && admission.until >= lasts) this.#admission = admission;
+    this.usedAt = this.#home.clock.now();
+    if (!isGreeting(frame)) this.claim = 'listening';
     const isAnswered = frame.kind === 'request' || frame.kind === 'batch';
     const given = isAnswered ? { ...frame, origin: originOf(exchange) } : frame;
     this.#router?.send({ type: 'frames.received', frames: [given] });
   }
 
-  tend(now: number): void {
-    const end = this.#admission?.endedBy(now);
-    if (end) return this.#expire(end);
-    const { keepaliveIntervalMs, unreadTimeoutMs } = this.#limits;
-    if (this.#sink.untakenBytes === 0) this.#unreadSince = undefined;
-    else if (now - (this.#unreadSince ??= now) >= unreadTimeoutMs) {
-      return this.#cut(`has not read its stream for ${unreadTimeoutMs} ms`);
-    }
-    if (keepaliveIntervalMs === 0 || now - this.#spokeAt < keepaliveIntervalMs) return;
-    this.#spokeAt = now;
-    this.#sink.write(':\n\n');
+  get admission(): Admission | undefined {
+    return this.#admission;
+  }
+
+  expired(end: AdmissionEnd): void {
+    const message = `The last token that its client has shown ${endInWords[end]}: its session ends`;
+    tell(this.#report, 'info', `authorization.${end}`, message);
+    this.#end(message);
+  }
+
+  unread(why: string): void {
+    tell(this.#report, 'warning', 'stream.cut', `The client ${why}: its session ends`);
+    this.#sink.cut();
+    this.#end(`The client ${why}`);
+  }
+
+  evict(): void {
+    this.#end('Another session needed its place');
   }
 
   /** Ends when the session is drained. */
@@ -137,28 +147,8 @@ export class SseSession implements Tended {
       const text = encodeFrame(frame, (message, error) =>
         tellUnserializable(this.#report, { message, error, rejected }),
       );
-      if (text !== '') this.#write(`event: message\ndata: ${text}\n`);
+      if (text !== '') this.#sink.write(`event: message\ndata: ${text}\n`);
     }
-    this.#spokeAt = this.#clock.now();
-  }
-
-  #write(event: string): void {
-    this.#sink.write(event);
-    const { maxUnreadBytes } = this.#limits;
-    const unread = this.#sink.untakenBytes;
-    if (unread - event.length > maxUnreadBytes) this.#cut(`has not read ${unread} bytes`);
-  }
-
-  #expire(end: AdmissionEnd): void {
-    const message = `The last token that its client has shown ${endInWords[end]}: its session ends`;
-    tell(this.#report, 'info', `authorization.${end}`, message);
-    this.#end(message);
-  }
-
-  #cut(why: string): void {
-    tell(this.#report, 'warning', 'stream.cut', `The client ${why}: its session ends`);
-    this.#sink.cut();
-    this.#end(`The client ${why}`);
   }
 
   #end(reason: string): void {

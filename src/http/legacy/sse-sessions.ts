@@ -4,26 +4,21 @@
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
-import { systemClock } from '../../actors/clock.ts';
-import type { Clock } from '../../actors/clock.ts';
-import type { Room } from '../../actors/room.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import { describe } from '../../protocol/classify.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpSession } from '../../server/session.ts';
-import { defaultReport } from '../../session/default-report.ts';
 import { accepts, fault, unfit, unreadable } from '../checks.ts';
-import type { Doorkeeper } from '../doorkeeper.ts';
+import type { GuardedHome } from '../doorkeeper.ts';
 import { tell } from '../facts.ts';
-import type { HttpReport } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
-import type { HttpLimits, HttpOptions, Served } from '../options.ts';
+import type { HttpOptions, Served } from '../options.ts';
+import { Places, partyOf } from '../parties.ts';
 import { SseSession } from './sse-session.ts';
-import { Upkeep, upkeepMs } from '../upkeep.ts';
 
 /** The last segments of its two paths. */
 const streamPath = /\/sse$/;
@@ -32,32 +27,19 @@ const messagesPath = /\/messages$/;
 export class SseSessions {
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #options: HttpOptions;
-  readonly #limits: HttpLimits;
-  readonly #door: Doorkeeper;
-  readonly #room: Room;
-  readonly #clock: Clock;
-  readonly #report: HttpReport;
-  readonly #upkeep: Upkeep;
+  readonly #home: GuardedHome;
   readonly #sessions = new Map<string, SseSession>();
+  readonly #places: Places<SseSession>;
 
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
-    {
-      limits,
-      door,
-      room,
-    }: { readonly limits: HttpLimits; readonly door: Doorkeeper; readonly room: Room },
+    home: GuardedHome,
   ) {
-    const { clock = systemClock, report = defaultReport } = options;
     this.#servedTo = servedTo;
     this.#options = options;
-    this.#limits = limits;
-    this.#door = door;
-    this.#room = room;
-    this.#clock = clock;
-    this.#report = report;
-    this.#upkeep = new Upkeep(clock, upkeepMs(limits));
+    this.#home = home;
+    this.#places = new Places(home.limits.maxSessions, home.room);
   }
 
   /** The sessions that are open. */
@@ -86,7 +68,6 @@ export class SseSessions {
   async close(drainTimeoutMs?: number): Promise<void> {
     const sessions = [...this.#sessions.values()];
     await Promise.all(sessions.map((session) => session.close(drainTimeoutMs)));
-    this.#upkeep.stop();
   }
 
   #begin(exchange: HttpExchange): void {
@@ -94,39 +75,38 @@ export class SseSessions {
     if (!accepts(exchange.header('accept'), 'text/event-stream')) {
       return exchange.answer(fault(406, 'Accept must have text/event-stream'));
     }
-    const { maxSessions } = this.#limits;
-    if (this.#sessions.size >= maxSessions) {
-      const message = `${maxSessions} sessions are open, and each has its stream`;
-      tell(this.#report, 'warning', 'session.refused', message);
+    const { limits, report } = this.#home;
+    if (!this.#places.makeRoom(partyOf(exchange))) {
+      const message = `${limits.maxSessions} sessions are open, and each has its stream`;
+      tell(report, 'warning', 'session.refused', message);
       return exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
     }
     const session = this.#made(exchange);
     if (!session) return;
     this.#sessions.set(session.id, session);
-    this.#upkeep.add(session);
+    this.#places.add(session);
   }
 
   /** A session; undefined if the host's code fails to make one, and the request is answered. */
   #made(exchange: HttpExchange): SseSession | undefined {
     try {
       const served = this.#servedTo(servedRequest(exchange));
-      const session: SseSession = new SseSession(exchange, served.server, {
-        listening: { ...beginning(served, this.#options), clock: this.#clock },
-        limits: this.#limits,
-        clock: this.#clock,
-        room: this.#room,
-        ended: () => {
-          this.#sessions.delete(session.id);
-          this.#upkeep.delete(session);
-        },
-      });
+      const listening = { ...beginning(served, this.#options), clock: this.#home.clock };
+      const party = this.#places.party(partyOf(exchange));
+      const options = { listening, party, home: this.#home, ended: () => this.#ended(session) };
+      const session: SseSession = new SseSession(exchange, served.server, options);
       return session;
     } catch (error) {
       const message = `No server was made for a session: ${textOfError(error)}`;
-      this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
+      this.#home.report({ level: 'error', name: 'server.failed', message, details: { error } });
       exchange.answer(fault(500, 'The server could not begin a session'));
       return undefined;
     }
+  }
+
+  #ended(session: SseSession): void {
+    this.#sessions.delete(session.id);
+    this.#places.delete(session);
   }
 
   #post(exchange: HttpExchange): void {
@@ -139,11 +119,11 @@ export class SseSessions {
     }
     const refusal = unfit(exchange, []);
     if (refusal) return exchange.answer(refusal);
-    exchange.readBody(this.#limits.maxBodyBytes, (body) => {
-      if (!body.ok) return exchange.answer(fault(body.status, body.message));
+    exchange.readBody((body) => {
+      if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
       if (frame.kind === 'invalid') return exchange.answer(unreadable(frame.error, frame.id));
-      const overreach = this.#door.overreach(exchange, frame, session.server.tools);
+      const overreach = this.#home.door.overreach(exchange, frame, session.server.tools);
       if (overreach) return exchange.answer(overreach);
       session.receive(exchange, frame);
       exchange.answer({ status: 202 });

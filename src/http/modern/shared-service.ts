@@ -102,9 +102,9 @@ export class SharedService implements AnswerKeeper {
   }
 
   /** Time has passed: see {@link StatelessAnswer.passed}. */
-  passed(elapsedMs: number, now: number): void {
+  passed(elapsedMs: number): void {
     if (!this.isBusy) this.#idleMs += elapsedMs;
-    this.#due.each((answer) => answer.passed(elapsedMs, now));
+    this.#due.each((answer) => answer.passed(elapsedMs));
   }
 
   /** Ends when what is in flight is drained. */

@@ -3,22 +3,20 @@
  * server, or as many as `serverOf` gives it.
  */
 import type { Clock } from '../../actors/clock.ts';
-import { systemClock } from '../../actors/clock.ts';
 import type { Room } from '../../actors/room.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
-import { defaultReport } from '../../session/default-report.ts';
-import { safeReport } from '../../session/guarded-listeners.ts';
 import { fault } from '../checks.ts';
+import type { GuardedHome } from '../doorkeeper.ts';
+import type { HttpReport } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served, ServerOf } from '../options.ts';
 import { unlisted } from '../roster.ts';
-import { Upkeep, upkeepMs } from '../upkeep.ts';
-import type { Tended } from '../upkeep.ts';
+import type { Tended, Upkeep } from '../upkeep.ts';
 import { SharedService } from './shared-service.ts';
 
 /** How many are kept that nobody waits for; the one that is idle for longest goes first. */
@@ -35,6 +33,7 @@ export class SharedServices implements Tended {
   readonly #room: Room;
   readonly #options: HttpOptions;
   readonly #clock: Clock;
+  readonly #report: HttpReport;
   /** The one that was used last comes last. */
   readonly #services = new Map<McpServer, SharedService>();
   readonly #upkeep: Upkeep;
@@ -45,19 +44,17 @@ export class SharedServices implements Tended {
   constructor(
     server: ServerOf,
     servedTo: (request: ServedHttpRequest) => Served,
-    {
-      limits,
-      options,
-      room,
-    }: { readonly limits: HttpLimits; readonly options: HttpOptions; readonly room: Room },
+    options: HttpOptions,
+    { limits, room, clock, report, upkeep }: GuardedHome,
   ) {
     this.#server = server;
     this.#servedTo = servedTo;
     this.#limits = limits;
     this.#room = room;
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
-    this.#upkeep = new Upkeep(this.#clock, upkeepMs(limits));
+    this.#clock = clock;
+    this.#report = report;
+    this.#upkeep = upkeep;
   }
 
   /** The sessions that are open, one per server. */
@@ -76,9 +73,8 @@ export class SharedServices implements Tended {
     try {
       return this.#serviceOf(this.#servedTo(servedRequest(exchange)));
     } catch (error) {
-      const { report = defaultReport } = this.#options;
       const message = `No server was made for a request: ${textOfError(error)}`;
-      safeReport(report)({ level: 'error', name: 'server.failed', message, details: { error } });
+      this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
       exchange.answer(fault(500, 'The server could not serve the request'));
       return undefined;
     }
@@ -98,14 +94,14 @@ export class SharedServices implements Tended {
     const services = [...this.#services.values()];
     const reason = 'The server is closing';
     await Promise.all(services.map((service) => service.close(reason, drainTimeoutMs)));
-    this.#upkeep.stop();
+    this.#upkeep.delete(this);
   }
 
   tend(now: number): void {
     const elapsedMs = now - this.#tendedAt;
     this.#tendedAt = now;
     for (const service of this.#services.values()) {
-      service.passed(elapsedMs, now);
+      service.passed(elapsedMs);
       const isIdle = service.idleMs >= this.#limits.sessionIdleTimeoutMs;
       if (isIdle && !service.isKeeping) this.#let(service, 'Nobody asks for it');
     }

@@ -2,11 +2,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { afterThis } from '../../actors/microtask.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { Admission } from '../admission.ts';
-import type { Body, EventSink, HttpAnswer, HttpExchange } from '../http-exchange.ts';
+import { tooLong } from '../bodies.ts';
+import type { BodyRefusal, ReceivedBody } from '../bodies.ts';
+import type { Body, ExchangeHome, HttpAnswer, HttpExchange } from '../http-exchange.ts';
+import { partyOf } from '../parties.ts';
+import { WatchedSink } from '../watched-sink.ts';
+import { NodeOutlet, pieceBytes } from './node-outlet.ts';
 
 type Headers = { readonly [name: string]: string };
 
@@ -35,16 +39,15 @@ export class NodeExchange implements HttpExchange {
   admission?: Admission;
   readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;
-  readonly #unreadTimeoutMs: number;
+  readonly #home: ExchangeHome;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   /** The host in the target, if it is sent as proxies do. */
   readonly #sentHost: string | undefined = undefined;
   #added: Headers | undefined = undefined;
 
-  /** @param unreadTimeoutMs how long a client may take nothing of an answer; then it is cut off */
-  constructor(request: IncomingMessage, response: ServerResponse, unreadTimeoutMs = Infinity) {
-    this.#unreadTimeoutMs = unreadTimeoutMs;
+  constructor(request: IncomingMessage, response: ServerResponse, home: ExchangeHome) {
+    this.#home = home;
     this.#request = request;
     this.#response = response;
     // Node keeps the address in the socket once it is asked for it. If only some were asked, there
@@ -90,28 +93,41 @@ export class NodeExchange implements HttpExchange {
     return count;
   }
 
-  readBody(maxBytes: number, done: (body: Body) => void): void {
+  readBody(done: (body: Body) => void): void {
     const request = this.#request;
-    if (request.readableEnded) return done(parsedBody(request.body, maxBytes));
-    if (Number(this.header('content-length')) > maxBytes) return done(tooLarge(maxBytes));
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const take = (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      if (length <= maxBytes) return;
+    const { maxBodyBytes } = this.#home.limits;
+    if (request.readableEnded) return done(parsedBody(request.body, maxBodyBytes));
+    const expected = Number(this.header('content-length'));
+    if (expected > maxBodyBytes) return done(tooLong(maxBodyBytes));
+    const refused = (refusal: BodyRefusal) => {
       request.off('data', take);
       request.off('end', end);
-      chunks.length = 0;
-      done(tooLarge(maxBytes));
+      done(refusal);
+    };
+    let body: ReceivedBody | undefined;
+    // Most bodies come in one piece, and count towards nothing.
+    let whole: Uint8Array | undefined;
+    const take = (chunk: Buffer) => {
+      if (chunk.length === expected) {
+        whole = chunk;
+        return;
+      }
+      body ??= this.#received(refused);
+      body.take(chunk, body.length + chunk.length === expected);
     };
     const end = () => {
+      const bytes = whole ?? body?.finish() ?? new Uint8Array(0);
       const coding = this.header('transfer-encoding') ?? 'chunked';
-      if (coding.toLowerCase() !== 'chunked') return done(unknownCoding(coding));
-      done(textOf(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+      done(coding.toLowerCase() === 'chunked' ? textOf(bytes) : unknownCoding(coding));
     };
     request.on('data', take);
     request.on('end', end);
+  }
+
+  #received(refused: (refusal: BodyRefusal) => void): ReceivedBody {
+    const body = this.#home.bodies.begin(partyOf(this), refused);
+    this.#request.once('close', () => body.leave());
+    return body;
   }
 
   addHeaders(headers: Headers): void {
@@ -126,7 +142,7 @@ export class NodeExchange implements HttpExchange {
     if (status !== 204 && status !== 304) {
       all['content-length'] = body === undefined ? 0 : Buffer.byteLength(body);
     }
-    const isLeft = this.#isMuchLeft();
+    const isLeft = this.#isMuchLeft() || status === 408;
     if (isLeft) all['connection'] = 'close';
     response.writeHead(status, all);
     const text = this.method === 'HEAD' ? undefined : body;
@@ -134,33 +150,25 @@ export class NodeExchange implements HttpExchange {
       if (text === undefined) response.flushHeaders();
       else response.write(text);
       endAfter(this.#request, response);
+    } else if (text !== undefined && text.length > pieceBytes) {
+      const sink = this.#sink();
+      sink.write(text);
+      sink.end();
     } else {
       response.end(text);
+      if (response.writableLength > 0) this.#sink().end();
     }
-    if (response.writableLength > 0) this.#cutIfUnread();
   }
 
-  /** By the connection's own time, which begins anew with whatever the client takes. */
-  #cutIfUnread(): void {
-    const response = this.#response;
-    const unreadTimeoutMs = this.#unreadTimeoutMs;
-    if (unreadTimeoutMs === Infinity) return;
-    const begin = (socket: Socket) => {
-      const before = socket.timeout ?? 0;
-      socket.setTimeout(unreadTimeoutMs);
-      // First of all: node then gives the connection its time until the next request.
-      response.prependOnceListener('finish', () => socket.setTimeout(before));
-    };
-    response.once('timeout', () => response.destroy());
-    if (response.socket) begin(response.socket);
-    else response.once('socket', begin);
-  }
-
-  stream(headers: Headers): EventSink {
+  stream(headers: Headers): WatchedSink {
     const response = this.#response;
     response.writeHead(200, { ...this.#added, ...headers });
     response.flushHeaders();
-    return new NodeEventSink(response);
+    return this.#sink();
+  }
+
+  #sink(): WatchedSink {
+    return new WatchedSink(new NodeOutlet(this.#response), this.#home);
   }
 
   get isGone(): boolean {
@@ -243,54 +251,6 @@ function endAfter(request: IncomingMessage, response: ServerResponse): void {
   request.once('end', end);
 }
 
-/**
- * What is written in one turn goes out as one chunk: each chunk costs the response four writes.
- */
-class NodeEventSink implements EventSink {
-  readonly #response: ServerResponse;
-  /** What this turn has written. */
-  #text = '';
-  /** Counted as it comes: whoever writes asks each time. */
-  #bytes = 0;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-    // A client that resets the connection is heard of by its close.
-    response.on('error', () => {});
-  }
-
-  get untakenBytes(): number {
-    return this.#response.writableLength + this.#bytes;
-  }
-
-  write(text: string): void {
-    if (this.#text === '' && text !== '') afterThis(() => this.#flush());
-    this.#text += text;
-    // This makes one string of its parts, too, and it is kept for long: many small ones would cost the
-    // garbage collector more than the copy.
-    this.#bytes += Buffer.byteLength(text);
-  }
-
-  end(): void {
-    this.#flush();
-    this.#response.end();
-  }
-
-  cut(): void {
-    this.#text = '';
-    this.#bytes = 0;
-    this.#response.destroy();
-  }
-
-  #flush(): void {
-    const text = this.#text;
-    this.#text = '';
-    this.#bytes = 0;
-    if (text === '' || this.#response.destroyed || this.#response.writableEnded) return;
-    this.#response.write(text);
-  }
-}
-
 /** What a framework's body parser has made of the body. */
 function parsedBody(body: unknown, maxBytes: number): Body {
   if (body === undefined) {
@@ -298,15 +258,11 @@ function parsedBody(body: unknown, maxBytes: number): Body {
     return { ok: false, status: 500, message };
   }
   const bytes = body instanceof Uint8Array ? body : Buffer.from(jsonOf(body));
-  return bytes.length > maxBytes ? tooLarge(maxBytes) : textOf(bytes);
+  return bytes.length > maxBytes ? tooLong(maxBytes) : textOf(bytes);
 }
 
 function jsonOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body);
-}
-
-function tooLarge(maxBytes: number): Body {
-  return { ok: false, status: 413, message: `The body is longer than ${maxBytes} bytes` };
 }
 
 /** Node takes off the last coding alone. @see RFC 9112, 6.1 */

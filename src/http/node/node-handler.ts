@@ -14,8 +14,7 @@ export interface NodeHandler extends EndpointControl {
 /** A server as a handler of node's requests: for `node:http`, Express and Fastify. */
 export function nodeHandler(server: ServerOf, options: HttpOptions = {}): NodeHandler {
   const endpoint = new Endpoint(server, options);
-  const { unreadTimeoutMs } = endpoint.limits;
   const handle = (request: IncomingMessage, response: ServerResponse) =>
-    endpoint.handle(new NodeExchange(request, response, unreadTimeoutMs));
+    endpoint.handle(new NodeExchange(request, response, endpoint));
   return controlled(handle, endpoint);
 }

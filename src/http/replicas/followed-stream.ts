@@ -3,21 +3,15 @@
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
-import type { Clock } from '../../actors/clock.ts';
 import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
 import type { InboundRequestId, RequestId } from '../../protocol/frames.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import type { EventSink } from '../http-exchange.ts';
 import type { Followed, StreamEvent } from '../nodes/event-store.ts';
 import { eventId } from '../nodes/names.ts';
-import type { HttpLimits } from '../options.ts';
-import { unlisted } from '../roster.ts';
-import type { Tended } from '../upkeep.ts';
+import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
 
 export interface FollowingHome {
-  readonly clock: Clock;
-  readonly limits: HttpLimits;
   readonly report: HttpReport;
   /** An event in the place of a response that is not kept any more. */
   lostAnswer(this: void, id: InboundRequestId): string;
@@ -25,29 +19,29 @@ export interface FollowingHome {
   unfollowed(stream: FollowedStream): void;
 }
 
-export class FollowedStream implements Tended {
-  place = unlisted;
-  readonly #sink: EventSink;
+export class FollowedStream implements SinkOwner {
+  /** A request that was allowed is answered, however long that takes. */
+  readonly admission = undefined;
+  readonly #sink: WatchedSink;
   readonly #home: FollowingHome;
   /** The requests whose responses have not been read yet. */
   #due: readonly InboundRequestId[];
   #missed = 0;
   /** Stops following; undefined once it has stopped. */
   #stop: (() => void) | undefined;
-  #spokenAt: number;
 
   /** @param answers the requests that the stream answers */
-  constructor(sink: EventSink, home: FollowingHome, answers: readonly InboundRequestId[]) {
+  constructor(sink: WatchedSink, home: FollowingHome, answers: readonly InboundRequestId[]) {
     this.#sink = sink;
     this.#home = home;
     this.#due = answers;
-    this.#spokenAt = home.clock.now();
+    sink.ownedBy(this);
   }
 
   /** @param stop ends the following */
   begin(firstEvent: string, stop: () => void): void {
     this.#stop = stop;
-    if (firstEvent !== '') this.#write(firstEvent);
+    if (firstEvent !== '') this.#sink.write(firstEvent);
   }
 
   /** Takes what the store tells of the stream. */
@@ -57,53 +51,58 @@ export class FollowedStream implements Tended {
         return this.#repeat(followed.events);
       case 'missed':
         this.#missed += followed.count;
-        return this.#write(missedText(followed.count));
+        return this.#sink.write(missedText(followed.count));
       case 'unavailable':
         return;
       case 'ended':
-        if (this.#missed > 0) this.#write(this.#due.map(this.#home.lostAnswer).join(''));
+        if (this.#missed > 0) this.#sink.write(this.#due.map(this.#home.lostAnswer).join(''));
         break;
       case 'ownerGone':
-        this.#write(followed.unanswered.map(goneAnswer).join(''));
+        this.#sink.write(followed.unanswered.map(goneAnswer).join(''));
         break;
       case 'unknown':
-        this.#write(this.#due.map(this.#home.lostAnswer).join(''));
+        this.#sink.write(this.#due.map(this.#home.lostAnswer).join(''));
         break;
     }
-    this.#sink.end();
-    this.leave();
+    this.#end();
   }
 
   /** Its connection has ended. */
-  leave(): void {
+  left(): void {
+    this.#sink.cut();
+    this.#leave();
+  }
+
+  /** The session ends here. @param retryMs when its client should try another node, if it should */
+  close(retryMs: number | undefined): void {
+    if (retryMs !== undefined) this.#sink.write(`retry: ${retryMs}\n\n`);
+    this.#end();
+  }
+
+  expired(): void {}
+
+  unread(why: string): void {
+    const message = `The client was cut off from a stream of another node: it ${why}`;
+    tell(this.#home.report, 'warning', 'stream.cut', message);
+    this.#end();
+  }
+
+  #end(): void {
+    this.#sink.end();
+    this.#leave();
+  }
+
+  #leave(): void {
     if (!this.#stop) return;
     this.#stop();
     this.#stop = undefined;
     this.#home.unfollowed(this);
   }
 
-  tend(now: number): void {
-    const { keepaliveIntervalMs, maxUnreadBytes } = this.#home.limits;
-    const unread = this.#sink.untakenBytes;
-    if (unread > maxUnreadBytes) {
-      const message = `The client was cut off from a stream of another node: it has not read ${unread} bytes`;
-      tell(this.#home.report, 'warning', 'stream.cut', message);
-      this.#sink.cut();
-      return this.leave();
-    }
-    if (keepaliveIntervalMs > 0 && now - this.#spokenAt >= keepaliveIntervalMs)
-      this.#write(':\n\n');
-  }
-
   #repeat(events: readonly StreamEvent[]): void {
     const answered = new Set(events.map(({ answers }) => answers));
     this.#due = this.#due.filter((id) => !answered.has(id));
-    this.#write(events.map(textOf).join(''));
-  }
-
-  #write(text: string): void {
-    this.#spokenAt = this.#home.clock.now();
-    if (text !== '') this.#sink.write(text);
+    this.#sink.write(events.map(textOf).join(''));
   }
 }
 

@@ -76,7 +76,7 @@ async function seek(
     return exchange.answer(nothingToResume);
   }
   const following = new FollowedStream(exchange.stream(streamHeaders), home, answers);
-  exchange.onGone(() => following.leave());
+  exchange.onGone(() => following.left());
   home.followed(following);
   const first = home.firstEvent(eventId(place));
   const listener = (followed: Followed) => following.take(followed);

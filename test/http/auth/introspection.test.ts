@@ -1,7 +1,9 @@
 /** Tokens that their issuer alone can read. */
-import { describe, expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { TokenLimits } from '../../../src/http/auth/options.ts';
-import { gate } from '../../../src/testing/gate.ts';
+import { gate, turn } from '../../../src/testing/index.ts';
+import type { AuthorizationServer } from '../authorization-server.ts';
 import { principalOf, resource, start } from './start-authorization.ts';
 
 const startOpaque = (limits: Partial<TokenLimits> = {}) =>
@@ -50,6 +52,34 @@ describe('a token that its issuer introspects', () => {
     const { server, present } = await startOpaque();
     const token = await server.issue({ aud: resource, iss: undefined, exp: undefined });
     expect((await present(token)).ok).toBe(true);
+  });
+
+  test.each(['exp', 'nbf'] as const)('may have its %s as text', async (name) => {
+    const { server, time, present } = await startOpaque({ tokenCacheMs: 0 });
+    const at = Math.floor(time.wall() / 1000);
+    const [past, future] = [`${at - 1000}`, `${at + 1000}`];
+    const [good, bad] = name === 'exp' ? [future, past] : [past, future];
+    const token = await server.issue({ aud: resource, [name]: good });
+    const given = await present(token);
+    expect(given.ok).toBe(true);
+    if (name === 'exp') expect(principalOf(given).expiresAt).toBe((at + 1000) * 1000);
+    const refused = await present(await server.issue({ aud: resource, [name]: bad }));
+    expect(refused).toMatchObject({ status: 401 });
+    if (name === 'nbf') return;
+    time.pass(1_031_000);
+    expect(await present(token)).toMatchObject({ status: 401 });
+  });
+
+  test.each([
+    ['exp', 'tomorrow'],
+    ['exp', ''],
+    ['exp', {}],
+    ['exp', true],
+    ['nbf', 'yesterday'],
+  ])('is refused if its %s is %j: it must not last for ever', async (name, value) => {
+    const { server, present } = await startOpaque();
+    const given = await present(await server.issue({ aud: resource, [name]: value }));
+    expect(given).toMatchObject({ status: 401, message: expect.stringContaining(`"${name}"`) });
   });
 
   test('is remembered for a time, and no longer: then a revoked one is refused', async () => {
@@ -119,23 +149,103 @@ describe('an issuer that does not introspect', () => {
     expect((await present(token)).ok).toBe(true);
   });
 
-  test('in time is asked about so many at once, and no more', async () => {
+  test('in time is asked about so many at once; as many wait, and one more of their address is refused', async () => {
     const { server, present } = await startOpaque({ maxIntrospections: 1 });
-    const [one = '', two = ''] = await Promise.all(
-      [1, 2].map(() => server.issue({ aud: resource })),
+    const [one = '', two = '', three = ''] = await Promise.all(
+      [1, 2, 3].map(() => server.issue({ aud: resource })),
     );
-    const held = gate();
-    server.fault = (request, response) => {
-      if (request.url !== '/introspect') return false;
-      const answer = JSON.stringify({ active: true, sub: 'ada', aud: resource });
-      void held.pass().then(() => response.end(answer));
-      return true;
-    };
+    const held = holdIntrospection(server);
     const first = present(one);
     await held.arrived();
-    expect(await present(two)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    const second = present(two);
+    expect(await present(three)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    expect(server.count('/introspect')).toBe(1);
     held.release();
-    expect((await first).ok).toBe(true);
-    expect((await present(two)).ok).toBe(true);
+    expect([(await first).ok, (await second).ok]).toEqual([true, true]);
+    expect((await present(three)).ok).toBe(true);
+  });
+
+  test('in time keeps nobody waiting for longer than it may take itself', async () => {
+    const { server, present } = await startOpaque({ maxIntrospections: 1, fetchTimeoutMs: 100 });
+    holdIntrospection(server);
+    const given = await Promise.all([present('one'), present('two')]);
+    expect(given).toMatchObject([{ status: 503 }, { status: 503 }]);
+  });
+});
+
+/** Holds each introspection until it is released; then every token is active. */
+function holdIntrospection(server: AuthorizationServer) {
+  const held = gate();
+  server.fault = (request, response) => {
+    if (request.url !== '/introspect') return false;
+    const answer = JSON.stringify({ active: true, sub: 'ada', aud: resource });
+    void held.pass().then(() => response.end(answer));
+    return true;
+  };
+  onTestFinished(() => held.release());
+  return held;
+}
+
+describe('while one address sends invented tokens without end', () => {
+  /** An issuer that answers one after the other, when the test says so. */
+  async function flooded() {
+    const started = await startOpaque({ maxIntrospections: 4, tokenCacheMs: 0 });
+    const answers: (() => void)[] = [];
+    const { server } = started;
+    server.fault = (request, response) => {
+      if (request.url !== '/introspect') return false;
+      void text(request).then((body) => {
+        const token = new URLSearchParams(body).get('token') ?? '';
+        const active = token.startsWith('good');
+        answers.push(() => response.end(JSON.stringify({ active, sub: token, aud: resource })));
+      });
+      return true;
+    };
+    // Each invented token that is refused is followed by the next one.
+    let invented = 0;
+    const over = new AbortController();
+    const invent = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        await started.present(`invented-${invented++}`, '198.51.100.1');
+        await turn();
+      }
+    };
+    const attackers = Promise.all(Array.from({ length: 200 }, invent));
+    const answerOne = async () => {
+      while (answers.length === 0) await turn();
+      answers.shift()?.();
+    };
+    const stop = async () => {
+      over.abort();
+      let hasEnded = false;
+      void attackers.then(() => (hasEnded = true));
+      while (!hasEnded) {
+        answers.shift()?.();
+        await turn();
+      }
+    };
+    while (answers.length < 4) await turn();
+    return { ...started, answers, answerOne, stop };
+  }
+
+  test('newcomers of other addresses get their turn: all of twenty are let in', async () => {
+    const { present, answerOne, stop } = await flooded();
+    const newcomers = Array.from({ length: 20 }, (_, n) => present(`good-${n}`, `192.0.2.${n}`));
+    let given: readonly { readonly ok: boolean }[] = [];
+    void Promise.all(newcomers).then((all) => (given = all));
+    // Each has its turn beside one of the flood's.
+    for (let answered = 0; answered < 44; answered++) await answerOne();
+    await expect.poll(() => given.filter(({ ok }) => ok)).toHaveLength(20);
+    await stop();
+  });
+
+  test('a token of a stream is checked again at once', async () => {
+    const { present, answers, stop } = await flooded();
+    const before = answers.length;
+    const rechecked = present('revoked', '198.51.100.1', 'recheck');
+    while (answers.length === before) await turn();
+    answers.pop()?.();
+    expect(await rechecked).toMatchObject({ status: 401 });
+    await stop();
   });
 });

@@ -169,7 +169,7 @@ describe('the keys', () => {
   test('are fetched once for all requests that come meanwhile, and once for all that come after', async () => {
     const { server, present } = await start();
     const tokens = await Promise.all([1, 2, 3].map((n) => server.issue({ aud: resource, n })));
-    const given = await Promise.all(tokens.map(present));
+    const given = await Promise.all(tokens.map((token) => present(token)));
     expect(given.map(({ ok }) => ok)).toEqual([true, true, true]);
     expect((await present(await server.issue({ aud: resource, n: 4 }))).ok).toBe(true);
     expect(server.count('/jwks')).toBe(1);

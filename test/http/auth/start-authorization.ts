@@ -37,7 +37,8 @@ export async function start(
   const time = drivenTime();
   const options = { issuer: server.issuer, audience: resource, ...optionsOf(server) };
   const authorizer = authorization(options as AuthorizationOptions, time);
-  const present = (token: string) => authenticate(authorizer, `Bearer ${token}`);
+  const present = (token: string, from?: string, purpose?: 'recheck') =>
+    authenticate(authorizer, `Bearer ${token}`, '/mcp', from, purpose);
   return { server, time, authorizer, present };
 }
 
@@ -46,11 +47,11 @@ export function authenticate(
   authorizer: Authorizer,
   header: string | undefined,
   target = '/mcp',
+  remoteAddress?: string,
+  purpose?: 'recheck',
 ): Promise<Authorization> {
-  return authorizer.authenticate({
-    target,
-    header: (name) => (name === 'authorization' ? header : undefined),
-  });
+  const read = (name: string) => (name === 'authorization' ? header : undefined);
+  return authorizer.authenticate({ target, remoteAddress, header: read }, purpose);
 }
 
 /** The principal of a request that is served. */

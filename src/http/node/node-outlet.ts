@@ -1,0 +1,95 @@
+/** The text of an answer on its way out of `node:http`. */
+import type { ServerResponse } from 'node:http';
+import { afterThis } from '../../actors/microtask.ts';
+import type { Outlet } from '../watched-sink.ts';
+
+/**
+ * The longest piece that is handed to the connection at once, bytes: it tells only of whole ones that
+ * they have left, and so little has to leave within the time that a client may take nothing.
+ */
+export const pieceBytes = 64 * 1024;
+
+/**
+ * What is written in one turn goes out as one chunk: each chunk costs the response four writes. What
+ * the connection does not take waits here.
+ */
+export class NodeOutlet implements Outlet {
+  readonly #response: ServerResponse;
+  /** What was written and has not been handed to the connection. */
+  #text = '';
+  /** Counted as it comes: whoever writes asks each time. */
+  #bytes = 0;
+  /** What is left of a text that is longer than one piece. It comes before the other. */
+  #rest: Buffer = nothing;
+  #state: 'open' | 'ending' = 'open';
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    // A client that resets the connection is heard of by its close.
+    response.on('error', () => {});
+  }
+
+  get untakenBytes(): number {
+    const response = this.#response;
+    if (response.destroyed) return 0;
+    return this.#rest.length + this.#bytes + response.writableLength;
+  }
+
+  get isItsTurn(): boolean {
+    return this.#response.socket !== null;
+  }
+
+  write(text: string): number {
+    if (this.#text === '' && text !== '') afterThis(() => this.#flush());
+    this.#text += text;
+    // This makes one string of its parts, too, and it is kept for long: many small ones would cost the
+    // garbage collector more than the copy.
+    const bytes = Buffer.byteLength(text);
+    this.#bytes += bytes;
+    return bytes;
+  }
+
+  end(): void {
+    this.#state = 'ending';
+    this.#flush();
+  }
+
+  cut(): void {
+    this.#drop();
+    this.#response.destroy();
+  }
+
+  #drop(): void {
+    this.#text = '';
+    this.#bytes = 0;
+    this.#rest = nothing;
+  }
+
+  #flush(): void {
+    const response = this.#response;
+    if (response.destroyed || response.writableEnded) return this.#drop();
+    if (response.writableNeedDrain) return;
+    while (this.#rest.length > 0 || this.#text !== '') {
+      if (response.write(this.#piece())) continue;
+      response.once('drain', () => this.#flush());
+      return;
+    }
+    if (this.#state === 'ending') response.end();
+  }
+
+  #piece(): string | Buffer {
+    if (this.#rest.length === 0) {
+      const text = this.#text;
+      const isShort = this.#bytes <= pieceBytes;
+      this.#text = '';
+      this.#bytes = 0;
+      if (isShort) return text;
+      this.#rest = Buffer.from(text);
+    }
+    const piece = this.#rest.subarray(0, pieceBytes);
+    this.#rest = this.#rest.subarray(pieceBytes);
+    return piece;
+  }
+}
+
+const nothing = Buffer.alloc(0);

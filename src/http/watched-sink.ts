@@ -1,0 +1,179 @@
+/**
+ * The way of an answer to its client, and the watch over it: a client that takes nothing is cut off,
+ * also after the answer has ended, and one that is told nothing hears a comment now and then.
+ */
+import type { Clock } from '../actors/clock.ts';
+import type { Admission, AdmissionEnd } from './admission.ts';
+import { tell } from './facts.ts';
+import type { HttpReport } from './facts.ts';
+import type { HttpLimits } from './options.ts';
+import { unlisted } from './roster.ts';
+import type { Tended, Upkeep } from './upkeep.ts';
+
+/** Where the text of an answer leaves us, as a kind of host has it. */
+export interface Outlet {
+  /** Takes it in any case; nothing if the client is gone. @returns its length in bytes */
+  write(text: string): number;
+  /** What was taken and has not left, bytes; 0 once the client is gone. */
+  readonly untakenBytes: number;
+  /** False while its connection is still at the answer to an earlier request. */
+  readonly isItsTurn: boolean;
+  /** Ends the answer. What was taken still goes out. */
+  end(): void;
+  /** Closes the connection, and drops what has not left. */
+  cut(): void;
+}
+
+/** What the answers of an endpoint have in common. */
+export interface SinkHome {
+  readonly clock: Clock;
+  readonly limits: Pick<HttpLimits, 'keepaliveIntervalMs' | 'maxUnreadBytes' | 'unreadTimeoutMs'>;
+  readonly report: HttpReport;
+  readonly upkeep: Upkeep;
+}
+
+/** Who says something on a stream. */
+export interface SinkOwner {
+  /** What the stream ends with; undefined if it ends by itself. */
+  readonly admission: Admission | undefined;
+  /** Its token does not let it go on. */
+  expired(end: AdmissionEnd): void;
+  /**
+   * Its client leaves too much unread, or has taken nothing for too long and was cut off.
+   * @param why of the client, as "has not read 9 bytes"
+   */
+  unread(why: string): void;
+}
+
+/**
+ * `holding`: nothing is sent yet. `heldEnd`: so it is, and all is said. `ending`: all is said, and not
+ * all is taken.
+ */
+type State = 'open' | 'holding' | 'heldEnd' | 'ending' | 'over';
+
+/** A comment of a stream: no event. */
+const keepalive = ':\n\n';
+
+export class WatchedSink implements Tended {
+  place = unlisted;
+  readonly #outlet: Outlet;
+  readonly #home: SinkHome;
+  #owner: SinkOwner | undefined = undefined;
+  #state: State = 'open';
+  #held = '';
+  /** What the outlet was given, bytes. */
+  #given = 0;
+  /** As it was looked at last: what was given, and since when nothing more was. */
+  #spoken: { readonly bytes: number; readonly atMs: number };
+  /** The most that the client had taken, and when it had taken something last. */
+  #taken: { readonly bytes: number; readonly atMs: number };
+
+  constructor(outlet: Outlet, home: SinkHome) {
+    this.#outlet = outlet;
+    this.#home = home;
+    const atMs = home.clock.now();
+    this.#spoken = { bytes: 0, atMs };
+    this.#taken = { bytes: 0, atMs };
+    home.upkeep.add(this);
+  }
+
+  /** Says who writes to it from now on. */
+  ownedBy(owner: SinkOwner): void {
+    this.#owner = owner;
+    this.#spoken = { bytes: this.#given, atMs: this.#home.clock.now() };
+  }
+
+  /** Sends nothing until this has settled. */
+  holdUntil(settled: Promise<void>): void {
+    this.#state = 'holding';
+    const open = () => this.#open();
+    settled.then(open, open);
+  }
+
+  /** What was written and has not left, bytes. */
+  get untakenBytes(): number {
+    return this.#state === 'over' ? 0 : this.#held.length + this.#outlet.untakenBytes;
+  }
+
+  /** How long its client has taken nothing of what waits, milliseconds; 0 if nothing waits. */
+  get unreadMs(): number {
+    return this.untakenBytes === 0 ? 0 : this.#home.clock.now() - this.#taken.atMs;
+  }
+
+  /** Takes it in any case; nothing once it has ended. */
+  write(text: string): void {
+    if (this.#state === 'holding') this.#held += text;
+    else if (this.#state === 'open') this.#give(text);
+  }
+
+  /** Ends the answer. What was written still goes out, for as long as the client takes it. */
+  end(): void {
+    this.#owner = undefined;
+    if (this.#state === 'holding') this.#state = 'heldEnd';
+    if (this.#state !== 'open') return;
+    this.#state = 'ending';
+    this.#outlet.end();
+    if (this.#outlet.untakenBytes === 0) this.#over();
+  }
+
+  /** Closes the connection. */
+  cut(): void {
+    if (this.#state === 'over') return;
+    this.#owner = undefined;
+    this.#held = '';
+    this.#outlet.cut();
+    this.#over();
+  }
+
+  tend(now: number): void {
+    const end = this.#owner?.admission?.endedBy(now);
+    if (end) return this.#owner?.expired(end);
+    const unread = this.#outlet.untakenBytes;
+    if (unread === 0 && this.#state === 'ending') return this.#over();
+    const taken = this.#given - unread;
+    const isTaking = unread === 0 || taken > this.#taken.bytes || !this.#outlet.isItsTurn;
+    const { keepaliveIntervalMs, unreadTimeoutMs } = this.#home.limits;
+    if (isTaking) this.#taken = { bytes: taken, atMs: now };
+    else if (now - this.#taken.atMs >= unreadTimeoutMs) {
+      return this.#cutOff(`has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
+    }
+    if (this.#spoken.bytes !== this.#given) this.#spoken = { bytes: this.#given, atMs: now };
+    else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {
+      // Those that its client does not read would only pile up.
+      if (this.#state === 'open' && unread === 0) this.#given += this.#outlet.write(keepalive);
+      this.#spoken = { bytes: this.#given, atMs: now };
+    }
+  }
+
+  #give(text: string): void {
+    const bytes = this.#outlet.write(text);
+    this.#given += bytes;
+    const { maxUnreadBytes } = this.#home.limits;
+    const unread = this.#outlet.untakenBytes;
+    // A message that is longer than that by itself is no fault of the client's.
+    if (unread - bytes <= maxUnreadBytes) return;
+    this.#owner?.unread(`has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
+  }
+
+  #open(): void {
+    const [held, state] = [this.#held, this.#state];
+    if (state === 'over') return;
+    this.#held = '';
+    this.#state = 'open';
+    if (held !== '') this.#give(held);
+    if (state === 'heldEnd') this.end();
+  }
+
+  #cutOff(why: string): void {
+    const owner = this.#owner;
+    this.cut();
+    if (owner) return owner.unread(why);
+    const message = `The client was cut off from an answer that had ended: it ${why}`;
+    tell(this.#home.report, 'warning', 'stream.cut', message);
+  }
+
+  #over(): void {
+    this.#state = 'over';
+    this.#home.upkeep.delete(this);
+  }
+}
