@@ -16,6 +16,7 @@ import { hostBlock, npxLaunch } from '../src/cli/host-configuration.ts';
 import { describeDump } from '../src/diagnosis/dump-text.ts';
 import { svgDiagram } from '../src/inspect/charts/chart-svg.ts';
 import { charts } from '../src/inspect/charts/diagram.ts';
+import { bookingMachine } from '../examples/booking/booking.machine.ts';
 import { machineDefinition } from '../src/inspect/charts/machine-definition.ts';
 import { secretKeyWords, secretPlaces, tokenForms } from '../src/diagnosis/secrets.ts';
 import { layers, runtime } from '../test/tooling/layers.ts';
@@ -25,9 +26,12 @@ const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { readonly version: string };
 
+/** The charts that pages show: those of the runtime, and that of an example. */
+const shownCharts = { ...charts, booking: bookingMachine };
+
 const parts: { readonly [name: string]: () => string } = {
   ...Object.fromEntries(
-    Object.keys(charts).map((name) => [
+    Object.keys(shownCharts).map((name) => [
       `${name} chart`,
       () => `![The machine of ${name}](charts/${name}.svg)`,
     ]),
@@ -117,7 +121,7 @@ function secretFormsTable(): string {
 
 /** Every chart as a picture of its own, with what `mcp-actors diagram NAME --format svg` prints. */
 export function chartFiles(): readonly { readonly file: URL; readonly text: string }[] {
-  return Object.entries(charts).map(([name, machine]) => ({
+  return Object.entries(shownCharts).map(([name, machine]) => ({
     file: new URL(`../docs/charts/${name}.svg`, import.meta.url),
     text: svgDiagram(machine),
   }));

@@ -14,6 +14,7 @@ type Content = { readonly back?: boolean } & Omit<Booking, 'day'>;
 
 const back = { type: 'boolean', title: 'Go back', default: false } as const;
 
+// #region types
 export const bookingMachine = setup({
   types: {
     context: {} as Booking,
@@ -28,7 +29,9 @@ export const bookingMachine = setup({
   actions: {
     note: assign((_, { back: _back, ...answers }: Content) => answers),
   },
+  // #endregion
 }).createMachine({
+  // #region root
   id: 'booking',
   context: ({ input }) => ({ day: input.day }),
   initial: 'people',
@@ -36,7 +39,9 @@ export const bookingMachine = setup({
     'answer.declined': '.abandoned',
     'answer.cancelled': '.abandoned',
   },
+  // #endregion
   states: {
+    // #region made
     people: {
       tags: 'waiting',
       meta: {
@@ -58,6 +63,8 @@ export const bookingMachine = setup({
         },
       },
     },
+    // #endregion
+    // #region fixed
     seating: {
       tags: 'waiting',
       meta: {
@@ -84,6 +91,7 @@ export const bookingMachine = setup({
         ],
       },
     },
+    // #endregion
     confirming: {
       tags: 'waiting',
       meta: {
@@ -107,6 +115,7 @@ export const bookingMachine = setup({
         ],
       },
     },
+    // #region end
     booked: {
       type: 'final',
       output: ({ context: { day, people, seating = 'anywhere', name = 'nobody' } }) =>
@@ -116,4 +125,5 @@ export const bookingMachine = setup({
   },
   // What the final state says.
   output: ({ event }) => event.output as string,
+  // #endregion
 });
