@@ -207,8 +207,8 @@ function inState({ machine }: CallDump): string {
 function callRow(call: CallDump): string {
   const questions = call.openQuestions === 0 ? '' : `, ${call.openQuestions} asked of the client`;
   const state = isStanding(call) && call.state === 'parked' ? 'listens' : call.state;
-  const from = call.client ? `, of ${printableName(call.client.name)}` : '';
-  return `${callInWords(call).replace(/,$/, '')}: ${state}${inState(call)}, ${timeInWords(call.ageMs)}${questions}${from}`;
+  const from = call.client ? ` of ${printableName(call.client.name)}` : '';
+  return `${callInWords(call).replace(/,$/, '')}${from}: ${state}${inState(call)}, ${timeInWords(call.ageMs)}${questions}`;
 }
 
 function pendingRow({ id, method, state, ageMs, leftMs, relatedTo, taskId }: PendingDump): string {
