@@ -57,7 +57,7 @@ describe('a dump of a modern session', () => {
       'tools/call 1 (book) is suspended in the state people: it asked',
     );
     expect(describeDump(session.dump())).toContain(
-      'tools/call 1 (book): suspended in the state people',
+      'tools/call 1 (book) of scripted-peer: suspended in the state people',
     );
     const inputResponses = { q1: { action: 'accept', content: { people: 2 } } };
     await ask('tools/call', { ...call, requestState, inputResponses });
@@ -79,7 +79,7 @@ describe('a dump of a modern session', () => {
     const dump = session.dump();
     expect(causesOf(dump)).toEqual([]);
     expect(headlineOf(dump).mood).toBe('idle');
-    expect(describeDump(dump)).toContain(`subscriptions/listen ${id}: listens`);
+    expect(describeDump(dump)).toContain(`subscriptions/listen ${id} of scripted-peer: listens`);
   });
 
   test('says that the work of a task waits for answers to its questions', async () => {
