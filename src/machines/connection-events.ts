@@ -20,6 +20,8 @@ export type ConnectionMachineEvent =
   | ChannelReport
   | HandshakeFact
   | TransportFact
+  /** Something was asked that waits for a connection. */
+  | { readonly type: 'connection.wanted' }
   /** No question of the server's is being answered any more. */
   | { readonly type: 'calls.drained' }
   | ErrorActorEvent;

@@ -81,7 +81,12 @@ export const connectionSetup = setup({
     isOpenedOnce: ({ context }) => context.opens === 'once',
     isUsed: ({ context }) => context.launches > 0,
     isLegacy: ({ context }) => context.era.kind === 'legacy',
-    isKnown: ({ context }) => context.era.kind === 'modern' && context.era.profile !== undefined,
+    /** A process that was launched is there; whether an endpoint is, its answer tells. */
+    isKnown: ({ context: { era, shows } }) =>
+      shows === 'pipe' && era.kind === 'modern' && era.profile !== undefined,
+    /** There is no session to be made again: what is asked may as well be tried. */
+    mayJustTry: ({ context: { shows, era, loss } }) =>
+      shows === 'answer' && era.kind === 'modern' && loss?.kind === 'unreachable',
     mayBeLegacy: ({ context }) => context.wanted !== 'modern',
     /** A server that is known to be modern is waited for. */
     mayGreetUnanswered: ({ context: { shows, wanted, era } }) =>

@@ -339,6 +339,7 @@ export const connectionMachine = connectionSetup.createMachine({
     backoff: {
       after: { backoffTimeout: 'connecting' },
       on: {
+        'connection.wanted': { guard: 'mayJustTry', target: 'connecting' },
         'connection.reopen': { target: 'connecting', actions: 'clearCounts' },
         'connection.close': { target: 'closed', actions: ['endRequests', 'tellClosed'] },
       },

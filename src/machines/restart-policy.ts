@@ -39,8 +39,8 @@ export const processRestart: RestartTimes = {
   stableMs: 60_000,
 };
 
-/** How an HTTP endpoint is tried again. A deployment takes longer than the start of a process. */
-export const httpRestart: RestartTimes = { ...processRestart, maxAttempts: 10 };
+/** How an HTTP endpoint is tried again: without end, since an attempt starts nothing on this machine. */
+export const httpRestart: RestartTimes = { ...processRestart, maxAttempts: Infinity };
 
 interface Range {
   readonly least: number;

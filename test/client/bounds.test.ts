@@ -55,8 +55,10 @@ describe('docs/limits.md', () => {
   test('says what differs, and names nothing else', () => {
     expect(jitter).toBe(0);
     expect(documented.get('limits.loginTimeoutMs')).toBe(loginTimeoutMs - 300_000);
-    expect(httpRestart).toEqual({ ...processRestart, maxAttempts: 10 });
-    expect(page).toContain('| new launches in a row | 5, over HTTP 10 | `restart.maxAttempts` |');
+    expect(httpRestart).toEqual({ ...processRestart, maxAttempts: Infinity });
+    expect(page).toContain(
+      '| new launches in a row | 5, over HTTP without end | `restart.maxAttempts` |',
+    );
     const known = { limits, stop: defaultStopTimes, restart: processRestart, streamRetry };
     const all = Object.entries(known).flatMap(([name, values]) =>
       Object.keys(values).map((field) => `${name}.${field}`),

@@ -165,6 +165,48 @@ test('a request that finds nobody there waits until the server is back', async (
   expect(await waiting).toEqual({ at: 2 });
 });
 
+test('a call to a modern server that was away tries at once, and nobody is ready meanwhile', async () => {
+  const script: Parameters<typeof scriptedServer>[0] = (asked) => {
+    asked.response.setHeader('connection', 'close');
+    const hints = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+    const supportedVersions = ['2026-07-28'];
+    const isProbe = asked.message?.method === 'server/discover';
+    return asked.result(isProbe ? { ...hints, supportedVersions, capabilities: {} } : hints);
+  };
+  const server = await scriptedServer(script);
+  // By itself it would not be tried again while this test runs.
+  const restart = { initialMs: 3_600_000, maxMs: 3_600_000 };
+  const connection = await connected(server.url, { restart });
+  await server.stop();
+  const seen: string[] = [];
+  const first = connection.request('x/call');
+  const backoff = () =>
+    firstValueFrom(connection.state$.pipe(filter(({ value }) => value === 'backoff')));
+  await backoff();
+  connection.state$.subscribe(({ value }) => seen.push(value));
+  const second = connection.request('x/call');
+  expect(connection.state.value).toBe('connecting');
+  await backoff();
+  expect(seen).toEqual(['backoff', 'connecting', 'lost', 'backoff']);
+  await scriptedServer(script, Number(server.url.port));
+  await connection.request('x/call');
+  await Promise.all([first, second]);
+  expect(seen).toEqual([...seen.slice(0, 4), 'connecting', 'ready']);
+  expect(seen[3]).toBe('backoff');
+});
+
+test('a URL is tried without end', async () => {
+  const server = await scriptedServer((asked) => greeted(asked) || asked.result());
+  const { port } = server.url;
+  await server.stop();
+  const restart = { initialMs: 1, maxMs: 1, stableMs: 3_600_000 };
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const connection = openConnection({ url }, { report: () => {}, restart });
+  onTestFinished(() => connection.close());
+  const tried = connection.state$.pipe(filter(({ attempt }) => attempt === 25));
+  expect((await firstValueFrom(tried)).value).not.toBe('failed');
+});
+
 test('a call that may have been served is not sent again', async () => {
   const server = await scriptedServer((asked) => {
     if (asked.message?.method !== 'x/call') return greeted(asked) || asked.result();

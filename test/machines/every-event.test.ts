@@ -125,6 +125,7 @@ const connection: Table<Exclude<ConnectionMachineEvent, { readonly type: Unheard
   'connection.open': true,
   'connection.reopen': true,
   'connection.close': true,
+  'connection.wanted': true,
   'channel.opened': true,
   'channel.lost': true,
   'channel.stopped': true,

@@ -152,6 +152,9 @@ export class Requests implements HostRequestOwner {
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
       const request = new HostRequest(spec, { read, resolve });
       sendAsked(this.#correlation, [request]);
+      if (this.#scope.snapshot.value === 'backoff' && manner.whenAway !== 'refuse') {
+        this.#scope.parts.actor.send({ type: 'connection.wanted' });
+      }
       if (!sent) return;
       // A correlation that is busy takes the request, and gives it its id, before this turn is over.
       if (request.ticket) sent(request.ticket.id);
