@@ -20,6 +20,7 @@ export const hostProcesses: Demands = {
     'PROC-07': 'A command that cannot be started is told as such, with what is wrong and where.',
     'PROC-08': 'What the terminal sends to the host does not reach its servers.',
     'PROC-09': 'No shell reads a command or its arguments.',
-    'RESTART-01': 'New attempts are further and further apart, and of a process there are only so many.',
+    'RESTART-01':
+      'New attempts are further and further apart, and of a process there are only so many.',
   },
 };
