@@ -21,6 +21,7 @@ type ConnectionMachineName =
   | 'stream'
   | 'catalog'
   | 'listening'
+  | 'followed'
   | 'startup';
 
 /** The machines that are observed, as their charts are called. */

@@ -30,6 +30,8 @@ export type {
   RegisteredClient,
   UrlEntry,
 } from './connection/options.ts';
+export type { ToolTask, ToolTaskStatus } from './connection/tool-task.observable.ts';
+export type { TaskOptions } from './connection/tool-tasks.ts';
 export { sdkTransport } from './stdio/process-transport.ts';
 export type { ProcessTransport, ProcessTransportOptions } from './stdio/process-transport.ts';
 export { networkVariables } from '../processes/environment.ts';

@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 import { describe, isJsonObject } from './classify.ts';
-import { ErrorCode, ProtocolError, invalidParams } from './errors.ts';
+import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from './errors.ts';
 import type { JsonObject, OutboundResponse } from './frames.ts';
 
 export const taskSupports = ['forbidden', 'optional', 'required'] as const;
@@ -43,6 +43,57 @@ export interface DetailedTask extends Task {
   readonly inputRequests: JsonObject;
   /** What its request was answered with, once it has ended; nothing if it was cancelled. */
   readonly response: OutboundResponse | undefined;
+}
+
+/** What a server has said of a task: what its host needs of it, in either form. */
+export interface TaskReport {
+  readonly taskId: string;
+  readonly status: TaskStatus;
+  /** For a person or a model. */
+  readonly statusMessage?: string;
+  /** How long to wait between two looks, milliseconds. */
+  readonly pollIntervalMs?: number;
+  /** What it asks, by key; until 2025-11-25 it asks by requests of its own. */
+  readonly inputRequests?: JsonObject;
+  /** What its call is answered with, if it has ended; until 2025-11-25 that is asked for. */
+  readonly result?: JsonObject;
+  readonly error?: JsonObject;
+}
+
+const statuses: ReadonlySet<unknown> = new Set<TaskStatus>([
+  'working',
+  'input_required',
+  'completed',
+  'failed',
+  'cancelled',
+]);
+
+/**
+ * Reads what a server says of a task. Members that are malformed and not needed are left out.
+ *
+ * @throws {RuntimeError} INVALID_RESPONSE: it names no task, or no status that there is
+ */
+export function readTaskReport(value: unknown): TaskReport {
+  const { taskId, status, statusMessage, pollInterval, pollIntervalMs, ...more } = isJsonObject(
+    value,
+  )
+    ? value
+    : {};
+  if (typeof taskId !== 'string' || !statuses.has(status)) {
+    const message = `A task must have a "taskId" and a "status" that there is, these are ${describe(taskId)} and ${describe(status)}`;
+    throw new RuntimeError('INVALID_RESPONSE', message);
+  }
+  const pause = pollIntervalMs ?? pollInterval;
+  const { inputRequests, result, error } = more;
+  return {
+    taskId,
+    status: status as TaskStatus,
+    ...(typeof statusMessage === 'string' ? { statusMessage } : {}),
+    ...(typeof pause === 'number' && pause >= 0 ? { pollIntervalMs: pause } : {}),
+    ...(isJsonObject(inputRequests) ? { inputRequests } : {}),
+    ...(isJsonObject(result) ? { result } : {}),
+    ...(isJsonObject(error) ? { error } : {}),
+  };
 }
 
 /** The name of tasks among the extensions, since 2026-07-28. */

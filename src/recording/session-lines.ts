@@ -73,7 +73,7 @@ export function transitionLines(put: (line: TransitionLine) => void): Transition
       ...(machine === 'task' || machine === 'subscription'
         ? { [machine]: numbers[machine](actor) }
         : {}),
-      ...(machine === 'catalog' || machine === 'listening' ? { actor: actor.id } : {}),
+      ...(['catalog', 'listening', 'followed'].includes(machine) ? { actor: actor.id } : {}),
       on: event.type,
       from: stateName(before),
       to: stateName(after),

@@ -52,7 +52,7 @@ describe('mcp-actors diagram', () => {
     const { status, stdout } = diagram('--help');
     expect(status).toBe(0);
     expect(stdout).toContain(
-      'drawn from its code: session, roots, keepalive, task, subscription, http, connection, process, authorization, stream, catalog, listening, startup.',
+      'drawn from its code: session, roots, keepalive, task, subscription, http, connection, process, authorization, stream, catalog, listening, followed, startup.',
     );
     expect(stdout).toContain('--format mermaid|svg|json');
   });
@@ -62,7 +62,7 @@ describe('mcp-actors diagram', () => {
       status: 2,
       stdout: '',
       stderr:
-        'mcp-actors: There is no machine "rooots"; there are session, roots, keepalive, task, subscription, http, connection, process, authorization, stream, catalog, listening, startup\n',
+        'mcp-actors: There is no machine "rooots"; there are session, roots, keepalive, task, subscription, http, connection, process, authorization, stream, catalog, listening, followed, startup\n',
     });
   });
 

@@ -14,6 +14,8 @@ import { httpStreamMachine } from '../../src/machines/http-stream.machine.ts';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
 import type { ProcessEvent } from '../../src/machines/process.machine.ts';
 import { processMachine } from '../../src/machines/process.machine.ts';
+import type { FollowedTaskEvent } from '../../src/machines/followed-task.machine.ts';
+import { followedTaskMachine } from '../../src/machines/followed-task.machine.ts';
 import type { ListeningEvent } from '../../src/machines/listening.machine.ts';
 import { listeningMachine } from '../../src/machines/listening.machine.ts';
 import type { RootsEvent } from '../../src/machines/roots.machine.ts';
@@ -150,6 +152,12 @@ const httpStream: Table<HttpStreamEvent> = {
   'stream.refused': true,
 };
 
+const followed: Table<FollowedTaskEvent> = {
+  'task.told': true,
+  'task.listened': true,
+  'task.abandon': true,
+};
+
 const startup: Table<StartupEvent> = { 'server.settled': true };
 
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
@@ -166,6 +174,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [authorizationMachine, authorization],
   [httpStreamMachine, httpStream],
   [startupMachine, startup],
+  [followedTaskMachine, followed],
   [subscriptionMachine, subscription],
 ];
 

@@ -43,6 +43,11 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
     [undefined, 0, 500, 2 ** 53].map((retryMs) => ({ attempts, retryMs, times: streamResumption })),
   ),
   startupMachine: [{ startupMs: 1 }],
+  followedTaskMachine: [0, 10, 1_000_000].flatMap((failures) => [
+    { task: {}, failures },
+    { task: { pollIntervalMs: 0 }, failures },
+    { task: { pollIntervalMs: Number.MAX_VALUE }, failures },
+  ]),
 };
 
 const connectionInput = {
@@ -83,6 +88,7 @@ const inputs: { readonly [machine: string]: object } = {
   connectionMachine: connectionInput,
   catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1, spacingMs: 1, maxSpacingMs: 1 },
   startupMachine: { servers: ['a'], startupMs: 1 },
+  followedTaskMachine: { task: { taskId: 't', status: 'working' }, era: 'modern', maxRounds: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
   subscriptionMachine: {
     id: 1,

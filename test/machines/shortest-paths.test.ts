@@ -11,11 +11,12 @@ import { catalogMachine } from '../../src/machines/catalog.machine.ts';
 import type { ServerProfile } from '../../src/machines/connection-context.ts';
 import { connectionMachine } from '../../src/machines/connection.machine.ts';
 import { httpStreamMachine, streamResumption } from '../../src/machines/http-stream.machine.ts';
+import { followedTaskMachine } from '../../src/machines/followed-task.machine.ts';
 import { listeningMachine } from '../../src/machines/listening.machine.ts';
 import { processRestart } from '../../src/machines/restart-policy.ts';
 import { startupMachine } from '../../src/machines/startup.machine.ts';
 import { stateName } from '../../src/machines/state-name.ts';
-import { ProtocolError } from '../../src/protocol/errors.ts';
+import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import { nodesOf } from './every-machine.ts';
 import { recorder } from './stand-ins.ts';
 
@@ -201,7 +202,41 @@ const startup: Walk = {
   ],
 };
 
-const walks = [connection, catalog, stream, listening, authorization, startup];
+const report = (status: string, more = {}) => ({ taskId: 't', status, ...more });
+
+const followed: Walk = {
+  machine: followedTaskMachine,
+  inputs: (['legacy', 'modern'] as const).map((era) => ({
+    ...{ task: report('working'), era, maxRounds: 1 },
+  })),
+  events: {
+    looked: done('look', report('working')),
+    completed: done('look', report('completed', { result: {} })),
+    asking: done('look', report('input_required', { inputRequests: { a: {}, b: {} } })),
+    cancelled: done('look', report('cancelled')),
+    unanswered: failed('look', new RuntimeError('CLOSED', 'gone')),
+    unknown: failed('look', new ProtocolError(-32602, 'no such task')),
+    answered: done('answer', { kind: 'answered', keys: ['a'] }),
+    'answered whole': done('answer', { kind: 'answered', keys: ['a', 'b'] }),
+    'ended meanwhile': done('answer', { kind: 'result', result: {} }),
+    'no answer': failed('answer', new RuntimeError('REQUEST_FAILED', 'nobody')),
+    collected: done('collect', {}),
+    'not collected': failed('collect', new RuntimeError('CLOSED', 'gone')),
+    told: { type: 'task.told', task: report('completed', { result: {} }) } as EventObject,
+    listened: { type: 'task.listened' },
+    abandoned: { type: 'task.abandon', error: new Error('enough') } as EventObject,
+    withdrawn: done('cancel'),
+    'poll timeout': after('pollTimeout', 'followed.open.pausing'),
+  },
+  depends: ['rounds', 'task', 'outcome'],
+  ways: [
+    { by: ['abandoned', 'withdrawn'], to: ['ended'] },
+    { by: ['poll timeout', 'unknown', 'collected', 'ended meanwhile', 'withdrawn'], to: ['ended'] },
+    { by: ['listened', 'completed', 'collected', 'ended meanwhile', 'withdrawn'], to: ['ended'] },
+  ],
+};
+
+const walks = [connection, catalog, stream, listening, authorization, startup, followed];
 
 /** Where the shortest paths lead, by what differs. */
 function walked({ machine, inputs, events, depends = [] }: Walk): readonly AnyMachineSnapshot[] {

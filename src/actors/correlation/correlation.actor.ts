@@ -31,7 +31,7 @@ import { Method } from '../../protocol/methods.ts';
 import { away, greeting, missedBy, opened, refusalOf, unopened } from './correlation-gate.ts';
 import type { Gate, RequestBounds } from './correlation-gate.ts';
 import { describeReason } from './peer-request.ts';
-import { refuse, sessionEnded } from './pending-request.ts';
+import { progressReportOf, refuse, sessionEnded } from './pending-request.ts';
 import type { Pending, PendingRequest } from './pending-request.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { PendingRequestsOptions } from './pending-requests.ts';
@@ -46,6 +46,8 @@ export interface CorrelationOptions extends PendingRequestsOptions {
    * default: the peer gets an error.
    */
   readonly malformed?: 'answered' | 'reported';
+  /** Hears progress of requests that are answered: a task's goes on. */
+  readonly lateProgress?: (token: OutboundRequestId, report: ProgressReport) => void;
 }
 
 /**
@@ -299,7 +301,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #progress(params: JsonObject | undefined): void {
-    const { progressToken, progress, total, message } = params ?? {};
+    const { progressToken, progress } = params ?? {};
     const isOurs = this.#books.numberOf(progressToken as OutboundRequestId) !== undefined;
     if (!isOurs || typeof progress !== 'number') {
       const message = isOurs
@@ -308,18 +310,16 @@ class Correlation implements Behaviour<CorrelationEvent> {
       return this.#options.report({ level: 'debug', name: 'progress.unknown', message });
     }
     const pending = this.#books.find(progressToken as OutboundRequestId);
+    const { lateProgress } = this.#options;
     // Progress after an end is normal.
-    if (!pending?.request.onProgress) return;
+    if (!pending)
+      return lateProgress?.(progressToken as OutboundRequestId, progressReportOf(progress, params));
+    if (!pending.request.onProgress) return;
     const { timeoutMs, maxTotalMs } = pending.request;
     const now = this.#options.clock.now();
     const leftMs = pending.sentAt + maxTotalMs - now;
     this.#books.extend(pending, Math.max(0, Math.min(timeoutMs, leftMs)), now);
-    const report: ProgressReport = {
-      progress,
-      ...(typeof total === 'number' ? { total } : {}),
-      ...(typeof message === 'string' ? { message } : {}),
-    };
-    pending.request.onProgress(report);
+    pending.request.onProgress(progressReportOf(progress, params));
   }
 
   #remoteCancelled(id: OutboundRequestId, reason: unknown): void {

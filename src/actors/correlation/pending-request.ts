@@ -1,5 +1,6 @@
 /** One request of ours to the peer, from its asking to its end. */
 import type { PeerRequest, RequestFailure } from '../../machines/peer-ports.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RuntimeErrorCode } from '../../protocol/errors.ts';
 import type {
@@ -113,6 +114,16 @@ function paramsOf(request: PeerRequest, id: OutboundRequestId): JsonObject | und
   if (!onProgress) return meta ? withMeta(params ?? {}, meta) : params;
   const more = { progressToken: id };
   return withMeta(params ?? {}, meta ? { ...meta, ...more } : more);
+}
+
+/** Progress as the params of its notification tell it; what is malformed is left out. */
+export function progressReportOf(progress: number, params: JsonObject | undefined): ProgressReport {
+  const { total, message } = params ?? {};
+  return {
+    progress,
+    ...(typeof total === 'number' ? { total } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
+  };
 }
 
 /** What requests fail with that are pending when their session ends. */

@@ -221,6 +221,7 @@ async function call(
     .callTool(tool, args, {
       signal,
       onProgress: progress.update,
+      onTask: progress.task,
       ...(values.timeout === undefined
         ? {}
         : { timeoutMs: values.timeout, maxTotalMs: values.timeout }),

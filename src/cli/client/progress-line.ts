@@ -1,10 +1,13 @@
 /** The progress of a call, drawn over and over on one line of a terminal. */
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import type { ToolTask, ToolTaskStatus } from '../../client/connection/tool-task.observable.ts';
 import { printable } from '../../protocol/printable.ts';
 import type { ProgressStream } from '../progress.ts';
 
 export interface ProgressLine {
   readonly update: (report: ProgressReport) => void;
+  /** How far a task is that the call has become. */
+  readonly task: (task: ToolTask) => void;
   /** Removes the line. */
   readonly end: () => void;
 }
@@ -15,17 +18,24 @@ const clearLine = '\r\u001B[K';
 /** Draws on a terminal, and nowhere else. */
 export function drawProgress(stream: ProgressStream): ProgressLine {
   let line: 'none' | 'drawn' = 'none';
+  const draw = (text: string): void => {
+    if (stream.isTTY !== true) return;
+    line = 'drawn';
+    stream.write(clearLine + text);
+  };
   return {
-    update: (report) => {
-      if (stream.isTTY !== true) return;
-      line = 'drawn';
-      stream.write(clearLine + textOfProgress(report));
-    },
+    update: (report) => draw(textOfProgress(report)),
+    task: ({ status$ }) => void status$.subscribe((status) => draw(textOfTask(status))),
     end: () => {
       if (line === 'drawn') stream.write(clearLine);
       line = 'none';
     },
   };
+}
+
+/** `task: working, 40 pages read` */
+function textOfTask({ status, message }: ToolTaskStatus): string {
+  return `task: ${status}${message === undefined ? '' : `, ${printable(message, 100)}`}`;
 }
 
 /** `[#####---------------] 25 of 100 reading` */

@@ -214,7 +214,7 @@ export class ShellCommands {
     const progress = drawProgress(process.stderr);
     const connection = await this.#stage.servers.use(server);
     const result = await connection
-      .callTool(tool, args, { signal, onProgress: progress.update })
+      .callTool(tool, args, { signal, onProgress: progress.update, onTask: progress.task })
       .finally(progress.end);
     const { text, leftOut } = textOfResult(result, 'text');
     const more = leftOut.map((what) => `(${what})\n`).join('');

@@ -15,12 +15,21 @@ import type { Answers } from './answers.ts';
 import type { DialogPlaces } from './dialog-places.ts';
 
 /** What the rounds of a connection's calls have in common. */
-export interface RoundsHost {
+/** @typeParam TCall what is known of a call besides */
+export interface RoundsHost<TCall extends RoundsCall = RoundsCall> {
   readonly clock: Clock;
   readonly answers: Pick<Answers, 'answer'>;
   readonly places: DialogPlaces;
   /** How often one call may ask. */
   readonly maxRounds: number;
+  /** The result of a call that has become a task, which its own result tells. */
+  readonly awaitTask: (call: TCall, first: FirstResult) => Promise<JsonObject>;
+}
+
+/** What a call was answered with, and when it was made, the clock's milliseconds. */
+export interface FirstResult {
+  readonly result: JsonObject;
+  readonly startedAt: number;
 }
 
 export interface RoundsCall {
@@ -60,28 +69,28 @@ const maxShedRetryMs = 5000;
  * The result of a call after the rounds that its first result asks for; undefined if it asks for
  * none.
  *
- * @param first what the call was answered with, and when it was made, the clock's milliseconds
  * @throws {RuntimeError} PROTOCOL_VIOLATION: the result asks for what the protocol does not know. It
  *   rejects with that too, and if it is asked too often; with LIMIT_EXCEEDED: for too much at once;
  *   REQUEST_TIMEOUT, CANCELLED; REQUEST_FAILED: a provider has failed, or there is none; and with what
  *   `send` rejects with
  */
-export function roundsAfter(
-  host: RoundsHost,
-  call: RoundsCall,
-  { result, startedAt }: { readonly result: JsonObject; readonly startedAt: number },
+export function roundsAfter<TCall extends RoundsCall>(
+  host: RoundsHost<TCall>,
+  call: TCall,
+  first: FirstResult,
 ): Promise<JsonObject> | undefined {
+  const { result, startedAt } = first;
   const wanted = wantedBy(call.method, result);
-  if (!wanted) return undefined;
+  if (!wanted) return result['resultType'] === 'task' ? host.awaitTask(call, first) : undefined;
   const endsAt = startedAt + call.maxTotalMs;
   // The host's code does not run while the result is still being handed on.
   return Promise.resolve().then(() => goOn(host, call, { wanted, endsAt }));
 }
 
 /** The rounds after the first one. */
-async function goOn(
-  host: RoundsHost,
-  call: RoundsCall,
+async function goOn<TCall extends RoundsCall>(
+  host: RoundsHost<TCall>,
+  call: TCall,
   first: { readonly wanted: Wanted; readonly endsAt: number },
 ): Promise<JsonObject> {
   const { clock, maxRounds } = host;
@@ -100,7 +109,12 @@ async function goOn(
       const params = await rounds.next(wanted);
       const result = await call.send(params, { signal: end.signal, maxTotalMs: leftMs() });
       const more = wantedBy(method, result);
-      if (!more) return result;
+      if (!more) {
+        const startedAt = first.endsAt - maxTotalMs;
+        return result['resultType'] === 'task'
+          ? await host.awaitTask(call, { result, startedAt })
+          : result;
+      }
       if (round === maxRounds) {
         throw violation(`${method} has asked for input ${maxRounds} times, and asks again`);
       }
@@ -117,13 +131,13 @@ async function goOn(
 }
 
 class Rounds {
-  readonly #host: RoundsHost;
+  readonly #host: Omit<RoundsHost, 'awaitTask'>;
   readonly #call: RoundsCall;
   readonly #signal: AbortSignal;
   /** Rounds in a row that have asked nothing: the server sheds load. */
   #shed = 0;
 
-  constructor(host: RoundsHost, call: RoundsCall, signal: AbortSignal) {
+  constructor(host: Omit<RoundsHost, 'awaitTask'>, call: RoundsCall, signal: AbortSignal) {
     this.#host = host;
     this.#call = call;
     this.#signal = signal;
@@ -140,36 +154,9 @@ class Rounds {
       return params;
     }
     this.#shed = 0;
-    return { ...params, inputResponses: await this.#answers(inputRequests) };
-  }
-
-  /** All answers; the first failure withdraws the other questions. */
-  async #answers(requests: JsonObject): Promise<JsonObject> {
-    const others = new AbortController();
-    const signal = AbortSignal.any([this.#signal, others.signal]);
-    const { places } = this.#host;
-    places.refuseMoreThan(Object.keys(requests).length);
-    const asked = Object.entries(requests).map(async ([key, request]) => {
-      const answer = places.run(signal, () => this.#answer(request, signal));
-      return [key, await unlessAborted(answer, signal)] as const;
-    });
-    try {
-      return Object.fromEntries(await Promise.all(asked));
-    } catch (error) {
-      others.abort('another question of the call could not be answered');
-      throw error;
-    }
-  }
-
-  async #answer(request: unknown, signal: AbortSignal): Promise<JsonObject> {
-    const { method, params } = request as { readonly method: string; readonly params?: JsonObject };
-    try {
-      return await this.#host.answers.answer(method, params, signal);
-    } catch (cause) {
-      const why = textOfError(cause instanceof Error ? cause.message : cause);
-      const message = `${this.#call.method} asks for ${method}, which the host could not answer: ${why}`;
-      throw new RuntimeError('REQUEST_FAILED', message, { cause });
-    }
+    const { method } = this.#call;
+    const answers = await answersTo(this.#host, method, inputRequests, this.#signal);
+    return { ...params, inputResponses: answers };
   }
 
   /** Before a call that is only to come again: none at first, longer each time. */
@@ -190,10 +177,65 @@ class Rounds {
   }
 }
 
+/**
+ * All answers to what a server asks in a result, by key; the first failure withdraws the other
+ * questions.
+ *
+ * @param asker the method whose result it is, for messages
+ * @throws {RuntimeError} PROTOCOL_VIOLATION: one is no question; LIMIT_EXCEEDED: they are too many;
+ *   REQUEST_FAILED: a provider has failed, or there is none; the reason of the signal
+ */
+export async function answersTo(
+  host: Pick<RoundsHost, 'answers' | 'places'>,
+  asker: string,
+  requests: JsonObject,
+  ended: AbortSignal,
+): Promise<JsonObject> {
+  refuseNoQuestions(requests);
+  const others = new AbortController();
+  const signal = AbortSignal.any([ended, others.signal]);
+  const { places } = host;
+  places.refuseMoreThan(Object.keys(requests).length);
+  const asked = Object.entries(requests).map(async ([key, request]) => {
+    const { method, params } = request as Question;
+    const answer = places.run(signal, () => host.answers.answer(method, params, signal));
+    const told = unlessAborted(answer, signal).catch((cause: unknown) => {
+      if (signal.aborted) throw cause;
+      const why = textOfError(cause instanceof Error ? cause.message : cause);
+      const message = `${asker} asks for ${method}, which the host could not answer: ${why}`;
+      throw new RuntimeError('REQUEST_FAILED', message, { cause });
+    });
+    return [key, await told] as const;
+  });
+  try {
+    return Object.fromEntries(await Promise.all(asked));
+  } catch (error) {
+    others.abort('another question of the call could not be answered');
+    throw error;
+  }
+}
+
+interface Question {
+  readonly method: string;
+  readonly params?: JsonObject;
+}
+
+/** @throws {RuntimeError} PROTOCOL_VIOLATION */
+function refuseNoQuestions(requests: JsonObject): void {
+  for (const [key, request] of Object.entries(requests)) {
+    const { method: asks, params } = isJsonObject(request) ? request : {};
+    if (questions.has(asks) && (params === undefined || isJsonObject(params))) continue;
+    throw violation(
+      `inputRequests[${describe(key)}] is no question: its method is ${describe(asks)}`,
+    );
+  }
+}
+
 /** What a result asks for; undefined if it is complete, as one is that does not say so. */
 function wantedBy(method: string, result: JsonObject): Wanted | undefined {
   const { resultType = 'complete', inputRequests, requestState } = result;
   if (resultType === 'complete') return undefined;
+  if (resultType === 'task' && method === 'tools/call') return undefined;
   if (resultType !== 'input_required') {
     throw violation(`the "resultType" of ${method} is ${describe(resultType)}`);
   }
@@ -207,13 +249,7 @@ function wantedBy(method: string, result: JsonObject): Wanted | undefined {
   if (inputRequests !== undefined && !isJsonObject(inputRequests)) {
     throw violation(`"inputRequests" must be an object, this is ${describe(inputRequests)}`);
   }
-  for (const [key, request] of Object.entries(inputRequests ?? {})) {
-    const { method: asks, params } = isJsonObject(request) ? request : {};
-    if (questions.has(asks) && (params === undefined || isJsonObject(params))) continue;
-    throw violation(
-      `inputRequests[${describe(key)}] is no question: its method is ${describe(asks)}`,
-    );
-  }
+  refuseNoQuestions(inputRequests ?? {});
   return {
     ...(inputRequests === undefined ? {} : { inputRequests }),
     ...(requestState === undefined ? {} : { requestState }),

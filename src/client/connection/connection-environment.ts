@@ -16,6 +16,8 @@ export const hostMethods = [
   'request',
   'notify',
   'callTool',
+  'callToolAsTask',
+  'cancelTask',
   'listTools',
   'listResources',
   'listResourceTemplates',

@@ -25,8 +25,9 @@ export const connectedMachine = observedMachine(
 
 function correlating(input: { readonly scope?: object | undefined }) {
   const { requestIds, parts } = connectionIn(input);
-  const { limits, clock, report } = parts;
-  return { limits, clock, report, requestIds, peer: 'server', malformed: 'reported' } as const;
+  const { limits, clock, report, onLateProgress: lateProgress } = parts;
+  const how = { peer: 'server', malformed: 'reported', lateProgress } as const;
+  return { limits, clock, report, requestIds, ...how };
 }
 
 function greeting(input: { readonly scope?: object | undefined }) {

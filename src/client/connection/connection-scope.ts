@@ -16,7 +16,8 @@ import type { ServerProfile } from '../../machines/connection-context.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import { viewOf } from '../../machines/port.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
-import type { JsonObject } from '../../protocol/frames.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
 import { Envelopes } from './enveloped.ts';
 import type { HostDescription } from './enveloped.ts';
@@ -48,6 +49,8 @@ export interface ConnectionParts {
   readonly onNotification: (method: string, params: JsonObject | undefined) => void;
   /** What log messages a modern server may send with its answers. */
   readonly logLevel: () => LogLevel | undefined;
+  /** Of a request that is answered: of a task. */
+  readonly onLateProgress: (token: RequestId, report: ProgressReport) => void;
   readonly onStderr: (text: string) => void;
   readonly onAuthorize: (url: string) => void;
 }

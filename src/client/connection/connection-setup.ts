@@ -2,9 +2,10 @@
 import type { Era, EraKnowledge } from '../../machines/connection-context.ts';
 import { processRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
 import type { RestartOption, RestartPolicy } from '../../machines/restart-policy.ts';
-import { describe } from '../../protocol/classify.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
+import { tasksExtension } from '../../protocol/tasks.ts';
 import type { Answers } from '../asked/answers.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import { knownEra } from './era-memory.ts';
@@ -55,10 +56,20 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
     ...(era === undefined ? {} : { wanted: era }),
     clientInfo,
     // A modern server is never told of changes of the roots.
-    capabilities: { legacy: answers.capabilities('told'), modern: answers.capabilities('untold') },
+    capabilities: {
+      legacy: answers.capabilities('told'),
+      modern: takingTasks(answers.capabilities('untold')),
+    },
     methods: [...answers.handlers.keys()],
     limits: connectionLimitsWith(limits),
   };
+}
+
+/** What a host says of itself since 2026-07-28: its calls may be answered with a task. */
+function takingTasks(capabilities: JsonObject): JsonObject {
+  const { extensions } = capabilities;
+  const given = isJsonObject(extensions) ? extensions : {};
+  return { ...capabilities, extensions: { [tasksExtension]: {}, ...given } };
 }
 
 function eraWanted(era: Era | undefined): EraKnowledge | undefined {

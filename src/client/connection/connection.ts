@@ -19,6 +19,8 @@ import type {
   ListedTool,
 } from '../../protocol/listed.ts';
 import type { HostRequestOptions } from './options.ts';
+import type { ToolTask } from './tool-task.observable.ts';
+import type { TaskOptions } from './tool-tasks.ts';
 
 /**
  * A connection. What it asks settles once: with the server's result; with its error, a
@@ -63,8 +65,15 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
     options?: Pick<HostRequestOptions, 'timeoutMs' | 'signal'>,
   ): Promise<void>;
 
-  /** Calls a tool. @throws as {@link request} does */
+  /** Calls a tool; if that runs as a task, its end is waited for. @throws as {@link request} does */
   callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult>;
+  /**
+   * Calls a tool as a task, and gives it as soon as the server has made one. A server of 2026-07-28
+   * decides itself, and may answer at once. The `signal` cancels the call until then.
+   *
+   * @throws {RuntimeError} CAPABILITY_MISSING: the server runs no calls as tasks; as {@link request}
+   */
+  callToolAsTask(name: string, args?: JsonObject, options?: TaskOptions): Promise<ToolTask>;
   /** All tools. Without `refresh` what is known is given, if nothing has changed since. */
   listTools(options?: ListOptions): Promise<readonly ListedTool[]>;
   /** All resources, as {@link listTools} gives tools. */

@@ -15,6 +15,7 @@ import { guardListeners, guardOf, safeReport } from '../../session/guarded-liste
 import { Answers } from '../asked/answers.ts';
 import type { AnswersHost } from '../asked/answers.ts';
 import { DialogPlaces } from '../asked/dialog-places.ts';
+import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import type { ListReport } from '../lists/offered.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
@@ -28,6 +29,7 @@ import type { ConnectionState } from './connection-state.ts';
 import { connectionStreams } from './connection-streams.observable.ts';
 import { rememberEra } from './era-memory.ts';
 import { EventLog } from './event-log.ts';
+import type { HostCall } from './host-request.ts';
 import { connectionLimitsWith } from './limits.ts';
 import type { ConnectOptions, HostRequestOptions } from './options.ts';
 import { Requests, stateRefusal } from './requests.ts';
@@ -74,6 +76,7 @@ export class HostConnection extends ServerFeatures {
       handlers: environment.handlers(answers.handlers),
       onNotification: (method, params) => this.heard(method, params),
       logLevel: () => this.wishes.logLevel,
+      onLateProgress: (token, report) => this.tasks.progressed(token, report),
       onStderr: (text) => events.tell({ type: 'stderr', text }),
       onAuthorize: (url) => events.tell({ type: 'authorize', url }),
     });
@@ -81,15 +84,12 @@ export class HostConnection extends ServerFeatures {
     const isHarmless = (tool: string): boolean => this.isHarmless(tool);
     const places = new DialogPlaces(limits);
     const answered = environment.answers(answers);
-    const rounds = { clock, answers: answered, places, maxRounds: limits.maxRounds };
+    const awaitTask: RoundsHost<HostCall>['awaitTask'] = (...call) => this.tasks.awaited(...call);
+    const { maxRounds } = limits;
+    const rounds = { clock, answers: answered, places, maxRounds, awaitTask };
     const requests = new Requests(scope, { name, isHarmless, age, rounds });
     super({
-      requests,
-      answers,
-      name,
-      limits,
-      clock,
-      report,
+      ...{ requests, answers, name, limits, clock, report, rounds },
       problem: (...of) => events.problem(...of),
       observed: scope,
     });
@@ -153,7 +153,7 @@ export class HostConnection extends ServerFeatures {
       givenUpAt,
       stderr: this.stderr.text,
       lists: this.lists.kept.map(({ view }) => view),
-      machines: [...this.lists.machines, ...this.wishes.machines],
+      machines: [...this.lists.machines, ...this.wishes.machines, ...this.tasks.machines],
     });
   }
 

@@ -6,6 +6,7 @@ import type { PeerRequest, RequestOutcome } from '../../machines/peer-ports.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import type { RoundsCall } from '../asked/input-rounds.ts';
 import type { HostRequestOptions } from './options.ts';
 
 /**
@@ -14,14 +15,19 @@ import type { HostRequestOptions } from './options.ts';
  */
 export interface RequestManner
   extends
-    Pick<HostRequestOptions, 'signal' | 'onProgress' | 'whenAway' | 'retry'>,
+    Pick<HostRequestOptions, 'signal' | 'onProgress' | 'whenAway' | 'retry' | 'onTask'>,
     Pick<PeerRequest, 'timeoutMs' | 'maxTotalMs'> {
   readonly awaits: 'answer' | 'delivery';
   /** Whether its result may ask the host something, to be called again with the answer. */
   readonly mayAsk: 'yes' | 'no';
+  /** `held`: the task that the call becomes does not end with it. */
+  readonly task?: 'held' | undefined;
   /** Who knows what follows on its end. */
   readonly owner: HostRequestOwner;
 }
+
+/** A call whose result may ask, or be a task. */
+export interface HostCall extends RoundsCall, Pick<RequestManner, 'onTask' | 'task'> {}
 
 /** What is asked, and how. */
 export interface HostRequestSpec extends Pick<PeerRequest, 'method' | 'params'> {

@@ -11,6 +11,7 @@ import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import type { Providers } from '../asked/providers.ts';
 import type { ConnectionEnvironment } from './connection-environment.ts';
 import type { ConnectionLimits } from './limits.ts';
+import type { ToolTask } from './tool-task.observable.ts';
 import type { ConnectionWatcher } from './watched-connection.ts';
 
 /** A server that is launched as a process. */
@@ -109,6 +110,8 @@ export interface HostRequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** Asks for progress, and is called with each report. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
+  /** Hears of the task that a tool's call has become, if the server runs it as one. */
+  readonly onTask?: ((task: ToolTask) => void) | undefined;
   /**
    * What becomes of it while there is no connection. `wait`, the default: it is sent with the next
    * one, if its own time allows. `refuse`: it fails with `NOT_READY`.

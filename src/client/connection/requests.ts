@@ -17,6 +17,7 @@ import type { ConnectionScope, ConnectionSnapshot } from './connection-scope.ts'
 import { HostRequest } from './host-request.ts';
 import type {
   AskedOfServer,
+  HostCall,
   HostRequestOwner,
   HostRequestSpec,
   RequestManner,
@@ -52,6 +53,8 @@ const whole = (result: JsonObject): JsonObject => result;
 /** The options of a request, and who hears what id it has got. */
 export interface SentOptions extends HostRequestOptions {
   readonly sent?: ((id: RequestId) => void) | undefined;
+  /** `held`: the task that the call becomes does not end with it. Needs `onTask`. */
+  readonly task?: 'held' | undefined;
 }
 
 /** The requests of one connection. */
@@ -61,7 +64,7 @@ export class Requests implements HostRequestOwner {
   /** Whether a tool is annotated so that calling it twice does no harm. */
   readonly #isHarmless: (tool: string) => boolean;
 
-  readonly #rounds: RoundsHost;
+  readonly #rounds: RoundsHost<HostCall>;
   /** The manner of the last request that wanted nothing special. */
   #lastPlain: RequestManner | undefined = undefined;
   /** How long the connection has been in its state, milliseconds. */
@@ -78,7 +81,7 @@ export class Requests implements HostRequestOwner {
       readonly name: string;
       readonly isHarmless: (tool: string) => boolean;
       readonly age: () => number;
-      readonly rounds: RoundsHost;
+      readonly rounds: RoundsHost<HostCall>;
     },
   ) {
     this.#scope = scope;
@@ -163,16 +166,17 @@ export class Requests implements HostRequestOwner {
   }
 
   #mannerOf(
-    { signal, onProgress, whenAway, retry }: HostRequestOptions,
+    { signal, onProgress, whenAway, retry, onTask, task }: SentOptions,
     { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
   ): RequestManner {
-    const isPlain = !signal && !onProgress && !whenAway && !retry;
+    const isPlain = !signal && !onProgress && !whenAway && !retry && !onTask;
     const last = isPlain ? this.#lastPlain : undefined;
     if (last?.timeoutMs === timeoutMs && last.maxTotalMs === maxTotalMs && last.mayAsk === mayAsk) {
       return last;
     }
     const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs } as const;
-    return isPlain ? (this.#lastPlain = plain) : { ...plain, signal, onProgress, whenAway, retry };
+    if (isPlain) return (this.#lastPlain = plain);
+    return { ...plain, signal, onProgress, whenAway, retry, onTask, task };
   }
 
   get #correlation(): Ref<CorrelationEvent> {
@@ -197,7 +201,8 @@ export class Requests implements HostRequestOwner {
       return this.#send({ method, params: next, manner: again }, whole);
     };
     const startedAt = ticket?.sentAt ?? this.#scope.parts.clock.now();
-    const call = { method, params, maxTotalMs, signal, send };
+    const { onTask, task } = manner;
+    const call: HostCall = { method, params, maxTotalMs, signal, onTask, task, send };
     return roundsAfter(this.#rounds, call, { result, startedAt });
   }
 

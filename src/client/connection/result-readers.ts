@@ -28,7 +28,9 @@ export function resultReadersOf(name: string): ResultReaders {
       const { content } = result;
       if (Array.isArray(content)) return result as CallToolResult;
       // Servers of 2024 give structured results alone, and some leave an empty list out.
-      if (content === undefined) return { ...result, content: [] };
+      if (content === undefined && result['resultType'] !== 'task') {
+        return { ...result, content: [] };
+      }
       return malformed('tools/call', 'content', 'a list', content);
     },
     readResource: (result) => {

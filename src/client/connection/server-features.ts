@@ -9,7 +9,7 @@ import type { ObservedScope } from '../../actors/transitions.ts';
 import type { Era, ServerProfile } from '../../machines/connection-context.ts';
 import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { RuntimeError } from '../../protocol/errors.ts';
+import { ErrorCode, ProtocolError, RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import { MetaKey } from '../../protocol/meta.ts';
@@ -37,10 +37,15 @@ import type {
 } from '../../protocol/listed.ts';
 import type { ListOptions } from './connection.ts';
 import type { ConnectionLimits } from './limits.ts';
+import type { HostCall } from './host-request.ts';
 import type { HostRequestOptions } from './options.ts';
 import type { Requests } from './requests.ts';
+import type { RoundsHost } from '../asked/input-rounds.ts';
 import { resultReadersOf } from './result-readers.ts';
 import type { ResultReaders } from './result-readers.ts';
+import type { ToolTask } from './tool-task.observable.ts';
+import { ToolTasks } from './tool-tasks.ts';
+import type { TaskOptions } from './tool-tasks.ts';
 
 export interface FeatureParts {
   readonly requests: Requests;
@@ -51,11 +56,13 @@ export interface FeatureParts {
   readonly report: Report;
   readonly problem: (name: string, message: string) => void;
   readonly observed: ObservedScope;
+  readonly rounds: RoundsHost<HostCall>;
 }
 
 export abstract class ServerFeatures {
   readonly lists: Lists;
   readonly wishes: Wishes;
+  readonly tasks: ToolTasks;
   readonly #parts: FeatureParts;
   readonly #read: ResultReaders;
   /** What the tools of the present list say that they answer. */
@@ -75,9 +82,17 @@ export abstract class ServerFeatures {
     const listening = (id: RequestId) => this.#subscriptions.set(id, true);
     this.lists = new Lists({ clock, limits, report, problem, request, observed, listening });
     this.wishes = new Wishes({ clock, limits, problem, request, observed, listening });
+    this.tasks = new ToolTasks({
+      ...{ clock, limits, report, request, observed, requests, listening },
+      ...{ name: parts.name, rounds: parts.rounds },
+      readerOf: (name) => this.#readerOf(name),
+      cancel: (id) => this.cancelTask(id),
+    });
   }
 
   abstract readonly server: ServerProfile | undefined;
+
+  abstract ready(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile>;
 
   /** Tells the host of a notification. */
   protected abstract tellNotification(method: string, params: JsonObject | undefined): void;
@@ -100,12 +115,59 @@ export abstract class ServerFeatures {
 
   callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult> {
     const params = args ? { name, arguments: args } : { name };
+    if (this.tasks.only?.has(name) !== false) return this.#callMaybeAsTask(params, options);
+    return this.#ask('tools/call', params, options, this.#readerOf(name));
+  }
+
+  /** What a host gets of a tool's result, checked against what the tool says that it answers. */
+  #readerOf(name: string): ResultReaders['callTool'] {
     const schema = this.#outputSchemaOf(name);
-    if (!schema) return this.#ask('tools/call', params, options, this.#read.callTool);
-    return this.#ask('tools/call', params, options, (result) => {
+    if (!schema) return this.#read.callTool;
+    return (result) => {
       this.#checkOutput(name, schema, result);
       return this.#read.callTool(result);
-    });
+    };
+  }
+
+  async callToolAsTask(
+    name: string,
+    args?: JsonObject,
+    options: TaskOptions = {},
+  ): Promise<ToolTask> {
+    // Only a server that is known can be asked in the right way.
+    if (this.tasks.offer === 'unknown') await this.ready(options);
+    return this.tasks.begin(args ? { name, arguments: args } : { name }, options);
+  }
+
+  /** Cancels a task by its id. */
+  cancelTask(id: string): Promise<void> {
+    return this.tasks.cancel(id);
+  }
+
+  /** Before it is known which tools have to run as tasks, or of one that has. */
+  async #callMaybeAsTask(
+    params: { readonly name: string } & JsonObject,
+    options?: HostRequestOptions,
+  ): Promise<CallToolResult> {
+    const missing = this.#missing('tools/call');
+    if (missing) throw missing;
+    const isTaskOnly = () => this.tasks.demands(params.name, this.lists.tools, options);
+    const asTask = () => this.tasks.call(params, options);
+    const isUnknown = this.tasks.offer === 'unknown';
+    if (!isUnknown && (await isTaskOnly())) return asTask();
+    const called = this.#ask('tools/call', params, options, this.#readerOf(params.name));
+    if (!isUnknown) return called;
+    // It was called before its server was known, which cannot have run it then: it refuses, in
+    // either way.
+    const isRefusal = (error: unknown): boolean =>
+      error instanceof ProtocolError && error.code === ErrorCode.methodNotFound;
+    try {
+      const result = await called;
+      return result.isError === true && (await isTaskOnly()) ? await asTask() : result;
+    } catch (error) {
+      if (isRefusal(error) && (await isTaskOnly())) return asTask();
+      throw error;
+    }
   }
 
   listTools(options?: ListOptions): Promise<readonly ListedTool[]> {
@@ -210,6 +272,7 @@ export abstract class ServerFeatures {
     if (this.#isForeign(method, params)) return;
     if (method === Method.subscriptionAcknowledged) this.wishes.acknowledged(params);
     this.lists.heard(method, params);
+    this.tasks.heard(method, params);
     if (method === Method.elicitationComplete) this.#parts.answers.completed(params);
     this.tellNotification(method, params);
   }
@@ -228,6 +291,7 @@ export abstract class ServerFeatures {
   protected opened({ era, capabilities }: ServerProfile): void {
     this.lists.opened({ capabilities, changes: era === 'legacy' ? 'told' : 'listened-for' });
     this.wishes.opened(era);
+    this.tasks.opened(era, capabilities);
   }
 
   protected lost(): void {
@@ -243,6 +307,7 @@ export abstract class ServerFeatures {
   protected ended(error: RuntimeError): void {
     this.lists.end(error);
     this.wishes.end(error);
+    this.tasks.end(error);
   }
 
   async #listed<T extends JsonObject>(

@@ -54,7 +54,7 @@ export class Subscription {
     port: ListeningPort,
     filter: JsonObject,
     owner: ListeningOwner,
-    of: 'lists' | 'resources',
+    of: 'lists' | 'resources' | 'task',
   ) {
     this.#port = port;
     const { listenRetryMs: retryMs, maxListenRetryMs: maxRetryMs } = port.limits;

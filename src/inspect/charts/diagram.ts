@@ -4,6 +4,7 @@ import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { authorizationMachine } from '../../machines/authorization.machine.ts';
 import { catalogMachine } from '../../machines/catalog.machine.ts';
 import { connectionMachine } from '../../machines/connection.machine.ts';
+import { followedTaskMachine } from '../../machines/followed-task.machine.ts';
 import { httpSessionMachine } from '../../machines/http-session.machine.ts';
 import { httpStreamMachine } from '../../machines/http-stream.machine.ts';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
@@ -30,6 +31,7 @@ export const charts = {
   stream: httpStreamMachine,
   catalog: catalogMachine,
   listening: listeningMachine,
+  followed: followedTaskMachine,
   startup: startupMachine,
 } as const;
 

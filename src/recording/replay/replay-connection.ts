@@ -271,6 +271,7 @@ const optionsAt: { readonly [method in HostMethod]?: number } = {
   request: 2,
   notify: 2,
   callTool: 2,
+  callToolAsTask: 2,
   listTools: 0,
   listResources: 0,
   listResourceTemplates: 0,

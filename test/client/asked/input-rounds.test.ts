@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Answers } from '../../../src/client/asked/answers.ts';
 import { DialogPlaces } from '../../../src/client/asked/dialog-places.ts';
 import { roundsAfter } from '../../../src/client/asked/input-rounds.ts';
-import type { RoundsCall } from '../../../src/client/asked/input-rounds.ts';
+import type { RoundsCall, RoundsHost } from '../../../src/client/asked/input-rounds.ts';
 import type { Providers } from '../../../src/client/asked/providers.ts';
 import { ProtocolError } from '../../../src/protocol/errors.ts';
 import { defineTool } from '../../../src/index.ts';
@@ -22,7 +22,9 @@ function hostWith(providers: Providers = {}, bounds = { maxRunning: 16, maxWaiti
     asked: (method) => heard.push(`asked ${method}`),
     withdrawn: (method) => heard.push(`withdrawn ${method}`),
   });
-  const host = { clock, answers, places: new DialogPlaces(bounds), maxRounds: 16 };
+  const awaitTask: RoundsHost['awaitTask'] = (_call, { result }) =>
+    Promise.resolve({ awaited: result['taskId'] });
+  const host = { clock, answers, places: new DialogPlaces(bounds), maxRounds: 16, awaitTask };
   const call = async (send: Send, more: Partial<RoundsCall> = {}) => {
     const made = { method: 'tools/call', params: { name: 'x' }, maxTotalMs: 1000, send, ...more };
     const { params, signal, maxTotalMs } = made;

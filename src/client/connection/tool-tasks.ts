@@ -1,0 +1,353 @@
+/**
+ * Calls of a connection that run as tasks: a tool demands it (2025-11-25), the server decides it
+ * (2026-07-28), or the host wants it. Each is followed until it ends.
+ *
+ * @see MCP 2025-11-25, basic/utilities/tasks
+ * @see the extension io.modelcontextprotocol/tasks
+ */
+import { fromPromise } from 'xstate';
+import { observedMachine } from '../../actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
+import { followedTaskMachine, openQuestions } from '../../machines/followed-task.machine.ts';
+import type {
+  FollowedTaskContext,
+  FollowedTaskInput,
+  TaskAnswered,
+} from '../../machines/followed-task.machine.ts';
+import { isJsonObject } from '../../protocol/classify.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
+import type { JsonObject, RequestId, WireError } from '../../protocol/frames.ts';
+import { readTaskReport, tasksExtension } from '../../protocol/tasks.ts';
+import type { TaskReport } from '../../protocol/tasks.ts';
+import { guardOf } from '../../session/guarded-listeners.ts';
+import { answersTo } from '../asked/input-rounds.ts';
+import type { FirstResult, RoundsHost } from '../asked/input-rounds.ts';
+import { Subscription } from '../lists/listening.ts';
+import type { KeptList } from '../lists/kept-list.ts';
+import type { ListeningPort } from '../lists/listening.ts';
+import type { Era } from '../../machines/connection-context.ts';
+import type { ListedTool } from '../../protocol/listed.ts';
+import type { CallToolResult } from '../lists/offered.ts';
+import type { Report } from '../../actors/facts.ts';
+import type { HostCall } from './host-request.ts';
+import type { ConnectionLimits } from './limits.ts';
+import type { HostRequestOptions } from './options.ts';
+import type { Requests } from './requests.ts';
+import { FollowedTask, answeredTask } from './tool-task.observable.ts';
+import type { ToolTask } from './tool-task.observable.ts';
+
+/** Whether the server of the present channel runs calls as tasks; `unknown` before the first one. */
+type TaskOffer = 'unknown' | 'none' | 'legacy' | 'modern';
+
+/** What a server with these capabilities offers. */
+function taskOfferOf(era: Era, capabilities: JsonObject): TaskOffer {
+  const { extensions, tasks } = capabilities;
+  if (era === 'modern') {
+    return isJsonObject(extensions) && isJsonObject(extensions[tasksExtension]) ? 'modern' : 'none';
+  }
+  const requests = isJsonObject(tasks) ? tasks['requests'] : undefined;
+  const tools = isJsonObject(requests) ? requests['tools'] : undefined;
+  return isJsonObject(tools) && isJsonObject(tools['call']) ? 'legacy' : 'none';
+}
+
+/** The connection, as its tasks see it. */
+export interface ToolTasksHost extends ListeningPort {
+  readonly name: string;
+  readonly limits: ConnectionLimits;
+  readonly report: Report;
+  readonly requests: Pick<Requests, 'ask' | 'request'>;
+  readonly rounds: Pick<RoundsHost, 'answers' | 'places' | 'maxRounds'>;
+  /** What a host gets of a tool's result. */
+  readonly readerOf: (tool: string) => (result: JsonObject) => CallToolResult;
+  /** Cancels a task by its id: the host's own call, if it is recorded. */
+  readonly cancel: (id: string) => Promise<void>;
+}
+
+/** The options of a call as a task. */
+export interface TaskOptions extends HostRequestOptions {
+  /** How long the server shall keep the task, milliseconds. Only servers of 2025-11-25 are told. */
+  readonly ttlMs?: number;
+}
+
+/** A task, and what its host hears of it. */
+interface Followed {
+  readonly task: FollowedTask;
+  /** The id of its call, with which progress comes. */
+  readonly token: RequestId | undefined;
+  readonly onProgress: HostRequestOptions['onProgress'];
+  readonly listening: Subscription | undefined;
+}
+
+/** As long as a timer can be. */
+const longestMs = 2 ** 31 - 1;
+
+export class ToolTasks {
+  readonly #host: ToolTasksHost;
+  readonly #followed = new Map<string, Followed>();
+  /** Of the server of the last channel. */
+  offer: TaskOffer = 'unknown';
+  /** The tools that have to run as tasks; undefined until that is known. */
+  only: ReadonlySet<string> | undefined = undefined;
+
+  constructor(host: ToolTasksHost) {
+    this.#host = host;
+  }
+
+  get observed(): ObservedScope {
+    return this.#host.observed;
+  }
+
+  /** The charts of the tasks that are followed, and of what tells of them. */
+  get machines(): readonly MachineActor[] {
+    return [...this.#followed.values()].flatMap(({ task, listening }) =>
+      listening ? [task.machine, listening.machine] : [task.machine],
+    );
+  }
+
+  /** A channel is ready. */
+  opened(era: Era, capabilities: JsonObject): void {
+    this.offer = taskOfferOf(era, capabilities);
+    this.only = this.offer === 'legacy' ? undefined : new Set();
+  }
+
+  /** Whether a tool of 2025-11-25 has to run as a task. No, if the server does not list its tools. */
+  async demands(name: string, list: KeptList<ListedTool>, options: HostRequestOptions = {}) {
+    if (this.offer === 'legacy' && !this.only) {
+      const { timeoutMs = this.#host.limits.requestTimeoutMs, signal } = options;
+      const tools = await list.items({ timeoutMs, signal }).catch(() => undefined);
+      const demanding = tools?.filter(
+        ({ execution }) => isJsonObject(execution) && execution['taskSupport'] === 'required',
+      );
+      if (demanding) this.only = new Set(demanding.map((tool) => tool.name));
+    }
+    return this.only?.has(name) === true;
+  }
+
+  /** Calls a tool of 2025-11-25 that has to run as a task, and gives its result. */
+  async call(params: JsonObject, options: HostRequestOptions = {}): Promise<CallToolResult> {
+    const { limits, clock } = this.#host;
+    const { timeoutMs = limits.requestTimeoutMs, signal, onTask } = options;
+    const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
+    const startedAt = clock.now();
+    const answer = await this.#askForTask({ ...params, task: {} }, options);
+    if (!(answer instanceof FollowedTask)) return answer;
+    const result = await this.#await(answer, { onTask, signal, maxTotalMs, startedAt });
+    return this.#readerOf(params)(result);
+  }
+
+  /** See `RoundsHost.awaitTask`. */
+  async awaited(call: HostCall, { result, startedAt }: FirstResult): Promise<JsonObject> {
+    const task = this.#follow('modern', result, call.params ?? {}, undefined, {});
+    return this.#await(task, { ...call, startedAt });
+  }
+
+  /** Its result. The end of the call is that of the task, unless that is held. */
+  #await(
+    task: FollowedTask,
+    call: Pick<HostCall, 'onTask' | 'task' | 'signal' | 'maxTotalMs'> & {
+      readonly startedAt: number;
+    },
+  ): Promise<JsonObject> {
+    const { maxTotalMs, startedAt } = call;
+    const isHeld = call.task === 'held';
+    const end = (error: RuntimeError): RuntimeError => {
+      void task.abandon(error);
+      return error;
+    };
+    const whose = `The task ${task.id} of ${this.#host.name}`;
+    const settled = task.settled({
+      timeoutMs: isHeld ? longestMs : Math.max(1, startedAt + maxTotalMs - this.#host.clock.now()),
+      signal: isHeld ? undefined : call.signal,
+      overdue: () =>
+        end(new RuntimeError('REQUEST_TIMEOUT', `${whose} has not ended within ${maxTotalMs} ms`)),
+      cancelled: (cause) => end(new RuntimeError('CANCELLED', `${whose} was cancelled`, { cause })),
+    });
+    call.onTask?.(task);
+    return settled;
+  }
+
+  /** Calls a tool as a task, if the server makes one of it. */
+  async begin(params: JsonObject, { ttlMs, ...options }: TaskOptions): Promise<ToolTask> {
+    const { name, report, requests } = this.#host;
+    if (this.offer === 'none') {
+      const message = `The tool was not called: ${name} does not declare that it runs calls as tasks`;
+      throw new RuntimeError('CAPABILITY_MISSING', message);
+    }
+    const answered = (result: CallToolResult) => answeredTask(guardOf(report), result);
+    if (this.offer === 'legacy') {
+      const task = ttlMs === undefined ? {} : { ttl: ttlMs };
+      const answer = await this.#askForTask({ ...params, task }, options);
+      return answer instanceof FollowedTask ? answer : answered(answer);
+    }
+    return new Promise((resolve, reject) => {
+      const held = { ...options, task: 'held', onTask: resolve } as const;
+      // Whoever holds the task hears of its end there.
+      requests.ask('tools/call', params, held, this.#readerOf(params)).then(
+        (result) => resolve(answered(result)),
+        (error: Error) => reject(error),
+      );
+    });
+  }
+
+  /** Cancels a task that is followed. */
+  cancel(id: string): Promise<void> {
+    const error = new RuntimeError('CANCELLED', `The task ${id} was cancelled`);
+    return this.#followed.get(id)?.task.abandon(error) ?? Promise.resolve();
+  }
+
+  /** Takes a notification of the server's, if it is about a task that is followed. */
+  heard(method: string, params: JsonObject | undefined): void {
+    if (method === 'notifications/tools/list_changed' && this.offer === 'legacy') {
+      this.only = undefined;
+    }
+    if (this.#followed.size === 0) return;
+    if (method === 'notifications/subscriptions/acknowledged') {
+      for (const { listening } of this.#followed.values()) listening?.acknowledged(params);
+      return;
+    }
+    if (method !== 'notifications/tasks' && method !== 'notifications/tasks/status') return;
+    const followed = this.#followed.get(String(params?.['taskId']));
+    try {
+      followed?.task.told(readTaskReport(params));
+    } catch (error) {
+      this.#host.report({
+        level: 'warning',
+        name: 'response.malformed',
+        message: (error as Error).message,
+      });
+    }
+  }
+
+  /** Progress of a request that is answered: a task's goes on. */
+  progressed(token: RequestId, report: ProgressReport): void {
+    for (const followed of this.#followed.values()) {
+      if (followed.token !== token) continue;
+      try {
+        followed.onProgress?.(report);
+      } catch (error) {
+        void followed.task.abandon(error as Error);
+      }
+    }
+  }
+
+  /** Nothing is asked any more. */
+  end(error: RuntimeError): void {
+    for (const { task } of this.#followed.values()) void task.abandon(error);
+  }
+
+  /** The task that a server of 2025-11-25 has made of a call, or what it has answered instead. */
+  #askForTask(
+    params: JsonObject,
+    options: HostRequestOptions,
+  ): Promise<CallToolResult | FollowedTask> {
+    let token: RequestId | undefined;
+    const sent = (id: RequestId): void => void (token = id);
+    return this.#host.requests.ask('tools/call', params, { ...options, sent }, (result) =>
+      isJsonObject(result['task'])
+        ? this.#follow('legacy', result['task'], params, token, options)
+        : this.#readerOf(params)(result),
+    );
+  }
+
+  #readerOf({ name }: JsonObject): (result: JsonObject) => CallToolResult {
+    return this.#host.readerOf(String(name));
+  }
+
+  #follow(
+    era: FollowedTaskInput['era'],
+    value: unknown,
+    params: JsonObject,
+    token: RequestId | undefined,
+    { onProgress }: HostRequestOptions,
+  ): FollowedTask {
+    const { clock, limits, rounds, cancel, report } = this.#host;
+    const read = this.#readerOf(params);
+    const first = readTaskReport(value);
+    const { taskId } = first;
+    if (this.#followed.has(taskId) || this.#followed.size >= limits.maxPending) {
+      const why = this.#followed.has(taskId) ? 'has it already' : `follows ${limits.maxPending}`;
+      throw new RuntimeError(
+        'LIMIT_EXCEEDED',
+        `The task ${taskId} is not followed: the host ${why}`,
+      );
+    }
+    const input = { scope: this, task: first, era, maxRounds: rounds.maxRounds };
+    const task = new FollowedTask({
+      ...{ clock, machine, input, read, cancel, guard: guardOf(report) },
+    });
+    const listening = era === 'modern' ? this.#listen(task) : undefined;
+    this.#followed.set(taskId, { task, token, onProgress, listening });
+    void task.over.then(() => {
+      this.#followed.delete(taskId);
+      listening?.stop();
+    });
+    return task;
+  }
+
+  /** It is looked at besides, so nothing depends on what is told. */
+  #listen(task: FollowedTask): Subscription {
+    const nothing = (): void => {};
+    const owner = { opened: () => task.listened(), cut: nothing, refused: nothing };
+    return new Subscription(this.#host, { taskIds: [task.id] }, owner, 'task');
+  }
+
+  // The actors of the machine.
+
+  async look(taskId: string, signal: AbortSignal): Promise<TaskReport> {
+    return readTaskReport(await this.#host.requests.request('tasks/get', { taskId }, { signal }));
+  }
+
+  async answer(context: FollowedTaskContext, signal: AbortSignal): Promise<TaskAnswered> {
+    const { taskId } = context.task;
+    const { requests, rounds } = this.#host;
+    if (context.era === 'legacy') {
+      // The questions come as requests as long as somebody waits for the result.
+      const times = { timeoutMs: longestMs, maxTotalMs: longestMs };
+      const result = await requests.request('tasks/result', { taskId }, { signal, ...times });
+      return { kind: 'result', result };
+    }
+    const open = openQuestions(context);
+    const inputResponses = await answersTo(rounds, `The task ${taskId}`, open, signal);
+    await requests.request('tasks/update', { taskId, inputResponses }, { signal });
+    return { kind: 'answered', keys: Object.keys(open) };
+  }
+
+  async collect({ era, task }: FollowedTaskContext, signal: AbortSignal): Promise<JsonObject> {
+    const { taskId } = task;
+    if (era === 'legacy')
+      return this.#host.requests.request('tasks/result', { taskId }, { signal });
+    const isWhole = task.result !== undefined || task.error !== undefined;
+    const { result, error } = isWhole ? task : await this.look(taskId, signal);
+    if (result) return result;
+    if (error) throw fromWireError(error as unknown as WireError);
+    const message = `The task ${taskId} has ended, and has neither a result nor an error`;
+    throw new RuntimeError('INVALID_RESPONSE', message);
+  }
+
+  async withdraw(taskId: string): Promise<void> {
+    await this.#host.requests.request('tasks/cancel', { taskId }, { whenAway: 'refuse' });
+  }
+}
+
+type Invoked = { readonly input: FollowedTaskContext; readonly signal: AbortSignal };
+
+const machine = observedMachine(
+  'followed',
+  followedTaskMachine.provide({
+    actors: {
+      look: fromPromise(({ input, signal }: Invoked) =>
+        tasksIn(input).look(input.task.taskId, signal),
+      ),
+      answer: fromPromise(({ input, signal }: Invoked) => tasksIn(input).answer(input, signal)),
+      collect: fromPromise(({ input, signal }: Invoked) => tasksIn(input).collect(input, signal)),
+      cancel: fromPromise(({ input }: Invoked) => tasksIn(input).withdraw(input.task.taskId)),
+    },
+  }),
+  (input) => tasksIn(input as FollowedTaskInput).observed,
+);
+
+function tasksIn({ scope }: Pick<FollowedTaskInput, 'scope'>): ToolTasks {
+  if (scope instanceof ToolTasks) return scope;
+  throw new TypeError('A task has lost its scope');
+}
