@@ -42,12 +42,25 @@ export class Traffic {
   /** The frame itself, whichever way it passed: it stays in memory until the next one has. */
   #last: InboundFrame | OutboundFrame | undefined = undefined;
   #lastSentAt = 0;
+  #keeps: 'last' | 'nothing' = 'last';
 
   constructor(options: TrafficOptions) {
     this.#options = options;
   }
 
-  /** What has passed last, if anything has, whether anybody listened or not. */
+  /**
+   * From now on no frame is kept. For sessions that share their memory with others: the last frame of
+   * each may be as long as a message, and would be kept for as long as the session.
+   */
+  keepNothing(): void {
+    this.#keeps = 'nothing';
+    this.#last = undefined;
+  }
+
+  /**
+   * What has passed last, if anything has, whether anybody listened or not; undefined after
+   * {@link keepNothing}.
+   */
   get last(): Passed | undefined {
     const frame = this.#last;
     if (!frame) return undefined;
@@ -69,12 +82,13 @@ export class Traffic {
   /** Frames have come in; nothing has been done about them yet. */
   received(frames: readonly InboundFrame[]): void {
     this.#listeners?.tell((listener) => listener.received?.(frames));
-    this.#last = frames[frames.length - 1] ?? this.#last;
+    if (this.#keeps === 'last') this.#last = frames[frames.length - 1] ?? this.#last;
   }
 
   /** Frames are about to be written. */
   sent(frames: readonly OutboundFrame[]): void {
     this.#listeners?.tell((listener) => listener.sent?.(frames));
+    if (this.#keeps === 'nothing') return;
     this.#last = frames[frames.length - 1] ?? this.#last;
     this.#lastSentAt = this.#options.hostClock.now();
   }

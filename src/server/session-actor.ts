@@ -138,6 +138,7 @@ function connect(session: ServedSession, core: ServerCore, transport: Transport)
     report,
     peer: session.peer,
   }) as typeof session.ends;
+  if (session.ends.shares) session.traffic.keepNothing();
   return server;
 }
 

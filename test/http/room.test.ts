@@ -1,8 +1,8 @@
 /** What clients make an endpoint keep in memory is bounded in bytes: of each, and of all together. */
-import { createMcpServer, defineTool } from 'mcp-actors';
+import { createMcpServer, defineTool, sessionOf } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import type { Limits, SessionDump, Tool } from 'mcp-actors';
+import type { Limits, McpSession, SessionDump, Tool, WatchedSession } from 'mcp-actors';
 import type { AuthorizationOptions, HttpOptions } from '../../src/http/index.ts';
 import { initializeOf } from './legacy/raw-session.ts';
 import { ask, callTool } from './modern/asking.ts';
@@ -13,11 +13,18 @@ const as = (person: string) => ({ headers: { authorization: `Bearer ${person}` }
 
 async function serve(tools: readonly Tool[], limits: Partial<Limits>, options: HttpOptions = {}) {
   const dumps: (() => SessionDump)[] = [];
-  const watchers = [({ dump }: { dump(): SessionDump }) => void dumps.push(dump)];
+  const sessions: McpSession[] = [];
+  const watchers = [
+    ({ dump, actor }: WatchedSession) => {
+      dumps.push(dump);
+      sessions.push(sessionOf(actor));
+    },
+  ];
   const server = createMcpServer({ name: 'room', version: '1', tools, logging: {} });
   const session = { limits, watchers, report: () => {} };
   const url = await serveHttp(server, { authorization, session, report: () => {}, ...options });
-  return { url, dump: (at = 0) => (dumps[at] as () => SessionDump)() };
+  const dump = (at = 0) => (dumps[at] as () => SessionDump)();
+  return { url, dump, session: () => sessions[0] as McpSession };
 }
 
 const pad = (length: number) => 'x'.repeat(length);
@@ -204,6 +211,20 @@ test('an initialize of more than 64 KiB is refused, and leaves no session', asyn
   expect(await refused.text()).toContain('params may have 65536 characters of JSON');
   expect(refused.headers.get('mcp-session-id')).toBeNull();
   expect((await post(url, initializeOf(), as('bob').headers)).status).toBe(200);
+});
+
+test('a session keeps no message that has passed: over HTTP there may be many', async () => {
+  const { hold, held } = holding();
+  const { url, session } = await serve([hold], {});
+  held.release();
+  const { call } = await begin(url, 'ada');
+  const passed: unknown[] = [];
+  session().traffic$.subscribe((item) => void passed.push(item));
+  await call(10_000);
+  expect(passed.length).toBeGreaterThan(1);
+  const kept: unknown[] = [];
+  session().traffic$.subscribe((item) => void kept.push(item));
+  expect(kept).toEqual([]);
 });
 
 test('a request of 2026-07-28 says no more of its client than has room', async () => {
