@@ -5,6 +5,7 @@
  * from `dist/` while a test run builds the same sources is never disturbed.
  */
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, readFile, readdir, rm } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
@@ -218,26 +219,49 @@ const builds = [
 ];
 
 /**
+ * The packages that a bundled file is of: the one that it lies in, and those that this one's own bundler has put into the file, which marks
+ * each with a region.
+ * @param {string} path from the root
+ */
+async function packagesOf(path) {
+  const own = path.split('node_modules/').at(-1) ?? '';
+  if (own === path) return [];
+  const text = await readFile(join(root, path), 'utf8');
+  const regions = [...text.matchAll(/^\/\/#region .*node_modules\/(.+)$/gm)].map(
+    ([, name]) => name,
+  );
+  return [own, ...regions].flatMap((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name ?? '')?.[0] ?? []);
+}
+
+/**
  * The licences of the packages that the bundles contain, as those licences ask.
  * @param {import('esbuild').Metafile[]} metafiles
  */
 async function notices(metafiles) {
-  const names = new Set(
-    metafiles
-      .flatMap((metafile) => Object.values(metafile.outputs))
-      .flatMap((output) => Object.entries(output.inputs))
-      .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
-      .map(([path]) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
-      .filter((name) => name !== undefined),
-  );
-  const sections = [...names].sort().map(async (name) => {
-    const folder = join(root, 'node_modules', name);
-    const { version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-    const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
-    const text = file === undefined ? '' : await readFile(join(folder, file), 'utf8');
-    return `${name} ${version} (${license})\n\n${text.trim()}\n`;
-  });
+  const bundled = metafiles
+    .flatMap((metafile) => Object.values(metafile.outputs))
+    .flatMap((output) => Object.entries(output.inputs))
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    // What a plugin has named has its name before it.
+    .map(([path]) => path.replace(/^[\w-]+:/, ''));
+  const names = new Set((await Promise.all([...new Set(bundled)].map(packagesOf))).flat());
+  const sections = [...names].sort().map(async (name) => `${await noticeOf(name)}\n`);
   return `Parts of these packages are included in this distribution.\n\n${(await Promise.all(sections)).join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+/**
+ * @param {string} name
+ * @throws {Error} the package has no text of its licence: it belongs into `scripts/licences`
+ */
+async function noticeOf(name) {
+  const kept = join(root, 'scripts', 'licences', `${name.replace('/', '__')}.txt`);
+  if (existsSync(kept)) return (await readFile(kept, 'utf8')).trim();
+  const folder = join(root, 'node_modules', name);
+  const { version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file === undefined)
+    throw new Error(`${name} has no text of its licence: put it into ${kept}`);
+  return `${name} ${version} (${license})\n\n${(await readFile(join(folder, file), 'utf8')).trim()}`;
 }
 
 /** @param {Set<string>} kept */
