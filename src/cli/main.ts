@@ -45,6 +45,8 @@ async function fail(error: unknown): Promise<number> {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const lines = (isUsage ? error.message : text).split('\n');
   // An argument or a file may contain control sequences of terminals.
-  await print(process.stderr, `mcp-actors: ${printableLines(lines)}\n`);
+  const said = printableLines(lines);
+  // Of a command it begins with the command.
+  await print(process.stderr, /^mcp-actors\b/.test(said) ? `${said}\n` : `mcp-actors: ${said}\n`);
   return isUsage ? 2 : 1;
 }

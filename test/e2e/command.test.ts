@@ -47,6 +47,15 @@ describe('the command', () => {
     expect(run(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
   });
 
+  test('names itself once before what is wrong', () => {
+    expect(run(['call'])).toEqual({
+      status: 2,
+      stdout: '',
+      stderr:
+        "mcp-actors call needs a file of servers, a URL, or a server's command after --, as in mcp-actors call mcp.json\n",
+    });
+  });
+
   test('help and version work as words', () => {
     expect(run(['version'])).toEqual(run(['--version']));
     expect(run(['help'])).toEqual(run(['--help']));

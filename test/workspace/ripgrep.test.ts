@@ -172,7 +172,7 @@ describe('failures', () => {
     const run = searching(cwd, 'needle');
     const { end, texts } = await all({ ...run, args: [...run.args, './missing'] });
     expect(texts.length).toBeGreaterThan(1);
-    expect(end?.problems).toEqual([expect.stringContaining('missing')]);
+    expect(end?.problems).toEqual(['"missing" does not exist']);
   });
 });
 

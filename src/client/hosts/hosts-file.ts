@@ -145,7 +145,10 @@ function entriesIn(written: unknown, file: string | undefined): (readonly [strin
   const given = serverKeys.filter((key) => Object.hasOwn(written, key));
   if (given.length === 0) {
     const keys = Object.keys(written);
-    const near = keys.find((key) => nearest(key, serverKeys) !== undefined);
+    // Servers are in an object: the version of a package.json is none, whatever it is called.
+    const near = keys.find(
+      (key) => isJsonObject(written[key]) && nearest(key, serverKeys) !== undefined,
+    );
     const meant = near === undefined ? '' : `; is ${JSON.stringify(near)} meant as that?`;
     return refuse(`it is not ${wanted}${meant}`);
   }

@@ -187,7 +187,9 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
           <span class="name">{[kind.toUpperCase(), ...answers.map(shortId)].join(' ')}</span>
           <code>{state}</code>
           <span class="ages">{`for ${duration(ageMs + elapsedMs)}`}</span>
-          {keptEvents > 0 && <span>{`${keptEvents} events kept`}</span>}
+          {keptEvents > 0 && (
+            <span>{`${keptEvents} ${keptEvents === 1 ? 'event' : 'events'} kept`}</span>
+          )}
           {unreadBytes > 0 && <span class="why">{`${sizeInWords(unreadBytes)} not read`}</span>}
         </li>
       ))}

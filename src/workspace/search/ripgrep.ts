@@ -1,5 +1,8 @@
 /** Running ripgrep: records as they come, the process gone when nobody wants more. */
+import { constants } from 'node:os';
 import { ToolError } from '../../protocol/errors.ts';
+import { quoted } from '../../protocol/printable.ts';
+import { fsFault } from '../disk/fs-fault.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 import type { RootDirectory } from '../roots/root-directory.ts';
 import { IgnoreFiles } from './ignore-files.ts';
@@ -89,7 +92,7 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     if (deadline?.aborted === true) {
       // The last record may be a part, and nobody asks files that hang.
       const { message } = deadline.reason as Error;
-      run.onEnd?.({ problems: [message, ...linesOf(child.problems())] });
+      run.onEnd?.({ problems: [message, ...linesOf(child.problems()).map(inOurWords)] });
       return;
     }
     yield* records.end();
@@ -101,7 +104,7 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     const isGoingOn = bytes > 0 || (problems.length > 0 && problems.every(isOfSystem));
     const usable = code === 0 || code === 1 || (code === 2 && isGoingOn);
     if (!usable) throw failed(child.problems(), code);
-    run.onEnd?.({ problems: code === 2 ? problems : [] });
+    run.onEnd?.({ problems: code === 2 ? problems.map(inOurWords) : [] });
   } finally {
     signal.removeEventListener('abort', child.kill);
     deadline?.removeEventListener('abort', child.kill);
@@ -111,6 +114,8 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
   }
 }
 
+const systemErrors = Object.entries(constants.errno);
+
 function linesOf(text: string): string[] {
   return text.split('\n').filter(Boolean);
 }
@@ -118,6 +123,14 @@ function linesOf(text: string): string[] {
 /** Of a file that could not be read: ripgrep has gone on with the next one. */
 function isOfSystem(problem: string): boolean {
   return /^rg: .*\(os error \d+\)$/.test(problem);
+}
+
+/** As our own walk says it: what both have met is told once. */
+function inOurWords(problem: string): string {
+  const [, path, number] = /^rg: (?:\.\/)?(.*): .*\(os error (\d+)\)$/.exec(problem) ?? [];
+  const code = systemErrors.find(([, errno]) => errno === Number(number))?.[0];
+  if (path === undefined || code === undefined) return problem;
+  return `${quoted(path)} ${fsFault(Object.assign(new Error(problem), { code })).phrase}`;
 }
 
 function failed(stderr: string, code: number | null): ToolError {

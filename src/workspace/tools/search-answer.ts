@@ -22,7 +22,11 @@ export function searchHeading(
   { mode, isFirst, base }: AskedSearch,
 ): string {
   const isPart = found.endedBy !== undefined || walk.isCut;
-  const amount = isFirst ? (isPart ? 'The first ' : '') : 'More: ';
+  const amountOf = (number: number, noun: string): string => {
+    if (!isFirst) return `More: ${counted(number, noun)}`;
+    if (!isPart) return counted(number, noun);
+    return number === 1 ? `The first ${noun}` : `The first ${counted(number, noun)}`;
+  };
   const all = counted(walk.total, 'file');
   const binary = 'binary' in found ? binarySentence(found.binary) : '';
   if (found.files.length === 0) {
@@ -32,12 +36,11 @@ export function searchHeading(
   const inFiles = (files: number): string =>
     isFirst ? `${files} of ${all} in ${base}` : counted(files, 'file');
   if (!('total' in found)) {
-    return `${amount}${counted(found.matchingLines, 'matching line')}${isPart ? ',' : ''} in ${inFiles(found.files.length)}.${binary}`;
+    return `${amountOf(found.matchingLines, 'matching line')}${isPart ? ',' : ''} in ${inFiles(found.files.length)}.${binary}`;
   }
-  const files = counted(found.files.length, 'file');
   if (mode === 'files')
-    return `${amount}${files} with matches${isFirst ? `, of ${all} in ${base}` : ''}.`;
-  if (!isFirst) return `More: ${files}.`;
+    return `${amountOf(found.files.length, 'file')} with matches${isFirst ? `, of ${all} in ${base}` : ''}.`;
+  if (!isFirst) return `${amountOf(found.files.length, 'file')}.`;
   const { total, endedBy } = found;
   const least = endedBy === 'time' || walk.isCut ? 'At least ' : '';
   return `${least}${counted(total.matchingLines, 'matching line')} in ${inFiles(total.files)}.`;

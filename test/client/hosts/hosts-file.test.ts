@@ -287,9 +287,13 @@ describe('a file is refused', () => {
       '{"mcp_servers": {}}',
       'it is not an object with the servers under "mcpServers" or "servers"; is "mcp_servers" meant as that?',
     ],
+    [
+      '{"name": "app", "version": "1.0.0"}',
+      'it is not an object with the servers under "mcpServers" or "servers"\n',
+    ],
     ['{"mcpServers": []}', 'key "mcpServers": an array is not an object of servers by name'],
   ])('that says %j', (text, message) => {
-    expect(refusal(() => readHostsText(text))).toContain(message);
+    expect(`${refusal(() => readHostsText(text))}\n`).toContain(message);
   });
 
   test('that is not there, or is a directory', async () => {
