@@ -117,7 +117,7 @@ describe('structured content that breaks its schema', () => {
     ['is told if it is missing', { content: [] }, 'is missing'],
     ['is no matter of an error', { content: [], isError: true }, undefined],
     ['is not told if it is right', { content: [], structuredContent: { n: 1 } }, undefined],
-  ])('%s, and the result is given as it is', async (_, result, problem) => {
+  ])('%s, and the result is given as it is [ANSWER-12]', async (_, result, problem) => {
     const { url } = await server(result);
     const { connection, problems } = await connected({ url: url.href });
     await connection.listTools();

@@ -34,6 +34,10 @@ export const hostFeatures: Demands = {
   'MCP 2025-11-25, client/elicitation, "Capabilities"': {
     'ANSWER-05': 'A host declares what it has a provider for, and nothing else.',
   },
+  'MCP 2025-11-25, server/tools, "Output Schema"': {
+    'ANSWER-12':
+      'Structured content that breaks the schema of its tool is told, and given as it is.',
+  },
   'MCP 2026-07-28, client/roots, "Data Types"': {
     'ANSWER-06': 'A root that is no file:// URI is never told.',
   },
