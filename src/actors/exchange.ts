@@ -25,7 +25,7 @@ export interface Caller {
    * The least severe log messages that the peer wants for this request; undefined if it is told
    * by the session.
    */
-  readonly logLevel?: LogLevel | 'none';
+  readonly logLevel?: LogLevel | 'none' | undefined;
 }
 
 /** A question to the peer. */

@@ -7,7 +7,15 @@ export type JsonSchema = {
 };
 
 /** A JSON Schema of objects, which is what tools take and give. */
-export type ObjectSchema = JsonSchema & { readonly type: 'object' };
+export type ObjectSchema = JsonSchema & WrapItInZodObjectOrGiveAType;
+
+/**
+ * The demand for `type`, under a name that a compiler's error shows if somebody gives an object of
+ * a library's schemas, as the official SDK takes it.
+ */
+interface WrapItInZodObjectOrGiveAType {
+  readonly type: 'object';
+}
 
 /**
  * The side of a schema: what it accepts, or what it gives. They differ if it transforms or fills in

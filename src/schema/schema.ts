@@ -52,7 +52,10 @@ export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): Ob
   // A schema may come from JavaScript.
   if (!isSchema(schema))
     throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
-  if (!isStandardSchema(schema)) return objectSchema(inKnownDialect(schema, what), what);
+  if (!isStandardSchema(schema)) {
+    refuseRawShape(schema, what);
+    return objectSchema(inKnownDialect(schema, what), what);
+  }
   const known = conversions.get(schema) ?? new Map<SchemaSide, ObjectSchema>();
   const conversion =
     known.get(side) ?? objectSchema(convert(schema, side, what, strictOptions), what);
@@ -68,6 +71,20 @@ export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): Ob
  */
 export function looseJsonSchemaOf(schema: StandardSchema, what: string): ObjectSchema {
   return objectSchema(convert(schema, 'input', what, looseOptions), what);
+}
+
+/** @throws {TypeError} it is an object of a library's schemas, as the official SDK takes it */
+function refuseRawShape(schema: JsonSchema, what: string): void {
+  const [first] = Object.entries(schema);
+  const member = first?.[1];
+  const isSchemaOfLibrary =
+    (isJsonObject(member) || typeof member === 'function') && isStandardSchema(member);
+  if (!first || !isSchemaOfLibrary) return;
+  const { vendor } = member['~standard'];
+  const wrapper = { zod: 'z.object', valibot: 'v.object', arktype: 'type' }[vendor];
+  throw new TypeError(
+    `${what} is an object of schemas, "${first[0]}" the first of them: wrap it in ${wrapper ?? `an object schema of ${vendor}`}, as in ${wrapper ?? 'object'}({ ${first[0]}: … })`,
+  );
 }
 
 type LibraryOptions = { readonly [vendor: string]: { readonly [option: string]: unknown } };

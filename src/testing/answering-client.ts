@@ -1,6 +1,7 @@
 /** Answers what a session asks its client: roots, sampling, elicitation, and other requests. */
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, textOfError, toWireError } from '../protocol/errors.ts';
+import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import { isNotificationFrame, isRequestFrame } from './messages.ts';
@@ -49,7 +50,7 @@ export class AnsweringClient {
   readonly #peer: ScriptedPeer;
   readonly #answers: ReadonlyMap<string, ClientAnswer>;
   readonly #answering = new Map<RequestId, AbortController>();
-  readonly #progress = new Map<unknown, (progress: JsonObject) => void>();
+  readonly #progress = new Map<unknown, (progress: ProgressReport) => void>();
 
   constructor(peer: ScriptedPeer, wire: Wire, { roots, sample, elicit, answers }: ClientAnswers) {
     this.#peer = peer;
@@ -67,7 +68,7 @@ export class AnsweringClient {
     });
   }
 
-  onProgress(token: RequestId, listener: (progress: JsonObject) => void): void {
+  onProgress(token: RequestId, listener: (progress: ProgressReport) => void): void {
     this.#progress.set(token, listener);
   }
 
@@ -115,7 +116,8 @@ export class AnsweringClient {
     if (method === Method.cancelled) {
       this.#answering.get(params?.['requestId'] as RequestId)?.abort(params?.['reason']);
     } else if (method === Method.progress && params) {
-      this.#progress.get(params['progressToken'])?.(params);
+      const { progressToken, ...report } = params;
+      this.#progress.get(progressToken)?.(report as unknown as ProgressReport);
     }
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Prompt, PromptArgumentName, PromptStrings } from '../define/prompt.ts';
 import type { Tool } from '../define/tool.ts';
+import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { AcceptedBy, ParsedBy } from '../schema/schema.ts';
 import type { CallResult, PromptResult } from './call-results.ts';
@@ -15,8 +16,8 @@ export interface CallOptions {
   readonly meta?: JsonObject;
   /** Cancels the request: the session is told, and the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Asks for progress, and is called with each notification's params. */
-  readonly onProgress?: (progress: JsonObject) => void;
+  /** Asks for progress, and is called with each report, as a client's is. */
+  readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
 }
 
 type Strings = { readonly [name: string]: string };

@@ -174,6 +174,17 @@ describe('the published package', { timeout: 180_000 }, () => {
       (failure: { readonly stdout: string }) => failure,
     );
     expect(compiled.stdout).toBe('');
+    // XState's own declarations do not compile so.
+    const exact = { ...compilerOptions, exactOptionalPropertyTypes: true, noEmit: true };
+    const exactly = { compilerOptions: exact, files: ['names.ts'] };
+    await writeFile(join(app, 'tsconfig.exact.json'), JSON.stringify(exactly));
+    const strictly = await run(process.execPath, [
+      tsc,
+      '-p',
+      join(app, 'tsconfig.exact.json'),
+    ]).catch((failure: { readonly stdout: string }) => failure);
+    const faults = strictly.stdout.split('\n').filter((line) => /^\S.*error TS/.test(line));
+    expect(faults.filter((line) => !/node_modules\/xstate\//.test(line))).toEqual([]);
 
     const { stdout } = await run(process.execPath, [join(app, 'out', 'program.js')], { cwd: app });
     expect(JSON.parse(stdout)).toEqual({

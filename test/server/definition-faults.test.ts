@@ -8,6 +8,7 @@ import {
   memory,
 } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
+import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -248,5 +249,19 @@ test('a result in the SDKs’ shape gets a hint, with content and without', asyn
     expect(textOf(await peer.call(name))).toBe(
       '"structuredContent" of a result is called "structured" here',
     );
+  }
+});
+
+test.each([
+  [{ q: z.string(), n: z.number() }, '"q" the first of them: wrap it in z.object, as in z.object('],
+  [{ q: v.string() }, 'wrap it in v.object'],
+  [{ q: type('string') }, 'wrap it in type'],
+])('a raw shape, as the official SDK takes it, is told how it is wrapped: %#', (shape, fault) => {
+  for (const name of ['inputSchema', 'outputSchema']) {
+    const define = () =>
+      defineTool({ name: 'sum', description: 'Adds', [name]: shape, handler: () => '' } as never);
+    expect(define).toThrow(TypeError);
+    expect(define).toThrow(`The ${name} of the tool "sum" is an object of schemas, `);
+    expect(define).toThrow(fault);
   }
 });

@@ -118,7 +118,7 @@ describe('a test client of 2026-07-28', () => {
       const { text } = await client.callTool(
         'interview',
         {},
-        { onProgress: (params) => progress.push(params['progress']) },
+        { onProgress: (report) => progress.push(report.progress) },
       );
       expect(text).toBe('Good day, Ada, of file:///home/ada');
       expect(progress[0]).toBe(1);

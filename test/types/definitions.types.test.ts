@@ -27,6 +27,13 @@ interface Parsed {
   unit: string;
 }
 
+test('a raw shape is no schema', () => {
+  const shape = { q: z.string() };
+  // @ts-expect-error -- the error says "required in type 'WrapItInZodObjectOrGiveAType'"
+  const define = () => defineTool({ ...described, inputSchema: shape, handler: () => '' });
+  expect(define).toThrow('wrap it in z.object');
+});
+
 describe('the arguments of a handler have the type of what has passed the schema [SCHEMA-05]', () => {
   test('zod', () => {
     defineTool({

@@ -131,6 +131,11 @@ async function readOne(path: string): Promise<DirectoryReading> {
   }
 }
 
+/** The names in a directory, as its file system has them. */
+export async function readNames(path: string): Promise<readonly Buffer[]> {
+  return await lanes.run(path, () => fs.readdir(path, { encoding: 'buffer' }));
+}
+
 export async function readlink(path: string): Promise<string> {
   return await lanes.run(path, () => fs.readlink(path));
 }

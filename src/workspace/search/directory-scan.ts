@@ -82,6 +82,8 @@ function scanEntries(
 function tellFault(scan: DirectoryScan, directory: string, error: unknown): void {
   if (systemCode(error) === undefined) throw error;
   const { code, phrase } = fsFault(error);
+  // Its name is not UTF-8, so that no text leads to it; ripgrep tells what is in it.
+  if (code === 'NOT_FOUND' && directory.includes('\ufffd')) scan.directories.delete(directory);
   // It has gone since.
   if (code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY') return;
   scan.onProblem(`${quoted(directory === '' ? '.' : directory)} ${phrase}`);

@@ -1,8 +1,10 @@
 /** A directory with what is in it, some levels deep and of bounded size. */
+import { isUtf8 } from 'node:buffer';
+import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
 import type { Boundary } from '../roots/boundary.ts';
-import { lstat, readDirectories } from '../disk/disk.ts';
+import { lstat, readDirectories, readNames } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 import type { WalkedTree } from './tree-walk.ts';
@@ -31,6 +33,8 @@ export interface DirectoryContent {
   readonly entries: readonly TreeEntry[];
   /** How many entries are not shown behind these. */
   readonly more: number;
+  /** How many have a name that is not UTF-8: no text stands for it. */
+  readonly unnamed: number;
   /** Why it could not be read. */
   readonly fault?: string;
 }
@@ -115,31 +119,33 @@ async function readContent(
   after: string | undefined,
 ): Promise<DirectoryContent> {
   try {
-    const all = (await readEntries(run, directory))
+    const named = await readEntries(run, directory);
+    const all = named.entries
       .filter((entry) => after === undefined || placeOf(entry) > after)
       .sort((left, right) => (placeOf(left) < placeOf(right) ? -1 : 1));
     const entries = all.slice(0, most);
     for (const entry of entries) await describe(run, entry);
-    return { entries, more: all.length - entries.length };
+    return { entries, more: all.length - entries.length, unnamed: named.unnamed };
   } catch (error) {
     if (error instanceof ToolError && error.code !== 'ROOT_UNAVAILABLE') {
-      return { entries: [], more: 0, fault: error.message };
+      return { entries: [], more: 0, unnamed: 0, fault: error.message };
     }
     if (error instanceof ToolError || systemCode(error) === undefined) throw error;
-    return { entries: [], more: 0, fault: fsFault(error).phrase };
+    return { entries: [], more: 0, unnamed: 0, fault: fsFault(error).phrase };
   }
 }
 
 async function readEntries(
   { boundary, walk }: DirectoryTreeRun,
   directory: string,
-): Promise<TreeEntry[]> {
+): Promise<{ readonly entries: readonly TreeEntry[]; readonly unnamed: number }> {
   // Looked at again: a link may have taken its place since it was found.
   const start = await startAt(boundary, directory);
-  if (start === undefined) return [];
+  if (start === undefined) return { entries: [], unnamed: 0 };
   const [entries = []] = await readDirectories([start.real]);
   if (entries instanceof Error) throw entries;
-  return entries.map((entry): TreeEntry => {
+  const named = await namedOf(start.real, entries);
+  const described = named.map((entry): TreeEntry => {
     const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
     const kind = entry.isDirectory()
       ? 'directory'
@@ -152,6 +158,17 @@ async function readEntries(
       entry.name === '.git' ? 'closed' : walk.leftOut.has('ignored', path) ? 'ignored' : 'listed';
     return { name: entry.name, path, kind, standing };
   });
+  return { entries: described, unnamed: entries.length - named.length };
+}
+
+/** The entries whose names are UTF-8. Others decode to names with U+FFFD, as some names have it. */
+async function namedOf(directory: string, entries: readonly Dirent[]): Promise<readonly Dirent[]> {
+  const isDoubtful = ({ name }: Dirent): boolean => name.includes('\ufffd');
+  if (!entries.some(isDoubtful)) return entries;
+  const names = await readNames(directory);
+  const left = new Set(names.filter((name) => isUtf8(name)).map((name) => name.toString()));
+  // Several names decode to the same text: one of them may be meant.
+  return entries.filter((entry) => !isDoubtful(entry) || left.delete(entry.name));
 }
 
 /** Finds a file's size and a link's end. */

@@ -27,7 +27,7 @@ export interface CountedFile {
 /** Files from `--files --null`. */
 export interface ListedPaths {
   readonly paths: readonly string[];
-  /** Those whose names are not UTF-8, as far as they decode. */
+  /** Those whose names are not UTF-8; `\\xff` stands for a byte. */
   readonly unnamed: readonly string[];
 }
 
@@ -81,16 +81,30 @@ export function listedPaths(): RecordReader<ListedPaths> {
       rest = output.subarray(end + 1).subarray(0, maxRecordBytes);
       if (end === -1) return;
       const whole = output.subarray(0, end);
-      const texts = whole.toString().split('\0');
-      if (isUtf8(whole)) yield { paths: texts, unnamed: [] };
-      // What does not decode has U+FFFD in it; so may a name.
-      else {
-        const isNamed = (text: string) => !text.includes('\ufffd');
-        yield { paths: texts.filter(isNamed), unnamed: texts.filter((text) => !isNamed(text)) };
-      }
+      if (isUtf8(whole)) yield { paths: whole.toString().split('\0'), unnamed: [] };
+      else yield splitPaths(whole);
     },
     *end() {},
   };
+}
+
+function splitPaths(whole: Buffer): ListedPaths {
+  const [paths, unnamed]: [string[], string[]] = [[], []];
+  for (let start = 0; start <= whole.length;) {
+    const nul = whole.indexOf(0, start);
+    const path = whole.subarray(start, nul === -1 ? whole.length : nul);
+    if (isUtf8(path)) paths.push(path.toString());
+    else unnamed.push(escapedName(path));
+    start += path.length + 1;
+  }
+  return { paths, unnamed };
+}
+
+/** A name that is not UTF-8, in which `\\xff` stands for a byte beyond ASCII: each name is told from the others. */
+function escapedName(name: Buffer): string {
+  return name
+    .toString('latin1')
+    .replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16)}`);
 }
 
 /** Reads `--count --include-zero --null`: a path, NUL, the count, a line end. */

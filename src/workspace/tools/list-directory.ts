@@ -90,7 +90,12 @@ export function listDirectoryTool(workspace: Workspace): Tool {
         const isCounted = walk.isWhole && !walk.isCut;
         const last = content.entries.at(-1);
         const heading = [
-          headingOf(start, entered.root.path, walk.total, isCounted),
+          headingOf(
+            start,
+            entered.root.path,
+            walk.total + walk.leftOut.count('unnamed'),
+            isCounted,
+          ),
           ...(content.more === 0 || last === undefined
             ? []
             : [
@@ -125,7 +130,11 @@ function hintsOf(content: DirectoryContent): string[] {
   const hasIgnored = [content, ...inner].some(({ entries }) =>
     entries.some(({ standing }) => standing === 'ignored'),
   );
+  const unnamed = [content, ...inner].reduce((sum, each) => sum + each.unnamed, 0);
   return [
+    ...(unnamed === 0
+      ? []
+      : [`Not listed: ${counted(unnamed, 'entry', 'entries')} whose names are not UTF-8.`]),
     ...(hasIgnored
       ? ['What is ignored is not counted and not entered; ignored: true does both.']
       : []),
@@ -168,7 +177,8 @@ function entryText(entry: TreeEntry): string {
     ...(standing === 'listed' &&
     kind === 'directory' &&
     files === 0 &&
-    content?.entries.length === 0
+    content?.entries.length === 0 &&
+    content.unnamed === 0
       ? ['empty']
       : []),
   ];

@@ -1,4 +1,4 @@
-import { mkdir, symlink } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listDirectoryTool } from '../../../src/workspace/tools/list-directory.ts';
@@ -142,3 +142,20 @@ test('a path may be absolute', async () => {
     `src/deep in ${cwd}: 2 files below it.`,
   ]);
 });
+
+test.runIf(process.platform === 'linux')(
+  'names that are not UTF-8 are counted, each of them, and not listed',
+  async () => {
+    const { list, cwd } = await project({ 'ok.txt': '', '\ufffd.txt': '', 'src/a.ts': '' });
+    const at = (...bytes: number[]) =>
+      Buffer.concat([Buffer.from(`${cwd}/`), Buffer.of(...bytes), Buffer.from('.txt')]);
+    for (const name of [at(0xff), at(0xfe)]) await writeFile(name, '');
+    await mkdir(at(0xfd));
+    const { lines, heading } = await list();
+    expect(lines).toEqual(['src/ (1 file)', '  a.ts 0 B', 'ok.txt 0 B', '\ufffd.txt 0 B']);
+    expect(heading).toEqual([
+      expect.stringContaining(': 5 files below it.'),
+      'Not listed: 3 entries whose names are not UTF-8.',
+    ]);
+  },
+);
