@@ -58,6 +58,9 @@ interface Probed {
 /** How many plays may be spent on shrinking one sequence. */
 const shrinkLimit = 40;
 
+/** How long a server is waited for that has outlived its input before, milliseconds. */
+const lastingMs = 300;
+
 /** How many other sequences are played again if the shortest does not fail again. */
 const secondTries = 5;
 
@@ -81,6 +84,10 @@ class CheckRun {
   #server: CheckReport['server'];
   #probed: Probed;
   #plays = 0;
+  /** Plays after whose input the server did not end. */
+  #outlived = 0;
+  /** The official SDK that the server shows itself to be made with. */
+  #sdk: string | undefined;
 
   constructor(options: CheckOptions) {
     this.#options = options;
@@ -126,6 +133,12 @@ class CheckRun {
     for (const tally of this.#tallies) {
       const finding = await this.#find(tally);
       if (finding) findings.push(finding);
+    }
+    const ofSdk = findings.filter(({ id, outcome }) => outcome === 'broken' && sdkFaults.has(id));
+    if (this.#sdk !== undefined && ofSdk.length > 0) {
+      this.#notes.push(
+        `The server is made with ${this.#sdk}, and these are faults of that: ${ofSdk.map(({ id }) => id).join(', ')}`,
+      );
     }
     return {
       server: this.#server,
@@ -283,12 +296,15 @@ class CheckRun {
     }
   }
 
-  #play(sequence: MoveSequence): Promise<Trace> {
+  async #play(sequence: MoveSequence): Promise<Trace> {
     this.#plays++;
-    const { launch, tools, rootsUri, times, revision, signal } = this.#options;
+    const { launch, tools, rootsUri, times: given, revision, signal } = this.#options;
+    // A server that has outlived its input twice does so again: it is not waited for each time.
+    const isLasting = this.#outlived >= 2;
+    const times = isLasting ? { ...given, endMs: Math.min(given.endMs, lastingMs) } : given;
     const { features, fence, rootsTools } = this.#probed;
     const argumentsOf = (tool: string) => tools.get(tool) ?? {};
-    return play(sequence, {
+    const trace = await play(sequence, {
       launch,
       revision,
       features,
@@ -299,6 +315,9 @@ class CheckRun {
       times,
       signal,
     });
+    for (const { kind } of trace.happenings) if (kind === 'overdue') this.#outlived++;
+    this.#sdk ??= officialSdkIn(trace);
+    return trace;
   }
 
   #count(sequence: MoveSequence, trace: Trace): void {
@@ -371,6 +390,25 @@ class CheckRun {
     this.#played.set(text, trace);
     return trace;
   }
+}
+
+/** What servers do with the official TypeScript SDK below them, whoever has written them. */
+const sdkFaults: ReadonlySet<string> = new Set([
+  'batch',
+  'early-request',
+  'invalid-cursor',
+  'invalid-log-level',
+  'invalid-request',
+  'parse-error',
+  'resource-not-found',
+]);
+
+/** The official TypeScript SDK begins the messages of its errors with their code. */
+function officialSdkIn(trace: Trace): string | undefined {
+  const isItsOwn = trace.responses.some(({ message: { error } }) => {
+    return isJsonObject(error) && /^MCP error -32\d{3}: /.test(String(error['message']));
+  });
+  return isItsOwn ? 'the official TypeScript SDK (@modelcontextprotocol/sdk)' : undefined;
 }
 
 function movesOf(text: string): MoveSequence {

@@ -207,6 +207,11 @@ function serve(
     void response.writeHead(status, { 'content-type': 'text/plain' }).end(text);
   const { origin, 'mcp-session-id': id, 'mcp-protocol-version': version } = request.headers;
   if (origin !== undefined && !has('any-origin')) return refuse(403);
+  if (has('refuses-big') && body.length > 1_000_000) {
+    const error = { code: -32_000, message: 'Payload too large' };
+    response.writeHead(413, { 'content-type': 'application/json' });
+    return void response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+  }
   const message = read(body);
   const isGreeting = message?.method === 'initialize';
   const wanted = has('sessionless') ? 'the-one' : (id as string | undefined);

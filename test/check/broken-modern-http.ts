@@ -41,7 +41,10 @@ function serve(
 ): void {
   const has = (fault: string) => faults.includes(fault);
   const { headers } = request;
-  if (request.method !== 'POST') return void response.writeHead(has('takes-get') ? 200 : 405).end();
+  if (request.method !== 'POST') {
+    const status = has('takes-get') ? 200 : has('keeps-sessions') ? 400 : 405;
+    return void response.writeHead(status).end();
+  }
   if (headers.origin !== undefined) return void response.writeHead(403).end();
   const { id, method, params = {} } = JSON.parse(body) as Asked;
   const minted = has('mints') ? { 'mcp-session-id': 'minted' } : {};
@@ -92,6 +95,8 @@ function serve(
       return result({ content: [] });
     case 'subscriptions/listen': {
       if (has('listens-as-json')) return result({});
+      if (has('limits-listen'))
+        return send(200, { error: { code: -32_603, message: 'Subscription limit reached' } });
       const buffering = has('buffered') ? {} : { 'x-accel-buffering': 'no' };
       response.writeHead(200, { ...buffering, 'content-type': 'text/event-stream' });
       const acknowledged = {

@@ -156,6 +156,45 @@ describe.concurrent('over HTTP', () => {
     expect(reportText(report)).toContain('needs a server over stdio: over HTTP its process');
   });
 
+  test.for([
+    [
+      'the refusal of a long request',
+      'notifications-silent',
+      'refuses-big',
+      `${handshake} big wait`,
+      '2025-11-25',
+      'holds',
+    ],
+    [
+      'the refusal of a long request',
+      'answered',
+      'refuses-big',
+      `${handshake} big wait`,
+      '2025-11-25',
+      'holds',
+    ],
+    [
+      'a subscription that is refused for a limit',
+      'http-listen-stream',
+      'limits-listen',
+      'list wait listen wait',
+      modern,
+      'untried',
+    ],
+    [
+      'a server that keeps the sessions of earlier revisions beside',
+      'http-methods',
+      'keeps-sessions',
+      'list wait http-get wait',
+      modern,
+      'untried',
+    ],
+  ] as const)('%s breaks nothing: %s', async ([, id, way, plays, revision, outcome], context) => {
+    const { url } = await server(context, revision, [way]);
+    const report = await check(url, { id, plays, revision });
+    expect(outcomes(report, id)).toEqual([[id, outcome]]);
+  });
+
   test('a status without a message is no answer, and is not waited for', async (context) => {
     const { url } = await server(context, whole.revision, ['drops-lists']);
     const report = await check(url, { ...whole, id: 'answered', plays: `${handshake} list wait` });

@@ -1,9 +1,9 @@
 /** Which answers come, and how often. */
 import { isJsonObject } from '../../protocol/classify.ts';
-import { answerText } from '../http/exchange.ts';
+import { answerText, askedIn } from '../http/exchange.ts';
 import { idKey } from '../message.ts';
 import { exitText } from '../trace.ts';
-import type { TracedRequest, Trace } from '../trace.ts';
+import type { Happening, TracedRequest, Trace } from '../trace.ts';
 import {
   always,
   broken,
@@ -50,7 +50,12 @@ export const answerInvariants: readonly Invariant[] = [
     ),
     needs: 'a request',
     judge: ({ polite }) =>
-      firstBroken([...polite.clientRequests.values()].map((asked) => answered(polite, asked))),
+      firstBroken(
+        [...polite.clientRequests.values()]
+          // A batch that is not read is one fault, and has an invariant of its own.
+          .filter(({ move }) => move !== 'batch')
+          .map((asked) => answered(polite, asked)),
+      ),
   },
   {
     id: 'answered-once',
@@ -117,7 +122,10 @@ export const answerInvariants: readonly Invariant[] = [
       // The client has sent only requests and notifications, so an answer without a request answers
       // a notification.
       const stray = polite.responses.find(
-        ({ message, at }) => at > first && (message['id'] === undefined || message['id'] === null),
+        ({ message, at }) =>
+          at > first &&
+          (message['id'] === undefined || message['id'] === null) &&
+          !refusesRequest(polite.happenings[at]),
       );
       if (stray)
         return broken(
@@ -141,7 +149,10 @@ export const answerInvariants: readonly Invariant[] = [
       if (!greeting) return untried;
       return firstBroken(
         [...polite.clientRequests.values()]
-          .filter(({ method, at }) => method === 'ping' && at > greeting.request.at)
+          .filter(
+            ({ method, at, move }) =>
+              method === 'ping' && at > greeting.request.at && move !== 'batch',
+          )
           .map((asked) => {
             const answer = polite.answersTo(asked.id)[0];
             if (!answer) return answered(polite, asked);
@@ -190,6 +201,14 @@ export const answerInvariants: readonly Invariant[] = [
       ),
   },
 ];
+
+/**
+ * Over HTTP an answer says what it answers by where it comes: a request that was refused before its
+ * id was read, such as one that is too long, has an answer without an id.
+ */
+function refusesRequest(one: Happening | undefined): boolean {
+  return one?.kind === 'received' && one.via !== undefined && askedIn(one.via).length > 0;
+}
 
 function isNotification(value: unknown): boolean {
   return isJsonObject(value) && typeof value['method'] === 'string' && !('id' in value);

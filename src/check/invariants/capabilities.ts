@@ -4,7 +4,7 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { MoveType } from '../move.ts';
 import type { Trace } from '../trace.ts';
 import { always, broken, firstBroken, held, shown, untried } from './invariant.ts';
-import type { Invariant, Judgement } from './invariant.ts';
+import type { Demand, Invariant, Judgement } from './invariant.ts';
 
 export const capabilityInvariants: readonly Invariant[] = [
   declares(
@@ -136,13 +136,23 @@ interface Refusal {
   readonly page: string;
   readonly quote: string;
   readonly needs: string;
+  readonly demand?: Demand;
 }
 
-export function refuses({ id, title, move, code, page, quote, needs }: Refusal): Invariant {
+export function refuses({
+  id,
+  title,
+  move,
+  code,
+  page,
+  quote,
+  needs,
+  demand = 'SHOULD',
+}: Refusal): Invariant {
   return {
     id,
     title,
-    demanded: always('SHOULD', page, 'Error Handling', quote),
+    demanded: always(demand, page, 'Error Handling', quote),
     needs,
     judge: ({ polite }) =>
       firstBroken(polite.of(move).map((asked) => refused(polite, asked.id, code))),

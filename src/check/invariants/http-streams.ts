@@ -23,12 +23,11 @@ export const streamInvariants: readonly Invariant[] = [
       {
         heading: sending,
         quote:
-          'The SSE stream SHOULD eventually include a JSON-RPC response for the JSON-RPC request sent in the POST body.',
+          'The SSE stream SHOULD eventually include […] JSON-RPC response […] JSON-RPC request […] sent in the POST body.',
       },
       {
-        heading: 'Streamable HTTP',
-        quote:
-          'The server answers each request with either a single JSON object or a Server-Sent Events (SSE) stream scoped to that request',
+        heading: receiving,
+        quote: 'The final JSON-RPC response SHOULD terminate the stream.',
       },
     ),
     needs: 'an answer',
@@ -54,8 +53,7 @@ export const streamInvariants: readonly Invariant[] = [
         revision >= '2026-07-28' ? 'MUST' : 'SHOULD',
         {
           heading: sending,
-          quote:
-            'The server MAY send JSON-RPC requests and notifications before sending the JSON-RPC response. These messages SHOULD relate to the originating client request.',
+          quote: 'These messages SHOULD relate to the originating client request.',
         },
         {
           heading: receiving,
@@ -86,8 +84,7 @@ export const streamInvariants: readonly Invariant[] = [
       'SHOULD',
       {
         heading: sending,
-        quote:
-          'After the JSON-RPC response has been sent, the server SHOULD terminate the SSE stream.',
+        quote: 'After […] been sent, the server SHOULD […] the SSE stream.',
       },
       { heading: receiving, quote: 'The final JSON-RPC response SHOULD terminate the stream.' },
     ),

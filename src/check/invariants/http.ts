@@ -245,7 +245,7 @@ export const httpSessionInvariants: readonly Invariant[] = [
       {
         heading: sessions,
         quote:
-          'Servers that require a session ID SHOULD respond to requests without an Mcp-Session-Id header (other than initialization) with HTTP 400 Bad Request.',
+          'Servers that require a session ID SHOULD respond to requests without an […] header (other than initialization) with HTTP 400 Bad Request.',
       },
       undefined,
     ),

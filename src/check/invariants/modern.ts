@@ -305,7 +305,9 @@ export const statelessInvariants: readonly Invariant[] = [
     move: 'bad-resource',
     code: -32_602,
     page: 'server/resources',
-    quote: 'Resource not found: -32602',
+    demand: 'MUST',
+    quote:
+      'If the requested resource does not exist, servers MUST return a JSON-RPC error with code -32602 (Invalid Params).',
     needs: 'a server that declares resources',
   }),
 ];

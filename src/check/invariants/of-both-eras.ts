@@ -14,7 +14,7 @@ const kept: {
   stdout: [
     'MUST',
     stdio,
-    'Standard Input/Output',
+    'Receiving Messages',
     'The server MUST NOT write anything to its stdout that is not a valid MCP message.',
   ],
   responses: [
