@@ -11,6 +11,7 @@ import type { Breach, Tally } from './invariants/tally.ts';
 import { readSequence, sequenceText } from './move.ts';
 import type { MoveType, MoveSequence } from './move.ts';
 import { hasBatches, isStateless } from './outgoing.ts';
+import { noteOnSdk, officialSdkIn } from './official-sdk.ts';
 import { play } from './player.ts';
 import type { PlayOptions, PlayTimes } from './player.ts';
 import { rootName } from './roots-folder.ts';
@@ -134,12 +135,8 @@ class CheckRun {
       const finding = await this.#find(tally);
       if (finding) findings.push(finding);
     }
-    const ofSdk = findings.filter(({ id, outcome }) => outcome === 'broken' && sdkFaults.has(id));
-    if (this.#sdk !== undefined && ofSdk.length > 0) {
-      this.#notes.push(
-        `The server is made with ${this.#sdk}, and these are faults of that: ${ofSdk.map(({ id }) => id).join(', ')}`,
-      );
-    }
+    const ofSdk = noteOnSdk(this.#sdk, findings);
+    if (ofSdk !== undefined) this.#notes.push(ofSdk);
     return {
       server: this.#server,
       revision: this.#probed.revision,
@@ -390,25 +387,6 @@ class CheckRun {
     this.#played.set(text, trace);
     return trace;
   }
-}
-
-/** What servers do with the official TypeScript SDK below them, whoever has written them. */
-const sdkFaults: ReadonlySet<string> = new Set([
-  'batch',
-  'early-request',
-  'invalid-cursor',
-  'invalid-log-level',
-  'invalid-request',
-  'parse-error',
-  'resource-not-found',
-]);
-
-/** The official TypeScript SDK begins the messages of its errors with their code. */
-function officialSdkIn(trace: Trace): string | undefined {
-  const isItsOwn = trace.responses.some(({ message: { error } }) => {
-    return isJsonObject(error) && /^MCP error -32\d{3}: /.test(String(error['message']));
-  });
-  return isItsOwn ? 'the official TypeScript SDK (@modelcontextprotocol/sdk)' : undefined;
 }
 
 function movesOf(text: string): MoveSequence {
