@@ -2,7 +2,7 @@
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ConnectionEvent } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { outputFault } from '../../src/client/lists/output-faults.ts';
+import { ToolOutputs } from '../../src/client/lists/tool-outputs.ts';
 import { gate } from '../../src/testing/index.ts';
 import { greeted, scriptedServer } from './http/scripted-server.ts';
 
@@ -113,8 +113,8 @@ describe('structured content that breaks its schema', () => {
     });
 
   test.each<[what: string, result: object, problem: string | undefined]>([
-    ['is told', { content: [], structuredContent: { n: 0 } }, '.n breaks "minimum": 1, this is 0'],
-    ['is told if it is missing', { content: [] }, 'is missing'],
+    ['is told', { content: [], structuredContent: { n: 0 } }, 'n must be >= 1'],
+    ['is told if it is missing', { content: [] }, 'it is missing'],
     ['is no matter of an error', { content: [], isError: true }, undefined],
     ['is not told if it is right', { content: [], structuredContent: { n: 1 } }, undefined],
   ])('%s, and the result is given as it is [ANSWER-12]', async (_, result, problem) => {
@@ -130,27 +130,19 @@ describe('structured content that breaks its schema', () => {
 
   test.each<[schema: object, value: unknown, fault: RegExp | undefined]>([
     [{ type: ['object', 'null'] }, null, undefined],
-    [{ type: 'object' }, [], /^must be of type object/],
-    [{ type: 'integer' }, 1.5, /^must be of type integer/],
-    [{ properties: { a: { enum: ['x', 'y'] } } }, { a: 'z' }, /^\.a must be one of/],
-    [{ properties: { a: { items: { type: 'string' } } } }, { a: ['x', 1] }, /^\.a\[1\] must be/],
-    [{ additionalProperties: false, properties: {} }, { b: 1 }, /must not have the property "b"/],
-    [{ properties: { a: { maxLength: 1 } } }, { a: '𝒳' }, undefined],
-    [{ properties: { a: { maxItems: 1 } } }, { a: [1, 2] }, /"maxItems"/],
-    // What would cost more than the value is long is passed over.
-    [{ properties: { a: { pattern: '^(a+)+$' } } }, { a: `${'a'.repeat(40)}!` }, undefined],
-    [{ allOf: [{ $ref: '#' }, { $ref: '#' }] }, {}, undefined],
+    [{ properties: { a: { enum: ['x', 'y'] } } }, { a: 'z' }, /^a must be/],
+    [{ properties: { a: { items: { type: 'string' } } } }, { a: ['x', 1] }, /^a\.1 must be/],
+    // A stranger's pattern takes a bounded number of steps.
+    [{ properties: { a: { pattern: '^(a+)+$' } } }, { a: `${'a'.repeat(40)}!` }, /^a must match/],
+    // What is no schema says nothing of the result.
     [{ type: 'nonsense', required: 'a', enum: 1, items: 3 }, {}, undefined],
-  ])('is what %j says of %j', (schema, value, fault) => {
-    const found = outputFault(schema as never, value);
+    [{ $ref: '#/nowhere' }, {}, undefined],
+  ])('is what %j says of %j', (outputSchema, structuredContent, fault) => {
+    const tool = { name: 't', inputSchema: {}, outputSchema: outputSchema as never };
+    const outputs = new ToolOutputs(() => ({ state: 'known', items: [tool] }));
+    const found = outputs.faultOf('t', { content: [], structuredContent });
     if (fault === undefined) expect(found).toBeUndefined();
     else expect(found).toMatch(fault);
-  });
-
-  test('is looked for in 100,000 values at most', () => {
-    const rows = Array.from({ length: 200_000 }, (_, at) => (at === 150_000 ? 'x' : at));
-    expect(outputFault({ items: { type: 'number' } }, rows)).toBeUndefined();
-    expect(outputFault({ items: { type: 'number' } }, rows.slice(100_000))).toMatch(/^\[50000\]/);
   });
 });
 

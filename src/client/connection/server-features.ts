@@ -19,7 +19,7 @@ import type { RootsProvider } from '../asked/providers.ts';
 import type { KeptList } from '../lists/kept-list.ts';
 import type { OwnRequest } from '../lists/ask-list.ts';
 import { Lists } from '../lists/lists.ts';
-import { outputFault } from '../lists/output-faults.ts';
+import { ToolOutputs } from '../lists/tool-outputs.ts';
 import { Wishes } from '../lists/wishes.ts';
 import type { WishOptions } from '../lists/wishes.ts';
 import type {
@@ -65,11 +65,7 @@ export abstract class ServerFeatures {
   readonly tasks: ToolTasks;
   readonly #parts: FeatureParts;
   readonly #read: ResultReaders;
-  /** What the tools of the present list say that they answer. */
-  #outputs: {
-    readonly of: readonly unknown[];
-    readonly schemas: ReadonlyMap<string, JsonObject>;
-  } = { of: [], schemas: new Map() };
+  readonly #outputs = new ToolOutputs(() => this.lists.tools.report);
   /** The ids of the subscriptions that were asked for last: what one told late is still ours. */
   readonly #subscriptions = new BoundedMap<RequestId, true>(64);
 
@@ -119,12 +115,14 @@ export abstract class ServerFeatures {
     return this.#ask('tools/call', params, options, this.#readerOf(name));
   }
 
-  /** What a host gets of a tool's result, checked against what the tool says that it answers. */
+  /** Gives a host its tool's result as it is; one that breaks its schema is a result too, and is told. */
   #readerOf(name: string): ResultReaders['callTool'] {
-    const schema = this.#outputSchemaOf(name);
-    if (!schema) return this.#read.callTool;
     return (result) => {
-      this.#checkOutput(name, schema, result);
+      const fault = this.#outputs.faultOf(name, result);
+      if (fault !== undefined) {
+        const message = `The "structuredContent" of ${describe(name)} breaks its "outputSchema": ${fault}`;
+        this.#parts.problem('output.invalid', message);
+      }
       return this.#read.callTool(result);
     };
   }
@@ -239,27 +237,6 @@ export abstract class ServerFeatures {
     const startedAt = clock.now();
     await this.request(Method.ping, undefined, options);
     return clock.now() - startedAt;
-  }
-
-  /** What a tool says that it answers, as far as its list is known. */
-  #outputSchemaOf(name: string): JsonObject | undefined {
-    const { items } = this.lists.tools.report;
-    if (items !== this.#outputs.of) {
-      const schemas = items.flatMap((tool) =>
-        isJsonObject(tool.outputSchema) ? [[tool.name, tool.outputSchema] as const] : [],
-      );
-      this.#outputs = { of: items, schemas: new Map(schemas) };
-    }
-    return this.#outputs.schemas.get(name);
-  }
-
-  /** A result that breaks its schema is a result, and is told. */
-  #checkOutput(name: string, schema: JsonObject, result: JsonObject): void {
-    if (result['isError'] === true) return;
-    const fault = outputFault(schema, result['structuredContent']);
-    if (fault === undefined) return;
-    const message = `The "structuredContent" of ${describe(name)} breaks its "outputSchema": ${fault}`;
-    this.#parts.problem('output.invalid', message);
   }
 
   /** Whether a tool says of itself that calling it twice does no harm. */

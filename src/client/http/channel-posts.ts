@@ -13,6 +13,8 @@ import type { PostingChannel } from './posting.ts';
 export interface PostedChannel extends PostingChannel {
   /** Whether the server understands that a request is taken back by another message. */
   readonly takesCancellations: boolean;
+  /** More or fewer answers and notifications wait for the server than before. */
+  watchAnswers(): void;
 }
 
 type Hearers = Pick<FramesToSend, 'rejected' | 'returned' | 'taken'>;
@@ -31,7 +33,7 @@ export class ChannelPosts {
     this.#channel = channel;
     this.#options = options;
     this.#deliver = deliver;
-    this.queue = new PostQueue(options.limits);
+    this.queue = new PostQueue(options.limits, () => channel.watchAnswers());
   }
 
   /** Sends frames, each with a request of its own. @param left called when less waits than before */

@@ -134,15 +134,11 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   }
 
   post(frames: FramesToSend, left: () => void): void {
-    this.#posts.post(frames, () => {
-      left();
-      this.#watchAnswers();
-    });
-    this.#watchAnswers();
+    this.#posts.post(frames, left);
   }
 
   /** A server that asks faster than it takes answers is not read until it has taken them. */
-  #watchAnswers(): void {
+  watchAnswers(): void {
     const { waitingTold } = this.#posts.queue;
     if (waitingTold <= maxWaitingTold) return this.#gate.open('unanswered');
     if (!this.#gate.shut('unanswered')) return;

@@ -22,14 +22,18 @@ export const maxWaitingTold = 1024;
 export class PostQueue {
   readonly #limits: PostLimits;
   readonly #requests: Lane;
-  readonly #told = new Lane(maxOpenTold);
+  readonly #told: Lane;
+  readonly #toldChanged: () => void;
   /** What waits behind `notifications/initialized`, until the server has taken that. */
   #held: Posting[] | undefined = undefined;
   #bytes = 0;
 
-  constructor(limits: PostLimits) {
+  /** @param toldChanged called when more or fewer answers and notifications wait than before */
+  constructor(limits: PostLimits, toldChanged: () => void) {
     this.#limits = limits;
+    this.#toldChanged = toldChanged;
     this.#requests = new Lane(limits.maxOpenRequests);
+    this.#told = new Lane(maxOpenTold, toldChanged);
   }
 
   get isFull(): boolean {
@@ -88,6 +92,7 @@ export class PostQueue {
   #pass(posting: Posting): void {
     if (this.#held) {
       this.#held.push(posting);
+      this.#toldChanged();
       return;
     }
     const { kind, method } = posting.message;
@@ -111,14 +116,18 @@ class Lane {
   readonly open = new Set<Posting>();
   readonly waiting: Posting[] = [];
   readonly #most: number;
+  readonly #changed: (() => void) | undefined;
 
-  constructor(most: number) {
+  /** @param changed called when more or fewer wait than before */
+  constructor(most: number, changed?: () => void) {
     this.#most = most;
+    this.#changed = changed;
   }
 
   add(posting: Posting): void {
     this.waiting.push(posting);
     this.#startNext();
+    this.#changed?.();
   }
 
   #startNext(): void {
@@ -131,6 +140,7 @@ class Lane {
       void posting.ended.then(() => {
         this.open.delete(posting);
         this.#startNext();
+        this.#changed?.();
       });
     }
   }
