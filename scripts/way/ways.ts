@@ -190,7 +190,9 @@ async function hostCall(connection: Connection) {
 }
 
 async function hostCallOverStdio() {
-  return hostCall(await connect({ command: process.execPath, args: lab('server.ts') }, { era: 'legacy' }));
+  return hostCall(
+    await connect({ command: process.execPath, args: lab('server.ts') }, { era: 'legacy' }),
+  );
 }
 
 async function freePort(): Promise<number> {
