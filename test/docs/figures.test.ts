@@ -1,0 +1,63 @@
+/** What a page says with a number and a unit is what the code has. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { logLevels } from '../../src/protocol/log-levels.ts';
+import { citations } from './figures.ts';
+import { figurePages, figuresOf } from './page-figures.ts';
+import { repository } from './pages.ts';
+
+const file = (path: string) => readFileSync(join(repository, path), 'utf8');
+
+test.each(figurePages)(
+  '%s cites the code for each of its figures, and for nothing else',
+  (page) => {
+    expect(Object.keys(citations[page] ?? {}).toSorted()).toEqual(figuresOf(page).toSorted());
+  },
+);
+
+test('the protocol has eight log levels', () => {
+  expect(logLevels).toHaveLength(8);
+});
+
+test('figures are cited for pages that there are', () => {
+  expect(Object.keys(citations).filter((page) => !figurePages.includes(page))).toEqual([]);
+});
+
+test.each(
+  Object.entries(citations).flatMap(([page, figures]) =>
+    Object.entries(figures).flatMap(([figure, cited]) =>
+      cited.map(([path, text]) => [page, figure, path, text] as const),
+    ),
+  ),
+)('%s: %s stands in %s: %s', (_page, _figure, path, text) => {
+  const at = file(path).indexOf(text);
+  expect(at).toBeGreaterThanOrEqual(0);
+  // A figure that has grown a digit has changed.
+  expect(file(path).slice(at + text.length)).not.toMatch(/^(?:\w|\.\d)/);
+});
+
+describe('figures', () => {
+  test.each([
+    ['It waits 30 s, then 1.5 s.', ['30 s', '1.5 s']],
+    ['Five attempts, at\nmost ten times', ['five attempts', 'ten times']],
+    [
+      '(16 MiB), a 250-ms wait, 10,000 entries, 256 Ki characters',
+      ['16 MiB', '250 ms', '10,000 entries', '256 Ki characters'],
+    ],
+    ['20 % of it, 20 % again', ['20 %']],
+  ])('of a sentence: %s', (text, found) => {
+    expect(figuresOf('', text)).toEqual(found);
+  });
+
+  test.each([
+    'revision 2026-07-28 sets 30 so',
+    '`30 s`',
+    '_It waits 30 s_',
+    '```text\n30 s\n```',
+    '<!-- generated: a -->\n30 s\n<!-- end -->',
+    '<!-- measured: a -->\n30 s\n<!-- end -->',
+  ])('are not what is generated, printed or code: %s', (text) => {
+    expect(figuresOf('', text)).toEqual([]);
+  });
+});

@@ -1,0 +1,334 @@
+/** Where each figure with a unit stands in the code or in a test of it: page, figure, the file and its text. */
+
+/** A file, and a text that it has. */
+export type Citation = readonly [file: string, text: string];
+
+const session = 'src/actors/limits.ts';
+const http = 'src/http/options.ts';
+const tokens = 'src/http/auth/options.ts';
+const restart = 'src/machines/restart-policy.ts';
+const stream = 'src/machines/http-stream.machine.ts';
+const host = 'src/client/connection/limits.ts';
+const lists = 'src/client/lists/lists.ts';
+const process = 'src/machines/process.machine.ts';
+const stderr = 'src/processes/stderr-log.ts';
+const page = 'src/inspect/loopback-server.ts';
+const processEnd = 'src/serve/process-end.ts';
+const initialize = 'src/protocol/initialize.ts';
+
+const visit: Citation = ['src/client/auth/options.ts', 'defaultVisitMs = 5 * 60_000'];
+const rootsTimeout: Citation = [session, 'rootsTimeoutMs: 5 * second'];
+const longestLine: Citation = [session, 'maxLineBytes: 16 * MiB'];
+const outbound: Citation = [session, 'maxOutboundBytes: 16 * MiB'];
+const entryTime: Citation = ['src/workspace/roots/directory-check.ts', 'directoryTimeoutMs = 2000'];
+const listTime: Citation = ['src/workspace/roots/resolve-roots.ts', 'totalTimeoutMs = 10_000'];
+const retries: Citation = [
+  'test/machines/roots.actor.test.ts',
+  '[30_000, 60_000, 120_000, 240_000, 300_000, 300_000]',
+];
+const headers: Citation = [page, 'headersTimeoutMs: 5000'];
+const guests: Citation = [page, 'maxGuests: 64'];
+const wholeResult: Citation = ['test/workspace/result-size.test.ts', 'maxCharacters = 40_000'];
+const cursorPaths: Citation = [
+  'src/workspace/search/tree-walk.ts',
+  'maxKeptCharacters = 8 * 1024 * 1024',
+];
+const shared: Citation = [session, 'fullParties = 4'];
+const suspended: Citation = [session, 'suspendedCallTimeoutMs: 10 * minute'];
+const retained: Citation = [session, 'maxRetainedBytes: 64 * MiB'];
+const shortestGiven: Citation = ['src/diagnosis/secrets.ts', 'shortestGiven = 6'];
+const media: Citation = ['src/workspace/tools/read-files.ts', 'maxMediaBytes = 3 * 1024 * 1024'];
+const searches: Citation = ['src/workspace/project/workspace.ts', 'const searches = turns(4)'];
+const searchTime: Citation = [
+  'src/workspace/search/search-turns.ts',
+  'defaultSearchTimeoutMs = 20_000',
+];
+const searchMemory: Citation = [
+  'test/workspace/search-bounds.test.ts',
+  'mostBytes = 100 * mebibyte',
+];
+const greeting: Citation = [initialize, 'maxInitializeLength = 64 * 1024'];
+const farthestRetry: Citation = [
+  'src/machines/overtaken-answers.ts',
+  'retryMs * Math.min(2 ** (failures - 1), 10)',
+];
+
+/** The figures of each page, in the order in which they first stand there. */
+export const citations: {
+  readonly [page: string]: { readonly [figure: string]: readonly [Citation, ...Citation[]] };
+} = {
+  'docs/architecture.md': { '16 MiB': [outbound] },
+  'docs/authorization.md': {
+    '5 min': [[tokens, 'uncheckedTimeoutMs: 5 * 60_000'], visit],
+    '5 s': [[tokens, 'fetchTimeoutMs: 5_000']],
+    '256 KiB': [
+      [tokens, 'maxDocumentBytes: 256 * 1024'],
+      ['src/client/auth/guarded-fetch.ts', 'maxBytes = 256 * 1024'],
+    ],
+    '10 min': [[tokens, 'keysMaxAgeMs: 10 * 60_000']],
+    '1 h': [[tokens, 'keysStaleMs: 60 * 60_000']],
+    '30 s': [
+      [tokens, 'refetchPauseMs: 30_000'],
+      ['src/client/auth/options.ts', 'besideVisitMs = 30_000'],
+      ['src/client/auth/guarded-fetch.ts', 'requestMs = 30_000'],
+    ],
+    '1 min': [
+      [tokens, 'tokenCacheMs: 60_000'],
+      [tokens, 'recheckMs: 60_000'],
+    ],
+    '5 minutes': [visit],
+    '3 times': [['src/client/auth/host-authorization.ts', 'maxRetries = 3']],
+    '15 s': [['src/client/auth/file-lock.ts', 'staleMs: 15_000']],
+  },
+  'docs/checking.md': { 'five seconds': [['src/cli/check.ts', 'default: 5_000']] },
+  'docs/call-and-shell.md': { '3 s': [['src/cli/client/find-tool.ts', 'listingMs = 3000']] },
+  'docs/client.md': {
+    '60 s': [
+      [session, 'requestTimeoutMs: 60 * second'],
+      [stream, 'longestRetryMs = 60_000'],
+    ],
+    '10 min': [[session, 'requestMaxTotalMs: 10 * minute']],
+    '30 s': [
+      [host, 'connectTimeoutMs: 30 * second'],
+      [restart, 'maxMs: 30_000'],
+      [stream, 'maxMs: 30_000'],
+    ],
+    '100 events': [[host, 'maxUnheardEvents: 100']],
+    '3 s': [['src/client/hosts/manager.ts', 'defaultStartupMs = 3000']],
+    '64 KiB': [[stderr, 'keptBytes = 64 * 1024']],
+    '2 s': [
+      [process, 'inputMs: 2000'],
+      [process, 'terminateMs: 2000'],
+      [restart, 'factor: 2'],
+      ['src/client/http/http-channel.ts', 'endTimeoutMs = 2000'],
+    ],
+    '250 ms': [[process, 'drainMs: 250']],
+    '0.5 s': [[restart, 'initialMs: 500']],
+    '1 s': [
+      [restart, 'factor: 2'],
+      [stream, 'initialMs: 1000'],
+      [lists, 'maxListSpacingMs: 1000'],
+      [lists, 'listenRetryMs: 1000'],
+    ],
+    'five attempts': [
+      [restart, 'maxAttempts: 5'],
+      [stream, 'maxAttempts: 5'],
+    ],
+    '16 MiB': [longestLine, [lists, 'maxListBytes: 16 * 1024 * 1024']],
+    '256 levels': [[session, 'maxDepth: 256']],
+    '256 requests': [['src/client/http/http-channel-kind.ts', 'defaultOpenRequests = 256']],
+    '100 ms': [
+      [lists, 'listSpacingMs: 100'],
+      ['src/client/asked/input-rounds.ts', 'shedRetryMs = 100'],
+    ],
+    '5 s': [[lists, 'listRetryMs: 5000']],
+    '50 s': [farthestRetry],
+    '100 pages': [[lists, 'maxListPages: 100']],
+    '10,000 entries': [[lists, 'maxListEntries: 10_000']],
+    '16 rounds': [[host, 'maxRounds: 16']],
+  },
+  'docs/context.md': {
+    'eight levels': [['test/docs/figures.test.ts', 'toHaveLength(8)']],
+    '10 min': [
+      [session, 'humanTimeoutMs: 10 * minute'],
+      [session, 'requestMaxTotalMs: 10 * minute'],
+    ],
+    '1 min': [[session, 'requestTimeoutMs: 60 * second']],
+    '5 s': [rootsTimeout],
+    'ten times': [['src/context/call-progress.ts', 'intervalMs = 100']],
+  },
+  'docs/driver.md': { '16 MiB': [longestLine] },
+  'docs/eras.md': {
+    '32 bytes': [['src/rounds/request-state.ts', 'keyBytes = 32']],
+    '10 minutes': [suspended],
+    '64 MiB': [retained],
+    '256 KiB': [[session, 'maxRequestStateBytes: 256 * KiB']],
+  },
+  'docs/http.md': {
+    '5 s': [
+      [http, 'streamAfterMs: 5 * second'],
+      ['src/redis/redis-stores.ts', 'letterTimeoutMs: 5000'],
+    ],
+    '30 min': [
+      [http, 'sessionIdleTimeoutMs: 30 * minute'],
+      ['src/http/nodes/session-store.ts', 'idleMs: 30 * 60 * 1000'],
+    ],
+    '15 s': [
+      [http, 'keepaliveIntervalMs: 15 * second'],
+      ['src/serve/served-connection-limits.ts', 'headersTimeoutMs: 15_000'],
+    ],
+    '75 s': [['src/serve/served-connection-limits.ts', 'keepAliveTimeoutMs: 75_000']],
+    '10 s': [['src/redis/redis-stores.ts', 'leaseMs: 10_000']],
+    '2 s': [[session, 'drainTimeoutMs: 2 * second']],
+    '1 min': [
+      ['src/serve/served-connection-limits.ts', 'requestTimeoutMs: 60_000'],
+      ['src/http/nodes/session-store.ts', 'evictableMs: 60 * 1000'],
+    ],
+    '256 KiB': [['src/http/nodes/session-store.ts', 'maxJournalBytes: 256 * 1024']],
+    '4 MiB': [['src/http/nodes/event-store.ts', 'maxBytes: 4 * 1024 * 1024']],
+    '5 min': [['src/http/nodes/event-store.ts', 'maxAgeMs: 5 * 60 * 1000']],
+    '1 MiB': [['src/http/nodes/mailbox.ts', 'maxPushBytes: 1024 * 1024']],
+    '1 s': [['src/redis/redis-stores.ts', 'commandTimeoutMs: 1000']],
+    '64 MiB': [['src/redis/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024']],
+  },
+  'docs/inspecting.md': {
+    '2,000 rows': [['src/inspect/page/model.ts', 'maxRows = 2000']],
+    '500 characters': [['src/diagnosis/redaction.ts', 'maxString = 500']],
+    '400 values': [['src/inspect/frame-reading.ts', 'maxValues = 400']],
+    '16 Ki characters': [['src/inspect/frame-reading.ts', 'maxText = 16 * 1024']],
+    'five seconds': [headers],
+    '64 connections': [guests],
+    'five times': [['src/inspect/page-sessions.ts', 'intervalMs = 200']],
+  },
+  'docs/limits.md': {
+    'four times': [shared],
+    '64 KiB': [
+      greeting,
+      [stderr, 'keptBytes = 64 * 1024'],
+      ['src/client/http/body.ts', 'maxRefusalBytes = 64 * 1024'],
+    ],
+    '8 KiB': [
+      [initialize, 'maxClientLength = 8 * 1024'],
+      [stderr, 'longestLine = 8 * 1024'],
+    ],
+    '256 characters': [['src/protocol/implementation.ts', 'maxNameLength = 256']],
+    '32 connections': [[page, 'maxStrangers: 32']],
+    'five seconds': [headers],
+    '64 connections': [guests],
+    '40,000 characters': [wholeResult],
+    '8 MiB': [cursorPaths],
+    '1 s': [
+      [processEnd, 'signalDrainTimeoutMs = 1000'],
+      [process, 'killMs: 1000'],
+      [lists, 'maxListSpacingMs: 1000'],
+      [lists, 'acknowledgeTimeoutMs: 1000'],
+      [lists, 'listenRetryMs: 1000'],
+      [stream, 'initialMs: 1000'],
+    ],
+    '1.5 s': [
+      [processEnd, 'signalDrainTimeoutMs = 1000'],
+      [processEnd, 'graceMs = 350'],
+      [processEnd, 'fileRequestTimeoutMs = 50'],
+    ],
+    '4 KiB': [
+      ['src/actors/router/call-queue.ts', 'countedBytes = 4096'],
+      ['src/rounds/rounds.ts', 'countedLength = 4096'],
+    ],
+    '2 s': [
+      [process, 'inputMs: 2000'],
+      [process, 'terminateMs: 2000'],
+      ['src/client/http/http-channel.ts', 'endTimeoutMs = 2000'],
+    ],
+    '250 ms': [[process, 'drainMs: 250']],
+    '2,000 characters': [[stderr, 'quotedLength = 2000']],
+    '600 characters': [['src/machines/connection-failures.ts', 'saidLength = 600']],
+    '0.5 s': [[restart, 'initialMs: 500']],
+    '30 s': [
+      [restart, 'maxMs: 30_000'],
+      [host, 'connectTimeoutMs: 30 * second'],
+      [host, 'loginTimeoutMs: 5 * 60 * second + 30 * second'],
+      [lists, 'maxListenRetryMs: 30_000'],
+      [stream, 'maxMs: 30_000'],
+    ],
+    '20 %': [[restart, 'jitter: 0.2']],
+    '1 min': [[restart, 'stableMs: 60_000']],
+    '500 ms': [[host, 'probeMs: 500']],
+    '5 min': [visit],
+    '60 s': [
+      [session, 'requestTimeoutMs: 60 * second'],
+      [stream, 'longestRetryMs = 60_000'],
+    ],
+    '10 min': [[session, 'requestMaxTotalMs: 10 * minute']],
+    '64 MiB': [
+      [session, 'maxRunningBytes: 64 * MiB'],
+      [session, 'maxWaitingBytes: 64 * MiB'],
+    ],
+    '16 MiB': [longestLine, outbound, [lists, 'maxListBytes: 16 * 1024 * 1024']],
+    '1 MiB': [[session, 'readAheadBytes: 1 * MiB']],
+    '256 Ki characters': [['src/client/lists/ask-list.ts', 'maxCursorLength = 256 * 1024']],
+    '100 ms': [[lists, 'listSpacingMs: 100']],
+    '5 s': [[lists, 'listRetryMs: 5000']],
+    '50 s': [farthestRetry],
+    '10 s': [[stream, 'stableMs: 10_000']],
+    '50 ms': [
+      [stream, 'shortestRetryMs = 50'],
+      [processEnd, 'fileRequestTimeoutMs = 50'],
+    ],
+    '350 ms': [[processEnd, 'graceMs = 350']],
+  },
+  'docs/machine-tools.md': { '10 minutes': [suspended] },
+  'docs/opentelemetry.md': {
+    '256 characters': [['src/opentelemetry/subject.ts', 'value.slice(0, 256)']],
+  },
+  'docs/platforms.md': {
+    'three seconds': [['src/cli/doctor/process-table.ts', 'settledAfterSeconds = 3']],
+  },
+  'docs/recording.md': {
+    '256 sessions': [['src/recording/recorded-sessions.ts', 'maxOpen = 256']],
+  },
+  'docs/redaction.md': { 'six characters': [shortestGiven] },
+  'docs/roots-for-hosts.md': { '5 s': [rootsTimeout] },
+  'docs/roots.md': {
+    '2 s': [entryTime],
+    '10 s': [listTime],
+    '1 MiB': [['src/roots/read-inside.ts', 'defaultMaxBytes = 1024 * 1024']],
+  },
+  'docs/security.md': {
+    '100 MiB': [searchMemory],
+    'four searches': [searches],
+    '20 s': [searchTime],
+    '3 MiB': [media],
+    '64 KiB': [greeting],
+    'six characters': [shortestGiven],
+    'five minutes': [[tokens, 'uncheckedTimeoutMs: 5 * 60_000']],
+  },
+  'docs/server.md': {
+    '8192 characters': [['src/define/uri-template.ts', 'longestUri = 8192']],
+    '100 values': [['src/features/completion.ts', 'maxValues = 100']],
+    'twenty times': [['src/features/list-changed.observable.ts', 'longestQuietTimes = 20']],
+  },
+  'docs/soaking.md': {
+    '4 MiB': [['scripts/soak/vitals.ts', 'growthBytes = 4 * 1024 ** 2']],
+    'ten seconds': [['scripts/soak/client.ts', "this.#server.kill('SIGKILL'), 10_000)"]],
+  },
+  'docs/tasks.md': {
+    '1 h': [[session, 'taskTtlMs: 60 * minute']],
+    '24 h': [[session, 'maxTaskTtlMs: 24 * 60 * minute']],
+    '1 s': [[session, 'taskPollIntervalMs: 1 * second']],
+    'four times': [shared],
+    '122 bits': [['src/session/session-scope.ts', 'crypto.randomUUID()']],
+  },
+  'docs/testing.md': { '200 times': [['src/testing/client-eras.ts', 'maxRounds = 200']] },
+  'docs/workspace.md': {
+    '2 s': [entryTime],
+    '10 s': [listTime],
+    '5 s': [rootsTimeout, ['src/workspace/disk/disk.ts', 'timeoutMs = 5000']],
+    '30 s': [[session, 'rootsRetryMs: 30 * second'], retries],
+    '1 min': [retries],
+    '2 min': [retries],
+    '5 min': [retries],
+    '40,000 characters': [wholeResult],
+    '1,000 characters': [['src/workspace/globs/glob.ts', 'maxGlobCharacters = 1000']],
+    '64 globs': [['src/workspace/globs/glob.ts', 'maxGlobs = 64']],
+    '8,192 characters': [['src/workspace/globs/glob.ts', 'maxWrittenOut = 8192']],
+    '8 MiB': [cursorPaths],
+    '64 KiB': [
+      ['src/workspace/text/text-encoding.ts', 'sampleBytes = 64 * 1024'],
+      ['src/workspace/search/ignore-files.ts', 'maxIgnoreBytes = 64 * 1024'],
+    ],
+    '20 files': [['src/workspace/tools/read-file.ts', 'maxPaths = 20']],
+    '64 MiB': [['src/workspace/text/read-bounds.ts', 'countedBytes: 64 * 1024 ** 2']],
+    '3 MiB': [media],
+    '1 MiB': [['src/workspace/project/project-facts.ts', 'maxFileBytes = 1024 * 1024']],
+    '200 characters': [['src/workspace/project/project-facts.ts', 'maxNameCharacters = 200']],
+    '8,000 characters': [
+      ['src/workspace/project/project-facts.ts', 'maxListedCharacters = 8000'],
+      ['src/protocol/printable.ts', 'maxLineCharacters = 8000'],
+    ],
+    '100 MiB': [searchMemory],
+    '256 KiB': [['src/workspace/search/line-bounds.ts', 'maxLineBytes = 256 * 1024']],
+    '10 MiB': [['src/workspace/search/ripgrep.ts', '--regex-size-limit=10M']],
+    'four searches': [searches],
+    '20 s': [searchTime],
+  },
+};

@@ -1,0 +1,47 @@
+/** The figures with a unit in the prose of the pages: `30 s`, `16 MiB`, `five seconds`. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pages, repository } from './pages.ts';
+
+/** Records of what was seen or measured on a day, which no code backs. */
+const records = new Set(['docs/rough-edges.md', 'docs/performance.md']);
+
+/** The pages whose figures are cited. */
+export const figurePages: readonly string[] = pages.filter(
+  (page) => (/^docs\/[^/]+\.md$/.test(page) || page === 'README.md') && !records.has(page),
+);
+
+const units = [
+  'ms|µs|s|seconds?|min|minutes?|h|hours?|days?|weeks?|months?',
+  '[KMG]i?B|kB|bytes?|bits?|%|pixels?',
+  '(?:Ki )?characters?|levels?|values?|lines?|files?|times|rounds?|attempts?|redirects?',
+  'requests?|connections?|sessions?|events?|messages?|pages?|entries|globs?|searches|names?|rows?',
+].join('|');
+const words =
+  'three|four|five|six|seven|eight|nine|ten|twelve|sixteen|twenty|thirty|forty|fifty|a hundred|a thousand';
+const figure = new RegExp(
+  String.raw`(?<![\w.,\-/#:×$])(?<count>\d[\d,]*(?:\.\d+)?|\b(?:${words})\b)[ -]?(?<unit>${units})(?![\w-])`,
+  'giu',
+);
+
+/**
+ * The figures of a page, each once, without what is generated, printed by a test or quoted: code, what a
+ * program says (in italics), titles of tests.
+ */
+export function figuresOf(page: string, text: string = read(page)): readonly string[] {
+  const prose = text
+    .replaceAll(/<!-- (?:generated|printed by|measured)[^]*?<!-- end -->/g, '')
+    .replaceAll(/<!--[^]*?-->/g, '')
+    .replaceAll(/^ *```[^]*?^ *```$/gm, '')
+    .replaceAll(/`[^`]*`/g, '`')
+    .replaceAll(/(?<!\w)_[^_\n]+_(?!\w)/g, '_')
+    .replaceAll(/\s+/g, ' ');
+  const found = [...prose.matchAll(figure)].map(
+    ({ groups: { count = '', unit = '' } = {} }) => `${count.toLowerCase()} ${unit}`,
+  );
+  return [...new Set(found)];
+}
+
+function read(page: string): string {
+  return readFileSync(join(repository, page), 'utf8');
+}
