@@ -155,6 +155,7 @@ export class Endpoint implements EndpointControl, GuardedHome {
     this.#phase = 'closing';
     const parts = [this.#sessions, this.#services, ...(this.#sse ? [this.#sse] : [])];
     await Promise.all(parts.map((part) => part.close(drainTimeoutMs)));
+    this.upkeep.rest();
   }
 
   get #isClosing(): boolean {

@@ -40,6 +40,13 @@ export class Upkeep {
     this.#tended.delete(tended);
   }
 
+  /** Ends its timer if there is nothing left; otherwise that ends once there is. */
+  rest(): void {
+    if (this.size > 0) return;
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
   #next(): unknown {
     return this.#clock.setTimeout(() => {
       const now = this.#clock.now();
