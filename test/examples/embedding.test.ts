@@ -98,6 +98,8 @@ test('a plain script tells on stderr what happens', { timeout: 60_000 }, async (
   const { client } = clientWith('file:///a', 'file:///b');
   await client.connect(transport);
   await client.callTool({ name: 'now' });
+  // The client may not have listed its roots by then.
+  await expect.poll(() => told).toContain('roots: 2');
   await client.close();
   await ended;
   const lines = told.trim().split('\n');
