@@ -36,7 +36,7 @@ export type InitializeReading =
   | { readonly ok: false; readonly fault: string };
 
 /** The longest `initialize`, UTF-16 units of its params. */
-export const maxInitializeLength = 64 * 1024;
+const maxInitializeLength = 64 * 1024;
 
 /**
  * The longest description of a client, UTF-16 units of its JSON: in `initialize` what is kept of it

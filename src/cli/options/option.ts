@@ -139,7 +139,7 @@ function description(option: CommandOption): string {
 }
 
 /** Wraps and indents text for a help text. */
-export function wrap(text: string): string {
+function wrap(text: string): string {
   const lines = text.split(' ').reduce<string[]>((done, word) => {
     const last = done.at(-1);
     if (last === undefined || last.length + 1 + word.length > width)
