@@ -125,12 +125,12 @@ export interface ClientBench {
 }
 
 /**
- * Measures the clients.
+ * The options of the clients' benchmark.
  *
  * @param args of the command line, `--client` not among them
- * @throws {Error} a client did something wrong
+ * @throws {Error} what cannot be understood, in words
  */
-export function benchClients(args: readonly string[]): ClientBench {
+export function readClientOptions(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -141,15 +141,26 @@ export function benchClients(args: readonly string[]): ClientBench {
       ways: { type: 'string', default: ways.join(',') },
     },
   });
+  return { ...values, ways: values.ways.split(',').map(wayOf) };
+}
+
+/**
+ * Measures the clients.
+ *
+ * @param args of the command line, `--client` not among them
+ * @throws {Error} a client did something wrong
+ */
+export function benchClients(args: readonly string[]): ClientBench {
+  const options = readClientOptions(args);
   const loadBefore = loadNow();
   if (loadBefore > quietLoad) {
     const load = loadBefore.toFixed(2);
     process.stderr.write(`The machine is busy (load ${load}): wall times are not to be trusted\n`);
   }
-  const sizes = extents[values.smoke ? 'smoke' : values.quick ? 'quick' : 'full'];
+  const sizes = extents[options.smoke ? 'smoke' : options.quick ? 'quick' : 'full'];
   const rounds =
-    values.rounds === undefined ? sizes.rounds : Math.max(1, Number(values.rounds) || 1);
-  const wanted = values.ways.split(',').map(wayOf);
+    options.rounds === undefined ? sizes.rounds : Math.max(1, Number(options.rounds) || 1);
+  const wanted = options.ways;
   const samples = new Map<string, Sample[]>();
   for (let round = 1; round <= rounds; round++) {
     for (const way of wanted) {
@@ -182,7 +193,7 @@ export function benchClients(args: readonly string[]): ClientBench {
       rows: rowsOf(measures, outcomes),
       failures: [],
     },
-    publish: values.publish,
+    publish: options.publish,
   };
 }
 
