@@ -96,7 +96,7 @@ export class Endpoint implements EndpointControl, GuardedHome {
     this.bodies = new Bodies(this);
     this.door = new Doorkeeper(options);
     const served = servedBy(server, options);
-    const servedTo = options.stores ? withKeysChecked(served, report) : served;
+    const servedTo = options.stores ? withKeysChecked(server, served, report) : served;
     const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');
     this.#services = new SharedServices(server, shared, options, this);
     this.#modern = new ModernRequests(this.#services, this.door);

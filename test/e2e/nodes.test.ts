@@ -227,10 +227,15 @@ test('an empty Redis is given back the sessions that processes know', async () =
 
 test('the example shares its sessions', async () => {
   const env = { PORT: '0', REDIS_URL: redis.url };
-  const started = () => launchHttp(program('examples/http/nodes.ts'), { env });
+  const keyed = { ...env, STATE_KEY: Buffer.alloc(32, 1).toString('base64') };
+  const started = () => launchHttp(program('examples/http/nodes.ts'), { env: keyed });
   const [a, b] = [await started(), await started()];
   const here = await begin(a.url);
   expect((await at(b, here).request('ping')).status).toBe(200);
+  expect(a.server.stderr).not.toContain('stateKeys');
+  const keyless = launch(program('examples/http/nodes.ts'), { env });
+  expect(await keyless.exit).toMatchObject({ code: 1 });
+  expect(keyless.stderr).toContain('Set STATE_KEY: openssl rand -base64 32');
 });
 
 describe('the command', () => {

@@ -21,6 +21,7 @@ export const programs = [
   'examples/embedding/serve-web.ts',
   'examples/embedding/watch.ts',
   'examples/everything/stdio.ts',
+  'examples/http/authorized.ts',
   'examples/http/nodes.ts',
   'examples/http/serve.ts',
   'examples/inspecting/server.ts',

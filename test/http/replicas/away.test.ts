@@ -101,12 +101,19 @@ describe('while Redis does not answer', () => {
   });
 });
 
-test('nodes without a key in common for the states of calls are warned of', async () => {
+test('a node without a key in common for the states of calls warns once, before anybody comes', async () => {
   const facts = reported();
   const definition = { name: 'keyless', version: '1', tools: [echo] };
   const stores = { stores: memoryStores(), report: facts.report };
-  await begin(await serveHttp(createMcpServer(definition), stores));
-  await expect(facts.told('stateKeys.missing')).resolves.toMatchObject({ level: 'warning' });
+  const url = await serveHttp(createMcpServer(definition), stores);
+  const missing = [expect.objectContaining({ name: 'stateKeys.missing', level: 'warning' })];
+  expect(facts.facts).toEqual(missing);
+  await begin(url);
+  expect(facts.facts).toEqual(missing);
+  const made = reported();
+  const making = { stores: memoryStores(), report: made.report };
+  await begin(await serveHttp(() => createMcpServer(definition), making));
+  expect(made.facts).toEqual(missing);
   const keyed = reported();
   const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
   const withKeys = createMcpServer({ ...definition, stateKeys });
