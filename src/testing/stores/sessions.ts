@@ -83,6 +83,17 @@ export const sessionCases: readonly StoresCase[] = [
     { maxJournalBytes: 200 },
   ),
 
+  storesCase(
+    'an entry that was replaced or removed takes no room in the journal',
+    async ({ a }) => {
+      await a.sessions.create(newSession('s1'));
+      for (const text of ['a'.repeat(100), 'b'.repeat(100), undefined, 'c'.repeat(100)]) {
+        same((await a.sessions.update('s1', 'roots', text)).kind, 'updated', 'the update');
+      }
+    },
+    { maxJournalBytes: 200 },
+  ),
+
   storesCase('a session that is removed is gone for all nodes', async ({ a, b }) => {
     await a.sessions.create(newSession('s1'));
     same(await b.sessions.remove('s1'), true, 'the removal');
@@ -141,11 +152,15 @@ export const sessionCases: readonly StoresCase[] = [
       await a.sessions.create(newSession('s1'));
       await a.sessions.remove('s1');
       const created = { kind: 'created', evicted: [] };
+      same(await a.sessions.create(newSession('used')), created, 'one that is used');
       same(await a.sessions.create(newSession('s2')), created, 'the second');
-      await world.elapse(150);
+      // What is used keeps the list of all sessions alive, so that it has to drop the expired one.
+      await world.elapse(70);
+      await a.sessions.touch([{ id: 'used', version: 1 }]);
+      await world.elapse(70);
       same(await a.sessions.create(newSession('s3')), created, 'the third');
     },
-    { maxSessions: 1, idleMs: 100, evictableMs: 60_000 },
+    { maxSessions: 2, idleMs: 100, evictableMs: 60_000 },
   ),
 
   storesCase('a session is restored unless there is a younger one', async ({ a, b }) => {

@@ -86,6 +86,54 @@ describe('the stream of a request', () => {
     expect(await outcome).toMatchObject({ kind: 'result' });
   });
 
+  test.each([408, 429, 503])(
+    'that is answered with status %i is resumed after its Retry-After',
+    async (status) => {
+      let asks = 0;
+      const { host, clock } = await connected((asked) => {
+        if (isResumption(asked) && ++asks === 1) {
+          asked.response.writeHead(status, { 'retry-after': '7' });
+          return asked.response.end();
+        }
+        asked.stream();
+        if (asks > 0) return asked.event({ jsonrpc: '2.0', id: 2, result: {} });
+        asked.event(note, '1');
+        return asked.response.end();
+      });
+      const outcome = host.request('tools/call', {}, 2);
+      await clock.pass(1);
+      expect(await clock.pass(2)).toBe(7000);
+      expect(await outcome).toMatchObject({ kind: 'result' });
+    },
+  );
+
+  test('settles its request if what should resume it is no stream of events', async () => {
+    const { host, clock } = await connected((asked) => {
+      if (isResumption(asked)) return asked.text('data: {}\n\n', 'text/plain', 200);
+      asked.stream();
+      asked.event(note, '1');
+      return asked.response.end();
+    });
+    const outcome = host.request('tools/call');
+    await clock.pass(1);
+    const error = errorOf(await outcome);
+    expect(error.code).toBe('PROTOCOL_VIOLATION');
+    expect(error.message).toMatch(/is no stream of events$/);
+  });
+
+  test.each([
+    ['taken back by an empty one', 'id: 1\ndata:\n\nid\ndata:\n\n'],
+    ['longer than a header may be', `id: ${'x'.repeat(5000)}\ndata:\n\n`],
+    ['no text for a header', 'id: a\u0001b\ndata:\n\n'],
+  ])('settles its request at once if it is cut after an event id that is %s', async (_, text) => {
+    const { host, server } = await connected((asked) => {
+      asked.stream();
+      asked.response.end(text);
+    });
+    expect(errorOf(await host.request('tools/call')).code).toBe('CLOSED');
+    expect(server.asked.filter(({ method }) => method === 'GET')).toHaveLength(1);
+  });
+
   test('settles its request at once if it is cut without an event id', async () => {
     const { host, server } = await connected((asked) => {
       asked.stream();
