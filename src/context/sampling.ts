@@ -8,6 +8,7 @@ import type { ContentBlock } from '../protocol/content.ts';
 import type { ConversationItem } from '../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { faultOfToolUses } from '../protocol/tool-uses.ts';
 import { jsonSchemaOf } from '../schema/schema.ts';
 import type { Schema } from '../schema/schema.ts';
 
@@ -164,10 +165,12 @@ export function readConversation(request: SamplingRequest): ConversationItem {
     throw new TypeError(`${name} must be from 0 to 1, this is ${describe(priority)}`);
   }
   const blocks = messages.map(({ content }) => blocksOf(content));
-  checkToolUses(messages, blocks);
+  const turns = messages.map(({ role, _meta }, at) => ({ role, content: blocks[at] ?? [], _meta }));
+  const fault = faultOfToolUses(turns);
+  if (fault !== undefined) throw new TypeError(fault);
   return {
     ...rest,
-    messages: messages.map(({ role, _meta }, at) => ({ role, content: blocks[at] ?? [], _meta })),
+    messages: turns,
     maxTokens,
     ...(request.modelPreferences ? { modelPreferences } : {}),
     ...(tools ? { tools: tools.map(describeTool) } : {}),
@@ -195,43 +198,6 @@ function describeTool({ name, title, description, inputSchema }: SamplingTool): 
       `The inputSchema of the tool ${describe(name)}`,
     ),
   };
-}
-
-/** The message after a use of tools has their results, and nothing else. */
-function checkToolUses(
-  messages: readonly SamplingMessage[],
-  blocks: readonly (readonly SamplingBlock[])[],
-): void {
-  let open: readonly string[] = [];
-  for (const [at, content] of blocks.entries()) {
-    const role = messages[at]?.role;
-    const results = content.flatMap((block) => (block.type === 'tool_result' ? [block] : []));
-    const given = results.map(({ toolUseId }) => toolUseId);
-    if (results.length > 0 && (results.length < content.length || role !== 'user')) {
-      throw new TypeError(
-        `messages[${at}] has results of tools: such a message is the user's and has nothing else`,
-      );
-    }
-    const missing = open.find((id) => !given.includes(id));
-    if (missing !== undefined) {
-      throw new TypeError(
-        `messages[${at}] must be the results of the tools used before; that of ${describe(missing)} is missing`,
-      );
-    }
-    const stray = given.find((id, n) => !open.includes(id) || given.indexOf(id) !== n);
-    if (stray !== undefined) {
-      throw new TypeError(
-        `messages[${at}] has a result for ${describe(stray)}, which the message before does not use, or two`,
-      );
-    }
-    const uses = content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
-    if (uses.length > 0 && role !== 'assistant') {
-      throw new TypeError(`messages[${at}] uses a tool, which only the assistant does`);
-    }
-    open = uses;
-  }
-  if (open.length === 0) return;
-  throw new TypeError(`The last message uses ${describe(open[0])}: its result must follow`);
 }
 
 /**

@@ -60,6 +60,8 @@ export interface FollowedTaskContext extends FollowedTaskInput {
 const maxFailures = 10;
 
 const [defaultPollMs, minPollMs, maxPollMs] = [1000, 50, 60_000];
+/** As long as a timer can be. */
+const longestMs = 2 ** 31 - 1;
 
 const unprovided = <T>(name: string): PromiseActorLogic<T, FollowedTaskContext> =>
   fromPromise(() => Promise.reject(new Error(`followedTaskMachine needs a "${name}" actor`)));
@@ -106,8 +108,10 @@ export const followedTaskMachine = setup({
   delays: {
     pollTimeout: ({ context: { task, failures } }) => {
       const { pollIntervalMs = defaultPollMs } = task;
-      const spacedMs = Math.max(minPollMs, pollIntervalMs) * 2 ** Math.min(failures, maxFailures);
-      return Math.min(maxPollMs, spacedMs);
+      const askedMs = Math.min(longestMs, Math.max(minPollMs, pollIntervalMs));
+      // A loss makes the host look less often, and the server's word is kept in any case.
+      const spacedMs = Math.min(maxPollMs, askedMs * 2 ** Math.min(failures, maxFailures));
+      return Math.max(askedMs, spacedMs);
     },
   },
   actions: {

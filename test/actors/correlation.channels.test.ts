@@ -99,7 +99,7 @@ describe('the handshake', () => {
     expect(wire()).toEqual(['1 server/discover', '1 initialize', '1 a']);
   });
 
-  test('is not cancelled, neither by a signal nor by its time', () => {
+  test('is not cancelled, neither by a signal nor by its time [HOST-21]', () => {
     const { send, channel, cancel, clock, wire } = startHostCorrelation();
     channel();
     const probe = send('server/discover', handshake);

@@ -82,7 +82,7 @@ test('a server of a revision that nobody knows is left [HOST-03]', async () => {
   expect(server.methods()).toEqual(['initialize']);
 });
 
-test('each request of the modern era says its revision and what the host is capable of [HOST-10]', async () => {
+test('each request of the modern era says its revision and what the host is capable of, the probe first [HOST-10] [HOST-11]', async () => {
   const common = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
   const { server, connection } = before(
     ({ method }) => {
@@ -105,3 +105,20 @@ test('each request of the modern era says its revision and what the host is capa
     });
   }
 });
+
+test.each([-32_000, -32_001, -32_003, -32_019])(
+  'the code %i means nothing of its own, neither to a probe nor to a call [HOST-26]',
+  async (code) => {
+    const error = { code, message: 'own', data: { of: 'the server' } };
+    const { server, connection } = before(({ method, id }, to) => {
+      if (method !== 'server/discover' && method !== 'tools/call') return undefined;
+      queueMicrotask(() => to.say({ id, error }));
+      return 'never';
+    }, {});
+    expect(await connection.ready()).toMatchObject({ era: 'legacy' });
+    const called = connection.callTool('any');
+    await expect(called).rejects.toMatchObject({ code, data: error.data });
+    expect(connection.state.value).toBe('ready');
+    expect(server.methods().filter((method) => method === 'tools/call')).toHaveLength(1);
+  },
+);

@@ -222,3 +222,27 @@ test.each(['reconnect', 'close'] as const)(
     await until(({ type }) => type === 'withdrawn');
   },
 );
+
+test('what one request was answered with is given to no other one [LISTS-10]', async () => {
+  const server = createMcpServer({
+    name: 'ours',
+    version: '1',
+    tools: [tool('a')],
+    resources: ['a', 'b'].map((name) =>
+      defineResource({ uri: `test://${name}`, name, read: () => `this is ${name}` }),
+    ),
+  });
+  const transport = () => {
+    const { transport: ours, peer } = memory();
+    server.listen(ours, { report: () => {} });
+    return toSdkTransport(peer);
+  };
+  const connection = await connect({ transport });
+  onTestFinished(() => connection.close());
+  expect(namesOf(await connection.listTools())).toEqual(['a']);
+  expect(namesOf(await connection.listResources())).toEqual(['a', 'b']);
+  for (const name of ['a', 'b', 'a']) {
+    const { contents } = await connection.readResource(`test://${name}`);
+    expect(contents).toMatchObject([{ uri: `test://${name}`, text: `this is ${name}` }]);
+  }
+});

@@ -1,9 +1,13 @@
 /** What a server does wrong and a connection survives: its host is told, as a problem. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ConnectionEvent } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ToolOutputs } from '../../src/client/lists/tool-outputs.ts';
-import { gate } from '../../src/testing/index.ts';
+import { gate, turn } from '../../src/testing/index.ts';
 import { greeted, scriptedServer } from './http/scripted-server.ts';
 
 const quiet: ConnectOptions = { report: () => {}, restart: 'none' };
@@ -19,7 +23,7 @@ const scripted = (script: string) => ({
     const asked = [];
     require('node:readline').createInterface(process.stdin).on('line', (line) => {
       const { id, method, params, error } = JSON.parse(line);
-      asked.push(method ?? error.message);
+      asked.push(method ?? error?.message);
       if (method === 'x/asked') return answer(id, { asked });
       ${script}
     });`,
@@ -183,3 +187,48 @@ test('a server whose last words name a variable that it has not inherited gets a
   delete process.env['OF_PROBLEMS_TOKEN'];
   expect(await message({ era: 'legacy' })).not.toMatch(/is set/);
 });
+
+test.each(['legacy', 'modern'] as const)(
+  'one process has all that a connection says, and nothing but lines that are messages, %s [PROC-10] [PROC-11]',
+  async (era) => {
+    const folder = await mkdtemp(join(tmpdir(), 'input-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const log = join(folder, 'input');
+    const entry = scripted(`
+      if (method === 'server/discover') {
+        if (${era === 'modern'}) answer(id, { ...hints, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
+        else send({ id, error: { code: -32601, message: 'no' } });
+      }
+      if (method === 'initialize') {
+        answer(id, { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } });
+      }
+      if (method === 'notifications/initialized') send({ id: 's1', method: 'roots/list' });
+      if (method === 'tools/list') answer(id, { ...hints, tools: [] });
+      if (method === 'tools/call' && params.name !== 'hold') answer(id, { content: [] });
+    `);
+    const raw = `process.stdin.on('data', (data) => require('node:fs').appendFileSync(${JSON.stringify(log)}, data));`;
+    const { command, args } = entry;
+    const options: ConnectOptions = { ...quiet, roots: [], limits: { probeMs: 60_000 } };
+    const connection = await connect({ command, args: ['-e', raw + String(args[1])] }, options);
+    onTestFinished(() => connection.close());
+    expect(connection.server?.era).toBe(era);
+    await connection.listTools();
+    await connection.callTool('any', { text: 'two\nlines\r\n\u2028 and \u0000' });
+    const controller = new AbortController();
+    const held = connection.callTool('hold', {}, { signal: controller.signal });
+    await turn();
+    controller.abort();
+    await expect(held).rejects.toMatchObject({ code: 'CANCELLED' });
+    await connection.callTool('any');
+    expect(connection.launches).toBe(1);
+    await connection.close();
+    const written = await readFile(log, 'utf8');
+    const lines = written.split('\n');
+    expect(lines.pop()).toBe('');
+    const messages = lines.map((line) => JSONRPCMessageSchema.parse(JSON.parse(line)));
+    const methods = messages.map((message) => ('method' in message ? message.method : 'answer'));
+    expect(methods.filter((method) => method === 'tools/call')).toHaveLength(3);
+    expect(methods).toContain('notifications/cancelled');
+    expect(methods.includes('answer')).toBe(era === 'legacy');
+  },
+);

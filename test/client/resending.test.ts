@@ -1,5 +1,6 @@
 /** Which calls are sent once more after a loss: those alone whose tool says that this does no harm. */
 import { connect } from 'mcp-actors/client';
+import type { HostRequestOptions } from 'mcp-actors/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { greeted, scriptedServer } from './http/scripted-server.ts';
 
@@ -13,6 +14,45 @@ const annotated: { readonly [name: string]: object | undefined } = {
   idempotent: { idempotentHint: true },
 };
 
+const discovered = {
+  resultType: 'complete',
+  ttlMs: 3_600_000,
+  cacheScope: 'private',
+  supportedVersions: ['2026-07-28'],
+  capabilities: { tools: {} },
+};
+
+/** The ids of the calls that reach a server, which drops each. */
+async function idsOfDropped(era: 'legacy' | 'modern', name: string, options: HostRequestOptions) {
+  const server = await scriptedServer((asked) => {
+    const { method } = asked.message ?? {};
+    if (method === 'initialize') {
+      const serverInfo = { name: 'scripted', version: '1' };
+      const capabilities = { tools: {} };
+      return asked.result({ protocolVersion: '2025-11-25', capabilities, serverInfo });
+    }
+    if (method === 'server/discover')
+      return era === 'modern' ? asked.result(discovered) : asked.json({}, 404);
+    if (method === 'tools/list') {
+      const tools = Object.entries(annotated).map(([tool, annotations]) => ({
+        name: tool,
+        inputSchema: {},
+        annotations,
+      }));
+      return asked.result({ ...discovered, tools });
+    }
+    if (method === 'tools/call') return asked.response.socket?.destroy();
+    return greeted(asked);
+  });
+  const connection = await connect({ url: server.url.href }, { report: () => {} });
+  onTestFinished(() => connection.close());
+  expect(connection.server?.era).toBe(era);
+  await connection.listTools();
+  await expect(connection.callTool(name, {}, options)).rejects.toMatchObject({ code: 'CLOSED' });
+  const calls = server.asked.filter(({ message }) => message?.method === 'tools/call');
+  return calls.map(({ message }) => message?.id);
+}
+
 test.each<[tool: string, times: number]>([
   ['plain', 1],
   ['empty', 1],
@@ -23,30 +63,19 @@ test.each<[tool: string, times: number]>([
   ['reading', 2],
   ['idempotent', 2],
 ])('a call of a tool that is %s reaches a server that drops it %d times', async (name, times) => {
-  const server = await scriptedServer((asked) => {
-    const { method } = asked.message ?? {};
-    if (method === 'initialize') {
-      const serverInfo = { name: 'scripted', version: '1' };
-      const capabilities = { tools: {} };
-      return asked.result({ protocolVersion: '2025-11-25', capabilities, serverInfo });
-    }
-    if (method === 'server/discover') return asked.json({}, 404);
-    if (method === 'tools/list') {
-      const tools = Object.entries(annotated).map(([tool, annotations]) => ({
-        name: tool,
-        inputSchema: {},
-        annotations,
-      }));
-      return asked.result({ tools });
-    }
-    if (method === 'tools/call') return asked.response.socket?.destroy();
-    return greeted(asked);
-  });
-  const connection = await connect({ url: server.url.href }, { report: () => {} });
-  onTestFinished(() => connection.close());
-  await connection.listTools();
-  const called = connection.callTool(name, {}, { retry: 'reads' });
-  await expect(called).rejects.toMatchObject({ code: 'CLOSED' });
-  const calls = server.asked.filter(({ message }) => message?.method === 'tools/call');
-  expect(calls).toHaveLength(times);
+  expect(await idsOfDropped('legacy', name, { retry: 'reads' })).toHaveLength(times);
+});
+
+test.each(['reading', 'idempotent'])(
+  'what a tool says of itself (%s) has nothing sent again, unless the host trusts it [HOST-27]',
+  async (name) => {
+    expect(await idsOfDropped('legacy', name, {})).toHaveLength(1);
+  },
+);
+
+test('a request that was lost with its stream is sent again as another one [HOST-24]', async () => {
+  const [first, second, ...more] = await idsOfDropped('modern', 'reading', { retry: 'reads' });
+  expect(more).toEqual([]);
+  expect(second).toBeDefined();
+  expect(second).not.toBe(first);
 });

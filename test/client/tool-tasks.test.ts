@@ -118,7 +118,7 @@ describe.each(ways)('a tool that runs as a task, $era $way', ({ way, era }) => {
     return { ...made, connection };
   }
 
-  test('gives its result to whoever calls it, and tells how far it is', async () => {
+  test('gives its result to whoever calls it, and tells how far it is [FOLLOW-05]', async () => {
     const { connection, door, waiting } = await before();
     let task: ToolTask | undefined;
     const half = gate();
@@ -227,11 +227,15 @@ describe.each(ways)('a tool that runs as a task, $era $way', ({ way, era }) => {
     ]);
   });
 
-  test('leaves ordinary tools as they are', async () => {
+  test('leaves ordinary tools as they are [FOLLOW-01]', async () => {
     const { connection } = await before();
     expect(textOf(await connection.callTool('plain'))).toBe('plain');
     const refused = connection.callToolAsTask('plain');
-    if (era === 'legacy') await expect(refused).rejects.toMatchObject({ code: -32601 });
+    if (era === 'legacy')
+      await expect(refused).rejects.toMatchObject({
+        code: 'CAPABILITY_MISSING',
+        message: expect.stringMatching(/not called: .* does not run "plain" as a task$/) as string,
+      });
     else expect(await (await refused).result()).toMatchObject({ content: [{ text: 'plain' }] });
   });
 });
@@ -267,7 +271,7 @@ test('a host holds a call by its handle', async () => {
   expect(shown[0]).toMatch(/: working/);
 });
 
-test('a server that runs nothing as a task is not asked for one', async () => {
+test('a server that runs nothing as a task is not asked for one [FOLLOW-01]', async () => {
   const plain = defineTool({ name: 'plain', description: 'plain', handler: () => 'plain' });
   for (const era of ['legacy', 'modern'] as const) {
     const connection = closing(
@@ -315,7 +319,7 @@ describe.each(['as a process', 'over HTTP'])('before the official SDK, %s', (way
   const entry = async () => (way === 'over HTTP' ? { url: await officialOverHttp() } : launched);
   const elicit = () => ({ action: 'accept', content: { name: 'Ada' } }) as const;
 
-  test('a tool that has to run as a task gives its result, asks its host and is cancelled', async () => {
+  test('a tool that has to run as a task gives its result, asks its host and is cancelled [FOLLOW-01]', async () => {
     const connection = closing(await connect(await entry(), { elicit, ...quiet }));
     expect(textOf(await connection.callTool('quick'))).toBe('quick is done');
     expect(textOf(await connection.callTool('asking'))).toBe('It is Ada');
@@ -328,7 +332,7 @@ describe.each(['as a process', 'over HTTP'])('before the official SDK, %s', (way
     expect(looked).toMatchObject({ status: 'cancelled' });
   });
 
-  test('it is called as a task even before it is known that it has to be', async () => {
+  test('it is called as a task even before it is known that it has to be [FOLLOW-01]', async () => {
     const connection = closing(openConnection(await entry(), quiet));
     expect(textOf(await connection.callTool('quick'))).toBe('quick is done');
   });

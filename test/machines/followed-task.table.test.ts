@@ -1,10 +1,22 @@
-import { initialTransition, transition } from 'xstate';
+import {
+  SimulatedClock,
+  createActor,
+  fromPromise,
+  initialTransition,
+  transition,
+  waitFor,
+} from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { followedTaskMachine, openQuestions } from '../../src/machines/followed-task.machine.ts';
-import type { FollowedTaskInput } from '../../src/machines/followed-task.machine.ts';
+import type {
+  FollowedTaskContext,
+  FollowedTaskInput,
+} from '../../src/machines/followed-task.machine.ts';
 import { stateName } from '../../src/machines/state-name.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
+import type { JsonObject } from '../../src/protocol/frames.ts';
 import type { TaskReport } from '../../src/protocol/tasks.ts';
+import { turn } from '../../src/testing/index.ts';
 
 const report = (status: TaskReport['status'], more: Partial<TaskReport> = {}): TaskReport => ({
   taskId: 't',
@@ -88,10 +100,47 @@ describe('a task that a host follows', () => {
     expect(stateName(after(events))).toBe(state);
   });
 
-  test('has its outcome before the server has taken note of the cancellation', () => {
+  test('has its outcome before the server has taken note of the cancellation [FOLLOW-04]', () => {
     const { context } = after([{ type: 'task.abandon', error: lost }]);
     expect(context.outcome).toEqual({ ok: false, error: lost });
   });
+
+  test.each([
+    [200, 200],
+    // Longer than the host would wait of itself.
+    [300_000, 300_000],
+  ])(
+    'is looked at every %i ms if its server says so, until it has ended, though nothing is told [FOLLOW-02]',
+    async (pollIntervalMs, everyMs) => {
+      const clock = new SimulatedClock();
+      const statuses = ['working', 'working', 'completed'] as const;
+      let looks = 0;
+      const actor = createActor(
+        followedTaskMachine.provide({
+          actors: {
+            look: fromPromise(async () =>
+              report(statuses[looks++] ?? 'failed', { pollIntervalMs }),
+            ),
+            collect: fromPromise<JsonObject, FollowedTaskContext>(async () => ({ done: true })),
+          },
+        }),
+        {
+          clock,
+          input: { task: report('working', { pollIntervalMs }), era: 'legacy', maxRounds: 1 },
+        },
+      ).start();
+      for (const look of [1, 2, 3]) {
+        clock.increment(everyMs - 1);
+        expect(looks).toBe(look - 1);
+        clock.increment(1);
+        expect(looks).toBe(look);
+        await turn();
+      }
+      await waitFor(actor, ({ status }) => status === 'done');
+      expect(actor.getSnapshot().context.outcome).toEqual({ ok: true, result: { done: true } });
+      expect(looks).toBe(3);
+    },
+  );
 
   test('may not ask without end', () => {
     const round = (key: string) => [looked(asking(key)), answered(key)];
@@ -115,7 +164,7 @@ describe('a task that a host follows', () => {
     expect([over.value, over.context.outcome]).toEqual(['ended', { ok: false, error: lost }]);
   });
 
-  test('of 2025-11-25 that asks has its result waited for, with which the questions come', () => {
+  test('of 2025-11-25 that asks has its result waited for, with which the questions come [FOLLOW-03]', () => {
     const legacy = { era: 'legacy', task: report('input_required') } as const;
     expect(stateName(after([], legacy))).toBe('open.answering');
     const ended = after([done('answer', { kind: 'result', result: { a: 1 } })], legacy);

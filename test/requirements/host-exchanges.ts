@@ -18,6 +18,14 @@ export const hostExchanges: Demands = {
   },
   'MCP 2025-11-25, basic/transports, "Resumability and Redelivery"': {
     'HOST-06': 'A stream that was cut is asked for by a GET, with the id of its last event.',
+    'HOST-22': 'A stream is asked for again only after as long as its server says in retry.',
+  },
+  'MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"': {
+    'HOST-23': 'A GET accepts streams of events.',
+    'HOST-25': 'A message of the server is heard on whichever stream it comes.',
+  },
+  'MCP 2025-11-25, basic/utilities/cancellation, "Behavior Requirements"': {
+    'HOST-21': 'The handshake is never cancelled on the wire, though nobody may wait for it.',
   },
   'MCP 2025-11-25, basic/transports, "Session Management"': {
     'HOST-07':
@@ -47,6 +55,17 @@ export const hostExchanges: Demands = {
   },
   'MCP 2026-07-28, basic/transports/streamable-http, "Sending Messages"': {
     'HOST-17': 'A server of the modern era is never sent a response.',
+  },
+  'MCP 2026-07-28, changelog': {
+    'HOST-24':
+      'The stream of a request of the modern era is not resumed; what is sent again has another id.',
+  },
+  'MCP 2026-07-28, basic/index, "Error Responses"': {
+    'HOST-26':
+      'An error whose code the specification gives no meaning is the caller’s, untouched, and changes nothing else.',
+  },
+  'MCP 2025-11-25, server/tools, "Data Types"': {
+    'HOST-27': 'What tools say of themselves is not trusted, unless the host asks for that.',
   },
   'MCP 2026-07-28, basic/patterns/cancellation': {
     'HOST-18': 'A request in flight is cancelled by its id, and a late answer to it is dropped.',

@@ -10,6 +10,18 @@ export const hostFeatures: Demands = {
     'LISTS-02':
       'A list that was called fresh is asked for from its beginning once that time is over and somebody wants it, and not before; a change that is told ends the time at once.',
   },
+  'MCP 2026-07-28, server/utilities/caching': {
+    'LISTS-08':
+      'A list whose time is 0 or less is asked for each time; one without a time is kept until a change is told.',
+    'LISTS-10': 'What one request was answered with is given to no other one.',
+  },
+  'MCP 2025-11-25, server/utilities/pagination': {
+    'LISTS-09': 'No cursor outlives the channel that it came over.',
+  },
+  'MCP 2026-07-28, server/tools, "Tool Names"': {
+    'LISTS-11':
+      'The tools of many servers are told apart by the names that the host has for its servers, whatever these call themselves.',
+  },
   'MCP 2026-07-28, server/utilities/caching, "Cache Scope Field"': {
     'LISTS-07':
       'What a server has told one login is not shown to another, neither from disk nor after another login in one connection.',
@@ -37,6 +49,25 @@ export const hostFeatures: Demands = {
   'MCP 2025-11-25, server/tools, "Output Schema"': {
     'ANSWER-12':
       'Structured content that breaks the schema of its tool is told, and given as it is.',
+  },
+  'MCP 2025-11-25, client/sampling, "Error Handling"': {
+    'ANSWER-13':
+      'A conversation in which the use of a tool lacks its result, or has more beside it, is -32602, and nobody is asked.',
+  },
+  'MCP 2025-11-25, client/elicitation, "Safe URL Handling"': {
+    'ANSWER-14': 'A URL goes to the host’s provider, and nothing is fetched from there.',
+  },
+  'MCP 2026-07-28, client/sampling': {
+    'ANSWER-15': 'A model is given what its request has, and nothing of one before.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks': {
+    'FOLLOW-01':
+      'A call is made a task only before a server that declares it, and of a tool that allows it; a tool that demands it is called as one.',
+    'FOLLOW-02':
+      'A task is looked at as often as its server says until it has ended, whether or not anything is told of it.',
+    'FOLLOW-03': 'A task that asks for input has its result asked for.',
+    'FOLLOW-04': 'Nothing is asked of a task that the host has cancelled.',
+    'FOLLOW-05': 'The tasks that are followed are in the dump by their ids, until they end.',
   },
   'MCP 2026-07-28, client/roots, "Data Types"': {
     'ANSWER-06': 'A root that is no file:// URI is never told.',

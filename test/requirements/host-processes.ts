@@ -9,6 +9,10 @@ export const hostProcesses: Demands = {
   'MCP 2025-11-25, basic/transports, "stdio"': {
     'PROC-02':
       'What a server writes to its standard error is read and counted, its last 64 KiB are kept, and it is never taken for a failure.',
+    'PROC-10': 'The input of a server has messages alone, each in a line of its own.',
+  },
+  'MCP 2026-07-28, basic/index, "Statelessness"': {
+    'PROC-11': 'One process serves all that a connection asks.',
   },
   ours: {
     'PROC-03': 'When a process is said to be gone, nobody is left of its group.',

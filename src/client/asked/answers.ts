@@ -14,6 +14,7 @@ import { ErrorCode, ProtocolError, invalidParams, textOfError } from '../../prot
 import type { JsonObject } from '../../protocol/frames.ts';
 import { faultOfAnswer } from '../../protocol/input-required.ts';
 import { Method } from '../../protocol/methods.ts';
+import { faultOfToolUses } from '../../protocol/tool-uses.ts';
 import { faultOfForm, formAnswer } from './form-answer.ts';
 import type {
   Asked,
@@ -187,6 +188,8 @@ export class Answers {
     if (!mayUseTools && (tools !== undefined || toolChoice !== undefined)) {
       throw invalidParams('the host has not declared "sampling.tools"');
     }
+    const fault = faultOfToolUses(messages);
+    if (fault !== undefined) throw invalidParams(fault);
     return checkedAnswer(Method.createMessage, await sample(params as SampleRequest, asked));
   }
 

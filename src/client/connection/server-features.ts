@@ -134,7 +134,8 @@ export abstract class ServerFeatures {
   ): Promise<ToolTask> {
     // Only a server that is known can be asked in the right way.
     if (this.tasks.offer === 'unknown') await this.ready(options);
-    return this.tasks.begin(args ? { name, arguments: args } : { name }, options);
+    const params = args ? { name, arguments: args } : { name };
+    return this.tasks.begin(params, options, this.lists.tools);
   }
 
   /** Cancels a task by its id. */

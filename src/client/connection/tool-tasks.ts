@@ -14,7 +14,7 @@ import type {
   FollowedTaskInput,
   TaskAnswered,
 } from '../../machines/followed-task.machine.ts';
-import { isJsonObject } from '../../protocol/classify.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId, WireError } from '../../protocol/frames.ts';
@@ -49,6 +49,11 @@ function taskOfferOf(era: Era, capabilities: JsonObject): TaskOffer {
   const requests = isJsonObject(tasks) ? tasks['requests'] : undefined;
   const tools = isJsonObject(requests) ? requests['tools'] : undefined;
   return isJsonObject(tools) && isJsonObject(tools['call']) ? 'legacy' : 'none';
+}
+
+/** What a tool of 2025-11-25 says of tasks. */
+function supportOf(tool: ListedTool | undefined): unknown {
+  return isJsonObject(tool?.execution) ? tool.execution['taskSupport'] : undefined;
 }
 
 /** The connection, as its tasks see it. */
@@ -114,14 +119,17 @@ export class ToolTasks {
   /** Whether a tool of 2025-11-25 has to run as a task. No, if the server does not list its tools. */
   async demands(name: string, list: KeptList<ListedTool>, options: HostRequestOptions = {}) {
     if (this.offer === 'legacy' && !this.only) {
-      const { timeoutMs = this.#host.limits.requestTimeoutMs, signal } = options;
-      const tools = await list.items({ timeoutMs, signal }).catch(() => undefined);
-      const demanding = tools?.filter(
-        ({ execution }) => isJsonObject(execution) && execution['taskSupport'] === 'required',
-      );
+      const tools = await this.#listed(list, options);
+      const demanding = tools?.filter((tool) => supportOf(tool) === 'required');
       if (demanding) this.only = new Set(demanding.map((tool) => tool.name));
     }
     return this.only?.has(name) === true;
+  }
+
+  /** The tools; undefined if the server does not list them. */
+  async #listed(list: KeptList<ListedTool>, options: HostRequestOptions) {
+    const { timeoutMs = this.#host.limits.requestTimeoutMs, signal } = options;
+    return list.items({ timeoutMs, signal }).catch(() => undefined);
   }
 
   /** Calls a tool of 2025-11-25 that has to run as a task, and gives its result. */
@@ -167,12 +175,28 @@ export class ToolTasks {
     return settled;
   }
 
-  /** Calls a tool as a task, if the server makes one of it. */
-  async begin(params: JsonObject, { ttlMs, ...options }: TaskOptions): Promise<ToolTask> {
+  /**
+   * Calls a tool as a task, if the server makes one of it. A server of 2025-11-25 is not asked for a
+   * task of a tool whose `execution.taskSupport` does not allow one.
+   */
+  async begin(
+    params: JsonObject,
+    { ttlMs, ...options }: TaskOptions,
+    list: KeptList<ListedTool>,
+  ): Promise<ToolTask> {
     const { name, report, requests } = this.#host;
-    if (this.offer === 'none') {
-      const message = `The tool was not called: ${name} does not declare that it runs calls as tasks`;
-      throw new RuntimeError('CAPABILITY_MISSING', message);
+    const refusal = (why: string): RuntimeError =>
+      new RuntimeError('CAPABILITY_MISSING', `The tool was not called: ${why}`);
+    if (this.offer === 'none')
+      throw refusal(`${name} does not declare that it runs calls as tasks`);
+    if (this.offer === 'legacy') {
+      const tool = (await this.#listed(list, options))?.find(
+        (each) => each.name === params['name'],
+      );
+      const support = supportOf(tool);
+      if (tool && support !== 'required' && support !== 'optional') {
+        throw refusal(`${name} does not run ${describe(tool.name)} as a task`);
+      }
     }
     const answered = (result: CallToolResult) => answeredTask(guardOf(report), result);
     if (this.offer === 'legacy') {

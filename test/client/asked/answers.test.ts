@@ -1,42 +1,12 @@
 /** What a host answers when a server of the official SDK asks it. */
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Answers } from '../../../src/client/asked/answers.ts';
 import type { ElicitAnswer, Providers } from '../../../src/client/asked/providers.ts';
 import { ProtocolError } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { gate } from '../../../src/testing/index.ts';
-
-/** A server of the SDK, and a host that answers it. */
-async function asking(providers: Providers, given?: JsonObject) {
-  const heard: string[] = [];
-  const facts: string[] = [];
-  const answers = new Answers(
-    providers,
-    {
-      report: ({ level, message }) => facts.push(`${level} ${message}`),
-      asked: (method) => heard.push(`asked ${method}`),
-      withdrawn: (method) => heard.push(`withdrawn ${method}`),
-    },
-    given,
-  );
-  const capabilities = answers.capabilities('told');
-  const client = new Client({ name: 'host', version: '1' }, { capabilities });
-  client.fallbackRequestHandler = ({ method, params }, { signal }) =>
-    answers.answer(method, params as JsonObject | undefined, signal);
-  client.fallbackNotificationHandler = async ({ params }) =>
-    answers.completed(params as JsonObject | undefined);
-  const server = new Server({ name: 'sdk', version: '1' }, { capabilities: {} });
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await Promise.all([server.connect(theirs), client.connect(ours)]);
-  onTestFinished(() => client.close());
-  const ask = (method: string, params?: JsonObject, signal?: AbortSignal) =>
-    server.request({ method, ...(params ? { params } : {}) }, ResultSchema, signal && { signal });
-  return { answers, server, ask, heard, facts };
-}
+import { scriptedServer } from '../http/scripted-server.ts';
+import { asking } from './asking.ts';
 
 const form = (properties: JsonObject, required: readonly string[] = []) => ({
   message: 'Who?',
@@ -250,6 +220,17 @@ describe('a URL', () => {
     await ends[0];
   });
 
+  test('is for the person alone: nothing of it is fetched [ANSWER-14]', async () => {
+    const site = await scriptedServer((asked) => asked.text('x', 'text/html'));
+    const { ask } = await asking({ elicit: { url: () => 'accept' } });
+    expect(await ask('elicitation/create', { ...go, url: site.url.href })).toEqual({
+      action: 'accept',
+    });
+    // Whatever had gone there before this would have come before this.
+    await fetch(site.url);
+    expect(site.asked).toHaveLength(1);
+  });
+
   test.each(['javascript:alert(1)', 'file:///etc/passwd', '/x', 7])(
     'that is none of the web is refused: %s',
     async (url) => {
@@ -259,38 +240,6 @@ describe('a URL', () => {
       });
     },
   );
-});
-
-describe('a model', () => {
-  const messages = [{ role: 'user', content: { type: 'text', text: 'Hi' } }];
-  const said = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hello' } } as const;
-
-  test('continues what the server sends', async () => {
-    const { ask } = await asking({
-      sample: ({ messages: given }) => ({ ...said, model: `saw ${given.length}` }),
-    });
-    const params = { messages, maxTokens: 5 };
-    expect(await ask('sampling/createMessage', params)).toEqual({ ...said, model: 'saw 1' });
-  });
-
-  test('is given tools only if that is declared', async () => {
-    const withTools = { messages, maxTokens: 5, tools: [] };
-    const { ask } = await asking({ sample: () => said });
-    await expect(ask('sampling/createMessage', withTools)).rejects.toMatchObject({ code: -32602 });
-    const { ask: askAnother } = await asking({ sample: () => said }, { sampling: { tools: {} } });
-    expect(await askAnother('sampling/createMessage', withTools)).toEqual(said);
-  });
-
-  test.each([
-    [{ ...said, model: undefined }, 'must have a string "model"'],
-    ['Hello', 'must be an object'],
-  ])('that says what is no answer is a bug of the host: %o', async (answer, fault) => {
-    const { ask, facts } = await asking({ sample: () => answer as never });
-    await expect(ask('sampling/createMessage', { messages, maxTokens: 5 })).rejects.toMatchObject({
-      code: -32603,
-    });
-    expect(facts).toEqual([expect.stringContaining(fault)]);
-  });
 });
 
 describe('a question', () => {

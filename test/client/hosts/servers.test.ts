@@ -52,7 +52,7 @@ const event = <K extends ServersEvent['type']>({ events$ }: Servers, type: K) =>
   );
 
 describe('many servers', () => {
-  test('have one list of tools, each with its server, and are called by its names', async () => {
+  test('have one list of tools, each with its server, and are called by its names, though they call themselves alike [LISTS-11]', async () => {
     const servers = await connected({ b: small('two', 'one'), a: small('one') });
     expect(await servers.started()).toEqual({ ready: ['b', 'a'], late: [], failed: [] });
     await listed(servers, 'a__one', 'b__one', 'b__two');

@@ -131,7 +131,7 @@ describe('a modern server over HTTP', () => {
     expect(host.facts.all).toMatchObject([{ name: 'request.unexpected' }]);
   });
 
-  test('has streams that are not resumed, whatever ids their events have', async () => {
+  test('has streams that are not resumed, whatever ids their events have [HOST-24]', async () => {
     const server = await scriptedServer((asked) => {
       asked.stream();
       asked.response.end('id: 1\ndata:\n\n');

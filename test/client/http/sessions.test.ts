@@ -18,7 +18,7 @@ describe('a session over HTTP', () => {
     expect(host.facts.all.filter(({ level }) => level === 'warning')).toEqual([]);
   });
 
-  test('says its version and its session on every request after the handshake [HOST-04] [HOST-07]', async () => {
+  test('says its version and its session on every request after the handshake [HOST-04] [HOST-07] [HOST-23]', async () => {
     const server = await scriptedServer((asked) => greeted(asked) || asked.result());
     const host = new HttpHost({ url: server.url.href, headers: { 'X-Key': 'k', Accept: 'no' } });
     await host.greet('2025-06-18');
@@ -49,6 +49,7 @@ describe('a session over HTTP', () => {
         expect(headers['accept']).toBe('application/json, text/event-stream');
         expect(headers['content-type']).toBe('application/json');
       }
+      if (method === 'GET') expect(headers['accept']).toBe('text/event-stream');
     }
   });
 
@@ -77,7 +78,7 @@ describe('a session over HTTP', () => {
     expect(host.facts.all).toMatchObject([{ level: 'debug', name: 'stream.absent' }]);
   });
 
-  test('what comes on the own stream of the server is heard, and answered by a POST', async () => {
+  test('what comes on the own stream of the server is heard, and answered by a POST [HOST-25]', async () => {
     const server = await scriptedServer((asked) => {
       if (asked.method !== 'GET') return greeted(asked) || asked.result();
       asked.stream();

@@ -43,7 +43,7 @@ async function connected(script: (asked: Scripted) => unknown) {
 }
 
 describe('the stream of a request', () => {
-  test('gives what comes before its answer, and the answer', async () => {
+  test('gives what comes before its answer, and the answer [HOST-25]', async () => {
     const { host } = await connected((asked) => {
       asked.stream();
       asked.event(note);
@@ -54,7 +54,7 @@ describe('the stream of a request', () => {
     expect(host.heard.all).toMatchObject([{ method: 'notifications/message' }]);
   });
 
-  test('is resumed where it was cut, by the id of its last event, on itself alone [HOST-06]', async () => {
+  test('is resumed where it was cut, by the id of its last event, on itself alone [HOST-06] [HOST-23]', async () => {
     const { host, server, clock } = await connected((asked) => {
       if (isResumption(asked)) {
         asked.stream();
@@ -73,9 +73,10 @@ describe('the stream of a request', () => {
     const id = Buffer.from(String(resumed?.headers['last-event-id']), 'latin1').toString();
     expect([resumed?.method, id]).toEqual(['GET', 'ü-1']);
     expect(resumed?.headers['mcp-session-id']).toBe('s-1');
+    expect(resumed?.headers['accept']).toBe('text/event-stream');
   });
 
-  test('is resumed after as long as the server says', async () => {
+  test('is resumed after as long as the server says [HOST-22]', async () => {
     const { host, clock } = await connected((asked) => {
       asked.stream();
       if (isResumption(asked)) asked.event({ jsonrpc: '2.0', id: 2, result: {} });

@@ -208,6 +208,31 @@ describe('a refresh', () => {
     await lists.tools.items(wait);
     expect(sent).toHaveLength(4);
   });
+
+  test.each([0, -1, -60_000])(
+    'is asked for each time if its time is %i [LISTS-08]',
+    async (ttlMs) => {
+      let version = 0;
+      const { lists, sent, wait } = await beforeSdk(() => ({ ...toolsOf(`${++version}`), ttlMs }));
+      expect(namesOf(await lists.tools.items(wait))).toEqual(['1']);
+      await turn();
+      expect(sent).toHaveLength(1);
+      expect(namesOf(await lists.tools.items(wait))).toEqual(['2']);
+      expect(namesOf(await lists.tools.items(wait))).toEqual(['3']);
+    },
+  );
+
+  test('of a list without a time is what its server tells, and nothing else [LISTS-08]', async () => {
+    let version = 0;
+    const { lists, server, clock, sent, wait } = await beforeSdk(() => toolsOf(`${++version}`));
+    await lists.tools.items(wait);
+    clock.increment(86_400_000);
+    expect(namesOf(await lists.tools.items(wait))).toEqual(['1']);
+    await server.notification({ method: 'notifications/tools/list_changed' });
+    await turn();
+    expect(namesOf(await lists.tools.items(wait))).toEqual(['2']);
+    expect(sent).toHaveLength(2);
+  });
 });
 
 describe('a list that cannot be had', () => {
@@ -314,6 +339,25 @@ describe('whoever waits for a list', () => {
     names = ['new'];
     lists.opened({ capabilities, changes: 'told' });
     expect(namesOf(await waiting)).toEqual(['new']);
+  });
+
+  test('over a reconnect asks from the beginning: a cursor belongs to its channel [LISTS-09]', async () => {
+    const cursors: unknown[] = [];
+    const door = gate();
+    const { lists, capabilities, wait } = await beforeSdk(async (_, { cursor }) => {
+      cursors.push(cursor);
+      if (cursor === 'old') await door.pass();
+      return cursor === undefined && cursors.length === 1
+        ? { ...toolsOf('a'), nextCursor: 'old' }
+        : toolsOf('b');
+    });
+    const waiting = lists.tools.items(wait);
+    await door.arrived();
+    lists.closed();
+    lists.opened({ capabilities, changes: 'told' });
+    expect(namesOf(await waiting)).toEqual(['b']);
+    expect(cursors).toEqual([undefined, 'old', undefined]);
+    door.release();
   });
 
   test('is told when there will be no connection, and again when it is over', async () => {

@@ -1,0 +1,88 @@
+/** What a host's model is given of a server's sampling, and what it is not asked about. */
+import { describe, expect, test } from 'vitest';
+import { asking } from './asking.ts';
+
+describe('a model', () => {
+  const messages = [{ role: 'user', content: { type: 'text', text: 'Hi' } }];
+  const said = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hello' } } as const;
+
+  test('continues what the server sends', async () => {
+    const { ask } = await asking({
+      sample: ({ messages: given }) => ({ ...said, model: `saw ${given.length}` }),
+    });
+    const params = { messages, maxTokens: 5 };
+    expect(await ask('sampling/createMessage', params)).toEqual({ ...said, model: 'saw 1' });
+  });
+
+  test('is given what its request has, and nothing of one before [ANSWER-15]', async () => {
+    const seen: unknown[] = [];
+    const { ask } = await asking({
+      sample: (request) => {
+        seen.push(request);
+        return said;
+      },
+    });
+    const other = [{ role: 'user', content: { type: 'text', text: 'Something else' } }];
+    await ask('sampling/createMessage', { messages, maxTokens: 5 });
+    await ask('sampling/createMessage', { messages: other, maxTokens: 6 });
+    expect(seen).toEqual([
+      { messages, maxTokens: 5 },
+      { messages: other, maxTokens: 6 },
+    ]);
+  });
+
+  const use = (id: string) => ({ type: 'tool_use', id, name: 't', input: {} });
+  const outcome = (toolUseId: string) => ({ type: 'tool_result', toolUseId, content: [] });
+  const turnOf = (role: string, ...content: object[]) => ({ role, content });
+  const text = { type: 'text', text: 'x' };
+
+  test.each<[what: string, conversation: readonly object[], fault: RegExp]>([
+    ['no result', [turnOf('assistant', use('1'))], /"1": its result must follow/],
+    ['a lone use', [{ role: 'assistant', content: use('1') }], /"1": its result must follow/],
+    [
+      'a missing result',
+      [turnOf('assistant', use('1'), use('2')), turnOf('user', outcome('1'))],
+      /"2" is missing/,
+    ],
+    [
+      'results beside a text',
+      [turnOf('assistant', use('1')), turnOf('user', outcome('1'), text)],
+      /nothing else/,
+    ],
+    ['a result for nothing', [turnOf('user', outcome('1'))], /does not use, or two/],
+  ])('is not asked about a conversation with %s [ANSWER-13]', async (_, conversation, fault) => {
+    const tools = { sampling: { tools: {} } };
+    const { ask } = await asking({ sample: () => Promise.reject(new Error('asked')) }, tools);
+    const params = { messages: conversation, maxTokens: 5 };
+    await expect(ask('sampling/createMessage', params)).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringMatching(fault) as string,
+    });
+  });
+
+  test('is asked about a use of a tool with its result [ANSWER-13]', async () => {
+    const { ask } = await asking({ sample: () => said }, { sampling: { tools: {} } });
+    const conversation = [turnOf('assistant', text, use('1')), turnOf('user', outcome('1'))];
+    const params = { messages: conversation, maxTokens: 5 };
+    expect(await ask('sampling/createMessage', params)).toEqual(said);
+  });
+
+  test('is given tools only if that is declared', async () => {
+    const withTools = { messages, maxTokens: 5, tools: [] };
+    const { ask } = await asking({ sample: () => said });
+    await expect(ask('sampling/createMessage', withTools)).rejects.toMatchObject({ code: -32602 });
+    const { ask: askAnother } = await asking({ sample: () => said }, { sampling: { tools: {} } });
+    expect(await askAnother('sampling/createMessage', withTools)).toEqual(said);
+  });
+
+  test.each([
+    [{ ...said, model: undefined }, 'must have a string "model"'],
+    ['Hello', 'must be an object'],
+  ])('that says what is no answer is a bug of the host: %o', async (answer, fault) => {
+    const { ask, facts } = await asking({ sample: () => answer as never });
+    await expect(ask('sampling/createMessage', { messages, maxTokens: 5 })).rejects.toMatchObject({
+      code: -32603,
+    });
+    expect(facts).toEqual([expect.stringContaining(fault)]);
+  });
+});
