@@ -210,18 +210,16 @@ export interface Resumption {
 /** Runs one request; what it gives is the response's `result`. */
 export interface RequestHandler {
   (params: JsonObject | undefined, exchange: Exchange): unknown;
-  /** Loads what the handler needs, before its first call; undefined if that is loaded already. */
-  readonly prepare?: () => Promise<void> | undefined;
   /** How a call with these params may go on after its client was asked. */
   readonly resumption?: (params: JsonObject | undefined) => Resumption;
 }
 
-/** A handler in place of another one: it is prepared and resumed as that is. */
+/** A handler in place of another one: it is resumed as that is. */
 export function inPlaceOf(
-  { prepare, resumption }: RequestHandler,
+  { resumption }: RequestHandler,
   run: (params: JsonObject | undefined, exchange: Exchange) => unknown,
 ): RequestHandler {
-  return Object.assign(run, prepare ? { prepare } : {}, resumption ? { resumption } : {});
+  return Object.assign(run, resumption ? { resumption } : {});
 }
 
 /** True for a promise of any kind. */

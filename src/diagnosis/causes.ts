@@ -21,8 +21,6 @@ export type Cause =
   | { readonly kind: 'output-blocked'; readonly bytes: number }
   /** Output waits until the client reads it. Requests are still started. */
   | { readonly kind: 'output-queued'; readonly bytes: number }
-  /** Something that a handler needs is being loaded, and requests wait for it. */
-  | { readonly kind: 'preparation'; readonly waiting: number }
   | Question
   | Suspension
   | HttpCause
@@ -94,7 +92,6 @@ export function causesOf(dump: SessionDump): readonly Cause[] {
     ...lifecycle(dump),
     ...output(dump),
     ...connections(dump),
-    ...preparation(dump),
     ...questions(dump),
     ...suspensions(dump),
     ...taskInputs(dump),
@@ -146,10 +143,6 @@ function connections({ http }: SessionDump): HttpCause[] {
   });
   const count = http.kind === 'session' ? http.waitingPushes.count : 0;
   return count === 0 ? causes : [...causes, { kind: 'push-waiting', count }];
-}
-
-function preparation({ queues: { holds, waiting } }: SessionDump): Cause[] {
-  return holds.includes('preparation') ? [{ kind: 'preparation', waiting: waiting.count }] : [];
 }
 
 /** The oldest first, as in the dump. */

@@ -55,8 +55,6 @@ function sentenceOf(cause: Cause, { queues }: SessionDump): string {
       return `The client does not read: ${sizeInWords(cause.bytes)} wait for it, and no request is started until it has read them all`;
     case 'output-queued':
       return `${sizeInWords(cause.bytes)} wait until the client reads on`;
-    case 'preparation':
-      return `${countInWords(cause.waiting, 'request')} ${cause.waiting === 1 ? 'waits' : 'wait'} while what a handler needs is loaded`;
     case 'stream-unread':
     case 'stream-cut':
     case 'push-waiting':

@@ -136,14 +136,11 @@ function waitingFor({ ageMs, leftMs }: Question | Suspension, sentence: string):
 }
 
 function work({ queues, ...dump }: SessionDump): Headline | undefined {
-  const { holds, running, waiting } = queues;
+  const { running, waiting } = queues;
   const calls = dump.calls.filter((call) => !isStanding(call));
   const oldest = oldestOf(calls.filter(({ state }) => state !== 'waiting')) ?? oldestOf(calls);
   if (!oldest) return undefined;
   const { ageMs } = oldest;
-  if (holds.includes('preparation')) {
-    return { mood: 'working', sentence: 'A handler gets ready; calls wait for it.', ageMs };
-  }
   const name = nameOf(oldest);
   const others = waiting.count > 0 ? `, ${waiting.count} wait for their turn` : '';
   const sentence =

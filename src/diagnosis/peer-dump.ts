@@ -36,10 +36,7 @@ export interface PeerDump {
     readonly waiting: Level;
     readonly pending: Level;
     readonly outboundBytes: Level;
-    /**
-     * Why no request is started: `output` if the peer does not read, `preparation` if a handler
-     * loads something.
-     */
+    /** Why no request is started: `output` if the peer does not read. */
     readonly holds: readonly string[];
   };
 }

@@ -40,17 +40,22 @@ export class Upkeep {
     this.#tended.delete(tended);
   }
 
-  /** Ends its timer if there is nothing left; otherwise that ends once there is. */
+  /** Looks once more, and ends its timer if nothing is left to look after; otherwise that ends once there is nothing. */
   rest(): void {
+    this.#look();
     if (this.size > 0) return;
     this.#clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
+  #look(): void {
+    const now = this.#clock.now();
+    this.#tended.each((tended) => tended.tend(now));
+  }
+
   #next(): unknown {
     return this.#clock.setTimeout(() => {
-      const now = this.#clock.now();
-      this.#tended.each((tended) => tended.tend(now));
+      this.#look();
       this.#timer = this.#tended.size > 0 ? this.#next() : undefined;
     }, this.#everyMs);
   }

@@ -104,7 +104,7 @@ export class WebExchange implements HttpExchange {
   }
 
   stream(headers: Headers): WatchedSink {
-    const outlet = new WebOutlet({
+    const outlet = new WebOutlet(this.#request.signal, {
       gone: () => this.#leave(),
       over: () => {
         this.#gone = undefined;
@@ -144,9 +144,12 @@ class WebOutlet implements Outlet {
   readonly body: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
+  readonly #client: AbortSignal;
   readonly #ending: SinkEnd;
 
-  constructor(ending: SinkEnd) {
+  /** @param client aborted once it has gone */
+  constructor(client: AbortSignal, ending: SinkEnd) {
+    this.#client = client;
     this.#ending = ending;
     this.body = new ReadableStream(
       {
@@ -179,7 +182,8 @@ class WebOutlet implements Outlet {
   }
 
   cut(): void {
-    this.#controller?.error(new Error('The stream was cut'));
+    // Nobody reads any more if the client has gone: nobody would handle the error.
+    if (!this.#client.aborted) this.#controller?.error(new Error('The stream was cut'));
     this.#controller = undefined;
     this.#ending.gone();
   }

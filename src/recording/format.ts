@@ -134,8 +134,6 @@ export type PingLine = Input & {
   readonly timeoutMs?: number | null;
   readonly withdrawn?: string;
 };
-/** A handler has loaded what it needs. */
-export type LoadedLine = Input & { readonly loaded: string };
 /** The client's roots were resolved to directories. */
 export type ResolvedLine = Input & {
   readonly resolved: number;
@@ -204,7 +202,6 @@ export type InputLine =
   | NoticeLine
   | WriteLine
   | PingLine
-  | LoadedLine
   | ResolvedLine
   | ReceivedLine
   | ReturnedLine
@@ -236,8 +233,6 @@ export type StartedLine = Timed & {
 };
 /** The session told a handler of the progress of what it had asked. */
 export type ToldLine = Timed & { readonly told: number; readonly call: number };
-/** A handler began to load what it needs. */
-export type LoadLine = Timed & { readonly load: string };
 /** The session began to resolve the client's roots. */
 export type ResolveLine = Timed & { readonly resolve: number };
 /** The session ended. */
@@ -250,7 +245,6 @@ export type SessionOutputLine =
   | TransitionLine
   | StartedLine
   | ToldLine
-  | LoadLine
   | ResolveLine
   | ClosedLine;
 
@@ -270,7 +264,6 @@ const outputKinds = [
   'machine',
   'started',
   'told',
-  'load',
   'resolve',
   'closed',
 ] as const;
@@ -312,7 +305,6 @@ const otherKinds = [
   'shutdown',
   'ping',
   'notice',
-  'loaded',
   'resolved',
   'write',
 ] as const;

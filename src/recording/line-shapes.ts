@@ -157,7 +157,6 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   notice: { notice: text, uri: optional(text) },
   write: { write: [Array.isArray, 'an array of frames'] },
   ping: { ping: whole, timeoutMs: optional(duration), withdrawn: optional(text) },
-  loaded: { loaded: text },
   resolved: { resolved: whole, roots: optional(roots), thrown: optional(text) },
   ask: {
     call: whole,
@@ -192,7 +191,6 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   },
   started: { started: whole, id, method: text },
   told: { told: whole, call: whole },
-  load: { load: text },
   resolve: { resolve: whole },
   closed: { closed: text, reason: optional(text) },
 };
@@ -236,7 +234,6 @@ const headerShape: Shape = {
       isJsonObject(value['capabilities']),
     'an object with "serverInfo" and "capabilities"',
   ],
-  prepared: texts,
   taskTools: object,
   resolvesRoots: boolean,
   resume: optional(oneOf('replay')),

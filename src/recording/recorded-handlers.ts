@@ -20,7 +20,7 @@ export function recordedHandlers(
 ): ReadonlyMap<string, RequestHandler> {
   let count = 0;
   const recorded = (method: string, handler: RequestHandler): RequestHandler => {
-    const { prepare, resumption } = handler;
+    const { resumption } = handler;
     const run: RequestHandler = (params, exchange) => {
       const call = ++count;
       return timeline.call({ started: call, id: exchange.id, method }, () =>
@@ -35,13 +35,7 @@ export function recordedHandlers(
       };
       Object.assign(run, { resumption: noted });
     }
-    if (!prepare) return run;
-    const loaded = () => timeline.input({ loaded: method }, () => {});
-    // A replay does not know what its process has loaded before, so that is recorded all the same.
-    const prepared = async () => await prepare();
-    return Object.assign(run, {
-      prepare: () => timeline.call({ load: method }, () => prepared().then(loaded, loaded)),
-    });
+    return run;
   };
   return new Map([...handlers].map(([method, handler]) => [method, recorded(method, handler)]));
 }

@@ -165,7 +165,6 @@ export class ServerCore {
       server,
       limits,
       methods: [...authored.keys()],
-      prepared: [...authored].flatMap(([method, { prepare }]) => (prepare ? [method] : [])),
       taskTools: Object.fromEntries(taskTools) as SessionSetup['taskTools'],
       resolvesRoots: this.definition.resolveRoots !== undefined,
       ...(resumption === 'replay' ? { resume: resumption } : {}),

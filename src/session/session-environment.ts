@@ -24,8 +24,6 @@ export interface SessionSetup {
   readonly limits: Limits;
   /** The methods that run the author's code. */
   readonly methods: readonly string[];
-  /** The methods whose handlers load something before their first call. */
-  readonly prepared: readonly string[];
   /** The tools that may run as tasks. */
   readonly taskTools: { readonly [name: string]: TaskSupport };
   /** Whether the server resolves the client's roots to directories. */

@@ -203,19 +203,6 @@ describe('while it is held', () => {
     queue.startWaiting();
     expect(ids()).toEqual([1, 2, 3]);
   });
-
-  test('for two reasons it starts when both are gone', () => {
-    const { queue, places, ids } = startQueue(2, 1);
-    places.hold('output');
-    places.hold('preparation');
-    queue.add(call(1));
-    places.release('output');
-    queue.startWaiting();
-    expect(ids()).toEqual([]);
-    places.release('preparation');
-    queue.startWaiting();
-    expect(ids()).toEqual([1]);
-  });
 });
 
 test('whatever is added, ended and held, no more run than may run, in order of arrival, and all that can run do', () => {

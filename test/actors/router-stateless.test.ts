@@ -107,13 +107,6 @@ describe('server/discover', () => {
     ]);
   });
 
-  test('is answered while a handler gets ready', () => {
-    const preparing = Object.assign(() => ({}), { prepare: () => new Promise<void>(() => {}) });
-    const router = startRouter({ [method]: preparing }, 'none');
-    router.receive(enveloped(1, method), enveloped(2, 'server/discover'));
-    expect(answersTo(router).map(({ id }) => id)).toEqual([2]);
-  });
-
   test('needs an envelope', () => {
     const router = startRouter({});
     router.receive(request(1, 'server/discover'));

@@ -198,7 +198,7 @@ describe('the published package', { timeout: 180_000 }, () => {
       kind: 'input-ended',
       methods: ['tools/call', 'tools/call', 'tools/call', 'resources/read'],
       page: 100,
-      charts: 13,
+      charts: 14,
       machines: 2,
       isOneXState: true,
       hosted: { output: 'input-ended', states: ['DRAINING', 'CLOSED'] },

@@ -264,7 +264,6 @@ describe('a file that is no recording', () => {
   test.each([
     [{ limits: { maxRunning: 'many' } }, '"limits" must be an object of numbers, this one is not'],
     [{ methods: [1] }, '"methods" must be an array of strings, this one is not'],
-    [{ prepared: [{}] }, '"prepared" must be an array of strings, this one is not'],
     [{ at: 1e300 }, '"at" must be a number of milliseconds, this is 1e+300'],
     [{ startedAt: 'noon' }, '"startedAt" must be a date, this is "noon"'],
     [{ launch: 'by hand' }, '"launch" must be an object, this is "by hand"'],

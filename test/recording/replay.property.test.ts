@@ -124,7 +124,10 @@ async function run(steps: readonly Step[]) {
         break;
       }
       case 'time':
+        // A timer has a turn of its own: Node settles first what came before, then what the timer led to.
+        await turn();
         clock.increment(each.ms);
+        await turn();
         break;
       case 'release':
         held.release(1);

@@ -211,6 +211,7 @@ everywhere('a keepalive', eachTransportAndHttp, () => {
   test('begins when the session is in operation [PING-06] [LIFE-06]', async () => {
     const serving = serve({}, { limits });
     serving.peer.send(initialize(1));
+    await serving.peer.response(1);
     await wait(serving, 3_600_000);
     expect(serving.peer.count('ping')).toBe(0);
     expect(serving.session.state).toBe('negotiated');

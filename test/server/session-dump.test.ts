@@ -1,5 +1,4 @@
 import { describeDump } from 'mcp-actors';
-import type { SessionDump } from 'mcp-actors';
 import { gate, notification, progressed, request, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
@@ -162,19 +161,6 @@ describe('a dump says of a session', () => {
     ]);
     door.release();
     await peer.response('b');
-  });
-
-  test('that requests wait while what a handler needs is loaded', async () => {
-    const { session } = await operate({ tools: [] });
-    const dump = session.dump();
-    const queues = {
-      ...dump.queues,
-      holds: ['preparation'],
-      waiting: { ...dump.queues.waiting, count: 1 },
-    };
-    expect(causes(describeDump({ ...dump, queues } as unknown as SessionDump))).toEqual([
-      '1 request waits while what a handler needs is loaded',
-    ]);
   });
 
   test('that the client does not read', async () => {

@@ -3,7 +3,7 @@ import type { Share } from '../room.ts';
 import type { Call } from './call.ts';
 
 /** Why no call is started for a while: the peer does not read, or a handler is getting ready. */
-export type HoldReason = 'output' | 'preparation';
+export type HoldReason = 'output';
 
 const nothing: readonly HoldReason[] = [];
 

@@ -58,8 +58,6 @@ export class CallsInFlight implements HandlerRunsHome {
   #added = 0;
   readonly #queue: PartyQueues;
   readonly #runs: HandlerRuns;
-  /** The handlers whose preparation has begun, once there is one that needs it. */
-  #prepared: Set<RequestHandler> | undefined = undefined;
   /** Calls whose request has been answered: they outlive it. Made for the first. */
   #detached: Set<Call> | undefined = undefined;
   /** Those of them that begin once this turn's answers are with the writer. */
@@ -122,7 +120,6 @@ export class CallsInFlight implements HandlerRunsHome {
    * @param receivedAt the clock's milliseconds
    */
   start(call: Call, receivedAt: number): void {
-    this.#prepare(call.handler);
     call.receivedAt = receivedAt;
     this.#calls.set(keyOf(call), call);
     this.#added++;
@@ -234,24 +231,6 @@ export class CallsInFlight implements HandlerRunsHome {
 
   resume(call: Call): void {
     if (!this.#detached?.has(call)) this.#queue.resume(call);
-  }
-
-  /**
-   * Before a handler's first call. Calls wait meanwhile, without counting as too many: a client
-   * that sends a thousand at once is served.
-   */
-  #prepare(handler: RequestHandler): void {
-    if (!handler.prepare || this.#prepared?.has(handler)) return;
-    (this.#prepared ??= new Set()).add(handler);
-    const preparing = handler.prepare();
-    if (!preparing) return;
-    this.#queue.hold('preparation');
-    const release = () => {
-      this.#queue.release('preparation');
-      this.#onLate();
-    };
-    // What went wrong is the handler's to say, call by call.
-    preparing.then(release, release);
   }
 
   answered(call: Call, response: OutboundResponse): void {

@@ -154,7 +154,6 @@ function waitOnHost({ state }: CallDump, { queues: { running } }: ConnectionDump
 function placeOf(call: CallDump, { calls, queues, tags }: SessionDump): string {
   const { holds, running } = queues;
   if (holds.includes('output')) return 'waits until the client reads what was written';
-  if (holds.includes('preparation')) return 'waits while what a handler needs is loaded';
   if (tags.includes('awaitsInitialized')) return 'waits for notifications/initialized';
   const line = calls.filter(({ state }) => state === 'waiting');
   const place = line.indexOf(call) + 1;

@@ -173,7 +173,6 @@ function verbOf(line: SessionOutputLine): string {
   if ('machine' in line) return `takes "${line.on}" in the ${line.machine} machine`;
   if ('started' in line) return `starts the handler of ${line.method}`;
   if ('told' in line) return 'tells a handler of progress';
-  if ('load' in line) return `loads what ${line.load} needs`;
   if ('resolve' in line) return 'resolves the roots';
   return `ends (${line.closed})`;
 }

@@ -76,7 +76,6 @@ class Player {
     this.#handlers = new ReplayedHandlers({
       started: (started, { id, method }) => cursor.output({ started, id, method }),
       told: (call, told) => cursor.output({ told, call }),
-      load: (load) => cursor.output({ load }),
       resumption: (method) => cursor.resumption(method),
       judged: () => this.#computed(),
       giveNested,
@@ -139,7 +138,7 @@ class Player {
       },
       random: () => () => Number(cursor.random('jitter') ?? 0),
       handlers: () =>
-        new Map(header.methods.map((method) => [method, this.#handlers.handlerOf(method, false)])),
+        new Map(header.methods.map((method) => [method, this.#handlers.handlerOf(method)])),
       answers: () => ({ answer: () => this.#computed() }),
       closed: (closed) => {
         if (this.#state === 'open') cursor.output({ closed });

@@ -73,7 +73,6 @@ class Player {
     this.#handlers = new ReplayedHandlers({
       started: (started, { id, method }) => cursor.output({ started, id, method }),
       told: (call, told) => cursor.output({ told, call }),
-      load: (load) => cursor.output({ load }),
       resumption: (method) => cursor.resumption(method),
       judged: () => this.#computed(),
       giveNested,
@@ -138,12 +137,7 @@ class Player {
         return environment.begin(session);
       },
       handlers: () =>
-        new Map(
-          header.methods.map((method) => [
-            method,
-            this.#handlers.handlerOf(method, header.prepared.includes(method)),
-          ]),
-        ),
+        new Map(header.methods.map((method) => [method, this.#handlers.handlerOf(method)])),
       resolveRoots: () => {
         if (!header.resolvesRoots) return undefined;
         return () =>
@@ -208,11 +202,7 @@ class Player {
     } else if ('write' in line) this.#write(line.write);
     else if ('ping' in line) this.#ping(line);
     else if ('notice' in line) this.#notice(line.notice, line.uri);
-    else if ('loaded' in line) {
-      if (!this.#handlers.loaded(line.loaded)) {
-        return `the recorded session has loaded what ${line.loaded} needs, and the replayed one has not asked for it`;
-      }
-    } else if ('computed' in line) {
+    else if ('computed' in line) {
       const computation = this.#computations[line.computed - 1];
       if (!computation) {
         return `the recorded session has the outcome of computation ${line.computed} (${line.for}), and the replayed one has not begun it`;

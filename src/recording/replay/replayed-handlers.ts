@@ -28,7 +28,6 @@ interface ReplayedCall {
 export interface HandlersListener {
   started(number: number, exchange: Exchange): void;
   told(call: number, ask: number): void;
-  load(method: string): void;
   /** What the recorded handler said of a call that goes on. */
   resumption(method: string): Resumption;
   /** What the recorded handler made of an answer. */
@@ -40,34 +39,16 @@ export interface HandlersListener {
 export class ReplayedHandlers {
   readonly #listener: HandlersListener;
   readonly #calls = new Map<number, ReplayedCall>();
-  readonly #loading = new Map<string, () => void>();
   #count = 0;
 
   constructor(listener: HandlersListener) {
     this.#listener = listener;
   }
 
-  /** @param isPrepared whether the recorded handler loaded something before its first call */
-  handlerOf(method: string, isPrepared: boolean): RequestHandler {
-    const run: RequestHandler = Object.assign(
-      (_: JsonObject | undefined, exchange: Exchange) => this.#run(exchange),
-      { resumption: () => this.#listener.resumption(method) },
-    );
-    if (!isPrepared) return run;
-    const prepare = () =>
-      new Promise<void>((resolve) => {
-        this.#loading.set(method, resolve);
-        this.#listener.load(method);
-        this.#listener.giveNested();
-      });
-    return Object.assign(run, { prepare });
-  }
-
-  /** @returns false if nothing is being loaded for this method */
-  loaded(method: string): boolean {
-    const resolve = this.#loading.get(method);
-    resolve?.();
-    return resolve !== undefined;
+  handlerOf(method: string): RequestHandler {
+    return Object.assign((_: JsonObject | undefined, exchange: Exchange) => this.#run(exchange), {
+      resumption: () => this.#listener.resumption(method),
+    });
   }
 
   /** @returns false if the replayed session has not started this call */
