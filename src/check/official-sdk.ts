@@ -14,12 +14,25 @@ const sdkFaults: ReadonlySet<string> = new Set([
   'resource-not-found',
 ]);
 
-/** Names the official SDK that a trace shows. The TypeScript one begins the messages of its errors with their code. */
+const first = '@modelcontextprotocol/sdk';
+const second = '@modelcontextprotocol/server';
+
+/**
+ * Names the official SDK that a trace shows. The first of the TypeScript ones begins the messages of
+ * its errors with their code. Both write the result of a response before its other members, and
+ * refuse an unknown method in these words; of them, the second alone serves discovery.
+ */
 export function officialSdkIn(trace: Trace): string | undefined {
-  const isItsOwn = trace.responses.some(({ message: { error } }) => {
-    return isJsonObject(error) && /^MCP error -32\d{3}: /.test(String(error['message']));
-  });
-  return isItsOwn ? 'the official TypeScript SDK (@modelcontextprotocol/sdk)' : undefined;
+  const messages = trace.responses.flatMap(({ message: { error } }) =>
+    isJsonObject(error) ? [String(error['message'])] : [],
+  );
+  const named = (name: string) => `the official TypeScript SDK (${name})`;
+  if (messages.some((text) => /^MCP error -32\d{3}: /.test(text))) return named(first);
+  const writesResultFirst = trace.happenings.some(
+    (one) => one.kind === 'received' && one.text.startsWith('{"result":'),
+  );
+  if (!writesResultFirst || !messages.includes('Method not found')) return undefined;
+  return named(trace.discovered ? second : `${first} or ${second}`);
 }
 
 /** Which of the findings are the SDK's, in one sentence; undefined if none are. */

@@ -241,6 +241,7 @@ function serve(
     return session.listen(response, request.headers['last-event-id'] as string | undefined);
   }
   if (message?.id !== undefined && message.method !== undefined) {
+    if (has('busy') && message.method === 'tools/list') return refuse(429);
     if (has('drops-lists') && message.method === 'tools/list') return refuse(500);
     session.answer(message, response, {});
   } else {

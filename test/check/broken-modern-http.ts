@@ -63,6 +63,16 @@ function serve(
   if (has('needs-no-session') && 'mcp-session-id' in headers) return refuse(404, -32_600);
   const version = params._meta?.[`${prefix}/protocolVersion`];
   if (version === undefined) return refuse(400, -32_602);
+  const header = headers['mcp-protocol-version'];
+  if (has('routes-by-header') && header !== revision) {
+    // As the transport of earlier revisions refuses what belongs to no session.
+    response.writeHead(400, { 'content-type': 'application/json' });
+    const error = { code: -32_000, message: 'Server not initialized' };
+    return void response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+  }
+  if (has('version-first') && header !== revision) {
+    return refuse(400, -32_022, { supported: [revision] });
+  }
   const name = params['name'] ?? params['uri'];
   const told = String(headers['mcp-name']);
   const encoded = /^=\?base64\?(.*)\?=$/.exec(told)?.[1];
@@ -79,7 +89,7 @@ function serve(
   switch (method) {
     case 'server/discover':
       return result({
-        supportedVersions: [revision],
+        supportedVersions: has('dual-era') ? [revision, '2025-11-25'] : [revision],
         capabilities: { tools: {}, resources: {} },
         _meta: { [`${prefix}/serverInfo`]: { name: 'small', version: '1' } },
       });

@@ -49,7 +49,6 @@ const rows: readonly Row[] = [
   row('http-version', 'any-version', `${handshake} http-version wait`),
   row('http-session-id', 'spaced-id'),
   row('http-no-session', '404-without-session', `${handshake} http-no-session wait`),
-  row('http-no-session', 'adopts', `${handshake} http-no-session wait`),
   row('http-unknown-session', 'adopts', `${handshake} http-strange-session wait`),
   row('http-ended-session', 'immortal', `${handshake} http-gone`),
   row('http-own-stream', 'answers-elsewhere', `${handshake} call:slow list wait`, 'events'),
@@ -189,10 +188,68 @@ describe.concurrent('over HTTP', () => {
       modern,
       'untried',
     ],
+    [
+      'an error without the id of the request that it refuses',
+      'answered',
+      'routes-by-header',
+      'revision-unknown wait',
+      modern,
+      'holds',
+    ],
+    [
+      'a refusal of the version in the header before it is compared',
+      'http-version-mismatch',
+      'version-first',
+      'list wait http-version wait',
+      modern,
+      'untried',
+    ],
+    [
+      'a refusal of a session by a server of both eras',
+      'http-session-ignored',
+      'needs-no-session dual-era',
+      'list wait http-strange-session wait',
+      modern,
+      'untried',
+    ],
+    [
+      'a session of a server of both eras',
+      'http-no-sessions',
+      'mints dual-era',
+      'list wait',
+      modern,
+      'untried',
+    ],
+    [
+      'a server that does not require the id of its session',
+      'http-no-session',
+      'adopts',
+      `${handshake} http-no-session wait`,
+      '2025-11-25',
+      'untried',
+    ],
+    [
+      'a server that has too much to do',
+      'answered',
+      'busy',
+      `${handshake} list wait`,
+      '2025-11-25',
+      'holds',
+    ],
   ] as const)('%s breaks nothing: %s', async ([, id, way, plays, revision, outcome], context) => {
-    const { url } = await server(context, revision, [way]);
+    const { url } = await server(context, revision, way.split(' '));
     const report = await check(url, { id, plays, revision });
     expect(outcomes(report, id)).toEqual([[id, outcome]]);
+  });
+
+  test('a request in an unknown revision is to be refused as that, whatever answers it', async (context) => {
+    const { url } = await server(context, modern, ['routes-by-header']);
+    const plays = 'list wait revision-unknown wait http-version wait';
+    const report = await check(url, { id: '', plays, revision: modern });
+    const ids = ['http-unsupported-revision', 'http-version-mismatch'] as const;
+    expect(outcomes(report, ...ids)).toEqual(
+      expect.arrayContaining(ids.map((id) => [id, 'broken'])),
+    );
   });
 
   test('a status without a message is no answer, and is not waited for', async (context) => {

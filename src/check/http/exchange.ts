@@ -57,6 +57,11 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
+/** Whether the server has too much to do, and has not looked at it. */
+export function isTurnedAway({ status }: Exchange): boolean {
+  return status === 429 || status === 503;
+}
+
 /** The ids of the requests that it brought to the server. */
 export function askedIn({ sent }: Exchange): readonly RequestId[] {
   return messagesIn(sent).flatMap(({ id, method }) =>

@@ -1,6 +1,6 @@
 /** Which answers come, and how often. */
 import { isJsonObject } from '../../protocol/classify.ts';
-import { answerText, askedIn } from '../http/exchange.ts';
+import { answerText, askedIn, isTurnedAway } from '../http/exchange.ts';
 import { idKey } from '../message.ts';
 import { exitText } from '../trace.ts';
 import type { Happening, TracedRequest, Trace } from '../trace.ts';
@@ -26,7 +26,8 @@ export function answered(trace: Trace, asked: TracedRequest): Judgement {
   const what = `${asked.method} with the id ${idKey(asked.id)}`;
   const refusal = trace.refusalOf(asked.id);
   // What is odd about its request of HTTP is judged by itself, and a body may be too long for HTTP.
-  if (refusal && (asked.move?.startsWith('http-') || refusal.status === 413)) return untried;
+  const isOdd = asked.move?.startsWith('http-') === true;
+  if (refusal && (isOdd || refusal.status === 413 || isTurnedAway(refusal))) return untried;
   if (refusal) return broken(`${what} had no message as its answer, but ${answerText(refusal)}`);
   const { earlyEnd, settled } = trace;
   if (earlyEnd) {
@@ -54,7 +55,7 @@ export const answerInvariants: readonly Invariant[] = [
         [...polite.clientRequests.values()]
           // A batch that is not read is one fault, and has an invariant of its own.
           .filter(({ move }) => move !== 'batch')
-          .map((asked) => answered(polite, asked)),
+          .map((asked) => (isRefusedWithoutId(polite, asked) ? held : answered(polite, asked))),
       ),
   },
   {
@@ -125,7 +126,8 @@ export const answerInvariants: readonly Invariant[] = [
         ({ message, at }) =>
           at > first &&
           (message['id'] === undefined || message['id'] === null) &&
-          !refusesRequest(polite.happenings[at]),
+          !refusesRequest(polite.happenings[at]) &&
+          !polite.of('big').some((asked) => asked.at < at && isRefusedWithoutId(polite, asked)),
       );
       if (stray)
         return broken(
@@ -208,6 +210,22 @@ export const answerInvariants: readonly Invariant[] = [
  */
 function refusesRequest(one: Happening | undefined): boolean {
   return one?.kind === 'received' && one.via !== undefined && askedIn(one.via).length > 0;
+}
+
+/**
+ * Whether a request was refused by an error without its id: over HTTP in what answered it, over
+ * stdio if its line is so long that the server need not have read the id.
+ */
+function isRefusedWithoutId(trace: Trace, asked: TracedRequest): boolean {
+  if (trace.answersTo(asked.id).length > 0) return false;
+  const refusal = trace.refusalOf(asked.id);
+  return trace.responses.some(({ message, at }) => {
+    if (!isJsonObject(message['error']) || (message['id'] ?? null) !== null) return false;
+    const one = trace.happenings[at];
+    const via = one?.kind === 'received' ? one.via : undefined;
+    if (via) return via === refusal;
+    return asked.move === 'big' && at > asked.at;
+  });
 }
 
 function isNotification(value: unknown): boolean {

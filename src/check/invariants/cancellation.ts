@@ -45,9 +45,7 @@ export const cancellationInvariants: readonly Invariant[] = [
     ),
     needs: 'a cancellation of a request that is in flight or was answered',
     judge: ({ polite }) =>
-      [...polite.places('cancel'), ...polite.places('cancel-done')].length > 0
-        ? survives(polite)
-        : untried,
+      survives(polite, [...polite.places('cancel'), ...polite.places('cancel-done')]),
   },
   {
     id: 'invalid-cancel-ignored',
@@ -70,7 +68,7 @@ export const cancellationInvariants: readonly Invariant[] = [
       const stray = whole.responses.find(
         ({ message, at }) => at > first && !whole.clientRequests.has(idKey(message['id'])),
       );
-      return stray ? broken(`It was answered: ${shown(stray.message)}`) : survives(whole);
+      return stray ? broken(`It was answered: ${shown(stray.message)}`) : survives(whole, places);
     },
   },
   {
@@ -125,10 +123,23 @@ function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readon
   });
 }
 
-/** Whether the server had answered everything at the end. */
-export function survives(trace: Trace): Judgement {
-  const { earlyEnd, settled } = trace;
+/**
+ * Whether the server had answered everything at the end.
+ * @param places what it has survived, if nothing had failed before
+ */
+export function survives(trace: Trace, places: readonly number[]): Judgement {
+  const first = Math.min(...places);
+  const { happenings, earlyEnd, settled, cancelled } = trace;
+  const hadFailed = happenings
+    .slice(0, first)
+    .some((one) => one.kind === 'ended' || (one.kind === 'waited' && !one.ok));
+  if (places.length === 0 || hadFailed) return untried;
   if (earlyEnd) return broken(`The server ended ${exitText(earlyEnd.exit)}`);
   if (!settled) return untried;
-  return settled.ok ? held : silent('After it, not everything was answered in time');
+  if (settled.ok) return held;
+  // What was asked before may have no answer for another reason.
+  const owed = [...trace.clientRequests.values()].some(
+    ({ id, at }) => at < first && !cancelled.has(idKey(id)) && trace.answersTo(id).length === 0,
+  );
+  return owed ? untried : silent('After it, not everything was answered in time');
 }

@@ -4,11 +4,13 @@ import type { Exchange } from '../http/exchange.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { MoveType } from '../move.ts';
 import { isStateless } from '../outgoing.ts';
+import type { Trace } from '../trace.ts';
 import { answersOf, inEras, withStatus } from './http.ts';
 import { broken, firstBroken, held, shown, untried } from './invariant.ts';
 import type { Demand, Invariant, Judgement } from './invariant.ts';
 
 const older = 'Earlier Streamable HTTP Revisions';
+const modernAlone = 'a server that speaks no earlier revision';
 
 export const httpModernInvariants: readonly Invariant[] = [
   mismatch('http-version-mismatch', 'http-version', 'MCP-Protocol-Version is another'),
@@ -80,13 +82,17 @@ export const httpModernInvariants: readonly Invariant[] = [
       older,
       'A server that supports only this revision and receives such traffic from an older client SHOULD respond as follows: […] An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs.',
     ),
-    needs: 'an answer',
+    needs: modernAlone,
     judge: ({ whole }) =>
-      firstBroken(
-        whole.exchanges.map(({ headers: { 'mcp-session-id': id } }) =>
-          id === undefined ? held : broken(`An answer has the header Mcp-Session-Id: ${shown(id)}`),
-        ),
-      ),
+      !isModernAlone(whole)
+        ? untried
+        : firstBroken(
+            whole.exchanges.map(({ headers: { 'mcp-session-id': id } }) =>
+              id === undefined
+                ? held
+                : broken(`An answer has the header Mcp-Session-Id: ${shown(id)}`),
+            ),
+          ),
   },
   {
     id: 'http-session-ignored',
@@ -96,11 +102,14 @@ export const httpModernInvariants: readonly Invariant[] = [
       older,
       'A server that supports only this revision and receives such traffic from an older client SHOULD respond as follows: […] An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs.',
     ),
-    needs: 'the move http-strange-session',
+    needs: modernAlone,
     judge: ({ whole }) =>
-      answersOf(whole, 'http-strange-session', (exchange) =>
-        isSuccess(exchange.status) ? held : broken(`It was answered with ${answerText(exchange)}`),
-      ),
+      answersOf(whole, 'http-strange-session', (exchange) => {
+        if (!isModernAlone(whole)) return untried;
+        return isSuccess(exchange.status)
+          ? held
+          : broken(`It was answered with ${answerText(exchange)}`);
+      }),
   },
   {
     id: 'http-methods',
@@ -110,12 +119,9 @@ export const httpModernInvariants: readonly Invariant[] = [
       older,
       'A server that supports only this revision and receives such traffic from an older client SHOULD respond as follows: […] HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed.',
     ),
-    needs: 'a server that speaks no earlier revision',
+    needs: modernAlone,
     judge: ({ whole }) => {
-      const versions = whole.discovered?.['supportedVersions'];
-      const isModernOnly =
-        Array.isArray(versions) && versions.every((version) => isStateless(String(version)));
-      if (!isModernOnly) return untried;
+      if (!isModernAlone(whole)) return untried;
       return firstBroken(
         whole.exchanges
           .filter(({ purpose }) => purpose === 'stray')
@@ -172,6 +178,12 @@ function modern(demand: Demand, heading: string, quote: string): Invariant['dema
   return inEras(demand, undefined, { heading, quote });
 }
 
+/** Whether discovery names no revision with sessions. */
+function isModernAlone({ discovered }: Trace): boolean {
+  const versions = discovered?.['supportedVersions'];
+  return Array.isArray(versions) && versions.every((version) => isStateless(String(version)));
+}
+
 function mismatch(id: string, move: MoveType, what: string, needs = `the move ${move}`): Invariant {
   return {
     id,
@@ -179,10 +191,16 @@ function mismatch(id: string, move: MoveType, what: string, needs = `the move ${
     demanded: modern(
       'MUST',
       'Server Validation',
-      'When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request and MUST include a JSON-RPC error response using the following error code: […] -32020',
+      'Servers that process the request body MUST reject requests where the values specified in the headers do not match the corresponding values in the request body. […] When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request and MUST include a JSON-RPC error response using the following error code: […] -32020',
     ),
     needs,
-    judge: ({ whole }) => answersOf(whole, move, refusedWith(400, -32_020)),
+    judge: ({ whole }) =>
+      answersOf(whole, move, (exchange) =>
+        // A version that does not exist is to be refused as such, too, and one refusal has one code.
+        move === 'http-version' && exchange.status === 400 && codeOf(exchange) === -32_022
+          ? untried
+          : refusedWith(400, -32_020)(exchange),
+      ),
   };
 }
 

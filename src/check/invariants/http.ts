@@ -1,5 +1,5 @@
 /** What only HTTP demands: statuses, content types, sessions. */
-import { answerText, askedIn, isStream, isSuccess } from '../http/exchange.ts';
+import { answerText, askedIn, isStream, isSuccess, isTurnedAway } from '../http/exchange.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { MoveType } from '../move.ts';
@@ -51,7 +51,7 @@ export function answersOf(
   return firstBroken(
     trace.of(move).map(({ id }) => {
       const exchange = trace.exchangeOf(id);
-      return exchange ? judge(exchange) : untried;
+      return exchange && !isTurnedAway(exchange) ? judge(exchange) : untried;
     }),
   );
 }
@@ -190,7 +190,7 @@ export const httpSessionInvariants: readonly Invariant[] = [
     judge: ({ polite }) =>
       firstBroken(
         polite.exchanges
-          .filter(({ purpose }) => purpose === 'stream')
+          .filter((exchange) => exchange.purpose === 'stream' && !isTurnedAway(exchange))
           .map((exchange) =>
             isStream(exchange) || exchange.status === 405
               ? held
@@ -249,8 +249,11 @@ export const httpSessionInvariants: readonly Invariant[] = [
       },
       undefined,
     ),
-    needs: 'a server with sessions',
-    judge: ({ whole }) => answersOf(whole, 'http-no-session', withStatus(400)),
+    needs: 'a server that requires the id of a session',
+    judge: ({ whole }) =>
+      answersOf(whole, 'http-no-session', (exchange) =>
+        isSuccess(exchange.status) ? untried : withStatus(400)(exchange),
+      ),
   },
   {
     id: 'http-unknown-session',

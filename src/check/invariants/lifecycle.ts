@@ -202,6 +202,8 @@ export const lifecycleInvariants: readonly Invariant[] = [
       const closed = happenings.findIndex(({ kind }) => kind === 'input-ended');
       if (closed === -1 || whole.settled || whole.earlyEnd || whole.polite !== whole)
         return untried;
+      // What was killed may have been about to answer.
+      if (happenings.some(({ kind }) => kind === 'overdue')) return untried;
       // A call may take long, and the server decides whether it goes on without a client.
       return firstBroken(
         [...whole.clientRequests.values()]

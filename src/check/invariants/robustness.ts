@@ -86,7 +86,7 @@ export const robustnessInvariants: readonly Invariant[] = [
       const stray = later.find(
         ({ message }) => !('method' in message) && !whole.clientRequests.has(idKey(message['id'])),
       );
-      return stray ? broken(`It was answered: ${shown(stray.message)}`) : survives(whole);
+      return stray ? broken(`It was answered: ${shown(stray.message)}`) : survives(whole, [first]);
     },
   },
 ];
@@ -103,7 +103,8 @@ function goesOn(
     title,
     demanded: always('advice', clause.page, clause.heading, clause.quote),
     needs,
-    judge: ({ whole }) => (isTriedAlone(whole, move) ? survives(whole) : untried),
+    judge: ({ whole }) =>
+      isTriedAlone(whole, move) ? survives(whole, whole.places(move)) : untried,
   };
 }
 

@@ -29,7 +29,10 @@ export const rootsInvariants: readonly Invariant[] = [
       );
       const answer = told && polite.answersTo(told.id)[0];
       if (!told || !answer || polite.cancelled.has(idKey(told.id))) return untried;
-      const text = JSON.stringify(answer.message['result']) ?? '';
+      const { result } = answer.message;
+      // A call that fails names no roots.
+      if (!isJsonObject(result) || result['isError'] === true) return untried;
+      const text = JSON.stringify(result);
       const named = new Set(
         [...text.matchAll(new RegExp(`${rootName}(\\d+)`, 'g'))].map((match) => match[1]),
       );
