@@ -46,6 +46,10 @@ describe('figures', () => {
       ['16 MiB', '250 ms', '10,000 entries', '256 Ki characters'],
     ],
     ['20 % of it, 20 % again', ['20 %']],
+    [
+      '`maxA` (8), `maxB` (16384; no more)\n| `maxC` | 1,024 |\n| `d`, `maxE` | 7, 9 |',
+      ['maxA 8', 'maxB 16384', 'maxC 1,024'],
+    ],
   ])('of a sentence: %s', (text, found) => {
     expect(figuresOf('', text)).toEqual(found);
   });

@@ -79,6 +79,11 @@ export const citations: {
     '5 minutes': [visit],
     '3 times': [['src/client/auth/host-authorization.ts', 'maxRetries = 3']],
     '15 s': [['src/client/auth/file-lock.ts', 'staleMs: 15_000']],
+    '16 Ki': [[tokens, 'maxTokenLength: 16 * 1024']],
+    'clockSkewSeconds 30': [[tokens, 'clockSkewSeconds: 30']],
+    'maxCachedTokens 1000': [[tokens, 'maxCachedTokens: 1_000']],
+    'maxIntrospections 64': [[tokens, 'maxIntrospections: 64']],
+    'maxRechecks 8': [[tokens, 'maxRechecks: 8']],
   },
   'docs/checking.md': { 'five seconds': [['src/cli/check.ts', 'default: 5_000']] },
   'docs/call-and-shell.md': { '3 s': [['src/cli/client/find-tool.ts', 'listingMs = 3000']] },
@@ -126,6 +131,7 @@ export const citations: {
     '100 pages': [[lists, 'maxListPages: 100']],
     '10,000 entries': [[lists, 'maxListEntries: 10_000']],
     '16 rounds': [[host, 'maxRounds: 16']],
+    'maxStarting 8': [['src/client/hosts/manager.ts', 'defaultMaxStarting = 8']],
   },
   'docs/context.md': {
     'eight levels': [['test/docs/figures.test.ts', 'toHaveLength(8)']],
@@ -137,8 +143,13 @@ export const citations: {
     '5 s': [rootsTimeout],
     'ten times': [['src/context/call-progress.ts', 'intervalMs = 100']],
   },
-  'docs/driver.md': { '16 MiB': [longestLine] },
+  'docs/driver.md': {
+    '16 MiB': [longestLine],
+    'timeoutMs 60000': [['examples/driver/translation.ts', 'requestMs = 60_000']],
+  },
   'docs/eras.md': {
+    'maxSuspendedCalls 1,024': [[session, 'maxSuspendedCalls: 1024']],
+    'maxRounds 100': [[session, 'maxRounds: 100']],
     '32 bytes': [['src/rounds/request-state.ts', 'keyBytes = 32']],
     '10 minutes': [suspended],
     '64 MiB': [retained],
@@ -170,6 +181,11 @@ export const citations: {
     '1 MiB': [['src/http/nodes/mailbox.ts', 'maxPushBytes: 1024 * 1024']],
     '1 s': [['src/redis/redis-stores.ts', 'commandTimeoutMs: 1000']],
     '64 MiB': [['src/redis/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024']],
+    'maxConnections 16384': [['src/serve/served-connection-limits.ts', 'maxConnections: 16_384']],
+    'maxSessions 10000': [
+      [http, 'maxSessions: 10_000'],
+      ['src/http/nodes/session-store.ts', 'maxSessions: 10_000'],
+    ],
   },
   'docs/inspecting.md': {
     '2,000 rows': [['src/inspect/page/model.ts', 'maxRows = 2000']],
@@ -293,6 +309,8 @@ export const citations: {
   },
   'docs/tasks.md': {
     '1 h': [[session, 'taskTtlMs: 60 * minute']],
+    'maxTasks 64': [[session, 'maxTasks: 64']],
+    'maxKeptTasks 1,024': [[session, 'maxKeptTasks: 1024']],
     '24 h': [[session, 'maxTaskTtlMs: 24 * 60 * minute']],
     '1 s': [[session, 'taskPollIntervalMs: 1 * second']],
     'four times': [shared],
@@ -316,6 +334,7 @@ export const citations: {
       ['src/workspace/text/text-encoding.ts', 'sampleBytes = 64 * 1024'],
       ['src/workspace/search/ignore-files.ts', 'maxIgnoreBytes = 64 * 1024'],
     ],
+    'maxCharacters 30,000': [['src/workspace/tools/read-file.ts', 'defaultMaxCharacters = 30_000']],
     '20 files': [['src/workspace/tools/read-file.ts', 'maxPaths = 20']],
     '64 MiB': [['src/workspace/text/read-bounds.ts', 'countedBytes: 64 * 1024 ** 2']],
     '3 MiB': [media],

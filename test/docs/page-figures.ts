@@ -14,7 +14,7 @@ export const figurePages: readonly string[] = pages.filter(
 const units = [
   'ms|µs|s|seconds?|min|minutes?|h|hours?|days?|weeks?|months?',
   '[KMG]i?B|kB|bytes?|bits?|%|pixels?',
-  '(?:Ki )?characters?|levels?|values?|lines?|files?|times|rounds?|attempts?|redirects?',
+  '(?:Ki )?characters?|Ki|levels?|values?|lines?|files?|times|rounds?|attempts?|redirects?',
   'requests?|connections?|sessions?|events?|messages?|pages?|entries|globs?|searches|names?|rows?',
 ].join('|');
 const words =
@@ -24,22 +24,30 @@ const figure = new RegExp(
   'giu',
 );
 
+/** An option with its number: in parentheses, or in the next cell of a table if it is the only one of its cell. */
+const option =
+  /(?:(?<!, )`(?<listed>(?:max|timeout|clock)[A-Z]\w*)`\s*\|\s*|`(?<named>(?:max|timeout|clock)[A-Z]\w*)`\s*\()(?<count>\d[\d,]*)(?=\s*\||[);,])/g;
+
 /**
  * The figures of a page, each once, without what is generated, printed by a test or quoted: code, what a
- * program says (in italics), titles of tests.
+ * program says (in italics), titles of tests. An option's number stands behind its name.
  */
 export function figuresOf(page: string, text: string = read(page)): readonly string[] {
   const prose = text
     .replaceAll(/<!-- (?:generated|printed by|measured)[^]*?<!-- end -->/g, '')
     .replaceAll(/<!--[^]*?-->/g, '')
-    .replaceAll(/^ *```[^]*?^ *```$/gm, '')
+    .replaceAll(/^ *```[^]*?^ *```$/gm, '');
+  const options = [...prose.matchAll(option)].map(
+    ({ groups: { listed, named = '', count = '' } = {} }) => `${listed ?? named} ${count}`,
+  );
+  const plain = prose
     .replaceAll(/`[^`]*`/g, '`')
     .replaceAll(/(?<!\w)_[^_\n]+_(?!\w)/g, '_')
     .replaceAll(/\s+/g, ' ');
-  const found = [...prose.matchAll(figure)].map(
+  const figures = [...plain.matchAll(figure)].map(
     ({ groups: { count = '', unit = '' } = {} }) => `${count.toLowerCase()} ${unit}`,
   );
-  return [...new Set(found)];
+  return [...new Set([...figures, ...options])];
 }
 
 function read(page: string): string {
