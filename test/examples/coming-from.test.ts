@@ -13,6 +13,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { TestContext } from 'vitest';
+import { connect } from '../../src/client/index.ts';
 import { repository } from '../e2e/server-process.ts';
 import { program } from '../tooling/programs.ts';
 
@@ -99,3 +100,30 @@ describe.for(servers)('ten common things with %s', ([, argsOf]) => {
     expect(await call('clear_notes')).toMatchObject({ content: [{ text: 'Deleted' }] });
   });
 });
+
+test.each(['legacy', 'modern'] as const)(
+  'what is otherwise with the official SDK 2 does the same for a client of the %s era',
+  { timeout: 30_000 },
+  async (era) => {
+    const sure = { action: 'accept' as const, content: { sure: true } };
+    const entry = {
+      command: process.execPath,
+      args: [...program('examples/coming-from/sdk-2.ts')],
+    };
+    const connection = await connect(entry, { era, elicit: () => sure });
+    onTestFinished(() => connection.close());
+    expect(connection.server?.era).toBe(era);
+    const progress: unknown[] = [];
+    const onProgress = (each: unknown) => progress.push(each);
+    expect(await connection.callTool('add_note', { id: 'second' })).toMatchObject({
+      content: [{ text: 'Added second' }],
+    });
+    expect(await connection.callTool('export_notes', {}, { onProgress })).toMatchObject({
+      content: [{ text: 'Exported 2' }],
+    });
+    expect(progress.at(-1)).toMatchObject({ progress: 2, total: 2 });
+    expect(await connection.callTool('clear_notes')).toMatchObject({
+      content: [{ text: 'Deleted' }],
+    });
+  },
+);

@@ -14,6 +14,7 @@ export const programs = [
   'examples/client/inspected.ts',
   'examples/client/many-servers.ts',
   'examples/coming-from/mcp-actors.ts',
+  'examples/coming-from/sdk-2.ts',
   'examples/coming-from/sdk.ts',
   'examples/driver/client.ts',
   'examples/elicitation/server.ts',
