@@ -106,6 +106,7 @@ const hosts: readonly Host[] = [
     },
   },
   library('ai-sdk', '@ai-sdk/mcp', 'undeclared'),
+  library('ai-sdk-recipe', 'ai', 'undeclared'),
   library('langchain', '@langchain/mcp-adapters', 'undeclared'),
   library('openai-agents', '@openai/agents', 'undeclared'),
   library('mastra', '@mastra/mcp', 'undeclared'),

@@ -46,6 +46,8 @@ export type {
   ServersEvent,
   Startup,
 } from './hosts/server-reports.ts';
+export { toolsForAiSdk } from './hosts/ai-sdk-tools.ts';
+export type { AiSdkFunctions, AiSdkTool } from './hosts/ai-sdk-tools.ts';
 export type { Servers } from './hosts/servers.ts';
 export type { ServersStreams } from './hosts/servers-streams.observable.ts';
 export type { Loss } from '../machines/connection-ports.ts';

@@ -2,26 +2,16 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { generateText, isStepCount } from 'ai';
+import { dynamicTool, generateText, isStepCount, jsonSchema } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
-// #region tools
-import { dynamicTool, jsonSchema } from 'ai';
-
-const toolsForAiSdk = async (servers) => {
-  const tools = (await servers.listTools()).map(({ name, description, inputSchema }) => {
-    const execute = (input, { abortSignal: signal }) => servers.callTool(name, input, { signal });
-    return [name, dynamicTool({ description, inputSchema: jsonSchema(inputSchema), execute })];
-  });
-  return Object.fromEntries(tools);
-};
-// #endregion
-
 export async function connect({ command, args, cwd }) {
   // The package that is tried is installed in the folder where hosts are started.
   const { resolve } = createRequire(join(process.cwd(), 'package.json'));
-  const { connectAll } = await import(pathToFileURL(resolve('mcp-actors/client')).href);
+  const { connectAll, toolsForAiSdk } = await import(
+    pathToFileURL(resolve('mcp-actors/client')).href
+  );
   const servers = await connectAll({ mcpServers: { tried: { command, args, cwd } } });
-  const tools = await toolsForAiSdk(servers);
+  const tools = await toolsForAiSdk(servers, { dynamicTool, jsonSchema });
   return {
     tools: () => Object.keys(tools).map((name) => name.replace('tried__', '')),
     call: async (name, input) => {
