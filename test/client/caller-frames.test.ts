@@ -4,6 +4,7 @@ import type { ServerDefinition } from 'mcp-actors';
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection } from 'mcp-actors/client';
 import { expect, onTestFinished, test } from 'vitest';
+import { gate } from '../../src/testing/gate.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 import { ScriptedTransport } from './scripted-transport.ts';
@@ -160,6 +161,7 @@ test.each(['legacy', 'modern'] as const)(
   'what a handler’s question fails with has the frames of the handler in the %s era',
   async (era) => {
     const stacks: string[] = [];
+    const gaveUp = gate();
     const asks = defineTool({
       name: 'asks',
       description: 'Asks, and gives up soon',
@@ -171,10 +173,15 @@ test.each(['legacy', 'modern'] as const)(
         } catch (error) {
           stacks.push((error as Error).stack ?? '');
         }
+        gaveUp.release();
         return 'unanswered';
       },
     });
-    const connection = await connected({ era, elicit: () => new Promise(() => {}) }, asks);
+    const elicit = async () => {
+      await gaveUp.pass();
+      return { action: 'decline' as const };
+    };
+    const connection = await connected({ era, elicit }, asks);
     await connection.callTool('asks');
     expect(stacks).toEqual([expect.stringMatching(/^ +at (?:async )?(?:Object\.)?handler /m)]);
   },

@@ -99,6 +99,8 @@ async function run(steps: readonly Step[]) {
   const answerTo = (method: unknown): JsonObject =>
     method === 'roots/list' ? { roots: [{ uri: 'file:///a' }] } : { action: 'decline' };
   for (const each of steps) {
+    // Each chunk of input and each timer has a turn of its own, as in a process. Only a handler goes on within one.
+    if (each.kind !== 'release' && each.kind !== 'microtask') await turn();
     switch (each.kind) {
       case 'call':
         peer.send(
@@ -124,10 +126,7 @@ async function run(steps: readonly Step[]) {
         break;
       }
       case 'time':
-        // A timer has a turn of its own: Node settles first what came before, then what the timer led to.
-        await turn();
         clock.increment(each.ms);
-        await turn();
         break;
       case 'release':
         held.release(1);
