@@ -141,6 +141,9 @@ describe('structured content that breaks its schema', () => {
     // What is no schema says nothing of the result.
     [{ type: 'nonsense', required: 'a', enum: 1, items: 3 }, {}, undefined],
     [{ $ref: '#/nowhere' }, {}, undefined],
+    // A schema without a bound would hold up the host that makes a check of it.
+    [{ required: ['a'], description: 'x'.repeat(64 * 1024) }, {}, undefined],
+    [{ required: ['a'], description: 'x'.repeat(60 * 1024) }, {}, /must have/],
   ])('is what %j says of %j', (outputSchema, structuredContent, fault) => {
     const tool = { name: 't', inputSchema: {}, outputSchema: outputSchema as never };
     const outputs = new ToolOutputs(() => ({ state: 'known', items: [tool] }));

@@ -239,8 +239,7 @@ class HttpWire implements TestWire, Channel {
     let text = '';
     while (reader) {
       await this.#held?.pass();
-      // A stream that the endpoint cuts ends here: it has reported that, and the test misses what is missing.
-      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+      const { done, value } = await reader.read().catch(endOfCut);
       if (done || value === undefined) break;
       const more = decoder.decode(value, { stream: true });
       if (isStream) events.feed(more);
@@ -250,4 +249,12 @@ class HttpWire implements TestWire, Channel {
     take(text);
     yield* frames.splice(0);
   }
+}
+
+/** A stream that the endpoint cuts ends here: it has reported that, and the test misses what is missing. */
+function endOfCut(error: unknown): { readonly done: true; readonly value: undefined } {
+  if (error instanceof Error && error.message === 'The stream was cut') {
+    return { done: true, value: undefined };
+  }
+  throw error;
 }

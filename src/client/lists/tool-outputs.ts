@@ -4,16 +4,22 @@
  * @see MCP 2025-11-25, server/tools, "Output Schema"
  */
 import { isJsonObject } from '../../protocol/classify.ts';
+import { textLength } from '../../protocol/codec.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import { validatorOf } from '../../schema/validation.ts';
 import type { ValueCheck } from '../../schema/validation.ts';
 import type { ListReport } from './offered.ts';
 
+/** A longer schema is not checked, UTF-16 units: making a check of 2 MB takes more than a second. */
+const maxSchemaLength = 64 * 1024;
+
 export class ToolOutputs {
   readonly #tools: () => ListReport<ListedTool>;
   /** By the names of the tools that have an `outputSchema`. */
   #schemas: ReadonlyMap<string, JsonObject> = new Map();
+  /** By the schema, once it was needed; undefined if it cannot be checked. */
+  readonly #checks = new WeakMap<JsonObject, ValueCheck | undefined>();
   /** The list that the schemas are from. */
   #items: readonly ListedTool[] = [];
 
@@ -29,7 +35,9 @@ export class ToolOutputs {
     const schema = this.#schemas.get(name);
     if (!schema || result['isError'] === true) return undefined;
     const { structuredContent: value } = result;
-    return value === undefined ? 'it is missing' : checkOf(schema)?.(value);
+    if (value === undefined) return 'it is missing';
+    if (!this.#checks.has(schema)) this.#checks.set(schema, checkOf(schema));
+    return this.#checks.get(schema)?.(value);
   }
 
   #read(items: readonly ListedTool[]): void {
@@ -42,8 +50,9 @@ export class ToolOutputs {
   }
 }
 
-/** Undefined if the server's schema is no schema: what is wrong then is not the result. */
+/** Undefined if the server's schema is too long, or no schema: what is wrong then is not the result. */
 function checkOf(schema: JsonObject): ValueCheck | undefined {
+  if (textLength(schema) > maxSchemaLength) return undefined;
   try {
     return validatorOf(schema, 'output');
   } catch {
