@@ -14,7 +14,7 @@ import { cpuMsOf } from './accounting.ts';
 
 const rate = 1000;
 const [seconds = 4, rounds = 10] = process.argv.slice(2).map(Number);
-const command = fileURLToPath(new URL('../dist/bin/cli.js', import.meta.url));
+const command = fileURLToPath(new URL('../packages/cli/dist/cli.js', import.meta.url));
 
 const child = spawn(process.execPath, [command, '--inspect'], { stdio: ['pipe', 'pipe', 'pipe'] });
 const pid = child.pid as number;

@@ -1,24 +1,38 @@
 /**
- * Builds `dist/`: the library, the command and, unless `--bundle-only` is given, the declarations.
+ * Builds `dist/`, the library and, unless `--bundle-only` is given, its declarations; and `packages/cli/dist/`, the command.
  *
  * Outputs are compared with what is on disk and replaced one by one, so that a process which runs
- * from `dist/` while a test run builds the same sources is never disturbed.
+ * from one of them while a test run builds the same sources is never disturbed.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, readFile, readdir, rm } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { replaceFile } from './replace-file.mjs';
+import { splitBuild } from './split-build.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
-const types = join(dist, 'types');
-const command = join(dist, 'bin', 'cli.js');
+const commandFolder = join(root, 'packages', 'cli');
+const commandDist = join(commandFolder, 'dist');
+const command = join(commandDist, 'cli.js');
 const require = createRequire(import.meta.url);
-const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+
+/** @param {string} folder of a package */
+const manifestOf = async (folder) =>
+  JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+
+/**
+ * What a package's user installs beside it.
+ * @param {{ readonly dependencies?: object, readonly peerDependencies?: object }} manifest
+ */
+const packageNames = ({ dependencies, peerDependencies }) =>
+  Object.keys({ ...dependencies, ...peerDependencies });
+
+const manifest = await manifestOf(root);
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
@@ -28,7 +42,9 @@ const common = {
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  sourcemap: true,
+  // Not published: they lead from a stack of the command to the sources, which a checkout has.
+  sourcemap: 'external',
+  sourcesContent: false,
   metafile: true,
   write: false,
   logLevel: 'warning',
@@ -48,10 +64,8 @@ const common = {
  */
 const minified = { minifySyntax: true, minifyWhitespace: true, lineLimit: 120 };
 
-/** What a user installs beside the library; of rxjs the few operators in use are inlined instead. */
-const external = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(
-  (name) => name !== 'rxjs',
-);
+/** Of rxjs the few operators in use are inlined instead. */
+const external = packageNames(manifest).filter((name) => name !== 'rxjs');
 
 /**
  * Keeps what is loaded at once in one chunk. esbuild makes a chunk of each set of modules that the same entries and lazy imports need, and each file
@@ -74,9 +88,10 @@ const afterMain = (main, kinds) => ({
       if (join(resolveDir, path) === mainPath) return { path: mainPath, sideEffects: true };
       const elsewhere = isBuiltin(path) || initialOptions.external?.includes(path);
       if (!kinds.includes(kind) || elsewhere) return undefined;
-      if (!path.startsWith('.')) return { path, namespace: 'package-after-main' };
       const found = await resolve(path, { kind: 'import-statement', importer, resolveDir });
-      return { path: found.path, namespace: 'after-main' };
+      return found.path.includes('node_modules')
+        ? { path, namespace: 'package-after-main' }
+        : { path: found.path, namespace: 'after-main' };
     });
     onLoad({ filter: /^/, namespace: 'after-main' }, ({ path }) => ({
       contents: `${first} export * from '${path}';`,
@@ -91,6 +106,84 @@ const afterMain = (main, kinds) => ({
     });
   },
 });
+
+/** The entries of the library and of the packages, by what is imported: the path of the source from the root. */
+const { paths: sources } = JSON.parse(
+  await readFile(join(root, 'tsconfig.json'), 'utf8'),
+).compilerOptions;
+
+/**
+ * What an entry exports: by name, the module that declares it and its name there.
+ * @param {string} specifier
+ */
+async function exportsOf(specifier) {
+  const source = join(root, sources[specifier][0]);
+  const lists = (await readFile(source, 'utf8')).matchAll(
+    /^export \{([^}]*)\} from '(\.[^']+)';/gm,
+  );
+  return new Map(
+    [...lists].flatMap(([, names = '', path = '']) =>
+      namesIn(names).map(({ name, as }) => [
+        as,
+        {
+          name,
+          from: `./${relative(root, join(dirname(source), path))
+            .split(sep)
+            .join('/')}`,
+        },
+      ]),
+    ),
+  );
+}
+
+/**
+ * `a, b as c`
+ * @param {string} list
+ */
+const namesIn = (list) =>
+  list
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '' && !each.startsWith('type '))
+    .map((each) => {
+      const [name = '', as = name] = each.split(' as ');
+      return { name, as };
+    });
+
+/**
+ * Leads each import of an entry to the module that declares the name. esbuild gives the start of the command all that any part of the command
+ * takes from an entry, as soon as the start takes one name from it.
+ * @type {import('esbuild').Plugin}
+ */
+const pastEntries = {
+  name: 'past-entries',
+  setup({ onLoad }) {
+    const exported = new Map(
+      Object.keys(sources).map((specifier) => [specifier, exportsOf(specifier)]),
+    );
+    const ours = /[\\/]packages[\\/][\w-]+[\\/]src[\\/].+\.tsx?$/;
+    onLoad({ filter: ours, namespace: 'file' }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      const toRoot = relative(dirname(path), root).split(sep).join('/');
+      const known = new Map();
+      for (const [specifier, names] of exported) known.set(specifier, await names);
+      const contents = text.replace(
+        /^(import|export) \{([^}]*)\} from '([^']+)';/gm,
+        (statement, verb, list, specifier) => {
+          const names = known.get(specifier);
+          if (names === undefined) return statement;
+          return namesIn(list)
+            .map(({ name, as }) => {
+              const { name: there, from } = names.get(name);
+              return `${verb} { ${there} as ${as} } from '${toRoot}/${from}';`;
+            })
+            .join(' ');
+        },
+      );
+      return { contents, loader: path.endsWith('x') ? 'tsx' : 'ts', resolveDir: dirname(path) };
+    });
+  },
+};
 
 /**
  * The grammar of URI templates is built when the first template is: few servers have one, and all of them would wait for it.
@@ -107,6 +200,30 @@ const lazyGrammar = {
       contents: `export const parse = (template) => require('${path}').parse(template);`,
       resolveDir: root,
     }));
+  },
+};
+
+/**
+ * The official client for its logins alone. Its classes for connections set fields of the modules around them while they load, so that esbuild would
+ * keep them, a JSON Schema validator and the schemas of all messages: 400 KB that no login runs.
+ * @type {import('esbuild').Plugin}
+ */
+const loginAlone = {
+  name: 'login-alone',
+  setup({ onLoad, onResolve, resolve }) {
+    const files = /@modelcontextprotocol[\\/]client[\\/]dist[\\/][\w-]+\.mjs$/;
+    const effects =
+      /^\tstatic \{\n\t\t(?:clientInternals|writeNegotiatedProtocolVersion)[^]*?\n\t\}\n|^for \(.*\) register\(key, .*\);\n/gm;
+    onLoad({ filter: files }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replace(effects, ''),
+    }));
+    const ownImports = /^\.\/[\w-]+\.mjs$|^@modelcontextprotocol\/client\/_shims$/;
+    onResolve({ filter: ownImports }, async ({ path, pluginData = [], ...others }) => {
+      if (pluginData.includes('login-alone') || !files.test(others.importer)) return undefined;
+      const asked = [...pluginData, 'login-alone'];
+      const found = await resolve(path, { ...others, pluginData: asked });
+      return files.test(found.path) ? { path: found.path, sideEffects: false } : undefined;
+    });
   },
 };
 
@@ -134,27 +251,49 @@ const entries = Object.values(manifest.exports)
   .map((target) => /^\.\/dist\/(.+)\.js$/.exec(target.default)?.[1])
   .filter((name) => name !== undefined);
 
-/**
- * The inspector's page: its script and its style, as a module of texts, so that they lie in the bundles of whoever serves it.
- * From the sources it is found as `#inspect-page`.
- */
+/** The inspector is published beside the library, which it asks for as any user does. */
+const inspector = join(root, 'packages', 'inspector');
+const inspectorManifest = JSON.parse(await readFile(join(inspector, 'package.json'), 'utf8'));
+
+/** The inspector's page: its scripts and its style, as modules of texts, which the inspector imports as `#inspect-page`. */
 async function pageAssets() {
-  const { outputFiles, metafile } = await build({
+  const { outputFiles, metafile } = await splitBuild({
     absWorkingDir: root,
-    entryPoints: { page: 'src/inspect/page/main.tsx', style: 'src/inspect/page/page.css' },
+    entryPoints: {
+      page: 'packages/inspector/src/page/main.tsx',
+      style: 'packages/inspector/src/page/page.css',
+    },
     outdir: 'page',
     bundle: true,
+    splitting: true,
     format: 'esm',
+    // A module that a plugin has resolved is built without its tsconfig.json.
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
     target: ['chrome109', 'firefox115', 'safari16.4'],
     minify: true,
     metafile: true,
     write: false,
     logLevel: 'warning',
+    // The page takes words from `mcp-actors/internal`. What else that exports is left out, with what it needs.
+    external: ['node:*', 'cross-spawn', 'jose'],
+    plugins: [pastEntries],
   });
-  const text = (/** @type {string} */ end) =>
-    JSON.stringify(outputFiles.find(({ path }) => path.endsWith(end))?.text);
-  const contents = `export const script = ${text('.js')};\nexport const style = ${text('.css')};\n`;
-  return { contents, metafile };
+  const texts = outputFiles.map(({ path, text }) => ({ name: basename(path), text }));
+  const scripts = texts.filter(({ name }) => name.endsWith('.js'));
+  const style = texts.find(({ name }) => name.endsWith('.css'))?.text;
+  const names = scripts.map(({ name }, index) => `${JSON.stringify(name)}: script${index}`);
+  const files = new Map(
+    scripts.map(({ name, text }) => [`page/${name}`, `export default ${JSON.stringify(text)};\n`]),
+  );
+  files.set(
+    'page-assets.js',
+    `${scripts.map(({ name }, index) => `import script${index} from './page/${name}';\n`).join('')}
+export const scripts = { ${names.join(', ')} };
+export const style = ${JSON.stringify(style)};
+`,
+  );
+  return { files, metafile };
 }
 
 const failed = () => {
@@ -163,18 +302,14 @@ const failed = () => {
 };
 const assets = await pageAssets().catch(failed);
 
-/** @type {import('esbuild').Plugin} */
-const inspectPage = {
-  name: 'inspect-page',
-  setup({ onLoad, onResolve }) {
-    const namespace = 'inspect-page';
-    onResolve({ filter: /^#inspect-page$/ }, ({ path }) => ({ path, namespace }));
-    onLoad({ filter: /^/, namespace }, () => ({ contents: assets.contents }));
-  },
-};
+const assetFiles = [...assets.files].map(([name, text]) => ({
+  path: join(inspector, 'dist', name),
+  contents: Buffer.from(text),
+}));
+await Promise.all(assetFiles.map(({ path, contents }) => replaceFile(path, contents)));
 
 const builds = [
-  build({
+  splitBuild({
     ...common,
     entryPoints: Object.fromEntries(entries.map((name) => [name, `./src/${name}.ts`])),
     outdir: 'dist',
@@ -182,30 +317,45 @@ const builds = [
     external,
     plugins: [
       mappedXState,
-      inspectPage,
       lazyGrammar,
       afterMain('src/index.ts', ['dynamic-import', 'entry-point']),
     ],
   }),
-  build({
+  splitBuild({
     ...common,
-    entryPoints: { main: 'src/cli/main.ts' },
-    outdir: 'dist/bin',
+    entryPoints: { main: 'packages/cli/src/main.ts' },
+    outdir: commandDist,
     chunkNames: 'chunks/[name]-[hash]',
     ...minified,
     // Its executable lies in a package of its own, found relative to the module.
     // The inspector's package and that of Redis are there only where somebody wants them.
     // What launches processes on Windows is CommonJS that requires Node's modules, and no ES module can hold such.
-    external: ['@vscode/ripgrep', '@statelyai/inspect', 'cross-spawn', 'redis'],
-    plugins: [inspectPage, lazyGrammar, afterMain('src/cli/main.ts', ['dynamic-import'])],
+    external: packageNames(await manifestOf(commandFolder)),
+    plugins: [
+      pastEntries,
+      lazyGrammar,
+      loginAlone,
+      afterMain('packages/cli/src/main.ts', ['dynamic-import']),
+    ],
     legalComments: 'none',
-    sourcesContent: false,
+  }),
+  splitBuild({
+    ...common,
+    entryPoints: Object.fromEntries(
+      ['index', 'diagrams'].map((name) => [name, `./packages/inspector/src/${name}.ts`]),
+    ),
+    outdir: 'packages/inspector/dist',
+    chunkNames: 'chunks/[name]-[hash]',
+    external: Object.keys(inspectorManifest.peerDependencies).flatMap((name) => [
+      name,
+      `${name}/*`,
+    ]),
   }),
   // What turns the compile cache on has to be loaded before what comes from it.
   build({
     ...common,
-    entryPoints: { cli: 'src/cli.ts' },
-    outdir: 'dist/bin',
+    entryPoints: { cli: 'packages/cli/src/cli.ts' },
+    outdir: commandDist,
     splitting: false,
     ...minified,
     plugins: [
@@ -264,20 +414,27 @@ async function noticeOf(name) {
   return `${name} ${version} (${license})\n\n${(await readFile(join(folder, file), 'utf8')).trim()}`;
 }
 
-/** @param {Set<string>} kept */
-async function removeStale(kept) {
-  const entries = await readdir(dist, { recursive: true, withFileTypes: true });
+/**
+ * @param {string} folder
+ * @param {ReadonlyMap<string, unknown>} kept
+ */
+async function removeStale(folder, kept) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const stale = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => !kept.has(path) && !path.startsWith(types + sep) && !path.endsWith('.tmp'));
+    .filter(
+      (path) =>
+        !kept.has(path) && !path.startsWith(join(dist, 'types') + sep) && !path.endsWith('.tmp'),
+    );
   await Promise.all(stale.map((path) => rm(path, { force: true })));
 }
 
-function emitDeclarations() {
+/** @param {string} folder of a package */
+function emitDeclarations(folder) {
   const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
   const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
-    cwd: root,
+    cwd: folder,
     stdio: 'inherit',
   });
   // tsc too has said why.
@@ -286,22 +443,40 @@ function emitDeclarations() {
 
 const started = performance.now();
 const results = await Promise.all(builds).catch(failed);
+/**
+ * Without the imports that take nothing: what the library's modules do when they are loaded, no other module needs
+ * (`sideEffects`), and bundlers warn of such an import. The lines stay, for the maps.
+ * @param {import('esbuild').OutputFile} file
+ */
+const withoutBareImports = ({ path, text, contents }) =>
+  path.endsWith('.js') ? Buffer.from(text.replace(/^import "\.[^"\n]+\.js";$/gm, '')) : contents;
 const outputs = new Map(
-  results.flatMap((result) => result.outputFiles).map((file) => [file.path, file.contents]),
+  results.flatMap(({ outputFiles }, index) =>
+    outputFiles.map((file) => [file.path, index === 0 ? withoutBareImports(file) : file.contents]),
+  ),
 );
 outputs.set(join(root, manifest.imports['#xstate'].node), Buffer.from(await requiredXState()));
-outputs.set(
-  join(dist, 'THIRD-PARTY-NOTICES.txt'),
-  Buffer.from(await notices([assets, ...results].map(({ metafile }) => metafile))),
-);
-outputs.set(join(dist, 'inspect', 'page-assets.js'), Buffer.from(assets.contents));
+const [library, ...commands] = results;
+for (const [folder, bundles] of /** @type {const} */ ([
+  [dist, [library]],
+  [commandDist, commands],
+])) {
+  const metafiles = bundles.map(({ metafile }) => metafile);
+  outputs.set(join(folder, 'THIRD-PARTY-NOTICES.txt'), Buffer.from(await notices(metafiles)));
+}
+for (const { path, contents } of assetFiles) outputs.set(path, contents);
 await Promise.all([...outputs].map(([path, contents]) => replaceFile(path, contents)));
 await chmod(command, 0o755);
-await removeStale(new Set(outputs.keys()));
+await Promise.all(
+  [dist, commandDist, join(inspector, 'dist')].map((folder) => removeStale(folder, outputs)),
+);
 if (!process.argv.includes('--bundle-only')) {
-  await rm(types, { recursive: true, force: true });
-  emitDeclarations();
+  // The inspector's are made of the library's.
+  for (const folder of [root, inspector]) {
+    await rm(join(folder, 'dist', 'types'), { recursive: true, force: true });
+    emitDeclarations(folder);
+  }
 }
 console.error(
-  `built ${relative(root, dist)} in ${Math.round(performance.now() - started)} ms (${outputs.size} files)`,
+  `built ${[dist, commandDist].map((folder) => relative(root, folder)).join(' and ')} in ${Math.round(performance.now() - started)} ms (${outputs.size} files)`,
 );

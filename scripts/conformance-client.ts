@@ -3,11 +3,8 @@
  * `examples/conformance/client.js`, on the built package. They run one by one: only so do the exit
  * code, a timeout and a warning of a scenario count.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-
-/** How a command of the suite is run. */
-export type SuiteCommand = readonly [program: string, ...before: readonly string[]];
+import { runSuite } from './conformance-suite.ts';
+import type { Suite } from './conformance-suite.ts';
 
 /** Reported by the suite, never scored, of no revision's requirements, and to pass in each all the same. */
 const unscored: readonly string[] = [
@@ -16,22 +13,9 @@ const unscored: readonly string[] = [
   'auth/client-credentials-jwt',
 ];
 
-async function run(suite: SuiteCommand, command: string, cwd: string) {
-  const [program, ...before] = suite;
-  const child = spawn(program, [...before, command], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code: code ?? 1, output };
-}
-
 /** The scenarios that a revision requires of a client, as the suite lists them. */
-async function required(suite: SuiteCommand, revision: string, cwd: string): Promise<string[]> {
-  const { output } = await run(suite, `conformance list --client --requirements ${revision}`, cwd);
+async function required(suite: Suite, revision: string): Promise<string[]> {
+  const { output } = await runSuite(suite, 'list', '--client', '--requirements', revision);
   const [, list = ''] = /^Client scenarios.*\n((?: {2}- .*\n)+)/m.exec(output) ?? [];
   return [...list.matchAll(/^ {2}- (\S+)/gm)].map(([, name = '']) => name);
 }
@@ -42,18 +26,17 @@ async function required(suite: SuiteCommand, revision: string, cwd: string): Pro
  * @returns a line for the report, and whether all has passed
  */
 export async function runClient(
-  suite: SuiteCommand,
+  suite: Suite,
   revision: string,
-  cwd: string,
 ): Promise<{ readonly line: string; readonly passed: boolean }> {
-  const scenarios = [...new Set([...(await required(suite, revision, cwd)), ...unscored])];
+  const scenarios = [...new Set([...(await required(suite, revision)), ...unscored])];
   const failed: string[] = [];
   for (const scenario of scenarios) {
-    const host = `--command 'node examples/conformance/client.js'`;
+    const host = ['--command', 'node examples/conformance/client.js'];
+    const which = ['--scenario', scenario, '--spec-version', revision];
     // Otherwise it skips what is on the timeline of no revision.
-    const force = unscored.includes(scenario) ? ' --force' : '';
-    const command = `conformance client ${host} --scenario ${scenario} --spec-version ${revision}${force}`;
-    const { code, output } = await run(suite, command, cwd);
+    const force = unscored.includes(scenario) ? ['--force'] : [];
+    const { code, output } = await runSuite(suite, 'client', ...host, ...which, ...force);
     const [, passed = '0'] = /^Passed: (\d+)\//m.exec(output) ?? [];
     // One that has passed nothing has checked nothing.
     const isPassed = code === 0 && passed !== '0';

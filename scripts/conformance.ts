@@ -1,8 +1,6 @@
 /**
  * The public conformance suite, for the last revision of each era: against the server `examples/everything`, over our own HTTP on
  * loopback, and against the host `examples/conformance/client.js`. `npm run conformance`, or one side alone: `npm run conformance client`. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
- *
- * The suite needs a newer Node than the project does, so it is fetched for the occasion and is no dependency.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -12,9 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { runClient } from './conformance-client.ts';
 import { readReport } from './conformance-report.ts';
 import type { KnownReasons } from './conformance-report.ts';
-
-const suite = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
-const node = 'node@24';
+import { fetchSuite, runSuite } from './conformance-suite.ts';
 
 /** The revisions, and what fails of that which they do not require. */
 const revisions: { readonly [revision: string]: KnownReasons } = {
@@ -58,24 +54,7 @@ function urlOf({ stderr }: ChildProcess, exited: Promise<unknown>): Promise<stri
   });
 }
 
-const npx = ['npx', '--yes', '-p', node, '-p', suite, '-c'] as const;
-
-/** Runs the suite against the server; gives its exit code and what it printed. */
-async function runSuite(url: string, revision: string): Promise<{ code: number; output: string }> {
-  const command = `conformance server --url ${url} --requirements ${revision}`;
-  const [program, ...before] = npx;
-  const child = spawn(program, [...before, command], {
-    cwd: repository,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-    process.stdout.write(text);
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code: code ?? 1, output };
-}
+const suite = fetchSuite(repository);
 
 async function checkServer(): Promise<readonly string[]> {
   const server = startServer();
@@ -84,7 +63,9 @@ async function checkServer(): Promise<readonly string[]> {
   try {
     const url = await urlOf(server, exited);
     for (const [revision, reasons] of Object.entries(revisions)) {
-      const { code, output } = await runSuite(url, revision);
+      const which = ['--url', url, '--requirements', revision];
+      const { code, output } = await runSuite(suite, 'server', ...which);
+      process.stdout.write(output);
       const report = readReport(output, revision, reasons);
       lines.push(...report.lines);
       if (code !== 0 || !report.passed) process.exitCode = 1;
@@ -99,7 +80,7 @@ async function checkServer(): Promise<readonly string[]> {
 async function checkClient(): Promise<readonly string[]> {
   const lines: string[] = [];
   for (const revision of Object.keys(revisions)) {
-    const { line, passed } = await runClient(npx, revision, repository);
+    const { line, passed } = await runClient(suite, revision);
     lines.push(line);
     if (!passed) process.exitCode = 1;
   }
@@ -107,8 +88,9 @@ async function checkClient(): Promise<readonly string[]> {
 }
 
 const [side] = process.argv.slice(2);
-const lines = [
-  ...(side === 'client' ? [] : await checkServer()),
-  ...(side === 'server' ? [] : await checkClient()),
-];
-console.log(`\n${lines.join('\n')}`);
+// The sides wait for different processes, so they run beside each other.
+const lines = await Promise.all([
+  side === 'client' ? [] : checkServer(),
+  side === 'server' ? [] : checkClient(),
+]);
+console.log(`\n${lines.flat().join('\n')}`);

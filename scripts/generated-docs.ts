@@ -1,25 +1,22 @@
 /** The parts of the docs that are made from the code. They stand between `<!-- generated: name -->` and `<!-- end -->`. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { Invariant } from '../src/check/invariants/invariant.ts';
-import { onlyOverHttp } from '../src/check/invariants/over-http.ts';
-import { invariants } from '../src/check/invariants/tally.ts';
-import { checkOptions } from '../src/cli/check.ts';
-import { callOptions } from '../src/cli/client/call.ts';
-import { shellOptions } from '../src/cli/client/shell.ts';
-import { diagramOptions } from '../src/cli/diagram.ts';
-import { doctorOptions } from '../src/cli/doctor/doctor.ts';
-import { httpLimitOptions } from '../src/cli/options/http-options.ts';
-import { defaultOf, optionsTable } from '../src/cli/options/option.ts';
-import { options } from '../src/cli/options/serve-options.ts';
-import { hostBlock, npxLaunch } from '../src/cli/host-configuration.ts';
+import { invariants, onlyOverHttp } from '@mcp-actors/checker';
+import type { Invariant } from '@mcp-actors/checker';
+import { checkOptions } from '../packages/cli/src/check.ts';
+import { callOptions } from '../packages/cli/src/client/call.ts';
+import { shellOptions } from '../packages/cli/src/client/shell.ts';
+import { diagramOptions } from '../packages/cli/src/diagram.ts';
+import { doctorOptions } from '../packages/cli/src/doctor/doctor.ts';
+import { optionsTable, quantitiesTable } from '../packages/cli/src/options/option.ts';
+import { httpLimits, options, sessionLimits } from '../packages/cli/src/options/serve-options.ts';
+import { hostBlock, npxLaunch } from '../packages/cli/src/host-configuration.ts';
 import { describeDump } from '../src/diagnosis/dump-text.ts';
-import { svgDiagram } from '../src/inspect/charts/chart-svg.ts';
-import { charts } from '../src/inspect/charts/diagram.ts';
+import { machineDefinition, svgDiagram } from '@mcp-actors/inspector/diagrams';
+import { charts } from '../src/machines/charts.ts';
 import { bookingMachine } from '../examples/booking/booking.machine.ts';
-import { machineDefinition } from '../src/inspect/charts/machine-definition.ts';
 import { secretKeyWords, secretPlaces, tokenForms } from '../src/diagnosis/secrets.ts';
-import { layers, runtime } from '../test/tooling/layers.ts';
+import { groups, layers, packageLayers, runtime } from '../test/tooling/layers.ts';
 import { shownDump } from './shown-dump.ts';
 
 const { version } = JSON.parse(
@@ -37,7 +34,8 @@ const parts: { readonly [name: string]: () => string } = {
     ]),
   ),
   options: () => optionsTable(options).trim(),
-  'http limits': httpLimitsTable,
+  'session limits': () => quantitiesTable(sessionLimits),
+  'http limits': () => quantitiesTable(httpLimits).replaceAll('`http.', '`'),
   'call options': () => optionsTable(callOptions).trim(),
   'shell options': () => optionsTable(shellOptions).trim(),
   'check options': () => optionsTable(checkOptions).trim(),
@@ -51,7 +49,9 @@ const parts: { readonly [name: string]: () => string } = {
     fenced('json', JSON.stringify(machineDefinition(charts.keepalive), undefined, 2)),
   'doctor report': () =>
     fenced('text', `mcp-actors ${version}, process 8607\n${describeDump(shownDump)}`.trimEnd()),
+  groups: groupsTable,
   layers: layersTable,
+  packages: packagesTable,
   'mcpServers block': () =>
     fenced('json', onOneLine(hostBlock('mcpServers', npxLaunch(['/path/to/project'], 'linux')))),
 };
@@ -78,17 +78,6 @@ function invariantsTable(shown: readonly Invariant[]): string {
   return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;
 }
 
-/** The bounds of an endpoint, as its author gives them. */
-function httpLimitsTable(): string {
-  const rows = Object.values(httpLimitOptions).map((option) => {
-    const what = option.help.replace(/^Over HTTP: ./, (start) =>
-      (start.at(-1) ?? '').toUpperCase(),
-    );
-    return `| \`${option.httpLimit}\` | ${defaultOf(option) ?? ''} | ${what} |`;
-  });
-  return `| limit | default | what it does |\n|---|---|---|\n${rows.join('\n')}`;
-}
-
 /** Lists of texts as the formatter writes them. */
 function onOneLine(json: string): string {
   return json
@@ -97,6 +86,15 @@ function onOneLine(json: string): string {
       /\[\s+([^[\]]*?)\s+\]/g,
       (_, items: string) => `[${items.replaceAll(/\s+/g, ' ')}]`,
     );
+}
+
+/** The three groups of layers. */
+function groupsTable(): string {
+  const rows = Object.entries(groups).map(
+    ([name, { holds, of }]) =>
+      `| ${name} | ${holds} | ${of.map((path) => `\`${path}\``).join(', ')} |`,
+  );
+  return `| group | what it holds | in \`src/\` |\n|---|---|---|\n${rows.join('\n')}`;
 }
 
 /** The layers of `src/`, as the test that reads the imports has them. */
@@ -108,6 +106,18 @@ function layersTable(): string {
     return `| \`${path}\` | ${holds} | ${what.join(', ') || 'nothing'} |`;
   });
   return `| in \`src/\` | what it holds | imports |\n|---|---|---|\n${rows.join('\n')}`;
+}
+
+/** The layers of each package below its own `src/`. */
+function packagesTable(): string {
+  const rows = Object.entries(packageLayers).flatMap(([name, table]) =>
+    Object.entries(table).map(([path, { holds, imports }]) => {
+      const what = imports.map((each) => `\`${each}\``).join(', ');
+      const place = path === '.' ? `${name}/src` : `${name}/src/${path}`;
+      return `| \`${place}\` | ${holds} | ${what || 'nothing'} |`;
+    }),
+  );
+  return `| in \`packages/\` | what it holds | imports of the same package |\n|---|---|---|\n${rows.join('\n')}`;
 }
 
 /** What is taken for a secret in a text; the secret stands in brackets. */

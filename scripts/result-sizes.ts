@@ -220,7 +220,10 @@ async function write(tables: { readonly [name: string]: string }): Promise<void>
 
 const base = await makeProject();
 try {
-  const ours = await Measured.start(process.execPath, [join(repository, 'dist/bin/cli.js'), base]);
+  const ours = await Measured.start(process.execPath, [
+    join(repository, 'packages/cli/dist/cli.js'),
+    base,
+  ]);
   const theirs = await Measured.start('npx', ['--yes', reference, base]);
   try {
     const tables = {

@@ -31,14 +31,14 @@ const fewestSamples = 8;
 /** Small ones, so that a round reaches each of them. */
 const bounds = [
   ['--log-level', 'silent'],
-  ['--max-line', `${maxLineBytes}`],
-  ['--max-outbound', '1MiB'],
-  ['--read-ahead', '64KiB'],
-  ['--max-suspended-calls', '16'],
+  ['--limit', `maxLineBytes=${maxLineBytes}`],
+  ['--limit', 'maxOutboundBytes=1MiB'],
+  ['--limit', 'readAheadBytes=64KiB'],
+  ['--limit', 'maxSuspendedCalls=16'],
 ].flat();
 const project = makeProject();
 const mark = randomUUID();
-const command = fileURLToPath(new URL('../dist/bin/cli.js', import.meta.url));
+const command = fileURLToPath(new URL('../packages/cli/dist/cli.js', import.meta.url));
 const client = new SoakClient(command, [...bounds, project], { MCP_ACTORS_SOAK: mark });
 client.onRequest = (id) => client.send({ jsonrpc: '2.0', id, result: rootsOf(project, ['a']) });
 

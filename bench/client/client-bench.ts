@@ -50,7 +50,7 @@ const extents = {
 const httpShare = 4;
 
 /** In the order in which they take their turns. */
-const subjects = [floorName, ourName, 'sdk-1', 'sdk-2'] as const;
+const subjects = [floorName, ourName, 'mcp-actors-dispatcher', 'sdk-1', 'sdk-2'] as const;
 const packages = { 'sdk-1': '@modelcontextprotocol/sdk', 'sdk-2': '@modelcontextprotocol/client' };
 
 /** The ways on which each is measured, a process for each. */
@@ -68,6 +68,7 @@ type Way = (typeof ways)[number];
 
 /** What a client has no way for. */
 const lacking: { readonly [subject: string]: readonly Way[] } = {
+  'mcp-actors-dispatcher': ['connect', 'stdio', 'structured', 'tasks', 'enveloped', 'lists'],
   'sdk-1': ['enveloped', 'lists', 'http-enveloped'],
   'sdk-2': ['tasks'],
 };
@@ -228,7 +229,7 @@ function measured(subject: string, way: Way, sizes: ClientSizes): Sample {
 function versionOf(subject: string): string | undefined {
   if (subject === floorName) return undefined;
   const name = packages[subject as keyof typeof packages];
-  const path = subject === ourName ? 'package.json' : `node_modules/${name}/package.json`;
+  const path = subject.startsWith(ourName) ? 'package.json' : `node_modules/${name}/package.json`;
   const manifest = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   return (JSON.parse(manifest) as { readonly version: string }).version;
 }

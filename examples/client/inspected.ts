@@ -5,7 +5,7 @@
  *     npx tsx examples/client/inspected.ts mcp.json
  */
 import { connectAll } from 'mcp-actors/client';
-import { inspectPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
 
 const [, , file = 'mcp.json'] = process.argv;
 await using page = await inspectPage();

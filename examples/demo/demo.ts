@@ -13,7 +13,7 @@ import { followStates } from './session-states.ts';
 import { createStory } from './story.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url)).replace(/[/\\]$/, '');
-const command = fileURLToPath(new URL('../../dist/bin/cli.js', import.meta.url));
+const command = fileURLToPath(new URL('../../packages/cli/dist/cli.js', import.meta.url));
 const story = createStory(process.stdout);
 
 if (!existsSync(command)) {

@@ -1,7 +1,7 @@
 /** A server that can be watched. It prints the address of its page on stderr. */
 import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
-import { inspectPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
 
 const wish = defineForm({
   type: 'object',

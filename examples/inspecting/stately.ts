@@ -1,5 +1,5 @@
 /** A server whose machines XState's official inspector shows, while a receiver of it runs on this machine. */
-import { inspectStately } from 'mcp-actors/inspect';
+import { inspectStately } from '@mcp-actors/inspector';
 import { serve } from 'mcp-actors/serve';
 import { server } from '../quickstart/server.ts';
 

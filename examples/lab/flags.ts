@@ -12,6 +12,7 @@ const options = {
   'auth-audience': { type: 'string' },
   'auth-scope': { type: 'string', multiple: true },
   redis: { type: 'string' },
+  'redis-lease': { type: 'string' },
   'max-body': { type: 'string' },
   'max-sessions': { type: 'string' },
   'session-idle-timeout': { type: 'string' },
@@ -38,6 +39,7 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
   --auth-audience X          Whom tokens are for, and the resource of the metadata: a URL.
   --auth-scope S             A scope that every request needs; may be repeated.
   --redis URL                Shares its sessions with the others at that Redis.
+  --redis-lease MS           After how long without a sign of life a node counts as dead. Default: 10000.
   --max-body BYTES           The longest body. Default: ${defaultHttpLimits.maxBodyBytes}.
   --max-sessions N           How many sessions may be open. Default: ${defaultHttpLimits.maxSessions}.
   --session-idle-timeout MS  How long a session may be quiet. Default: ${defaultHttpLimits.sessionIdleTimeoutMs}.
@@ -53,7 +55,7 @@ export type Flags =
       readonly kind: 'serve';
       readonly http: ServeHttpOptions;
       /** Where the sessions are shared; undefined if they are this process's alone. */
-      readonly redis: string | undefined;
+      readonly redis: { readonly url: string; readonly leaseMs?: number } | undefined;
     };
 
 /** Reads the flags, and the port of the environment. */
@@ -70,7 +72,7 @@ export function readFlags(
     });
     return {
       kind: 'serve',
-      redis: values.redis,
+      redis: redisOf(values),
       http: {
         port: numberOf('PORT', PORT, 0),
         health: true,
@@ -85,6 +87,11 @@ export function readFlags(
   } catch (error) {
     return { kind: 'refused', message: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function redisOf({ redis: url, 'redis-lease': lease }: Values) {
+  if (url === undefined) return undefined;
+  return lease === undefined ? { url } : { url, leaseMs: numberOf('--redis-lease', lease) };
 }
 
 function authorizationOf({

@@ -4,7 +4,6 @@
  *     PORT=3000 npx tsx examples/lab/http.ts --help
  */
 import { defaultHttpLimits } from 'mcp-actors/http';
-import { redisStores } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';
 import { laboratory } from './laboratory.ts';
 import { readFlags } from './flags.ts';
@@ -23,9 +22,10 @@ switch (flags.kind) {
     await serve(laboratory, { http: { ...flags.http, ...(await storesAt(flags)) } });
 }
 
-/** What is shared with the other processes, if there are any. */
-async function storesAt({ redis: url, http }: Extract<Flags, { kind: 'serve' }>) {
-  if (url === undefined) return {};
+/** What is shared with the other processes, if there are any. Redis's client is several hundred files: it is loaded only if it is needed. */
+async function storesAt({ redis, http }: Extract<Flags, { kind: 'serve' }>) {
+  if (redis === undefined) return {};
+  const { redisStores } = await import('mcp-actors/redis');
   const { sessionIdleTimeoutMs: idleMs, maxSessions } = { ...defaultHttpLimits, ...http.limits };
-  return { stores: await redisStores({ url, limits: { idleMs, maxSessions } }) };
+  return { stores: await redisStores({ ...redis, limits: { idleMs, maxSessions } }) };
 }

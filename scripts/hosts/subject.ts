@@ -42,12 +42,16 @@ export async function installSubject(): Promise<Subject | string> {
   const remove = () => rmSync(base, { recursive: true, force: true, maxRetries: 3 });
   writeFileSync(join(project, 'greeting.txt'), `${greeting}\n`);
   const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', base];
-  const [{ filename }] = JSON.parse(npm(pack, repository).stdout) as [{ filename: string }];
+  const packed = ['.', 'packages/cli'].map((folder) => {
+    const { stdout } = npm(pack, join(repository, folder));
+    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+    return join(base, filename);
+  });
   const install = (name: string, others: readonly string[] = []) => {
     const folder = join(base, name);
     mkdirSync(folder);
     writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
-    const packages = [join(base, filename), ...['rxjs', 'xstate', ...others].map(versioned)];
+    const packages = [...packed, ...['rxjs', 'xstate', ...others].map(versioned)];
     const { status, stderr } = npm(['install', ...installFlags, ...packages], folder);
     if (status === 0) return { folder };
     if (outOfReach.test(stderr)) return { folder, missing: unreachable };
@@ -59,7 +63,7 @@ export async function installSubject(): Promise<Subject | string> {
     remove();
     return missing;
   }
-  const command = join(app, 'node_modules', 'mcp-actors', 'dist', 'bin', 'cli.js');
+  const command = join(app, 'node_modules', '@mcp-actors', 'cli', 'dist', 'cli.js');
   const config = (...args: readonly string[]) => {
     const run = spawnSync(process.execPath, [command, 'config', ...args], { encoding: 'utf8' });
     if (run.status !== 0) throw new Error(run.stderr);

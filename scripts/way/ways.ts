@@ -237,27 +237,27 @@ async function hostCallOverHttp() {
 export const ways: readonly Way[] = [
   {
     name: 'a tools/call over stdio',
-    ceiling: { files: 42, stays: 123 },
+    ceiling: { files: 23, stays: 49 },
     travel: callOverStdio,
   },
   {
     name: 'a tools/call as a POST in a session',
-    ceiling: { files: 51, stays: 161 },
+    ceiling: { files: 28, stays: 68 },
     travel: callAsPost,
   },
   {
     name: 'context.elicit in 2026-07-28, from the call to its resolution',
-    ceiling: { files: 49, stays: 214 },
+    ceiling: { files: 38, stays: 133 },
     travel: questionOfModernEra,
   },
   {
     name: "a host's callTool over stdio",
-    ceiling: { files: 36, stays: 113 },
+    ceiling: { files: 20, stays: 50 },
     travel: hostCallOverStdio,
   },
   {
     name: "a host's callTool over HTTP",
-    ceiling: { files: 40, stays: 147 },
+    ceiling: { files: 21, stays: 81 },
     travel: hostCallOverHttp,
   },
 ];

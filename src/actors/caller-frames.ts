@@ -84,7 +84,7 @@ export function failedWithCallers(error: unknown): PromiseLike<never> {
   };
 }
 
-/** An error of ours that several wait for, as the error of one of them. */
+/** An error that several callers wait for, as the error of one of them. */
 export function ownCopy(error: unknown): unknown {
   let copy: Error;
   if (error instanceof RuntimeError) copy = new RuntimeError(error.code, error.message, error);

@@ -4,8 +4,29 @@ export interface Clock {
   now(): number;
   /** Calls back once, after so many milliseconds; gives a handle to cancel it with. */
   setTimeout(callback: () => void, delayMs: number): unknown;
-  /** Cancels a timer; one that has run or was cancelled is no error. */
+  /** Cancels a timer; a timer that has run or was cancelled is ignored. */
   clearTimeout(handle: unknown): void;
+}
+
+/**
+ * Settles once the code that is running has ended, before any timer or input: `turnEnd.then(callback)` does what
+ * `queueMicrotask` does, without the resource that Node makes for each of its callbacks, which costs more than
+ * an ordinary microtask. What the callback throws is an unhandled rejection: a bug, as fatal to a process by
+ * default as an uncaught error.
+ */
+export const turnEnd: Promise<void> = Promise.resolve();
+
+/** What is called at the end of this turn. */
+const due = new Set<() => void>();
+
+/** Calls it at the end of the turn, once however often it is asked for in it. */
+export function onceAtTurnEnd(act: () => void): void {
+  if (due.has(act)) return;
+  due.add(act);
+  void turnEnd.then(() => {
+    due.delete(act);
+    act();
+  });
 }
 
 /** The longest delay that a timer of the platform takes; a longer one would fire at once. */
@@ -86,7 +107,7 @@ function isNodeTimer(timer: unknown): timer is { ref(): void; unref(): void; has
 }
 
 /**
- * Refuses what is no time to wait at most. 0 does not wait, Infinity waits as long as it takes.
+ * Refuses a value that cannot bound a wait. 0 does not wait, Infinity waits as long as it takes.
  *
  * @throws {RangeError}
  */
@@ -96,7 +117,7 @@ export function refuseWait(name: string, value: number): void {
 }
 
 /**
- * Refuses what is no time for somebody to answer in: such a deadline would never come, and would hold
+ * Refuses a value that cannot bound the time for an answer: such a deadline would never come, and would hold
  * up all others.
  *
  * @throws {RangeError}

@@ -1,6 +1,6 @@
 /**
- * What stands between a handler and the wire: one request of the peer's, and everything that may
- * be done on its behalf. Contexts, middleware and features know this alone. Over a legacy session
+ * What stands between a handler and the wire: one request from the peer, and everything that may
+ * be done on its behalf. Contexts, middleware and features know nothing else of the wire. Over a legacy session
  * it is a `Call`; an era that asks its client in another way is another implementation.
  */
 import type { AnyActorRef } from 'xstate';
@@ -82,7 +82,7 @@ export interface DetachedWork {
    */
   readonly polled: {
     ask(question: RequestSpec): Promise<JsonObject>;
-    /** What was asked is not waited for any more. */
+    /** The work no longer waits for what it asked. */
     end(reason: string): void;
     roots(exchange: Exchange): Promise<RootsReport>;
     /** How many questions have no answer yet. */
@@ -98,7 +98,7 @@ export interface CallRounds {
   readonly waiting: Iterable<SuspendedCall>;
   /** True if no handler of a call that was suspended still runs. */
   readonly isIdle: boolean;
-  /** Ends the calls that wait: no retry can come any more. */
+  /** Ends the calls that wait: no retry can come from now on. */
   close(reason: Error): void;
 }
 
@@ -133,9 +133,9 @@ export interface Exchange extends Caller {
   readonly origin?: RequestOrigin | undefined;
   /** Aborted when the request is cancelled or the session ends. Made when first read. */
   readonly signal: AbortSignal;
-  /** The task that this is the work of, if it is one's. */
+  /** The task whose work this is; undefined if it is not the work of a task. */
   readonly task: TaskHandle | undefined;
-  /** True once it is answered or cancelled: nothing is asked or said on its behalf any more. */
+  /** True once it is answered or cancelled: from then on nothing is asked or said on its behalf. */
   readonly hasEnded: boolean;
   /**
    * The handler's context, kept here by what makes it: one for everything that stands around a
@@ -199,7 +199,7 @@ export interface Exchange extends Caller {
 /** How a call may go on that was ended with questions to its client. */
 export interface Resumption {
   /**
-   * False if the handler must not be run again: a call that is not kept any more is refused. True
+   * False if the handler must not be run again: a call that is no longer kept is refused. True
    * by default.
    */
   readonly replay?: boolean | undefined;
@@ -235,7 +235,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 /**
  * The promise of a question that is not asked. A caller that forgets it does not end the process.
  */
-export function refused(error: Error): Promise<never> {
+export function rejectedQuestion(error: Error): Promise<never> {
   return forgettable(Promise.reject(error));
 }
 

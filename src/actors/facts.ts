@@ -1,6 +1,6 @@
 /**
- * What happened that no message tells: the things a log shows and a test waits for. Nothing that a
- * peer sends is dropped without one of these, but for progress with a token that is none of ours:
+ * What happened that no message tells: the things a log shows and a test waits for. Whatever a
+ * peer sends, nothing is dropped without one of these, except progress with a token that we do not know:
  * it is normal after an end, and a flood of it would only become a flood of facts.
  *
  * Each layer declares the names of what it reports.
@@ -45,11 +45,9 @@ export type ActorFactName =
   | 'cancellation.ignored'
   /** A handler threw something that its author did not mean for the client. */
   | 'handler.failed'
-  /**
-   * Code of the host's that listens to a session threw: a bug of the host's, which ends nothing.
-   */
+  /** Host code that listens to a session threw: a bug in the host, which ends nothing. */
   | 'listener.failed'
-  /** The server's resolver of roots threw: a bug of its author's. */
+  /** The server's resolver of roots threw: a bug in the server. */
   | 'resolver.failed'
   /** A handler's result could not be written as JSON. */
   | 'response.unserializable'
@@ -59,21 +57,21 @@ export type ActorFactName =
   | 'state.refused'
   /** A call that had asked its client was ended: the client did not go on with it. */
   | 'call.expired'
-  /** A response to a pending request of ours that cannot be read; the request fails. */
+  /** A response to one of our pending requests that cannot be read; the request fails. */
   | 'response.malformed'
-  /** A response to a request of ours that has already ended otherwise. */
+  /** A response to one of our requests that has already ended otherwise. */
   | 'response.late'
   /** A second response to the same request. */
   | 'response.duplicate'
-  /** A response to an id that is none of ours. */
+  /** A response with an id that we did not give. */
   | 'response.unknown'
-  /** Progress that is no number, or for a token that is none of ours. */
+  /** Progress without a number, or with a token that we did not give. */
   | 'progress.unknown'
-  /** A request of ours went to the client; `details` has its id and method. */
+  /** One of our requests went to the client; `details` has its id and method. */
   | 'request.sent'
   /** The client answered it, with a result or an error; `details` also has the time it took. */
   | 'request.answered'
-  /** A request of ours that the client did not answer in time. */
+  /** The client did not answer one of our requests in time. */
   | 'request.timedOut'
   /** The client does not read: no request is started until it does. */
   | 'output.blocked'
@@ -86,5 +84,5 @@ export type ActorFactName =
   | 'output.overrun'
   /** At the session's end the client takes nothing: the session ends without sending the rest. */
   | 'output.stalled'
-  /** A message found no stream of its session's to go on; the session goes on. */
+  /** A message found no stream of its session to travel on; the session goes on. */
   | 'output.lost';

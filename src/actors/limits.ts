@@ -25,8 +25,7 @@ export interface TransportLimits {
 /** Bounds of the router. */
 export interface RouterLimits {
   /**
-   * Client requests whose handlers run at once. One that awaits an answer of the client's does not
-   * count meanwhile.
+   * Client requests whose handlers run at once. A call does not count while it awaits an answer from the client.
    */
   readonly maxRunning: number;
   /** Client requests that wait for their turn; more are refused with a retryable error. */
@@ -135,43 +134,180 @@ export interface Limits
     RoundLimits,
     TaskLimits {}
 
-/** What a session keeps to if nobody says otherwise. docs/limits.md explains each. */
-export const defaultLimits: Limits = {
-  maxLineBytes: 16 * MiB,
-  maxDepth: 256,
-  maxOutboundBytes: 16 * MiB,
-  readAheadBytes: 1 * MiB,
-  maxRunning: 64,
-  maxWaiting: 1024,
-  maxWaitingBytes: 64 * MiB,
-  maxRunningBytes: 64 * MiB,
-  maxRetainedBytes: 64 * MiB,
-  maxPending: 1024,
-  requestTimeoutMs: 60 * second,
-  requestMaxTotalMs: 10 * minute,
-  humanTimeoutMs: 10 * minute,
-  drainTimeoutMs: 2 * second,
-  stallTimeoutMs: 300,
-  rootsTimeoutMs: 5 * second,
-  rootsRetryMs: 30 * second,
-  maxOvertakenRoots: 16,
-  pageSize: 100,
-  listChangedQuietMs: 50,
-  maxLogsPerSecond: 100,
-  keepaliveIntervalMs: 0,
-  keepaliveTimeoutMs: 10 * second,
-  keepaliveFailures: 3,
-  maxSubscriptions: 1024,
-  maxSuspendedCalls: 1024,
-  suspendedCallTimeoutMs: 10 * minute,
-  maxRounds: 100,
-  maxRequestStateBytes: 256 * KiB,
-  maxTasks: 64,
-  maxKeptTasks: 1024,
-  taskTtlMs: 60 * minute,
-  maxTaskTtlMs: 24 * 60 * minute,
-  taskPollIntervalMs: 1 * second,
+/**
+ * What is said of a limit. The end of its name is its unit: `Ms` for milliseconds, `Bytes`, anything
+ * else is a count.
+ */
+export interface LimitRow {
+  readonly default: number;
+  /** The least value that the command takes; 1 by default. */
+  readonly least?: number;
+  /** The greatest value that the command takes; by default what the unit can hold. */
+  readonly most?: number;
+  /** One or two sentences for the help of the command and for docs/limits.md. */
+  readonly help: string;
+}
+
+/** The default of each limit in a table. */
+export const defaultsOf = <Name extends string>(table: {
+  readonly [name in Name]: LimitRow;
+}): { readonly [name in Name]: number } =>
+  Object.fromEntries(Object.entries<LimitRow>(table).map(([name, row]) => [name, row.default])) as {
+    [name in Name]: number;
+  };
+
+/** Just below V8's longest string, because a line becomes one string. */
+const longestLineBytes = 511 * MiB;
+
+/** All limits of a session, with what the command and the docs say of them. */
+export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
+  maxLineBytes: {
+    default: 16 * MiB,
+    least: 1024,
+    most: longestLineBytes,
+    help: 'The longest inbound line; a longer one is answered with an error and skipped.',
+  },
+  maxDepth: {
+    default: 256,
+    least: 8,
+    help: 'The deepest nesting of an inbound message.',
+  },
+  maxOutboundBytes: {
+    default: 16 * MiB,
+    help: 'How much may wait for a client that does not read; past it no request is started.',
+  },
+  readAheadBytes: {
+    default: 1 * MiB,
+    least: 0,
+    help: 'How much is still read while the output is blocked; then stdin is paused.',
+  },
+  maxRunning: {
+    default: 64,
+    help: "How many of the client's requests run at once; one that awaits the client's own answer does not count.",
+  },
+  maxWaiting: {
+    default: 1024,
+    least: 0,
+    help: "How many of the client's requests wait for their turn; more are refused with an error that says to try again.",
+  },
+  maxWaitingBytes: {
+    default: 64 * MiB,
+    help: "How long the client's requests that wait may be, together; one more that would exceed it is refused in the same way.",
+  },
+  maxRunningBytes: {
+    default: 64 * MiB,
+    help: "How long the client's requests that run may be, together, those that await its own answer included; more wait.",
+  },
+  maxRetainedBytes: {
+    default: 64 * MiB,
+    help: 'How much is kept for a client beyond its requests, together: calls that wait for its retry, tasks with what comes of them, the URIs of its subscriptions.',
+  },
+  maxPending: {
+    default: 1024,
+    help: 'How many requests to the client may be pending at once.',
+  },
+  requestTimeoutMs: {
+    default: 60 * second,
+    help: 'How long the client may take to answer a request; progress starts the time anew.',
+  },
+  requestMaxTotalMs: {
+    default: 10 * minute,
+    help: 'How long a request to the client may take in all, whatever progress comes.',
+  },
+  humanTimeoutMs: {
+    default: 10 * minute,
+    help: 'The same for requests that a person answers: elicitation and sampling.',
+  },
+  drainTimeoutMs: {
+    default: 2 * second,
+    least: 0,
+    help: 'How long running calls and the output may take to finish once the session ends; after a signal 1s, unless this is given.',
+  },
+  stallTimeoutMs: {
+    default: 300,
+    help: 'How long the client may take nothing of what is left to say once the session ends; then the session ends without it.',
+  },
+  rootsTimeoutMs: {
+    default: 5 * second,
+    help: 'How long the client may take to answer roots/list, and how long a call waits for roots; then the fallback is used.',
+  },
+  rootsRetryMs: {
+    default: 30 * second,
+    help: 'Delay before roots are asked for again after a failure; it grows with each failure.',
+  },
+  maxOvertakenRoots: {
+    default: 16,
+    help: 'How many answers to roots/list that a newer change has overtaken are discarded before one is used as not settled.',
+  },
+  pageSize: {
+    default: 100,
+    help: 'How many items a page of a list has.',
+  },
+  listChangedQuietMs: {
+    default: 50,
+    help: 'How long a list must not change before the client is told that it has.',
+  },
+  maxLogsPerSecond: {
+    default: 100,
+    help: 'How many log messages are sent to the client within a second; one message sums up the rest.',
+  },
+  keepaliveIntervalMs: {
+    default: 0,
+    least: 0,
+    help: 'How long the client may be quiet before it is sent a ping; 0 means never.',
+  },
+  keepaliveTimeoutMs: {
+    default: 10 * second,
+    help: 'How long the client may take to answer such a ping.',
+  },
+  keepaliveFailures: {
+    default: 3,
+    help: 'How many such pings in a row without an answer end the session.',
+  },
+  maxSubscriptions: {
+    default: 1024,
+    help: 'How many resources the client may subscribe to at once.',
+  },
+  maxSuspendedCalls: {
+    default: 1024,
+    help: 'How many calls that have asked the client wait for its retry at once; the oldest of more is ended.',
+  },
+  suspendedCallTimeoutMs: {
+    default: 10 * minute,
+    help: 'How long a call that has asked the client waits for its retry; then it is ended.',
+  },
+  maxRounds: {
+    default: 100,
+    help: 'How many times one call may ask the client.',
+  },
+  maxRequestStateBytes: {
+    default: 256 * KiB,
+    help: 'The longest state of a call that travels through the client; a call that would pass it fails.',
+  },
+  maxTasks: {
+    default: 64,
+    help: 'How many tasks run at once; more are refused with an error that says to try again.',
+  },
+  maxKeptTasks: {
+    default: 1024,
+    help: 'How many tasks are kept at once, ended ones until their time to live is over.',
+  },
+  taskTtlMs: {
+    default: 60 * minute,
+    help: 'How long a task is kept from its creation if the client asks for no time.',
+  },
+  maxTaskTtlMs: {
+    default: 24 * 60 * minute,
+    help: 'The longest time to live that a task gets, whatever the client asks for.',
+  },
+  taskPollIntervalMs: {
+    default: 1 * second,
+    help: 'How long clients are told to wait between two looks at a task; also its shortest time to live.',
+  },
 };
+
+/** The limits of a session that sets none itself. docs/limits.md explains each. */
+export const defaultLimits: Limits = defaultsOf(limitTable);
 
 /** Without one of them no call would ever run, and no list would end. */
 const atLeastOne: ReadonlySet<string> = new Set<keyof Limits>(['maxRunning', 'pageSize']);

@@ -1,5 +1,5 @@
 /**
- * Code of the host's that listens to a session. If a listener throws, the error is reported; it
+ * Host code that listens to a session. If a listener throws, the error is reported; it
  * ends neither the session nor the process, and the other listeners are called all the same.
  */
 import { textOfError } from '../protocol/errors.ts';

@@ -1,7 +1,7 @@
 /**
  * How much of what clients have sent is held in memory, in bytes: of each client, and of all of them
- * together. One session has a room of its own; the sessions of an HTTP endpoint share one, because
- * whoever begins many must not get as many times the room.
+ * together. One session has a room of its own; the sessions of an HTTP endpoint share one, because a
+ * client that begins many must not get as many times the room.
  */
 import { fullParties } from './limits.ts';
 

@@ -3,6 +3,16 @@
  * the live page, a recorder. While nobody looks it keeps the last frame, and reads a clock per turn
  * in which something is said.
  */
+import { portByInput } from '../machines/port.ts';
+import type { Port } from '../machines/port.ts';
+import type {
+  FramesToSend,
+  ReaderEvent,
+  ReaderInput,
+  TransportEnds,
+  WriterEvent,
+  WriterInput,
+} from '../machines/peer-ports.ts';
 import type { ActorFactName, Report } from './facts.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import type { Clock } from './clock.ts';
@@ -23,14 +33,12 @@ export interface TrafficListener {
 }
 
 /** A frame that has passed, and when, milliseconds of the session's clock. */
-export type Passed = { readonly at: number } & (
+export type PassedFrame = { readonly at: number } & (
   | { readonly direction: 'in'; readonly frame: InboundFrame }
   | { readonly direction: 'out'; readonly frame: OutboundFrame }
 );
 
 export interface TrafficOptions {
-  /** When the client was last heard: the router knows. */
-  readonly lastHeardAt: number;
   readonly hostClock: Pick<Clock, 'now'>;
   readonly report: Report<ActorFactName>;
 }
@@ -41,7 +49,7 @@ export class Traffic {
   readonly #options: TrafficOptions;
   /** The frame itself, whichever way it passed: it stays in memory until the next one has. */
   #last: InboundFrame | OutboundFrame | undefined = undefined;
-  #lastSentAt = 0;
+  #lastAt = 0;
   #keeps: 'last' | 'nothing' = 'last';
 
   constructor(options: TrafficOptions) {
@@ -61,13 +69,11 @@ export class Traffic {
    * What has passed last, if anything has, whether anybody listened or not; undefined after
    * {@link keepNothing}.
    */
-  get last(): Passed | undefined {
+  get last(): PassedFrame | undefined {
     const frame = this.#last;
     if (!frame) return undefined;
-    // For what comes in there is a reading of the clock already, one for each chunk.
-    return 'kind' in frame
-      ? { direction: 'in', frame, at: this.#options.lastHeardAt }
-      : { direction: 'out', frame, at: this.#lastSentAt };
+    const at = this.#lastAt;
+    return 'kind' in frame ? { direction: 'in', frame, at } : { direction: 'out', frame, at };
   }
 
   /** Returns what ends the listening. If a listener throws, that is reported and ends nothing. */
@@ -79,10 +85,12 @@ export class Traffic {
   // A listener that is added while these frames are told is told of them, too: they have not passed
   // yet.
 
-  /** Frames have come in; nothing has been done about them yet. */
-  received(frames: readonly InboundFrame[]): void {
+  /** Frames have come in at this time; nothing has been done about them yet. */
+  received(frames: readonly InboundFrame[], at: number): void {
     this.#listeners?.tell((listener) => listener.received?.(frames));
-    if (this.#keeps === 'last') this.#last = frames[frames.length - 1] ?? this.#last;
+    if (this.#keeps === 'nothing') return;
+    this.#last = frames[frames.length - 1] ?? this.#last;
+    this.#lastAt = at;
   }
 
   /** Frames are about to be written. */
@@ -90,6 +98,42 @@ export class Traffic {
     this.#listeners?.tell((listener) => listener.sent?.(frames));
     if (this.#keeps === 'nothing') return;
     this.#last = frames[frames.length - 1] ?? this.#last;
-    this.#lastSentAt = this.#options.hostClock.now();
+    this.#lastAt = this.#options.hostClock.now();
   }
+}
+
+/** A transport, and what listens to its traffic. */
+export interface ObservedTransport {
+  readonly traffic: Traffic;
+  readonly ends: TransportEnds;
+}
+
+/** The reader of the transport that its input leads to. */
+export function readerPort(
+  transportOf: (input: ReaderInput) => Pick<ObservedTransport, 'ends'>,
+): Port<ReaderEvent, ReaderInput> {
+  return portByInput((input) => transportOf(input).ends.reader);
+}
+
+/**
+ * The writer of the transport that its input leads to. The frames that it gets are observed.
+ *
+ * @param outgoing changes what is written
+ */
+export function observedWriter(
+  transportOf: (input: WriterInput) => ObservedTransport,
+  outgoing?: (input: WriterInput, event: FramesToSend) => FramesToSend,
+): Port<WriterEvent, WriterInput> {
+  return {
+    ...portByInput((input: WriterInput) => transportOf(input).ends.writer),
+    transition: (snapshot, event, actorScope) => {
+      const { input } = snapshot;
+      const { traffic, ends } = transportOf(input);
+      if (event.type !== 'frames.send') return ends.writer.transition(snapshot, event, actorScope);
+      const written = outgoing ? outgoing(input, event) : event;
+      if (written.frames.length === 0) return snapshot;
+      traffic.sent(written.frames);
+      return ends.writer.transition(snapshot, written, actorScope);
+    },
+  };
 }

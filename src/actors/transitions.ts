@@ -22,7 +22,7 @@ type ConnectionMachineName =
   | 'catalog'
   | 'listening'
   | 'followed'
-  | 'startup';
+  | 'slot';
 
 /** The machines that are observed, as their charts are called. */
 export type MachineName = SessionMachineName | ConnectionMachineName;
@@ -93,7 +93,7 @@ export function observedMachine<T extends AnyStateMachine>(
   return Object.assign(Object.create(machine) as T, { getInitialSnapshot, transition });
 }
 
-/** The scope of a machine that nobody can look at. */
+/** The scope of a machine that is not observed. */
 export const unobserved: ObservedScope = { observedTransitions: undefined };
 
 /** True for actor logic that is a state machine, from any copy of XState. */

@@ -1,5 +1,5 @@
 /** A promise with a deadline and a signal, of which nothing is left once it has settled. */
-import { holdProcess } from './clock.ts';
+import { heldProcess, holdProcess } from './clock.ts';
 import type { Clock } from './clock.ts';
 
 /** How a wait ends. Only the first end counts. */
@@ -10,11 +10,11 @@ export interface WaitEnd<T> {
 
 export interface WaitBounds<T> {
   readonly clock: Clock;
-  /** The longest wait, milliseconds. */
+  /** The longest wait, milliseconds. Infinity: as long as it takes. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Ends it after `timeoutMs`. */
-  overdue(end: WaitEnd<T>): void;
+  overdue?(end: WaitEnd<T>): void;
   /** The error once the signal fires. */
   cancelled(reason: unknown): Error;
 }
@@ -40,17 +40,29 @@ export function waitFor<T>(
       reject: (error) => over(() => reject(error)),
     };
     const cancel = (): void => end.reject(cancelled(signal?.reason));
-    const timer = clock.setTimeout(() => overdue(end), timeoutMs);
-    holdProcess(timer);
+    if (timeoutMs === Infinity) ends.push(heldProcess());
+    else {
+      const timer = clock.setTimeout(() => overdue?.(end), timeoutMs);
+      holdProcess(timer);
+      ends.push(() => clock.clearTimeout(timer));
+    }
     signal?.addEventListener('abort', cancel, { once: true });
-    ends.push(
-      () => clock.clearTimeout(timer),
-      () => signal?.removeEventListener('abort', cancel),
-    );
+    ends.push(() => signal?.removeEventListener('abort', cancel));
     const stop = begin(end);
     // It may be over already.
     if (ends.length === 0) return stop();
     ends.push(stop);
     if (signal?.aborted) cancel();
+  });
+}
+
+/** The same promise, which rejects with the signal's reason if the signal fires first. */
+export function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const cancel = (): void => reject(signal.reason as Error);
+    if (signal.aborted) cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', cancel));
   });
 }

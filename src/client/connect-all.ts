@@ -1,29 +1,27 @@
-/** Connections to all servers of a file, or of an object that says the same. */
+/** Connections to all servers of a configuration file, or of an object with the same content. */
 import { withCallers } from '../actors/caller-frames.ts';
 import { systemClock } from '../actors/clock.ts';
 import { callerOf, openConnection } from './connect.ts';
 import type { ConnectOptions } from './connect.ts';
-import { watchFile } from './hosts/config-watcher.ts';
-import { readHosts, readHostsFile } from './hosts/hosts-file.ts';
+import { readHosts, readHostsFile, watchFile } from './hosts/hosts-file.ts';
 import type { HostsConfig } from './hosts/hosts-file.ts';
 import { ServerManager } from './hosts/manager.ts';
-import type { Servers, ServersOptions as ManagedOptions } from './hosts/servers.ts';
+import type { Servers, ManagedOptions } from './hosts/servers.ts';
 
 const maker = { open: openConnection, callerOf };
 
-/** The options of many connections: those of one are for each of them. */
+/** The options of many connections. Options of a single connection apply to each of them. */
 export interface ServersOptions extends ManagedOptions, Omit<ConnectOptions, 'name' | 'record'> {
-  /** Options for one server, above the others; the file's stand above both. */
+  /** Options for one server, which override the general ones; the file's settings override both. */
   readonly forServer?: (name: string) => Partial<ConnectOptions>;
 }
 
 /**
- * Connects to all servers of a file. All start at once, none waits for another, and what is wrong
- * with one is no business of the others.
+ * Connects to all servers of a file. All start at once, independently: a fault of one does not
+ * affect the others.
  *
- * @param source an `mcpServers` file, or an object that holds what such a file does
- * @returns when each is ready or has failed, and after `startupMs` at the latest; those that are
- *   late go on trying
+ * @param source an `mcpServers` file, or an object with the content of one
+ * @returns when each is ready or has failed, after `startupMs` at the latest; late ones keep trying
  * @throws {RuntimeError} CONFIG_INVALID: the file cannot be read, or holds no servers
  */
 export async function connectAll(
@@ -36,7 +34,7 @@ export async function connectAll(
     await servers.started();
     return servers;
   } catch (error) {
-    // It is known who awaits this only when they do.
+    // The awaiting caller is known only once it awaits.
     await Promise.resolve();
     throw withCallers(error);
   }
@@ -51,7 +49,7 @@ export function openServers(config: object, options: ServersOptions = {}): Serve
   return new ServerManager(readHosts(config, options), options, maker);
 }
 
-/** The same for a configuration that was read already. */
+/** The same for a configuration that was already read. */
 export function openConfig(config: HostsConfig, options: ServersOptions = {}): Servers {
   return new ServerManager(config, options, maker);
 }
@@ -66,7 +64,7 @@ export async function openFile(file: string, options: ServersOptions = {}): Prom
   const read = () => readHostsFile(file, environment === undefined ? {} : { environment });
   const manager = new ServerManager(await read(), options, maker);
   if (!watch) return manager;
-  // One after the other: a slow read must not put an older file in the place of a newer one.
+  // Files are read one after the other: a slow read must not replace a newer file by an older one.
   let reading: Promise<void> = Promise.resolve();
   const stop = watchFile(file, {
     clock,

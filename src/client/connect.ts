@@ -1,4 +1,4 @@
-/** Opens connections to servers, whatever way leads to them. */
+/** Opens connections to servers over any kind of channel. */
 import { withCallers } from '../actors/caller-frames.ts';
 import { secretsGiven } from '../diagnosis/secrets.ts';
 import { describe } from '../protocol/classify.ts';
@@ -9,20 +9,23 @@ import type { AuthOption } from './auth/options.ts';
 import type { ChannelKind } from './channel/channel-kind.ts';
 import { sdkChannel } from './channel/sdk-channel.ts';
 import type { Connection } from './connection/connection.ts';
-import type { ConnectionLogicInput as ChannelOptions } from './connection/host-connection.ts';
+import type { HostConnectionInput } from './connection/host-connection.ts';
 import { channelConnectionLogic, openChannel } from './connection/open-connection.ts';
 import type { ConnectionLogic } from './connection/open-connection.ts';
-import type { ConnectOptions as ConnectionOptions, ServerEntry } from './connection/options.ts';
+import type { ConnectionOptions, ServerEntry } from './connection/options.ts';
 import { addressOf } from './http/address.ts';
 import { httpChannelKind } from './http/http-channel-kind.ts';
 import type { HttpChannelKindOptions } from './http/http-channel-kind.ts';
 import { environmentFor } from '../processes/environment.ts';
 import { stdioChannel } from './stdio/stdio-channel.ts';
 
-/** The options of a connection, whatever way leads to the server. */
+/** The options of a connection over any kind of channel. */
 export interface ConnectOptions
   extends ConnectionOptions, Omit<HttpChannelKindOptions, 'authorization'> {
-  /** Allows a login, over HTTP: `true`, a person is asked. Without it a server that wants one fails. */
+  /**
+   * Allows a login over HTTP; `true`: a person is asked. Without it, a connection to a server that
+   * wants a login fails.
+   */
   readonly auth?: AuthOption;
 }
 
@@ -33,7 +36,7 @@ export interface ConnectionLogicInput extends ConnectOptions {
 }
 
 /**
- * A connection as XState actor logic: a machine of the host's invokes or spawns it. It opens when it
+ * A connection as XState actor logic, for the host's machine to invoke or spawn. It opens when it
  * starts, and is done once it was closed. See {@link ConnectionLogic}.
  */
 export const connectionLogic: ConnectionLogic<ConnectionLogicInput> = {
@@ -43,8 +46,8 @@ export const connectionLogic: ConnectionLogic<ConnectionLogicInput> = {
 };
 
 /**
- * Opens a connection, and does not wait for it: it is launched, and made again after losses, as its
- * `restart` says, until it is closed.
+ * Opens a connection without waiting for it. It is reopened after losses, as `restart` says, until
+ * it is closed.
  *
  * @throws {RuntimeError} CONFIG_INVALID: the entry names no server
  * @throws {RangeError} an option is wrong; names it
@@ -54,8 +57,8 @@ export function openConnection(entry: ServerEntry, options: ConnectOptions = {})
 }
 
 /**
- * Connects to a server, and resolves once it is ready. If the first attempt fails, so does this, and
- * nothing is left of it; what is lost later is made again, as `restart` says.
+ * Connects to a server, and resolves once it is ready. If the first attempt fails, this rejects and
+ * leaves nothing behind; later losses are followed by new attempts, as `restart` says.
  *
  * @throws {RuntimeError} CONFIG_INVALID; SPAWN_FAILED, CONNECT_TIMEOUT, VERSION_UNSUPPORTED,
  *   PROTOCOL_VIOLATION, UNAUTHORIZED, HTTP_STATUS, CLOSED: why the server is not ready; CANCELLED:
@@ -78,27 +81,27 @@ export async function connect(
 }
 
 /**
- * Who a server will take the host for, as a text; empty if its entry says it all. Undefined if that is
- * known only once it is connected: a login, a function that gives tokens, a `fetch` of the host's own,
- * the whole environment.
+ * Identifies the host as the server will see it, as a text; empty if the entry alone decides it.
+ * Undefined if it is not known before connecting: with a login, a token function, the host's own
+ * `fetch` or `dispatcher`, or the whole environment.
  *
  * @see MCP 2026-07-28, server/utilities/caching, "Cache Scope Field"
  */
 export function callerOf(
   entry: ServerEntry,
-  { auth, fetch, inheritEnv = false }: ConnectOptions,
+  { auth, fetch, dispatcher, inheritEnv = false }: ConnectOptions,
 ): string | undefined {
   if ('command' in entry) {
     if (inheritEnv === true) return undefined;
     return inheritEnv === false ? '' : JSON.stringify(environmentFor(entry.env, inheritEnv));
   }
-  if (fetch !== undefined) return undefined;
+  if (fetch !== undefined || dispatcher !== undefined) return undefined;
   if (auth === undefined || auth === false) return '';
   const isToken = auth !== true && auth.kind === 'bearer' && typeof auth.token === 'string';
   return isToken ? auth.token : undefined;
 }
 
-function channelOptions(entry: ServerEntry, options: ConnectOptions): ChannelOptions {
+function channelOptions(entry: ServerEntry, options: ConnectOptions): HostConnectionInput {
   const secrets = 'transport' in entry ? [] : secretsGiven(entry);
   const kind = Object.assign(channelTo(entry, options), { secrets });
   const { auth, limits } = options;
@@ -107,7 +110,7 @@ function channelOptions(entry: ServerEntry, options: ConnectOptions): ChannelOpt
   return { ...options, kind, limits: { ...limits, loginTimeoutMs } };
 }
 
-/** The way to a server. @throws {RuntimeError} CONFIG_INVALID */
+/** The kind of channel to a server. @throws {RuntimeError} CONFIG_INVALID */
 function channelTo(entry: ServerEntry, options: ConnectOptions): ChannelKind {
   if ('transport' in entry) return sdkChannel(entry.transport);
   if ('command' in entry) return stdioChannel(entry, options);

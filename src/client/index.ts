@@ -3,6 +3,7 @@ export { ProtocolError, RuntimeError } from '../protocol/errors.ts';
 export type { RuntimeErrorCode } from '../protocol/errors.ts';
 export { errorOf as errorOfLoss } from '../machines/connection-failures.ts';
 export { connect, connectionLogic, openConnection } from './connect.ts';
+export type { HttpDispatcher } from './http/dispatched.ts';
 export type { ConnectOptions, ConnectionLogicInput } from './connect.ts';
 export { memoryCredentialStore } from './auth/credential-store.ts';
 export type { CredentialStore } from './auth/credential-store.ts';
@@ -15,11 +16,11 @@ export type { Connection, ListOptions } from './connection/connection.ts';
 export type {
   ConnectionEvent,
   ConnectionState,
+  ConnectionStreams,
   ServerProfile,
-} from './connection/connection-state.ts';
-export type { ConnectionStreams } from './connection/connection-streams.observable.ts';
-export type { ConnectionDump, ListDump } from '../diagnosis/connection-dump.ts';
+} from './connection/connection-streams.observable.ts';
 export type { ConnectionWatcher, WatchedConnection } from './connection/watched-connection.ts';
+export type { ConnectionDump, ListDump } from '../diagnosis/connection-dump.ts';
 export { defaultConnectionLimits } from './connection/limits.ts';
 export type { ConnectionLimits } from './connection/limits.ts';
 export type {

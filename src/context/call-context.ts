@@ -3,7 +3,7 @@
  */
 import { refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
-import { forCaller, refused } from '../actors/exchange.ts';
+import { forCaller, rejectedQuestion } from '../actors/exchange.ts';
 import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
@@ -271,16 +271,16 @@ export class CallContext implements HandlerContext {
     if (missing) throw missing;
   }
 
-  /** Sends any method, if the client may be sent it. */
+  /** Sends a request with any method, if the client may get it. */
   #send(
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
     accepts?: RequestSpec['accepts'],
   ): Promise<JsonObject> {
-    if (method === Method.rootsList && !options.probe) return refused(rootsAreKnown());
+    if (method === Method.rootsList && !options.probe) return rejectedQuestion(rootsAreKnown());
     const missing = missingCapability(this.#exchange, method, params);
-    return missing ? refused(missing) : this.#ask(method, params, options, accepts);
+    return missing ? rejectedQuestion(missing) : this.#ask(method, params, options, accepts);
   }
 
   /** Sends a request, with the time limits that the method gets. */
@@ -316,8 +316,8 @@ function isHumanPaced(method: string): boolean {
 }
 
 /**
- * CAPABILITY_MISSING, if the client cannot be sent this request: it may be asked only for what it
- * has declared and its revision knows, and only if its answer would come back to the call.
+ * CAPABILITY_MISSING if this request cannot be sent to the client: it must have declared the
+ * capability, its revision must know the method, and its answer must be able to reach the call.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"
  */

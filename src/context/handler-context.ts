@@ -19,11 +19,11 @@ export interface RequestOptions {
    * Progress restarts the time.
    */
   readonly timeoutMs?: number;
-  /** The most that the request may take in all, milliseconds, whatever progress comes. */
+  /** The most that the request may take in all, milliseconds, even if progress comes. */
   readonly maxTotalMs?: number;
   /**
-   * What the request is called among those of the call: since 2026-07-28 the client sees that name.
-   * By default `q1`, `q2` and so on. If another one has it, a number is added.
+   * The request's name, unique within the call: since 2026-07-28 the client sees it. By default
+   * `q1`, `q2` and so on. A number is added to a name that is taken.
    */
   readonly key?: string;
   /** Cancels only this request. Cancelling the call cancels it in any case. */
@@ -55,8 +55,8 @@ export interface HandlerContext {
   /** How the client describes itself, and the dialect of the protocol that it speaks. */
   readonly client: PeerDescription;
   /**
-   * True if the client of this call shows apps, see `ui` of a tool; for a result that is better read
-   * as text if it does not.
+   * True if the client of this call shows apps (see `ui` of a tool). If it does not, a result may
+   * be easier to read as text.
    *
    * @see MCP Apps 2026-01-26
    */
@@ -70,8 +70,8 @@ export interface HandlerContext {
    */
   readonly principal?: Principal | undefined;
   /**
-   * The HTTP request that brought the client's; undefined over another transport. What authenticates
-   * the client is not in it.
+   * The HTTP request that carried the client's request; undefined over another transport.
+   * Credentials are left out.
    */
   readonly http?: ServedHttpCall | undefined;
   /** The session that the request belongs to. */
@@ -94,23 +94,23 @@ export interface HandlerContext {
    */
   roots(options?: { readonly timeoutMs?: number }): Promise<RootsReport>;
   /**
-   * Makes a value once for the call: if the handler is run again it gets the same value, as JSON
-   * holds it, and `make` is not called. For what must not happen twice, such as an order.
+   * Makes a value once per call: if the handler is run again, it gets the same value back (as JSON)
+   * and `make` is not called. Use it for anything that must not happen twice, such as an order.
    *
-   * Since 2026-07-28 a call that asks its client ends with the question. When the client calls again
-   * with the answer, the handler goes on where it stands, unless that is too late or in another
-   * process: then it is run again, up to where it stood.
+   * Since 2026-07-28 a call that asks its client ends with the question. When the client calls
+   * again with the answer, the handler continues where it stopped. If the retry comes too late, or
+   * to another process, the handler is run again from its start.
    *
    * @param key tells the values of a call apart
    * @throws {TypeError} JSON cannot hold the value; and what `make` throws
    */
   once<T>(key: string, make: () => T | Promise<T>): Promise<T>;
   /**
-   * What the handler wants to find here if it is run again, as JSON holds it. Setting it replaces
-   * the answers so far: the handler then asks only what it has not asked before.
+   * A value that the handler finds here if it is run again, as JSON. Setting it replaces the
+   * answers so far: the handler then asks only what it has not asked before.
    *
-   * @throws {TypeError} setting what JSON does not give back as it was, such as a `Date`, a `Map` or
-   *   a member that is undefined: the message names the path
+   * @throws {TypeError} if it is set to something that JSON cannot round-trip, such as a `Date`, a
+   *   `Map` or a member that is undefined: the message names the path
    */
   checkpoint: unknown;
   /**
@@ -126,13 +126,13 @@ export interface HandlerContext {
     details?: { readonly total?: number; readonly message?: string },
   ): void;
   /**
-   * Sends the client a notification that belongs to this request, such as one of an extension. What
-   * has a method of its own (`progress`, `log`) is sent with that. For one that belongs to no request
-   * there is `session.notify`.
+   * Sends the client a notification that belongs to this request, such as one of an extension. Use
+   * `progress` and `log` for those two. Use `session.notify` for a notification that belongs to no
+   * request.
    *
    * @returns whether the output has taken it; nothing is sent after the call has ended
    * @throws {RuntimeError} UNSERIALIZABLE
-   * @throws {TypeError} the method is no name, or `notifications/cancelled`
+   * @throws {TypeError} the method is not a valid name, or is `notifications/cancelled`
    */
   notify(method: string, params?: JsonObject): boolean;
   /**
@@ -174,8 +174,9 @@ export interface HandlerContext {
    */
   elicitUrl(request: UrlRequest, options?: RequestOptions): Promise<UrlAnswer>;
   /**
-   * The error to throw if the request cannot be served until a person has opened some URLs: `throw
-   * context.urlElicitationRequired([…])`. The client gets them with `-32042`, and may try again.
+   * Makes the error to throw if a person must open some URLs before the request can be served:
+   * `throw context.urlElicitationRequired([…])`. The client gets them with `-32042`, and may try
+   * again.
    *
    * @throws {RuntimeError} CAPABILITY_MISSING if the client did not declare `elicitation.url`
    * @throws {TypeError} the list is empty, or a URL is not absolute or contains credentials

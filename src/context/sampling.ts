@@ -25,7 +25,7 @@ export interface ToolUse {
   readonly id: string;
   /** The tool that the model wants to use. */
   readonly name: string;
-  /** The arguments, as the model wrote them: nobody has checked them. */
+  /** The arguments, as the model wrote them: unchecked. */
   readonly input: JsonObject;
   /** Keep it when you send the use back: clients cache by it. */
   readonly _meta?: JsonObject;

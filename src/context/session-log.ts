@@ -30,7 +30,7 @@ export type LogMethod = (data: unknown, logger?: string) => void;
 
 /**
  * A method for each level; if the level is a value, `log[level](data)`. `data` is anything that
- * JSON can represent; an `Error` is sent as its name and message. The client gets it as it is: it
+ * JSON can represent; an `Error` is sent as its name and message. The client gets it unredacted: it
  * must not contain secrets, data that identifies a person, or anything that helps an attacker.
  */
 export type HandlerLog = { readonly [level in LogLevel]: LogMethod };
@@ -122,7 +122,7 @@ export class SessionLog implements ClientLog {
     this.#omitted = undefined;
   }
 
-  /** A request that says what it wants is told no more, and no less, whatever the session is. */
+  /** A level that the request names takes precedence over the session's. */
   #isWanted({ logLevel = this.#level }: Exchange, level: LogLevel): boolean {
     return logLevel !== 'none' && isAtLeast(level, logLevel);
   }
@@ -160,7 +160,7 @@ export class SessionLog implements ClientLog {
   }
 }
 
-/** Leaves out the stack, which tells about the server's internals. */
+/** Leaves out the stack, which shows the server's internals. */
 function describeError({ name, message }: Error) {
   return { name, message };
 }

@@ -8,7 +8,7 @@ import type { SessionState } from '../machines/session-state.ts';
 /** What a session offers before and after it knows its client. */
 export interface SessionHandle {
   /**
-   * Unguessable, and known in this process only: the client never sees it. It authenticates nobody.
+   * Unguessable, and known in this process only: the client never sees it. It is not a credential.
    */
   readonly id: string;
   /** Where the session stands in its lifecycle. */
@@ -19,7 +19,7 @@ export interface SessionHandle {
    * @returns whether the output has taken it; nothing is sent before the session is in operation,
    *   nor after its end
    * @throws {RuntimeError} UNSERIALIZABLE
-   * @throws {TypeError} the method is no name, or `notifications/cancelled`
+   * @throws {TypeError} the method is not a valid name, or is `notifications/cancelled`
    */
   notify(method: string, params?: JsonObject): boolean;
   /** Tells the client that a resource has changed, if it has subscribed to it. */
@@ -57,7 +57,7 @@ export function sessionView(session: SessionHandle, revision: string): SessionVi
 /**
  * Sends an author's notification.
  *
- * @param send gives whether it was sent, and tells at once if it cannot be
+ * @param send returns whether it was sent, and reports at once if it cannot be
  * @returns whether the output has taken it
  * @throws what {@link SessionHandle.notify} throws
  */

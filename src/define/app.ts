@@ -122,7 +122,7 @@ const optionRules: { readonly [member: string]: (value: unknown) => string | und
  * Defines the page that hosts show for a tool with `ui: { resourceUri }`. It is a resource: put it
  * among the server's `resources`.
  *
- * @throws {TypeError} a member is missing or none of ours, the URI does not begin with `ui://`, or
+ * @throws {TypeError} a member is missing or unknown, the URI does not begin with `ui://`, or
  *   an option is not as the extension says
  * @see MCP Apps 2026-01-26
  */

@@ -31,12 +31,12 @@ function media<TType extends 'image' | 'audio'>(type: TType, bytes: Uint8Array, 
 export const content = {
   text: textBlock,
 
-  /** @throws {TypeError} `bytes` is no Uint8Array, or there is no MIME type */
+  /** @throws {TypeError} `bytes` is not a Uint8Array, or there is no MIME type */
   image(bytes: Uint8Array, mimeType: string): BlockOf<'image'> {
     return media('image', bytes, mimeType);
   },
 
-  /** @throws {TypeError} `bytes` is no Uint8Array, or there is no MIME type */
+  /** @throws {TypeError} `bytes` is not a Uint8Array, or there is no MIME type */
   audio(bytes: Uint8Array, mimeType: string): BlockOf<'audio'> {
     return media('audio', bytes, mimeType);
   },

@@ -138,7 +138,7 @@ export interface PromptSpecification<
 /**
  * Defines a prompt. `get` receives the values typed after `arguments`.
  *
- * @throws {TypeError} a member is missing or is none of ours; a schema has no members, or its
+ * @throws {TypeError} a member is missing or unknown; a schema has no members, or its
  *   library cannot describe them; or `complete` names an argument that the prompt does not have
  */
 export function definePrompt<
@@ -181,7 +181,7 @@ export function promptArguments(prompt: Prompt): PromptArguments {
   return args;
 }
 
-/** An author may have written anything in JavaScript. A schema of arktype's is a function. */
+/** An author may have written anything in JavaScript. An arktype schema is a function. */
 function isSchema(written: unknown): written is StandardSchema {
   return (isJsonObject(written) || typeof written === 'function') && isStandardSchema(written);
 }

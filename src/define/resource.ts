@@ -182,7 +182,7 @@ export const templateRules: ItemRules = {
 /**
  * Defines a resource with a fixed URI.
  *
- * @throws {TypeError} a member is missing or is none of ours, or `uri` is not a URI
+ * @throws {TypeError} a member is missing or unknown, or `uri` is not a URI
  */
 export function defineResource(resource: Resource): Resource {
   checkItem(resource, resourceRules);
@@ -199,7 +199,7 @@ export function defineResource(resource: Resource): Resource {
  * Defines resources whose URIs match a template. `read` receives its variables, typed after the
  * template.
  *
- * @throws {TypeError} a member is missing or is none of ours; the template cannot be parsed or
+ * @throws {TypeError} a member is missing or unknown; the template cannot be parsed or
  *   matched, or `complete` names a variable that
  *   it does not have
  */

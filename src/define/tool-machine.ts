@@ -43,7 +43,7 @@ export function machineHandler(machine: AnyStateMachine) {
         : { snapshot: checkpoint as Snapshot<unknown> }),
     });
     running.set(context, actor);
-    // The error is thrown below, by whoever waits for the actor.
+    // The error is thrown below, by the code that waits for the actor.
     actor.subscribe({ error: () => {} });
     const { signal } = context;
     const stop = () => actor.stop();

@@ -242,7 +242,7 @@ export const toolRules: ItemRules = {
 /**
  * Defines a tool. The schemas type the handler's arguments and its structured output.
  *
- * @throws {TypeError} a member is missing or is none of ours; the specification does not allow the
+ * @throws {TypeError} a member is missing or unknown; the specification does not allow the
  *   name or the `taskSupport`; or a schema
  *   does not describe objects, or its library cannot convert it to JSON Schema, or it declares an
  *   `x-mcp-header` where none may be, or has a fault, such as a `$ref` to nowhere: the message names
@@ -298,13 +298,13 @@ function checkMirrored(schema: ObjectSchema, what: string): void {
   if (!mirrored.ok) throw new TypeError(`${what}: ${mirrored.fault}`);
 }
 
-/** @throws {TypeError} they are none */
+/** @throws {TypeError} they are not such hints */
 function checkScopes(scopes: unknown, of: string): void {
   const fault = scopes === undefined ? undefined : faultOfScopes(scopes);
   if (fault !== undefined) throw new TypeError(`"scopes" of ${of} ${fault}`);
 }
 
-/** @throws {TypeError} it is none */
+/** @throws {TypeError} it is not one of these */
 export function checkErrorExposure(errors: unknown, of: string): void {
   if (errors === undefined || errorExposures.some((exposure) => exposure === errors)) return;
   throw new TypeError(

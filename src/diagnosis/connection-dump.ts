@@ -43,7 +43,7 @@ export interface ConnectionDump extends PeerDump {
   readonly lists: readonly ListDump[];
 }
 
-/** One list of the server's. */
+/** One of the server's lists. */
 export interface ListDump {
   /** Which list: `tools`, `resources`, `resourceTemplates` or `prompts`. */
   readonly name: string;

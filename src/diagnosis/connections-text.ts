@@ -6,7 +6,7 @@ import { isStanding } from './peer-dump.ts';
 import type { CallDump, PendingDump } from './peer-dump.ts';
 import { redactText } from './redaction.ts';
 
-/** One server of a host's, whether there is a connection to it or not. */
+/** One of a host's servers, with or without a connection. */
 export interface HostedDump {
   readonly name: string;
   /** As the connection's; `idle` or `disabled` if nothing is to run. */

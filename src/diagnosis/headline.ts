@@ -16,7 +16,7 @@ export function headlineOf(dump: SessionDump | ConnectionDump): Headline {
   if (dump.side === 'host') return connectionHeadline(dump);
   const causes = causesOf(dump);
   const first = <K extends Cause['kind']>(...kinds: readonly K[]) =>
-    causes.find((cause): cause is Extract<Cause, { kind: K }> =>
+    causes.find((cause): cause is Extract<Cause, { readonly kind: K }> =>
       kinds.some((kind) => kind === cause.kind),
     );
   const end = first('closed', 'settling', 'aborting', 'flushing');
@@ -55,7 +55,7 @@ export function isHeldUp(dump: SessionDump | ConnectionDump): boolean {
 }
 
 function endInWords(
-  cause: Extract<Cause, { kind: 'closed' | 'settling' | 'aborting' | 'flushing' }>,
+  cause: Extract<Cause, { readonly kind: 'closed' | 'settling' | 'aborting' | 'flushing' }>,
 ): string {
   switch (cause.kind) {
     case 'closed':
@@ -70,7 +70,7 @@ function endInWords(
 }
 
 function connectionInWords(
-  { kind, ageMs }: Extract<HttpCause, { kind: 'stream-unread' | 'stream-cut' }>,
+  { kind, ageMs }: Extract<HttpCause, { readonly kind: 'stream-unread' | 'stream-cut' }>,
   dump: SessionDump,
 ): Headline {
   const sentence =
@@ -81,7 +81,7 @@ function connectionInWords(
 }
 
 function push(
-  cause: Extract<HttpCause, { kind: 'push-waiting' }> | undefined,
+  cause: Extract<HttpCause, { readonly kind: 'push-waiting' }> | undefined,
   dump: SessionDump,
 ): Headline | undefined {
   if (!cause) return undefined;
@@ -124,7 +124,7 @@ function retry(suspended: readonly Suspension[], dump: SessionDump): Headline | 
 }
 
 function taskInput(
-  cause: Extract<Cause, { kind: 'task-input' }> | undefined,
+  cause: Extract<Cause, { readonly kind: 'task-input' }> | undefined,
 ): Headline | undefined {
   if (!cause) return undefined;
   const sentence = `Waiting for the client to answer what the task of ${nameOf(cause.subject)} has asked.`;

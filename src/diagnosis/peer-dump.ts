@@ -1,6 +1,6 @@
 /** What the dumps of a session and of a connection have in common: two peers ask each other. */
 import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
-import type { PendingRequest } from '../actors/correlation/pending-request.ts';
+import type { PendingRequest } from '../actors/correlation/pending-requests.ts';
 import type { SuspendedCall } from '../actors/exchange.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { Call, CallState } from '../actors/router/call.ts';
@@ -81,7 +81,7 @@ export interface CallDump {
   readonly machine?: { readonly id: string; readonly state: string };
 }
 
-/** A request of ours. */
+/** A request that we have sent. */
 export interface PendingDump {
   readonly id: RequestId;
   readonly method: string;

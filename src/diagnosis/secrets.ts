@@ -70,16 +70,16 @@ interface WayToServer {
   readonly oauth?: { readonly clientSecret?: string | undefined } | undefined;
 }
 
-/** Headers whose value is no secret, whatever it is. */
+/** Headers whose value is never a secret. */
 const harmlessHeader =
   /^(?:accept.*|cache-control|connection|content-.*|from|host|mcp-.*|origin|pragma|referer|user-agent)$/i;
 /** A shorter text stands in too many others. */
 const shortestGiven = 6;
 
 /**
- * What a host is given to reach a server and nobody is to see, also if the server repeats it: the
- * values of headers, the part of them that is the credential, the password and the secret parameters
- * of a URL, the variables with a secret's name. Longest first.
+ * The secrets that a host is given to reach a server. They are hidden even if the server repeats them:
+ * the values of headers, the credentials in them, the password and the secret parameters of a URL, the
+ * variables that are named like a secret. Longest first.
  */
 export function secretsGiven({
   url = '',

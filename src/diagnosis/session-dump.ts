@@ -90,7 +90,7 @@ export interface DumpSource {
   >;
   readonly tasks: readonly KeptTaskView[];
   readonly limits: Limits;
-  /** What is held in memory of its clients; in other sessions of theirs, too. */
+  /** What is kept in memory for its clients, in all their sessions together. */
   readonly held: { readonly [use in RoomUse]: number };
   readonly now: number;
   readonly startedAt: number;
@@ -160,7 +160,7 @@ function sharedLevel({ count, max }: Level): SharedLevel {
   return { count, max: max * fullParties, maxOfEach: max };
 }
 
-/** There is no machine if the client declares no roots, or nobody has needed them yet. */
+/** There is no machine if the client declares no roots, or if they have not been needed yet. */
 function rootsState(
   session: Pick<SessionSnapshot, 'context' | 'hasTag'>,
 ): Pick<SessionDump['roots'], 'state' | 'tags'> {

@@ -7,10 +7,11 @@ import { isThenable } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Catalog } from './registry.ts';
+import type { OfferedFeatures } from './registry.ts';
 import { promptArguments } from '../define/prompt.ts';
 import type { Complete, Filled } from '../define/resource.ts';
-import type { ContextOf, Feature } from './feature.ts';
+import { contextOf } from '../session/session-scope.ts';
+import type { Feature } from './feature.ts';
 import { someOf, stringParam, unknownName } from './feature.ts';
 import { findPrompt, unknownArgument } from './prompts.ts';
 
@@ -18,7 +19,7 @@ import { findPrompt, unknownArgument } from './prompts.ts';
 const maxValues = 100;
 
 /** Whether any argument of a prompt or variable of a template can be completed. */
-export function completesSomething({ prompts, resourceTemplates }: Catalog): boolean {
+export function completesSomething({ prompts, resourceTemplates }: OfferedFeatures): boolean {
   return (
     prompts
       .list()
@@ -28,7 +29,7 @@ export function completesSomething({ prompts, resourceTemplates }: Catalog): boo
 }
 
 /** Completion. */
-export function completionFeature(catalog: Catalog, contextOf: ContextOf): Feature {
+export function completionFeature(catalog: OfferedFeatures): Feature {
   return {
     capabilities: { completions: {} },
     handlers: {
@@ -52,7 +53,11 @@ export function completionFeature(catalog: Catalog, contextOf: ContextOf): Featu
  *
  * @throws {ProtocolError} -32602 the prompt, the template or the argument does not exist
  */
-function completerOf(catalog: Catalog, ref: JsonObject, name: string): Complete | undefined {
+function completerOf(
+  catalog: OfferedFeatures,
+  ref: JsonObject,
+  name: string,
+): Complete | undefined {
   const { type } = ref;
   switch (type) {
     case 'ref/prompt': {
@@ -70,7 +75,11 @@ function completerOf(catalog: Catalog, ref: JsonObject, name: string): Complete 
   }
 }
 
-function variableCompleter(catalog: Catalog, uri: string, name: string): Complete | undefined {
+function variableCompleter(
+  catalog: OfferedFeatures,
+  uri: string,
+  name: string,
+): Complete | undefined {
   const template = catalog.resourceTemplates.get(uri);
   const variables = template?.variables ?? [];
   if (!template && !catalog.resources.get(uri)) {

@@ -4,13 +4,12 @@
  */
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe } from '../protocol/classify.ts';
-import { methodNotOffered } from '../actors/router/refusals.ts';
 import { RuntimeError, fromWireError, invalidParams } from '../protocol/errors.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { methodNotOffered } from '../protocol/methods.ts';
 import { nearest } from '../protocol/nearest.ts';
 import { printableName } from '../protocol/printable.ts';
-import type { HandlerContext } from '../context/handler-context.ts';
 import type { Changing } from './list-changed.observable.ts';
 
 /** Answers one method. */
@@ -32,9 +31,6 @@ export interface Feature {
     readonly changed: string;
   };
 }
-
-/** Gives the context of a call's handler: always the same one for one call. */
-export type ContextOf = (call: Exchange) => HandlerContext;
 
 /**
  * Reads a member of a request's params that must be a string.

@@ -24,7 +24,7 @@ interface ResultWaiter {
   settle(answer: TaskAnswer): void;
 }
 
-/** True if the task's status will not change any more. */
+/** True if the task's status will not change again. */
 export function hasEnded({ status }: Task): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
@@ -62,7 +62,7 @@ export class KeptTask {
     this.retained = retained;
   }
 
-  /** Whether whoever makes this request may see it. */
+  /** Whether the caller of this request may see it. */
   isOf({ origin }: Exchange): boolean {
     return this.owner === origin?.principal?.id;
   }

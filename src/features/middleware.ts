@@ -3,17 +3,18 @@
  * the handlers themselves.
  */
 import { inPlaceOf } from '../actors/exchange.ts';
-import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import type { RequestHandler } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { FeatureHandler } from './feature.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
+import { contextOf } from '../session/session-scope.ts';
 
 /** A client's request on its way to its handler. */
 export interface IncomingCall {
   /** Such as `tools/call`. */
   readonly method: string;
-  /** As the client sent them; nobody has checked them yet. */
+  /** As the client sent them, unchecked. */
   readonly params: JsonObject | undefined;
   /** What the handler will get. */
   readonly context: HandlerContext;
@@ -36,7 +37,6 @@ export type Middleware = (
 export function withMiddleware(
   handler: FeatureHandler,
   middleware: readonly Middleware[],
-  contextOf: (call: Exchange) => HandlerContext,
 ): RequestHandler {
   if (middleware.length === 0) return handler;
   const run: RequestHandler = (params, call) => {

@@ -5,20 +5,9 @@
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { base64, textBlock } from '../protocol/content.ts';
 import type { ContentBlock, ResourceContents } from '../protocol/content.ts';
-import type { Dialect } from '../protocol/dialects/dialect.ts';
+import type { Dialect, ToolResultItem } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { PromptMessage } from '../define/prompt.ts';
-
-export interface CheckedOutput {
-  /**
-   * If absent, the client gets `structured` as JSON text: as it passed the `outputSchema`, with
-   * defaults and transforms applied.
-   */
-  readonly content: readonly ContentBlock[] | undefined;
-  readonly structured: JsonObject | undefined;
-  readonly isError: boolean;
-  readonly _meta: JsonObject | undefined;
-}
 
 /**
  * Reads what a tool's handler gave.
@@ -26,8 +15,8 @@ export interface CheckedOutput {
  * @throws {TypeError} saying what it gave instead
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
-export function readToolOutput(output: unknown): CheckedOutput {
-  if (typeof output === 'string') return contentAlone([textBlock(output)]);
+export function readToolOutput(output: unknown): ToolResultItem {
+  if (typeof output === 'string') return contentAlone([{ type: 'text', text: output }]);
   if (Array.isArray(output)) return contentAlone(readBlocks(output));
   if (!isJsonObject(output)) {
     throw new TypeError(
@@ -52,7 +41,7 @@ export function readToolOutput(output: unknown): CheckedOutput {
   };
 }
 
-function contentAlone(content: readonly ContentBlock[]): CheckedOutput {
+function contentAlone(content: readonly ContentBlock[]): ToolResultItem {
   return { content, structured: undefined, isError: false, _meta: undefined };
 }
 

@@ -9,7 +9,7 @@ import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { RegistryEntry } from './registry.ts';
 
-/** No cursor of ours is longer, characters: a URI that long is none. What is longer is not decoded. */
+/** Our cursors are not longer, characters: a URI that long cannot be one. What is longer is not decoded. */
 const maxCursorLength = 256 * 1024;
 
 export interface Page<T> {
@@ -53,7 +53,7 @@ export function readTextCursor(kind: string, cursor: unknown): string | undefine
     const read: unknown = JSON.parse(decodeURIComponent(text));
     return typeof read === 'string' ? read : undefined;
   } catch {
-    // Not a cursor of ours.
+    // Not one of our cursors.
     return undefined;
   }
 }

@@ -14,9 +14,10 @@ import { promptArguments } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
 import type { Registry } from './registry.ts';
 import { isStandardSchema, libraryCheckOf } from '../schema/schema.ts';
-import type { Checked, SchemaCheck } from '../schema/schema.ts';
-import { sessionOf } from '../session/session-scope.ts';
-import type { ContextOf, Feature } from './feature.ts';
+import type { SchemaCheck } from '../schema/schema.ts';
+import type { Checked } from '../schema/schema-run.ts';
+import { contextOf, scopeOfCall } from '../session/session-scope.ts';
+import type { Feature } from './feature.ts';
 import { someOf, stringParam, unknownName } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readPromptOutput } from './output.ts';
@@ -24,7 +25,6 @@ import { readPromptOutput } from './output.ts';
 /** The prompts of a server. */
 export function promptsFeature(
   prompts: Registry<Prompt>,
-  contextOf: ContextOf,
   { prompts: caching }: KnownHints,
 ): Feature {
   const get = (prompt: Prompt, checked: Checked, call: Exchange) => {
@@ -45,7 +45,7 @@ export function promptsFeature(
     handlers: {
       'prompts/list': (params, call) => {
         const { dialect } = call.peer;
-        const { pageSize } = sessionOf(call).limits;
+        const { pageSize } = scopeOfCall(call).limits;
         const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
         const described = items.map((item) => ({ ...item, arguments: promptArguments(item) }));
         const listed = described.map((item) => dialect.prompt(item));

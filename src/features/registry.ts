@@ -132,7 +132,7 @@ export class Registry<T> {
 }
 
 /** All that a server offers. A kind that the definition does not name is not offered. */
-export interface Catalog {
+export interface OfferedFeatures {
   readonly tools: Registry<Tool>;
   readonly resources: Registry<Resource>;
   readonly resourceTemplates: Registry<ResourceTemplate>;
@@ -143,7 +143,7 @@ export interface Catalog {
  * @throws {TypeError} an item is not defined as it must be, two have the same key, or a tool names
  *   an app that the server does not have
  */
-export function catalogOf(definition: ServerDefinition): Catalog {
+export function catalogOf(definition: ServerDefinition): OfferedFeatures {
   const { tools, prompts } = definition;
   const resources = new Registry(resourceRules, definition.resources);
   const resourceTemplates = new Registry(templateRules, definition.resourceTemplates);

@@ -6,23 +6,25 @@
 import { isThenable } from '../actors/exchange.ts';
 import type { Exchange } from '../actors/exchange.ts';
 import type { Retained } from '../actors/room.ts';
-import { describe } from '../protocol/classify.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { isRetry } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
 import type { CacheHints, Dialect } from '../protocol/dialects/dialect.ts';
-import type { Catalog } from './registry.ts';
+import type { OfferedFeatures } from './registry.ts';
 import { hintsOf, uncached } from '../define/caching.ts';
 import type { KnownHints } from '../define/caching.ts';
 import { isUri } from '../define/uri-template.ts';
-import { PerSession, sessionOf } from '../session/session-scope.ts';
+import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import type { ContextOf, Feature } from './feature.ts';
+import type { Feature } from './feature.ts';
 import { stringParam } from './feature.ts';
-import { pageOf } from './pagination.ts';
-import { resourcePage } from './resource-list.ts';
+import { pageOf, readTextCursor, textCursor } from './pagination.ts';
 import { readContents } from './output.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
+import type { ResourceDescription, ResourceTemplate } from '../define/resource.ts';
+import type { Page } from './pagination.ts';
 
 export interface ResourcesFeature extends Feature {
   /**
@@ -40,11 +42,7 @@ interface ReadableResource {
 }
 
 /** The resources of a server. */
-export function resourcesFeature(
-  catalog: Catalog,
-  contextOf: ContextOf,
-  hints: KnownHints,
-): ResourcesFeature {
+export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): ResourcesFeature {
   const { resources, resourceTemplates } = catalog;
   /** The URIs that each session's client has subscribed to. */
   const subscriptions = new PerSession((session) => new SubscribedUris(session));
@@ -77,7 +75,7 @@ export function resourcesFeature(
     handlers: {
       'resources/list': async (params, call) => {
         const { dialect } = call.peer;
-        const { pageSize } = sessionOf(call).limits;
+        const { pageSize } = scopeOfCall(call).limits;
         const page = await resourcePage(catalog, params, pageSize, contextOf(call));
         const { items, ...next } = page;
         const described = items.map((item) => dialect.resource(item));
@@ -85,7 +83,7 @@ export function resourcesFeature(
       },
       'resources/templates/list': (params, call) => {
         const { dialect } = call.peer;
-        const { pageSize } = sessionOf(call).limits;
+        const { pageSize } = scopeOfCall(call).limits;
         const list = resourceTemplates.list();
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
         const described = items.map((item) => dialect.template(item));
@@ -100,13 +98,13 @@ export function resourcesFeature(
       },
       'resources/subscribe': (params, call) => {
         const { uri } = find(stringParam(params, 'uri'), call.peer.dialect);
-        subscriptions.of(sessionOf(call)).add(uri);
+        subscriptions.of(scopeOfCall(call)).add(uri);
         return {};
       },
       'resources/unsubscribe': (params, call) => {
         const uri = stringParam(params, 'uri');
         // The resource may have gone since the client subscribed to it.
-        const isSubscribed = subscriptions.known(sessionOf(call))?.delete(uri);
+        const isSubscribed = subscriptions.known(scopeOfCall(call))?.delete(uri);
         if (!isSubscribed) find(uri, call.peer.dialect);
         return {};
       },
@@ -171,4 +169,86 @@ function tooManySubscriptions(what: string): ProtocolError {
   const message = `The client ${what}, and may subscribe to no more: unsubscribe from some first`;
   const data = { reason: 'too-many-subscriptions', retryable: false };
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
+}
+
+const listKind = 'resources/list';
+
+/** Marks the cursors of the second part, which name a URI. */
+const listedKind = 'resources/list/listed';
+
+/**
+ * Gives one page of all resources: the fixed ones by their places, then those that templates list,
+ * by URI. A template lists its resources anew for each page, so they have no lasting places. Ordered
+ * by URI, a cursor that names the last one stays valid, whatever comes and goes.
+ *
+ * @see MCP 2025-11-25, server/resources, "Listing Resources"
+ */
+async function resourcePage(
+  { resources, resourceTemplates }: Pick<OfferedFeatures, 'resources' | 'resourceTemplates'>,
+  params: JsonObject | undefined,
+  pageSize: number,
+  context: HandlerContext,
+): Promise<Page<ResourceDescription>> {
+  const templates = resourceTemplates.list().map(({ item }) => item);
+  const listing = templates.filter(({ list }) => list !== undefined);
+  const listedAfter = async (uri: string) => {
+    const listed = await listedBy(listing, context);
+    const known = new Set(resources.keys());
+    return listed.filter((resource) => resource.uri > uri && !known.has(resource.uri));
+  };
+
+  const after = readTextCursor(listedKind, params?.['cursor']);
+  if (after !== undefined) return cut(await listedAfter(after), pageSize);
+
+  const page = pageOf(listKind, resources.list(), params, pageSize);
+  if (page.nextCursor !== undefined || listing.length === 0) return page;
+  const room = pageSize - page.items.length;
+  const { items, nextCursor } = cut(await listedAfter(''), room);
+  return {
+    items: [...page.items, ...items],
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+  };
+}
+
+function cut(listed: readonly ResourceDescription[], size: number): Page<ResourceDescription> {
+  const items = listed.slice(0, size);
+  if (items.length === listed.length) return { items };
+  return { items, nextCursor: textCursor(listedKind, items.at(-1)?.uri ?? '') };
+}
+
+/** By URI, each once. If two templates list the same resource, the first one describes it. */
+async function listedBy(
+  templates: readonly ResourceTemplate[],
+  context: HandlerContext,
+): Promise<readonly ResourceDescription[]> {
+  const lists = await Promise.all(templates.map(async (template) => readList(template, context)));
+  const byUri = new Map<string, ResourceDescription>();
+  for (const resource of lists.flat()) {
+    if (!byUri.has(resource.uri)) byUri.set(resource.uri, resource);
+  }
+  return [...byUri.values()].sort((one, other) => (one.uri < other.uri ? -1 : 1));
+}
+
+async function readList(
+  template: ResourceTemplate,
+  context: HandlerContext,
+): Promise<readonly ResourceDescription[]> {
+  const listed: unknown = await template.list?.(context);
+  const what = `the list of the template ${describe(template.uriTemplate)}`;
+  if (!Array.isArray(listed)) {
+    throw new TypeError(`${what} must be a list of resources, this is ${describe(listed)}`);
+  }
+  const resources: readonly unknown[] = listed;
+  return resources.map((resource, at) => {
+    checkListed(resource, `resource ${at} in ${what}`);
+    return resource;
+  });
+}
+
+function checkListed(resource: unknown, what: string): asserts resource is ResourceDescription {
+  for (const member of ['uri', 'name']) {
+    const value = isJsonObject(resource) ? resource[member] : undefined;
+    if (typeof value === 'string') continue;
+    throw new TypeError(`${what} must have a string "${member}", this is ${describe(value)}`);
+  }
 }

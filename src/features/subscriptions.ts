@@ -11,9 +11,9 @@ import { subscriptionMachine } from '../machines/subscription.machine.ts';
 import { ErrorCode, ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { MetaKey } from '../protocol/meta.ts';
-import { readInterests, served, sizeOf } from '../protocol/subscriptions.ts';
+import { readInterests, servedInterests, sizeOf } from '../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../protocol/subscriptions.ts';
-import { PerSession, sessionIn, sessionOf } from '../session/session-scope.ts';
+import { PerSession, sessionIn, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../actors/transitions.ts';
 import type { Feature } from './feature.ts';
@@ -46,12 +46,14 @@ export function subscriptionsFeature(
   const subscriptions = new PerSession(() => new Map<Subscription, Open>());
 
   const listen = async (params: JsonObject | undefined, call: Exchange): Promise<JsonObject> => {
-    const session = sessionOf(call);
+    const session = scopeOfCall(call);
     const { maxSubscriptions } = session.limits;
     const wanted = readInterests(params, maxSubscriptions);
     if (wanted.taskIds.length > 0) refuseWithoutTasks(call);
     const { capabilities } = session.server;
-    const interests = served(wanted, capabilities, (taskId) => hasTask(session, taskId, call));
+    const interests = servedInterests(wanted, capabilities, (taskId) =>
+      hasTask(session, taskId, call),
+    );
     const open = subscriptions.of(session);
     const party = call.origin?.party;
     const own = [...open.values()].filter((other) => other.party === party);
@@ -70,7 +72,7 @@ export function subscriptionsFeature(
     const ended = new Promise<void>((resolve) => {
       actor.subscribe({
         complete: () => {
-          // At once: what happens from now on is none of its business.
+          // At once: what happens from now on does not concern it.
           open.delete(actor);
           resolve();
         },

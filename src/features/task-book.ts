@@ -23,7 +23,7 @@ import type { Dialect } from '../protocol/dialects/dialect.ts';
 import { taskChanged } from '../protocol/subscriptions.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
 import type { Task } from '../protocol/tasks.ts';
-import { askForRoots } from '../rounds/ask-for-roots.ts';
+import { askForRoots } from '../rounds/questions.ts';
 import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../actors/transitions.ts';
@@ -121,7 +121,7 @@ export class TaskBook {
     return created;
   }
 
-  /** @throws {ProtocolError} -32602 the session keeps no task of this caller's with this id */
+  /** @throws {ProtocolError} -32602 the session keeps no task with this id for this caller */
   find(params: JsonObject | undefined, call: Exchange): KeptTask {
     const taskId = stringParam(params, 'taskId');
     const task = this.#tasks.get(taskId);

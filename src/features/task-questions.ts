@@ -9,12 +9,12 @@ import type { Clock } from '../actors/clock.ts';
 import { RuntimeError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { inputRequestsOf } from '../protocol/input-required.ts';
-import { Question, QuestionKeys } from '../rounds/question.ts';
+import { RoundQuestion, QuestionKeys } from '../rounds/questions.ts';
 
 export class TaskQuestions {
   readonly #clock: Clock;
   readonly #keys = new QuestionKeys();
-  #open: Question[] = [];
+  #open: RoundQuestion[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -23,7 +23,7 @@ export class TaskQuestions {
   /** @throws {RuntimeError} REQUEST_TIMEOUT, CANCELLED */
   ask(spec: RequestSpec): Promise<JsonObject> {
     // It lives as long as its task, unless the handler says otherwise.
-    const question = new Question(spec, { clock: this.#clock, patienceMs: Infinity });
+    const question = new RoundQuestion(spec, this.#clock, Infinity);
     question.key = this.#keys.take(spec.key);
     this.#open.push(question);
     const settled = () => {
@@ -33,7 +33,7 @@ export class TaskQuestions {
     return question.result;
   }
 
-  /** The work has ended: nobody waits for answers any more. */
+  /** The work has ended: no one waits for answers. */
   end(reason: string): void {
     for (const question of this.#open) question.fail(new RuntimeError('CANCELLED', reason));
   }

@@ -4,16 +4,15 @@
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
-import { tooManyWait } from '../actors/router/refusals.ts';
 import { inPlaceOf } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
-import { fromWireError } from '../protocol/errors.ts';
-import type { JsonObject } from '../protocol/frames.ts';
+import { ErrorCode, fromWireError } from '../protocol/errors.ts';
+import type { JsonObject, WireError } from '../protocol/frames.ts';
 import { readInputResponses } from '../protocol/input-required.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
 import type { Registry } from './registry.ts';
 import type { Tool } from '../define/tool.ts';
-import { PerSession, sessionOf } from '../session/session-scope.ts';
+import { PerSession, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
@@ -53,7 +52,7 @@ export function tasksFeature(
     session.atEnd(() => book.stop());
     return book;
   });
-  const bookOf = (call: Exchange) => books.of(sessionOf(call));
+  const bookOf = (call: Exchange) => books.of(scopeOfCall(call));
   const taskOf = (params: JsonObject | undefined, call: Exchange) => {
     refuseWithoutTasks(call);
     return bookOf(call).find(params, call);
@@ -77,7 +76,7 @@ export function tasksFeature(
         call.peer.dialect.task(taskOf(params, call).detailed),
       ),
       'tasks/list': ifOffered((params, call) => {
-        const { pageSize } = sessionOf(call).limits;
+        const { pageSize } = scopeOfCall(call).limits;
         const own = bookOf(call)
           .list()
           .filter((task) => task.isOf(call));
@@ -88,7 +87,7 @@ export function tasksFeature(
         const book = bookOf(call);
         const task = book.find(params, call);
         const waiting = book.list().reduce((sum, { waiters }) => sum + waiters, 0);
-        const { maxWaiting } = sessionOf(call).limits;
+        const { maxWaiting } = scopeOfCall(call).limits;
         if (!task.hasEnded && waiting >= maxWaiting) throw fromWireError(tooManyWait(maxWaiting));
         return task.result(call);
       }),
@@ -106,5 +105,13 @@ export function tasksFeature(
     },
     augment: (handler) => inPlaceOf(handler, callTool(handler)),
     kept: (session) => books.known(session)?.list() ?? [],
+  };
+}
+
+function tooManyWait(maxWaiting: number): WireError {
+  return {
+    code: ErrorCode.serverUnavailable,
+    message: `Overloaded: ${maxWaiting} requests wait for the result of a task; try again when some have been answered`,
+    data: { reason: 'overloaded', retryable: true },
   };
 }

@@ -9,7 +9,7 @@ import type { ErrorExposure } from '../define/tool.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ProtocolError, RuntimeError, ToolError, textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { sessionOf } from '../session/session-scope.ts';
+import { scopeOfCall } from '../session/session-scope.ts';
 
 const maxCharacters = 2000;
 
@@ -29,7 +29,7 @@ export function failedCall(
 ): JsonObject {
   if (error instanceof ProtocolError || call.hasEnded) throw error;
   if (isMeantForModel(error)) return call.peer.dialect.toolFailure(error);
-  const session = sessionOf(call);
+  const session = scopeOfCall(call);
   const errorId = errors === 'mask' ? session.randomId('error') : undefined;
   const report: Report<ActorFactName> = session.report;
   report({
@@ -73,7 +73,7 @@ function messageOf(error: unknown): string {
 
 function bounded(message: string): string {
   if (message.length <= maxCharacters) return message;
-  // Half of a surrogate pair is no text that every client can read.
+  // Not every client can read half of a surrogate pair.
   const kept = message.slice(0, maxCharacters).replace(/[\uD800-\uDBFF]$/, '');
   return `${kept}… (${message.length - kept.length} more characters)`;
 }

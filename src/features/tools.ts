@@ -7,34 +7,32 @@ import { isThenable } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { metaWithApp, uiExtension } from '../protocol/apps.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
-import { textBlock } from '../protocol/content.ts';
-import type { CacheHints, Dialect, ToolItem } from '../protocol/dialects/dialect.ts';
+import type { CacheHints, ToolItem, ToolResultItem } from '../protocol/dialects/dialect.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Registry } from './registry.ts';
 import { checkOf, jsonSchemaOf } from '../schema/schema.ts';
-import type { Checked, SchemaCheck } from '../schema/schema.ts';
+import type { SchemaCheck } from '../schema/schema.ts';
+import type { Checked } from '../schema/schema-run.ts';
 import { schemaOf } from '../define/tool.ts';
 import type { ErrorExposure, Tool } from '../define/tool.ts';
 import { machineOfCall, machineOfTool } from '../define/tool-machine.ts';
-import { sessionOf } from '../session/session-scope.ts';
+import { contextOf, scopeOfCall } from '../session/session-scope.ts';
 import { stringParam, unknownName } from './feature.ts';
-import type { ContextOf, Feature } from './feature.ts';
+import type { Feature } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readToolOutput } from './output.ts';
-import type { CheckedOutput } from './output.ts';
 import { failedCall, isMeantForModel } from './tool-failure.ts';
 
 /** What a server's tools share. */
 interface ToolsOptions {
-  readonly contextOf: ContextOf;
-  /** Of a tool that does not say itself; undefined: `show`. */
+  /** What clients see of a bug, unless the tool says so itself; `show` by default. */
   readonly errors: ErrorExposure | undefined;
-  /** Of their list. */
+  /** How long clients may cache the list. */
   readonly caching: CacheHints;
 }
 
-/** That some tool has an app. It declares the extension, and answers nothing. */
+/** Declares the extension for apps. It answers no method. */
 export const appsFeature: Feature = {
   capabilities: { extensions: { [uiExtension]: {} } },
   handlers: {},
@@ -48,30 +46,27 @@ export function offersApps(tools: Registry<Tool>): boolean {
 export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feature {
   /** By the tool itself, not its name: a tool that replaces it has another schema. */
   const callables = new WeakMap<Tool, CallableTool>();
-  const callableOf = (tool: Tool): CallableTool => {
-    const known = callables.get(tool);
-    if (known) return known;
-    const callable = new CallableTool(tool, options);
-    callables.set(tool, callable);
-    return callable;
-  };
 
   const callTool: RequestHandler = (params, call) => {
-    const name = stringParam(params, 'name');
-    const tool = tools.get(name);
-    if (!tool) throw unknownName('tool', name, tools.keys());
-    const args = params?.['arguments'] ?? {};
+    const { name, arguments: args = {} } = params ?? {};
+    const tool = typeof name === 'string' ? tools.get(name) : undefined;
+    if (!tool) throw unknownName('tool', stringParam(params, 'name'), tools.keys());
     if (!isJsonObject(args)) {
       throw invalidParams(`"arguments" must be an object, this is ${describe(args)}`);
     }
-    return callableOf(tool).call(args, call);
+    let callable = callables.get(tool);
+    if (!callable) {
+      callable = new CallableTool(tool, options.errors ?? 'show');
+      callables.set(tool, callable);
+    }
+    return callable.call(args, call);
   };
 
   return {
     capabilities: { tools: { listChanged: true } },
     handlers: {
       'tools/list': (params, call) => {
-        const session = sessionOf(call);
+        const session = scopeOfCall(call);
         const { dialect } = call.peer;
         const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
         const { items, ...next } = page;
@@ -84,7 +79,7 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
           const { replay, singleUse } = (typeof name === 'string' && tools.get(name)) || {};
           return { replay, singleUse };
         },
-        // A bug of a middleware's is none of the tool's: its message is not for the model.
+        // If a middleware has a bug, its message is not for the model.
         recover: (error: unknown, { peer }: Exchange) => {
           if (isMeantForModel(error)) return peer.dialect.toolFailure(error);
           throw error;
@@ -106,27 +101,30 @@ function listed(tool: Tool): ToolItem {
   };
 }
 
-interface ToolChecks {
-  readonly input: SchemaCheck;
-  readonly output: SchemaCheck | undefined;
-}
-
 type ToolCallResult = JsonObject | Promise<JsonObject>;
 
+/** A tool with everything that its calls need, made once. */
 class CallableTool {
   readonly #tool: Tool;
-  readonly #options: ToolsOptions;
-  #checks: ToolChecks | undefined;
+  readonly #checkInput: SchemaCheck;
+  readonly #checkOutput: SchemaCheck | undefined;
+  readonly #isMachine: boolean;
+  readonly #errors: ErrorExposure;
 
-  constructor(tool: Tool, options: ToolsOptions) {
+  /** @param errors what clients see of a bug, unless the tool says so itself */
+  constructor(tool: Tool, errors: ErrorExposure) {
+    const { inputSchema, outputSchema } = tool;
     this.#tool = tool;
-    this.#options = options;
+    this.#checkInput = checkOf(inputSchema, 'input', schemaOf(tool, 'input'));
+    this.#checkOutput = outputSchema && checkOf(outputSchema, 'output', schemaOf(tool, 'output'));
+    this.#isMachine = machineOfTool(tool) !== undefined;
+    this.#errors = tool.errors ?? errors;
   }
 
   call(args: JsonObject, call: Exchange): ToolCallResult {
     try {
-      const checked = this.#compiled().input(args);
-      if (!isThenable(checked)) return this.#run(args, checked, call);
+      const checked = this.#checkInput(args);
+      if (!(checked instanceof Promise)) return this.#run(args, checked, call);
       return this.#after(checked, (late) => this.#run(args, late, call), call);
     } catch (error) {
       return this.#failed(error, call);
@@ -139,70 +137,53 @@ class CallableTool {
         `${this.#tool.name} was called with invalid arguments: ${args.fault}${namesHint(this.#tool, given)}`,
       );
     }
-    // The handler gets only arguments that its own input schema has accepted.
-    const context = this.#options.contextOf(call);
+    const context = contextOf(call);
+    // The tool's own input schema has accepted them.
     const output = this.#tool.handler(args.value as never, context);
-    if (machineOfTool(this.#tool)) call.machine = machineOfCall(context);
-    if (!isThenable(output)) return this.#result(output, call);
-    return this.#after(output, (late) => this.#result(late, call), call);
+    if (this.#isMachine) call.machine = machineOfCall(context);
+    if (output instanceof Promise || isThenable(output)) {
+      return this.#after(output, (late) => this.#result(late, call), call);
+    }
+    return this.#result(output, call);
   }
 
   #result(given: unknown, call: Exchange): ToolCallResult {
-    const { dialect } = call.peer;
     const output = readToolOutput(given);
-    const check = this.#compiled().output;
-    if (!check || output.isError) return resultOf(output, dialect);
+    const check = this.#checkOutput;
+    if (!check || output.isError) return call.peer.dialect.toolResult(output);
     const checked = check(output.structured);
-    if (!isThenable(checked)) return this.#conforming(output, checked, dialect);
-    return this.#after(checked, (late) => this.#conforming(output, late, dialect), call);
+    if (!(checked instanceof Promise)) return this.#conforming(output, checked, call);
+    return this.#after(checked, (late) => this.#conforming(output, late, call), call);
   }
 
-  #conforming(output: CheckedOutput, checked: Checked, dialect: Dialect): JsonObject {
+  #conforming(output: ToolResultItem, checked: Checked, call: Exchange): JsonObject {
     if (checked.ok) {
       const structured = checked.value as JsonObject;
-      return resultOf({ ...output, structured }, dialect);
+      return call.peer.dialect.toolResult({ ...output, structured });
     }
     throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${checked.fault}`);
   }
 
-  /** Goes on with what a promise gives; its failure is the call's. */
+  /** Goes on with what a promise gives. If it fails, the call fails. */
   async #after<T>(late: PromiseLike<T>, goOn: (value: T) => ToolCallResult, call: Exchange) {
     try {
       const result = goOn(await late);
-      return isThenable(result) ? await result : result;
+      return result instanceof Promise ? await result : result;
     } catch (error) {
       return this.#failed(error, call);
     }
   }
 
   #failed(error: unknown, call: Exchange): JsonObject {
-    const { name, errors = this.#options.errors ?? 'show' } = this.#tool;
-    return failedCall(error, call, { name, errors });
-  }
-
-  #compiled(): ToolChecks {
-    const { inputSchema, outputSchema } = this.#tool;
-    return (this.#checks ??= {
-      input: checkOf(inputSchema, 'input', schemaOf(this.#tool, 'input')),
-      output: outputSchema && checkOf(outputSchema, 'output', schemaOf(this.#tool, 'output')),
-    });
+    return failedCall(error, call, { name: this.#tool.name, errors: this.#errors });
   }
 }
 
-/** The names of the tool's arguments, if one was given that is none of them. */
+/** The names of the tool's arguments, if the call gave one that it does not have. */
 function namesHint(tool: Tool, given: JsonObject): string {
   const { properties } = jsonSchemaOf(tool.inputSchema, 'input', schemaOf(tool, 'input'));
   if (!isJsonObject(properties)) return '';
   const names = Object.keys(properties);
   if (Object.keys(given).every((name) => names.includes(name))) return '';
   return names.length === 0 ? '; it takes none' : `; its arguments are ${names.join(', ')}`;
-}
-
-function resultOf({ content, structured, isError, _meta }: CheckedOutput, dialect: Dialect) {
-  return dialect.toolResult({
-    content: content ?? [textBlock(JSON.stringify(structured))],
-    structured,
-    isError,
-    _meta,
-  });
 }

@@ -5,18 +5,20 @@
 import type { Authorization, AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import type { RequestToAuthorize } from './auth/bearer-token.ts';
 import type { TokenLimits } from './auth/options.ts';
-import { tell } from './facts.ts';
+import { reportInWords } from './facts.ts';
 import type { HttpReport } from './facts.ts';
+import { admissionChart } from '../machines/admission.machine.ts';
+import type { AdmissionEvent, AdmissionSnapshot } from '../machines/admission.machine.ts';
 import type { Principal } from '../protocol/request-origin.ts';
-import { Turns } from './auth/turns.ts';
+import { CheckTurns } from './auth/turns.ts';
 
 /** A request that was let in. */
 export interface AdmittedRequest extends RequestToAuthorize {
   readonly principal?: Principal;
 }
 
-/** Why a stream has to end. */
-export type AdmissionEnd = 'expired' | 'revoked' | 'unchecked';
+/** Why a stream has to end: the final states of its admission. */
+export type AdmissionEnd = Exclude<AdmissionSnapshot['value'], 'valid' | 'rechecking'>;
 
 /** How that is told. */
 export const endInWords: { readonly [end in AdmissionEnd]: string } = {
@@ -25,21 +27,15 @@ export const endInWords: { readonly [end in AdmissionEnd]: string } = {
   unchecked: 'could not be checked for too long',
 };
 
-/** When somebody could tell last that it is valid, the endpoint's clock. */
-interface Known {
-  readonly knownAtMs: number;
-}
-
-type State =
-  | (Known & { readonly name: 'valid'; readonly lookedAtMs: number })
-  | (Known & { readonly name: 'rechecking' })
-  | { readonly name: 'refused'; readonly as: AdmissionEnd };
-
 export class Admission {
   readonly #request: AdmittedRequest;
   readonly #rechecks: Rechecks;
   #until: number;
-  #state: State;
+  #state = admissionChart.begun;
+  /** When it was checked last, the endpoint's clock. */
+  #checkedAtMs: number;
+  /** When it was valid last, the endpoint's clock. */
+  #validAtMs: number;
 
   /** @param expiresInMs for how long the token is accepted; undefined if it does not expire */
   constructor(request: AdmittedRequest, expiresInMs: number | undefined, rechecks: Rechecks) {
@@ -47,7 +43,8 @@ export class Admission {
     this.#rechecks = rechecks;
     const now = rechecks.now();
     this.#until = now + (expiresInMs ?? Infinity);
-    this.#state = { name: 'valid', lookedAtMs: now, knownAtMs: now };
+    this.#checkedAtMs = now;
+    this.#validAtMs = now;
   }
 
   /** When the token expires, the endpoint's clock; `Infinity` if it does not. */
@@ -56,44 +53,43 @@ export class Admission {
   }
 
   /**
-   * Why a stream has to end now; undefined if it may go on. If the token was not looked at for long,
-   * that is begun, and a later call says what came of it.
+   * Why a stream has to end now; undefined if it may go on. If the token was not checked for long, it
+   * is checked again, and a later call says what came of that.
    *
    * @param now the endpoint's clock
    */
   endedBy(now: number): AdmissionEnd | undefined {
-    if (now >= this.#until) return 'expired';
+    if (now >= this.#until) this.#move({ type: 'token.expired' });
+    const { value } = this.#state;
+    if (value !== 'valid' && value !== 'rechecking') return value;
     const { recheckMs } = this.#rechecks.limits;
-    const state = this.#state;
-    if (state.name === 'refused') return state.as;
-    if (state.name === 'valid' && recheckMs > 0 && now - state.lookedAtMs >= recheckMs) {
-      void this.#lookAgain(state);
-    }
+    const isDue = recheckMs > 0 && now - this.#checkedAtMs >= recheckMs;
+    if (value === 'valid' && isDue) void this.#recheck();
     return undefined;
   }
 
-  async #lookAgain({ knownAtMs }: Known): Promise<void> {
-    this.#state = { name: 'rechecking', knownAtMs };
+  async #recheck(): Promise<void> {
+    this.#move({ type: 'token.recheck' });
     const found = await this.#rechecks.recheck(this.#request);
     const now = this.#rechecks.now();
-    this.#state = this.#judged(found, knownAtMs, now);
+    this.#checkedAtMs = now;
+    this.#move(this.#judged(found, now));
     // No token lasts longer than it did at first.
     if (found.ok) this.#until = Math.min(this.#until, now + (found.expiresInMs ?? Infinity));
   }
 
-  #judged(found: Authorization, knownAtMs: number, now: number): State {
-    if (found.ok) {
-      const isSame = found.principal.id === this.#request.principal?.id;
-      return isSame
-        ? { name: 'valid', lookedAtMs: now, knownAtMs: now }
-        : { name: 'refused', as: 'revoked' };
+  #judged(found: Authorization, now: number): AdmissionEvent {
+    if (found.ok && found.principal.id === this.#request.principal?.id) {
+      this.#validAtMs = now;
+      return { type: 'token.accepted' };
     }
-    if (found.status !== 503) return { name: 'refused', as: 'revoked' };
-    // If nobody can tell, it was valid when it was looked at last.
-    const isTooLong = now - knownAtMs >= this.#rechecks.limits.uncheckedTimeoutMs;
-    return isTooLong
-      ? { name: 'refused', as: 'unchecked' }
-      : { name: 'valid', lookedAtMs: now, knownAtMs };
+    if (found.ok || found.status !== 503) return { type: 'token.refused' };
+    const isTooLong = now - this.#validAtMs >= this.#rechecks.limits.uncheckedTimeoutMs;
+    return { type: isTooLong ? 'token.unknown' : 'token.accepted' };
+  }
+
+  #move(event: AdmissionEvent): void {
+    this.#state = admissionChart.next(this.#state, event);
   }
 }
 
@@ -103,7 +99,7 @@ export class Rechecks {
   readonly #report: HttpReport;
   /** The endpoint's clock, milliseconds. */
   readonly now: () => number;
-  readonly #turns: Turns;
+  readonly #turns: CheckTurns;
 
   constructor(authorizer: Authorizer, now: () => number, report: HttpReport) {
     this.#authorizer = authorizer;
@@ -111,7 +107,7 @@ export class Rechecks {
     this.now = now;
     const { maxRechecks } = authorizer.limits;
     // As many wait as there are streams.
-    this.#turns = new Turns({ maxRunning: maxRechecks, maxWaiting: Infinity });
+    this.#turns = new CheckTurns({ maxRunning: maxRechecks, maxWaiting: Infinity });
   }
 
   get limits(): TokenLimits {
@@ -132,5 +128,5 @@ export class Rechecks {
 export function tellUnknown(report: HttpReport, what: string, refusal: AuthorizationRefusal): void {
   const { detail } = refusal;
   if (detail !== undefined)
-    tell(report, 'warning', 'authorization.unavailable', `${what}: ${detail}`);
+    reportInWords(report, 'warning', 'authorization.unavailable', `${what}: ${detail}`);
 }

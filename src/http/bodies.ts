@@ -5,7 +5,7 @@
 import { fullParties } from '../actors/limits.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { HttpLimits } from './options.ts';
-import { unlisted } from './roster.ts';
+import { unlisted } from './upkeep.ts';
 import type { Tended, Upkeep } from './upkeep.ts';
 
 /** Why a body was not read: what its request is answered with. */
@@ -23,7 +23,7 @@ export interface BodiesHome {
   readonly upkeep: Upkeep;
 }
 
-/** Unfinished bodies of one client's. */
+/** The unfinished bodies of one client. */
 interface Sender {
   bytes: number;
   bodies: number;
@@ -67,7 +67,7 @@ export class Bodies {
     this.#largest()?.refuse(busy(message));
   }
 
-  /** It is at its end, or nobody reads it any more. */
+  /** It is at its end, or is no longer read. */
   over(body: ReceivedBody, bytes: number): void {
     if (!this.#unfinished.delete(body)) return;
     this.#bytes -= bytes;
@@ -100,7 +100,6 @@ export class ReceivedBody implements Tended {
   /** Twice as long as what has come, at most: a body may come byte by byte. */
   #bytes: Uint8Array = nothing;
   #length = 0;
-  #state: 'reading' | 'over' = 'reading';
 
   constructor(
     party: string,
@@ -126,14 +125,19 @@ export class ReceivedBody implements Tended {
    * @param isAll true if nothing more can come
    */
   take(chunk: Uint8Array, isAll: boolean): void {
-    if (this.#state === 'over') return;
+    if (this.#isOver) return;
     const { maxBodyBytes } = this.#home.limits;
     const length = this.#length + chunk.length;
-    if (length > maxBodyBytes) return this.refuse(tooLong(maxBodyBytes));
+    if (length > maxBodyBytes) return this.refuse(bodyTooLong(maxBodyBytes));
     if (this.#length === 0) this.#bytes = chunk;
     else this.#append(chunk, length);
     this.#length = length;
     if (!isAll) this.#bodies.grew(this, chunk.length);
+  }
+
+  /** It is tended for as long as it is read. */
+  get #isOver(): boolean {
+    return this.place === unlisted;
   }
 
   /** All of it. */
@@ -143,17 +147,16 @@ export class ReceivedBody implements Tended {
     return bytes;
   }
 
-  /** Nobody reads it any more. */
+  /** It is no longer read. */
   leave(): void {
-    if (this.#state === 'over') return;
-    this.#state = 'over';
+    if (this.#isOver) return;
     this.#bodies.over(this, this.#length);
     this.#home.upkeep.delete(this);
     this.#bytes = nothing;
   }
 
   refuse(refusal: BodyRefusal): void {
-    if (this.#state === 'over') return;
+    if (this.#isOver) return;
     this.leave();
     this.#refused(refusal);
   }
@@ -178,7 +181,7 @@ export class ReceivedBody implements Tended {
 const nothing = new Uint8Array(0);
 
 /** A body may be no longer than this, bytes. */
-export function tooLong(maxBytes: number): BodyRefusal {
+export function bodyTooLong(maxBytes: number): BodyRefusal {
   return { ok: false, status: 413, message: `The body is longer than ${maxBytes} bytes` };
 }
 

@@ -5,10 +5,20 @@
  */
 import { addressParty } from '../protocol/address-party.ts';
 import { describe } from '../protocol/classify.ts';
-import { ErrorCode, errorResponse } from '../protocol/errors.ts';
+import { ErrorCode, errorResponse, textOfError } from '../protocol/errors.ts';
 import type { InboundRequestId, WireError } from '../protocol/frames.ts';
-import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
+import type { HttpReport } from './facts.ts';
+import type { HttpAnswer, HttpExchange, RequestHead } from './http-exchange.ts';
 import type { HttpOptions } from './options.ts';
+
+/**
+ * An answer that is a JSON-RPC error.
+ * @param id of the request that it answers; undefined if it answers none, or the id cannot be read
+ */
+export function errorAnswer(error: WireError, id?: InboundRequestId, status = 400): HttpAnswer {
+  const headers = { 'content-type': 'application/json' };
+  return { status, headers, body: JSON.stringify(errorResponse(id, error)) };
+}
 
 /**
  * An answer that says what was wrong, as a JSON-RPC error without an id: whatever the status, a
@@ -23,38 +33,43 @@ export function fault(
 ): HttpAnswer {
   const isOurs = status >= 500 && status !== 501;
   const code = isOurs ? ErrorCode.serverUnavailable : ErrorCode.invalidRequest;
-  return {
-    status,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(errorResponse(undefined, { code, message })),
-  };
+  const answer = errorAnswer({ code, message }, undefined, status);
+  return { ...answer, headers: { ...headers, ...answer.headers } };
 }
 
-/**
- * The answer to a body that is no message.
- * @param id of the request that it was meant to be
- */
-export function unreadable(error: WireError, id?: InboundRequestId): HttpAnswer {
-  return { ...fault(400, ''), body: JSON.stringify(errorResponse(id, error)) };
-}
-
-/** The answer to a response that is none. @param why what is wrong with it */
+/** The answer to a POST whose response cannot be read. @param why what is wrong with it */
 export function malformedResponse(why: string): HttpAnswer {
   return fault(400, `The response is malformed: ${why}`);
 }
 
-/** Another node may take what this one does not; so may this one, after its restart. */
+/** Reports that the host's code failed to make a server, and answers the request that needed it. */
+export function answerFailure(
+  exchange: HttpExchange,
+  {
+    error,
+    needed,
+    report,
+  }: {
+    readonly error: unknown;
+    readonly needed: 'session' | 'request';
+    readonly report: HttpReport;
+  },
+): void {
+  const message = `No server was made for a ${needed}: ${textOfError(error)}`;
+  report({ level: 'error', name: 'server.failed', message, details: { error } });
+  const told = needed === 'session' ? 'begin a session' : 'serve the request';
+  exchange.answer(fault(500, `The server could not ${told}`));
+}
+
+/** Another node may take the request, and so may this one after its restart. */
 export const closing = fault(503, 'The server is closing; try again', { 'retry-after': '1' });
 
 /** Refuses what another site could try from a browser: a name rebound to this address. */
-export function foreign(
-  exchange: HttpExchange,
-  origin: string | undefined,
-  options: HttpOptions,
-): HttpAnswer | undefined {
+export function foreign(exchange: HttpExchange, options: HttpOptions): HttpAnswer | undefined {
   const { allowedHosts = loopbackNames, allowedOrigins = [] } = options;
-  const host = exchange.header('host');
-  if (exchange.headerCount('host') > 1) {
+  const { host, origin } = exchange.head;
+  // No host has a comma: these are several.
+  if (host?.includes(',')) {
     return fault(400, 'The header Host was sent more than once');
   }
   if (allowedHosts !== 'any' && host === undefined) {
@@ -79,7 +94,7 @@ const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
  * `http://localhost:3000` and `http://127.0.0.1:3000` are two origins. Only of an endpoint that serves
  * this machine: behind other names such a page would be the visitor's.
  */
-export function isOwnLoopbackOrigin(
+function isOwnLoopbackOrigin(
   exchange: HttpExchange,
   origin: string,
   { allowedHosts = loopbackNames }: HttpOptions,
@@ -90,7 +105,7 @@ export function isOwnLoopbackOrigin(
     allowedHosts === 'any' || allowedHosts.every((name) => loopbackNames.includes(name));
   if (!isLocal || !isServedHere) return false;
   const [, scheme, authority = ''] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? [];
-  const host = exchange.header('host') ?? '';
+  const { host = '' } = exchange.head;
   const [own, theirs] = [host, authority].map(loopbackPort);
   return scheme !== undefined && own !== undefined && own === theirs && host !== authority;
 }
@@ -151,10 +166,10 @@ let lastFit: {
 } = { types: [], contentType: undefined, encoding: undefined, accept: undefined };
 
 /** What is wrong with the headers of a POST. @param types what its client has to take */
-export function unfit(exchange: HttpExchange, types: readonly string[]): HttpAnswer | undefined {
-  const contentType = exchange.header('content-type');
-  const encoding = exchange.header('content-encoding');
-  const accept = exchange.header('accept');
+export function unfit(
+  { contentType, contentEncoding: encoding, accept }: RequestHead,
+  types: readonly string[],
+): HttpAnswer | undefined {
   if (
     types === lastFit.types &&
     contentType === lastFit.contentType &&
@@ -178,4 +193,49 @@ export function unfit(exchange: HttpExchange, types: readonly string[]): HttpAns
   }
   lastFit = { types, contentType, encoding, accept };
   return undefined;
+}
+
+/** What a page may read of an answer: a client needs them. */
+const exposed = 'Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate';
+
+/** How long a browser need not ask again, seconds; browsers take no more. */
+const maxAgeSeconds = 7200;
+
+/** Headers of every answer; undefined if pages of other origins are not served. */
+export function corsHeaders(
+  exchange: HttpExchange,
+  options: HttpOptions,
+): { readonly [name: string]: string } | undefined {
+  const { origin } = exchange.head;
+  if (options.allowedOrigins === undefined) {
+    if (origin === undefined || !isOwnLoopbackOrigin(exchange, origin, options)) return undefined;
+  }
+  if (origin === undefined) return { vary: 'Origin' };
+  return {
+    vary: 'Origin',
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': exposed,
+  };
+}
+
+/** The answer to what a browser asks before it sends a request; undefined for other requests. */
+export function preflightAnswer(exchange: HttpExchange): HttpAnswer | undefined {
+  const method = exchange.header('access-control-request-method');
+  if (exchange.method !== 'OPTIONS' || method === undefined) return undefined;
+  // Any header: clients repeat parameters of tools in headers, under names that the tools choose.
+  const names = exchange.header('access-control-request-headers')?.split(',') ?? [];
+  const known = names
+    .map((name) => name.trim())
+    .filter((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name));
+  const isPrivate = exchange.header('access-control-request-private-network') === 'true';
+  return {
+    status: 204,
+    headers: {
+      vary: 'Origin, Access-Control-Request-Headers, Access-Control-Request-Private-Network',
+      'access-control-allow-methods': 'GET, POST, DELETE',
+      'access-control-max-age': String(maxAgeSeconds),
+      ...(known.length === 0 ? {} : { 'access-control-allow-headers': known.join(', ') }),
+      ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
+    },
+  };
 }

@@ -6,7 +6,7 @@
  * @see MCP 2026-07-28, basic/transports, "Streamable HTTP"
  */
 import { decodeLine } from '../protocol/codec.ts';
-import { statelessDialect } from '../protocol/dialects/registry.ts';
+import { statelessVersions } from '../protocol/dialects/registry.ts';
 import { isEnveloped } from '../protocol/envelope.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 import { systemClock } from '../actors/clock.ts';
@@ -16,25 +16,26 @@ import { Room } from '../actors/room.ts';
 import { Method } from '../protocol/methods.ts';
 import { defaultReport } from '../session/default-report.ts';
 import { safeReport } from '../session/guarded-listeners.ts';
-import { withKeysChecked } from './replicas/state-keys.ts';
 import type { McpSession } from '../server/session.ts';
 import { Bodies } from './bodies.ts';
-import { closing, fault, foreign, unfit } from './checks.ts';
+import { closing, fault, foreign, unfit, corsHeaders, preflightAnswer } from './checks.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
-import { corsHeaders, preflightAnswer } from './cors.ts';
-import { Doorkeeper } from './doorkeeper.ts';
-import type { GuardedHome } from './doorkeeper.ts';
+import { RequestAuthorization } from './request-authorization.ts';
+import type { EndpointHome } from './request-authorization.ts';
 import type { HttpReport } from './facts.ts';
+import { closingChart } from '../machines/closing.machine.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { HttpSessions } from './legacy/http-sessions.ts';
-import { SseSessions } from './legacy/sse-sessions.ts';
-import { versionHeader } from './modern/mirrored-headers.ts';
+import { SseSessions } from './sse-2024/sse-sessions.ts';
 import { ModernRequests } from './modern/modern-requests.ts';
 import { SessionlessRequests } from './modern/sessionless-requests.ts';
-import { SharedServices } from './modern/shared-services.ts';
+import { RequestServices } from './modern/request-services.ts';
 import { defaultHttpLimits, servedBy } from './options.ts';
-import type { HttpLimits, HttpOptions, ServerOf } from './options.ts';
+import type { HttpLimits, HttpOptions, ServerOf, Served } from './options.ts';
 import { Upkeep, upkeepMs } from './upkeep.ts';
+import { environmentKeys } from '../server/server-core.ts';
+import type { McpServer } from '../server/create-server.ts';
+import { reportInWords } from './facts.ts';
 
 /** What a client has to take in an answer to a POST. */
 const postTypes = ['application/json', 'text/event-stream'] as const;
@@ -47,7 +48,7 @@ export interface EndpointControl {
   /** The sessions that are open; requests without a session have one for all. */
   readonly sessions: readonly McpSession[];
   /**
-   * Ends all sessions, each within its drain time. No request is taken any more; answers to requests
+   * Ends all sessions, each within its drain time. New requests are refused; answers to requests
    * in flight are. Repeating it waits for the same end, or makes it sooner.
    *
    * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
@@ -67,7 +68,7 @@ export function controlled<Handle extends object>(
   return Object.defineProperties(handle, control) as Handle & EndpointControl;
 }
 
-export class Endpoint implements EndpointControl, GuardedHome {
+export class Endpoint implements EndpointControl, EndpointHome {
   readonly #options: HttpOptions;
   readonly limits: HttpLimits;
   readonly clock: Clock;
@@ -75,15 +76,15 @@ export class Endpoint implements EndpointControl, GuardedHome {
   readonly upkeep: Upkeep;
   readonly bodies: Bodies;
   readonly room = new Room();
-  readonly door: Doorkeeper;
+  readonly authorization: RequestAuthorization | undefined;
   readonly #sessions: HttpSessions;
   /** Serves the deprecated transport, if it is wanted. */
   readonly #sse: SseSessions | undefined;
-  readonly #services: SharedServices;
+  readonly #services: RequestServices;
   readonly #modern: ModernRequests;
   /** Serves the revisions with a handshake, if no sessions are kept. */
   readonly #sessionless: SessionlessRequests | undefined;
-  #phase: 'serving' | 'closing' = 'serving';
+  #closing = closingChart.begun;
 
   constructor(server: ServerOf, given: HttpOptions = {}) {
     const report = safeReport(given.report ?? defaultReport);
@@ -94,13 +95,16 @@ export class Endpoint implements EndpointControl, GuardedHome {
     this.report = report;
     this.upkeep = new Upkeep(this.clock, upkeepMs(this.limits));
     this.bodies = new Bodies(this);
-    this.door = new Doorkeeper(options);
+    const { authorization, stores } = options;
+    this.authorization = authorization && new RequestAuthorization(authorization, this);
     const served = servedBy(server, options);
-    const servedTo = options.stores ? withKeysChecked(server, served, report) : served;
+    const servedTo = stores ? withKeysChecked(server, served, report) : served;
     const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');
-    this.#services = new SharedServices(server, shared, options, this);
-    this.#modern = new ModernRequests(this.#services, this.door);
-    if (options.stateless) this.#sessionless = new SessionlessRequests(this.#services, this.door);
+    this.#services = new RequestServices(server, shared, options, this);
+    this.#modern = new ModernRequests(this.#services, this.authorization);
+    if (options.stateless) {
+      this.#sessionless = new SessionlessRequests(this.#services, this.authorization);
+    }
     const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
     this.#sessions = new HttpSessions(begun, options, this);
     if (options.sse) this.#sse = new SseSessions(begun, options, this);
@@ -111,65 +115,63 @@ export class Endpoint implements EndpointControl, GuardedHome {
   }
 
   handle(exchange: HttpExchange): void {
-    const origin = exchange.header('origin');
-    const refusal = foreign(exchange, origin, this.#options);
+    const refusal = foreign(exchange, this.#options);
     if (refusal) return exchange.answer(refusal);
-    const cors = corsHeaders(exchange, origin, this.#options);
+    const cors = corsHeaders(exchange, this.#options);
     if (cors) exchange.addHeaders(cors);
     const preflight = cors && preflightAnswer(exchange);
     if (preflight) return exchange.answer(preflight);
-    const path = pathOf(exchange);
-    const metadata = this.door.metadata(path, exchange);
+    const { authorization } = this;
+    const path = pathOf(exchange.target);
+    const metadata = authorization?.metadata(path, exchange);
     if (metadata) return exchange.answer(metadata);
-    const sse = this.#sse?.has(path) ? this.#sse : undefined;
-    if (sse) return this.door.admit(exchange, () => this.#serveSse(sse, path, exchange));
-    if (path !== (this.#options.path ?? path)) {
+    const isOfSse = this.#sse?.has(path) ?? false;
+    if (!isOfSse && path !== (this.#options.path ?? path)) {
       const message = `There is nothing here; the endpoint is ${this.#options.path}`;
       return exchange.answer(fault(404, message));
     }
-    this.door.admit(exchange, () => this.#serve(exchange));
+    const served = isOfSse ? path : undefined;
+    if (authorization) authorization.admit(exchange, () => this.#serve(exchange, served));
+    else this.#serve(exchange, served);
   }
 
-  #serve(exchange: HttpExchange): void {
-    if (exchange.method !== 'POST' && isOfModernClient(exchange)) {
+  /** @param ssePath one of the two paths of the deprecated transport */
+  #serve(exchange: HttpExchange, ssePath: string | undefined): void {
+    const { method } = exchange;
+    const isTooLate = this.isClosing && method === 'GET';
+    if (ssePath !== undefined) {
+      return isTooLate ? exchange.answer(closing) : this.#sse?.handle(ssePath, exchange);
+    }
+    if (method === 'POST') return this.#post(exchange);
+    if (isOfModernClient(exchange)) {
       return exchange.answer(fault(405, 'Clients of this revision only POST', { allow: 'POST' }));
     }
-    if (exchange.method === 'POST') return this.#post(exchange);
     if (this.#sessionless) return this.#sessionless.refuseOther(exchange);
-    switch (exchange.method) {
-      case 'GET':
-        return this.#isClosing ? exchange.answer(closing) : this.#sessions.get(exchange);
-      case 'DELETE':
-        return this.#sessions.delete(exchange);
-      default:
-        return exchange.answer(fault(405, `${exchange.method} is not served here`, allowed));
-    }
+    if (isTooLate) return exchange.answer(closing);
+    if (method === 'GET') return this.#sessions.get(exchange);
+    if (method === 'DELETE') return this.#sessions.delete(exchange);
+    exchange.answer(fault(405, `${method} is not served here`, allowed));
   }
 
-  #serveSse(sse: SseSessions, path: string, exchange: HttpExchange): void {
-    if (this.#isClosing && exchange.method === 'GET') exchange.answer(closing);
-    else sse.handle(path, exchange);
+  get isClosing(): boolean {
+    return this.#closing.value === 'closing';
   }
 
   async close(drainTimeoutMs?: number): Promise<void> {
-    this.#phase = 'closing';
+    this.#closing = closingChart.next(this.#closing, { type: 'close.begin' });
     const parts = [this.#sessions, this.#services, ...(this.#sse ? [this.#sse] : [])];
     await Promise.all(parts.map((part) => part.close(drainTimeoutMs)));
     this.upkeep.rest();
   }
 
-  get #isClosing(): boolean {
-    return this.#phase === 'closing';
-  }
-
   #post(exchange: HttpExchange): void {
     const types = this.#options.jsonResponses ? jsonTypes : postTypes;
-    const refusal = unfit(exchange, types);
+    const refusal = unfit(exchange.head, types);
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
-      if (this.#isClosing && (frame.kind === 'request' || frame.kind === 'batch')) {
+      if (this.isClosing && (frame.kind === 'request' || frame.kind === 'batch')) {
         return exchange.answer(closing);
       }
       if (isModern(exchange, frame)) this.#modern.post(exchange, frame);
@@ -178,20 +180,51 @@ export class Endpoint implements EndpointControl, GuardedHome {
   }
 }
 
-function pathOf({ target }: HttpExchange): string {
+function pathOf(target: string): string {
   const end = target.indexOf('?');
   return end === -1 ? target : target.slice(0, end);
 }
 
-/** True for a message of the era in which each request says itself who its client is. */
+/** Whether a message belongs to the era in which each request names its client. */
 function isModern(exchange: HttpExchange, frame: InboundFrame): boolean {
-  if (frame.kind === 'request') {
-    if (isEnveloped(frame.params) || frame.method === Method.discover) return true;
-  }
-  return isOfModernClient(exchange);
+  if (isOfModernClient(exchange)) return true;
+  if (frame.kind !== 'request') return false;
+  return frame.method === Method.discover || isEnveloped(frame.params);
 }
 
-function isOfModernClient(exchange: HttpExchange): boolean {
-  const version = exchange.header(versionHeader);
-  return version !== undefined && statelessDialect(version) !== undefined;
+function isOfModernClient({ head: { protocolVersion } }: HttpExchange): boolean {
+  return protocolVersion !== undefined && statelessVersions.includes(protocolVersion);
+}
+
+/**
+ * Warns once if nodes seal the states of 2026-07-28 each with a key of its own: what a call asks its
+ * client would come back to a node that cannot read it. One server for all is looked at when the
+ * endpoint begins, and one that is made for a request when it is made.
+ */
+function withKeysChecked<TArgs extends readonly unknown[]>(
+  server: ServerOf,
+  servedTo: (...args: TArgs) => Served,
+  report: HttpReport,
+): (...args: TArgs) => Served {
+  if (typeof server !== 'function') {
+    if (!hasKeys(server)) warn(report);
+    return servedTo;
+  }
+  let checked: McpServer | undefined = undefined;
+  return (...args) => {
+    const served = servedTo(...args);
+    if (!checked && !hasKeys(served.server)) warn(report);
+    checked ??= served.server;
+    return served;
+  };
+}
+
+function hasKeys({ definition }: McpServer): boolean {
+  return (definition.stateKeys ?? environmentKeys()) !== undefined;
+}
+
+function warn(report: HttpReport): void {
+  const message =
+    'Nodes share their sessions, but each seals the states of calls with a key of its own: set stateKeys of the server, or MCP_STATE_KEYS, to the same for all';
+  reportInWords(report, 'warning', 'stateKeys.missing', message);
 }

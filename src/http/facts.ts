@@ -12,7 +12,7 @@ export type HttpFactName =
   | 'authorization.unavailable'
   /** The token that a stream was opened with has expired: its connection was ended. */
   | 'authorization.expired'
-  /** That token is not valid any more, though it has not expired: its connection was ended. */
+  /** That token was revoked before it expired: its connection was ended. */
   | 'authorization.revoked'
   /** For too long nobody could tell whether that token is valid: its connection was ended. */
   | 'authorization.unchecked'
@@ -22,9 +22,9 @@ export type HttpFactName =
   | 'stream.resumed'
   /** A client does not read a stream or an answer: its connection was closed. */
   | 'stream.cut'
-  /** Messages that a client had not fetched from a stream that was cut are not kept any more. */
+  /** Messages that a client had not fetched from a stream that was cut were dropped. */
   | 'events.lost'
-  /** Messages that waited for a stream of the client's were dropped: too many, or too long. */
+  /** Messages that waited for the client to open a stream were dropped: too many, or too long. */
   | 'pushes.lost'
   /** A session was ended for another one, at all nodes. */
   | 'session.evicted'
@@ -32,15 +32,15 @@ export type HttpFactName =
   | 'stateKeys.missing'
   /** Something could not be told to other nodes, or asked of them. */
   | 'nodes.unavailable'
-  /** A bug of ours or of a store's, where nodes share their sessions. */
+  /** A bug, here or in a store, where nodes share their sessions. */
   | 'nodes.failed'
-  /** The client left before its call was answered, and cannot ask for the answer any more. */
+  /** The client left before its call was answered, and can no longer ask for the answer. */
   | 'answer.lost';
 
 export type HttpReport = Report<HttpFactName>;
 
 /** Reports something in words. */
-export function tell(
+export function reportInWords(
   report: HttpReport,
   level: FactLevel,
   name: HttpFactName,

@@ -24,17 +24,33 @@ export interface ExchangeHome extends SinkHome {
   readonly bodies: Bodies;
 }
 
+/**
+ * What an endpoint reads of every request's headers, and reads once. The values of a header that was
+ * sent several times are joined with commas.
+ */
+export interface RequestHead {
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  readonly accept: string | undefined;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** `Mcp-Session-Id` */
+  readonly sessionId: string | undefined;
+  /** `MCP-Protocol-Version` */
+  readonly protocolVersion: string | undefined;
+}
+
 export interface HttpExchange extends ServedHttpRequest {
+  readonly head: RequestHead;
   /** Who makes the request; the endpoint finds that out before anything else looks at it. */
   principal?: Principal;
   /** For how long its token lets a stream go on; undefined without authorization. */
   admission?: Admission;
-  /** All headers, those that authenticate the client too. By the name in lower case. */
+  /** Any header, those that authenticate the client too. By the name in lower case. */
   header(name: string): string | undefined;
   /** The names of all headers, in lower case. */
   headerNames(): readonly string[];
-  /** How often a header was sent that may be sent once, by its name in lower case. */
-  headerCount(name: string): number;
   /** Reads the body, which must be UTF-8. Calls back once, or never if the client goes first. */
   readBody(done: (body: Body) => void): void;
   /** Headers for whatever it will be answered with. */

@@ -9,8 +9,8 @@ export type {
   VerifierOptions,
 } from './auth/options.ts';
 export type { EndpointControl } from './endpoint.ts';
-export { httpHandler } from './http-handler.ts';
-export type { HttpHandler } from './http-handler.ts';
+export { httpHandler } from './web-exchange.ts';
+export type { HttpHandler } from './web-exchange.ts';
 export { defaultHttpLimits } from './options.ts';
 export type { HttpLimits, HttpOptions, Served, ServedFor, ServerOf } from './options.ts';
 export type { RequestInfo } from './web-exchange.ts';
@@ -30,7 +30,7 @@ export type {
   Letter,
   Mailbox,
   MailboxListener,
-  Notice,
+  MailboxNotice,
   PushLimits,
   RemovalReason,
   Taken,
@@ -40,12 +40,12 @@ export type {
   HeldSession,
   JournalEntry,
   NewSession,
-  SessionLimits,
+  SessionStoreLimits,
   SessionRecord,
   SessionStore,
   TouchReport,
   Update,
 } from './nodes/session-store.ts';
-export { StoreUnavailable } from './nodes/store-unavailable.ts';
-export type { StoreFault } from './nodes/store-unavailable.ts';
+export { StoreUnavailable } from './nodes/stores.ts';
+export type { StoreFault } from './nodes/stores.ts';
 export type { StoreLimits, Stores } from './nodes/stores.ts';

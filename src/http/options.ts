@@ -1,6 +1,8 @@
 /** The options of an HTTP endpoint: every bound and every time, with its default. */
 import type { AuthorizationOptions } from './auth/options.ts';
 import type { Stores } from './nodes/stores.ts';
+import { defaultsOf } from '../actors/limits.ts';
+import type { LimitRow } from '../actors/limits.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
@@ -55,24 +57,73 @@ export interface HttpLimits {
   readonly eventTtlMs: number;
 }
 
-/** What an endpoint keeps to if nobody says otherwise. docs/limits.md explains each. */
-export const defaultHttpLimits: HttpLimits = {
-  maxBodyBytes: 16 * MiB,
-  maxUnfinishedBytes: 64 * MiB,
-  bodyTimeoutMs: 1 * minute,
-  maxSessions: 10_000,
-  sessionIdleTimeoutMs: 30 * minute,
-  streamAfterMs: 5 * second,
-  keepaliveIntervalMs: 15 * second,
-  retryMs: 1 * second,
-  maxUnreadBytes: 4 * MiB,
-  unreadTimeoutMs: 30 * second,
-  maxWaitingPushes: 256,
-  maxWaitingPushBytes: 1 * MiB,
-  maxEventBytes: 4 * MiB,
-  maxEvents: 1000,
-  eventTtlMs: 5 * minute,
+/** All limits of an endpoint, with what the command and the docs say of them. */
+export const httpLimitTable: { readonly [name in keyof HttpLimits]: LimitRow } = {
+  maxBodyBytes: {
+    default: 16 * MiB,
+    help: 'The longest body of a request; a longer one is refused with 413.',
+  },
+  maxUnfinishedBytes: {
+    default: 64 * MiB,
+    help: 'How much one client may have sent of bodies that are not at their end; all together have four times as much. The next one is refused with 503.',
+  },
+  bodyTimeoutMs: {
+    default: 1 * minute,
+    help: 'How long a body may take to come to its end; then it is refused with 408.',
+  },
+  maxSessions: {
+    default: 10_000,
+    help: 'How many sessions are open at once. One more ends one whose client has said nothing since its greeting, or the one that is idle for longest; if there is none, it is refused.',
+  },
+  sessionIdleTimeoutMs: {
+    default: 30 * minute,
+    help: 'How long a session may be without a request or an open stream; then it ends.',
+  },
+  streamAfterMs: {
+    default: 5 * second,
+    help: 'How long an answer may take before it becomes a stream, which its client can resume.',
+  },
+  keepaliveIntervalMs: {
+    default: 15 * second,
+    least: 0,
+    help: 'How long a stream may be silent before it carries a comment; 0 means never.',
+  },
+  retryMs: {
+    default: 1 * second,
+    help: 'How long a client should wait before it opens a stream again.',
+  },
+  maxUnreadBytes: {
+    default: 4 * MiB,
+    help: 'How much may wait for a client that does not read a stream; past it the stream is cut.',
+  },
+  unreadTimeoutMs: {
+    default: 30 * second,
+    help: 'How long a client may take nothing of what waits for it; then its stream is cut.',
+  },
+  maxWaitingPushes: {
+    default: 256,
+    help: 'How many messages wait for a client that has no stream open; the oldest of more are dropped.',
+  },
+  maxWaitingPushBytes: {
+    default: 1 * MiB,
+    help: 'How long these may be, together.',
+  },
+  maxEventBytes: {
+    default: 4 * MiB,
+    help: 'How much of its streams a session keeps to repeat it.',
+  },
+  maxEvents: {
+    default: 1000,
+    help: 'How many messages of its streams a session keeps.',
+  },
+  eventTtlMs: {
+    default: 5 * minute,
+    help: 'How long a session keeps them.',
+  },
 };
+
+/** The limits of an endpoint that sets none itself. docs/http.md explains each. */
+export const defaultHttpLimits: HttpLimits = defaultsOf(httpLimitTable);
 
 /** How a server is reached over HTTP: who may, how much, and how it ends. */
 export interface HttpOptions {

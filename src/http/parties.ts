@@ -35,7 +35,7 @@ export interface Party {
 export type Claim = 'greeted' | 'idle' | 'silent' | 'listening' | 'busy';
 
 /** What has a place. */
-export interface Placed {
+export interface PlaceHolder {
   readonly party: Party;
   readonly claim: Claim;
   /** When it was used last, the clock's milliseconds. */
@@ -45,7 +45,7 @@ export interface Placed {
 }
 
 /** A number of places, of which nobody keeps the others out by taking many. */
-export class Places<T extends Placed> {
+export class Places<T extends PlaceHolder> {
   readonly #max: number;
   readonly #room: Room;
   readonly #taken = new Set<T>();
@@ -75,9 +75,9 @@ export class Places<T extends Placed> {
   }
 
   /**
-   * Makes room for one more of a party's. A party that has the most gives up one of its own.
-   * that nobody listens to. Otherwise the weakest claim of all goes; what listens and has spoken goes
-   * only if its party keeps more than the one gets that it makes room for.
+   * Makes room for one more place of a party. A party that has the most gives up one of its own
+   * that has no stream. Otherwise the weakest claim of all goes. One that listens and has spoken
+   * goes only if its party keeps more places than the new one will have.
    *
    * @returns false if there is no room
    */

@@ -5,11 +5,9 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import type { HttpLimits } from './options.ts';
-import { Roster } from './roster.ts';
-import type { Listed } from './roster.ts';
 
 /** Something that is looked after by one upkeep. */
-export interface Tended extends Listed {
+export interface Tended extends RosterMember {
   /** @param now the clock's milliseconds */
   tend(now: number): void;
 }
@@ -67,4 +65,63 @@ export function upkeepMs(limits: HttpLimits): number {
   const times = [keepaliveIntervalMs || Infinity, sessionIdleTimeoutMs, streamAfterMs];
   const { unreadTimeoutMs, bodyTimeoutMs } = limits;
   return Math.min(1000, Math.max(10, Math.min(...times, unreadTimeoutMs, bodyTimeoutMs) / 2));
+}
+
+/**
+ * What is added and leaves all the time, such as answers that are due: a list whose last member
+ * takes the place of one that leaves. The outgrown tables of a set would keep answers in memory that
+ * ended long ago, and each addition to it costs more (docs/performance.md).
+ */
+
+/** What may be in one roster. */
+export interface RosterMember {
+  /** Where it stands; only the roster sets it. {@link unlisted} at first. */
+  place: number;
+}
+
+/** The place of what is in no roster. */
+export const unlisted = -1;
+
+export class Roster<T extends RosterMember> {
+  readonly #members: T[] = [];
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  /** A copy, in no order. */
+  get all(): readonly T[] {
+    return [...this.#members];
+  }
+
+  /** Does nothing if it is in it already. */
+  add(member: T): void {
+    if (member.place === unlisted) member.place = this.#members.push(member) - 1;
+  }
+
+  /** Does nothing if it is not in it. */
+  delete(member: T): void {
+    const { place } = member;
+    if (place === unlisted) return;
+    member.place = unlisted;
+    const last = this.#members.pop();
+    if (!last || last === member) return;
+    this.#members[place] = last;
+    last.place = place;
+  }
+
+  /**
+   * Calls back for each. Any of them may leave meanwhile: it goes from the last one on, so a member that takes
+   * the place of one that leaves has had its turn.
+   */
+  each(callback: (member: T) => void): void {
+    for (let at = this.#members.length - 1; at >= 0; at--) {
+      const member = this.#members[at];
+      if (member) callback(member);
+    }
+  }
+
+  clear(): void {
+    for (const member of this.#members.splice(0)) member.place = unlisted;
+  }
 }

@@ -3,15 +3,17 @@
  * also after the answer has ended, and one that is told nothing hears a comment now and then.
  */
 import type { Clock } from '../actors/clock.ts';
+import { sinkChart } from '../machines/sink.machine.ts';
+import type { SinkEvent } from '../machines/sink.machine.ts';
 import type { Admission, AdmissionEnd } from './admission.ts';
-import { tell } from './facts.ts';
+import { reportInWords } from './facts.ts';
 import type { HttpReport } from './facts.ts';
 import type { HttpLimits } from './options.ts';
-import { unlisted } from './roster.ts';
+import { unlisted } from './upkeep.ts';
 import type { Tended, Upkeep } from './upkeep.ts';
 
 /** Where the text of an answer leaves us, as a kind of host has it. */
-export interface Outlet {
+export interface SinkOutlet {
   /** Takes it in any case; nothing if the client is gone. @returns its length in bytes */
   write(text: string): number;
   /** What was taken and has not left, bytes; 0 once the client is gone. */
@@ -45,21 +47,15 @@ export interface SinkOwner {
   unread(why: string): void;
 }
 
-/**
- * `holding`: nothing is sent yet. `heldEnd`: so it is, and all is said. `ending`: all is said, and not
- * all is taken.
- */
-type State = 'open' | 'holding' | 'heldEnd' | 'ending' | 'over';
-
 /** A comment of a stream: no event. */
 const keepalive = ':\n\n';
 
 export class WatchedSink implements Tended {
   place = unlisted;
-  readonly #outlet: Outlet;
+  readonly #outlet: SinkOutlet;
   readonly #home: SinkHome;
   #owner: SinkOwner | undefined = undefined;
-  #state: State = 'open';
+  #state = sinkChart.begun;
   #held = '';
   /** What the outlet was given, bytes. */
   #given = 0;
@@ -68,7 +64,7 @@ export class WatchedSink implements Tended {
   /** The most that the client had taken, and when it had taken something last. */
   #taken: { readonly bytes: number; readonly atMs: number };
 
-  constructor(outlet: Outlet, home: SinkHome) {
+  constructor(outlet: SinkOutlet, home: SinkHome) {
     this.#outlet = outlet;
     this.#home = home;
     const atMs = home.clock.now();
@@ -85,14 +81,14 @@ export class WatchedSink implements Tended {
 
   /** Sends nothing until this has settled. */
   holdUntil(settled: Promise<void>): void {
-    this.#state = 'holding';
-    const open = () => this.#open();
-    settled.then(open, open);
+    this.#move({ type: 'output.hold' });
+    const release = () => this.#release();
+    settled.then(release, release);
   }
 
   /** What was written and has not left, bytes. */
   get untakenBytes(): number {
-    return this.#state === 'over' ? 0 : this.#held.length + this.#outlet.untakenBytes;
+    return this.#state.status === 'done' ? 0 : this.#held.length + this.#outlet.untakenBytes;
   }
 
   /** How long its client has taken nothing of what waits, milliseconds; 0 if nothing waits. */
@@ -102,34 +98,32 @@ export class WatchedSink implements Tended {
 
   /** Takes it in any case; nothing once it has ended. */
   write(text: string): void {
-    if (this.#state === 'holding') this.#held += text;
-    else if (this.#state === 'open') this.#give(text);
+    if (this.#state === sinkChart.begun) this.#give(text);
+    else if (this.#state.matches({ holding: 'more' })) this.#held += text;
   }
 
   /** Ends the answer. What was written still goes out, for as long as the client takes it. */
   end(): void {
     this.#owner = undefined;
-    if (this.#state === 'holding') this.#state = 'heldEnd';
-    if (this.#state !== 'open') return;
-    this.#state = 'ending';
-    this.#outlet.end();
-    if (this.#outlet.untakenBytes === 0) this.#over();
+    const isOpen = this.#state === sinkChart.begun;
+    this.#move({ type: 'output.end' });
+    if (isOpen) this.#endOutlet();
   }
 
   /** Closes the connection. */
   cut(): void {
-    if (this.#state === 'over') return;
+    if (this.#state.status === 'done') return;
     this.#owner = undefined;
     this.#held = '';
     this.#outlet.cut();
-    this.#over();
+    this.#over({ type: 'connection.cut' });
   }
 
   tend(now: number): void {
     const end = this.#owner?.admission?.endedBy(now);
     if (end) return this.#owner?.expired(end);
     const unread = this.#outlet.untakenBytes;
-    if (unread === 0 && this.#state === 'ending') return this.#over();
+    if (unread === 0 && this.#state.value === 'ending') return this.#over({ type: 'output.taken' });
     const taken = this.#given - unread;
     const isTaking = unread === 0 || taken > this.#taken.bytes || !this.#outlet.isItsTurn;
     const { keepaliveIntervalMs, unreadTimeoutMs } = this.#home.limits;
@@ -139,8 +133,9 @@ export class WatchedSink implements Tended {
     }
     if (this.#spoken.bytes !== this.#given) this.#spoken = { bytes: this.#given, atMs: now };
     else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {
-      // Those that its client does not read would only pile up.
-      if (this.#state === 'open' && unread === 0) this.#given += this.#outlet.write(keepalive);
+      // Comments that its client does not read would only pile up.
+      if (this.#state === sinkChart.begun && unread === 0)
+        this.#given += this.#outlet.write(keepalive);
       this.#spoken = { bytes: this.#given, atMs: now };
     }
   }
@@ -150,18 +145,27 @@ export class WatchedSink implements Tended {
     this.#given += bytes;
     const { maxUnreadBytes } = this.#home.limits;
     const unread = this.#outlet.untakenBytes;
-    // A message that is longer than that by itself is no fault of the client's.
+    // The client is not at fault if this message alone is longer.
     if (unread - bytes <= maxUnreadBytes) return;
     this.#owner?.unread(`has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
   }
 
-  #open(): void {
-    const [held, state] = [this.#held, this.#state];
-    if (state === 'over') return;
+  #release(): void {
+    if (!this.#state.matches('holding')) return;
+    const held = this.#held;
     this.#held = '';
-    this.#state = 'open';
+    this.#move({ type: 'output.release' });
     if (held !== '') this.#give(held);
-    if (state === 'heldEnd') this.end();
+    if (this.#state.value === 'ending') this.#endOutlet();
+  }
+
+  #endOutlet(): void {
+    this.#outlet.end();
+    if (this.#outlet.untakenBytes === 0) this.#over({ type: 'output.taken' });
+  }
+
+  #move(event: SinkEvent): void {
+    this.#state = sinkChart.next(this.#state, event);
   }
 
   #cutOff(why: string): void {
@@ -169,11 +173,11 @@ export class WatchedSink implements Tended {
     this.cut();
     if (owner) return owner.unread(why);
     const message = `The client was cut off from an answer that had ended: it ${why}`;
-    tell(this.#home.report, 'warning', 'stream.cut', message);
+    reportInWords(this.#home.report, 'warning', 'stream.cut', message);
   }
 
-  #over(): void {
-    this.#state = 'over';
+  #over(event: SinkEvent): void {
+    this.#move(event);
     this.#home.upkeep.delete(this);
   }
 }

@@ -1,12 +1,15 @@
 /** An exchange over the `Request` and the `Response` of the web's standard. */
 import type { Principal } from '../protocol/request-origin.ts';
 import type { Admission } from './admission.ts';
-import { tooLong } from './bodies.ts';
+import { bodyTooLong } from './bodies.ts';
 import type { BodyRefusal, ReceivedBody } from './bodies.ts';
-import type { Body, ExchangeHome, HttpAnswer, HttpExchange } from './http-exchange.ts';
+import type { Body, ExchangeHome, HttpAnswer, HttpExchange, RequestHead } from './http-exchange.ts';
 import { partyOf } from './parties.ts';
 import { WatchedSink } from './watched-sink.ts';
-import type { Outlet } from './watched-sink.ts';
+import type { SinkOutlet } from './watched-sink.ts';
+import { Endpoint, controlled } from './endpoint.ts';
+import type { EndpointControl } from './endpoint.ts';
+import type { HttpOptions, ServerOf } from './options.ts';
 
 type Headers = { readonly [name: string]: string };
 
@@ -18,24 +21,43 @@ export interface RequestInfo {
   readonly remoteAddress?: string | undefined;
 }
 
+/** @param hostInUrl not every host has the header that the URL was made of */
+function readHead(headers: Request['headers'], hostInUrl: string): RequestHead {
+  const value = (name: string) => headers.get(name) ?? undefined;
+  return {
+    host: value('host') ?? hostInUrl,
+    origin: value('origin'),
+    accept: value('accept'),
+    authorization: value('authorization'),
+    contentType: value('content-type'),
+    contentEncoding: value('content-encoding'),
+    sessionId: value('mcp-session-id'),
+    protocolVersion: value('mcp-protocol-version'),
+  };
+}
+
 export class WebExchange implements HttpExchange {
   principal?: Principal;
   admission?: Admission;
+  readonly method: string;
   readonly target: string;
   readonly remoteAddress: string | undefined;
+  readonly head: RequestHead;
   /** What the request is answered with, once that is known. */
   readonly response: Promise<Response>;
   readonly #request: Request;
   readonly #home: ExchangeHome;
-  /** Undefined once it is answered: what happens to the connection then is no matter. */
+  /** Undefined once it is answered: it does not matter what happens to the connection then. */
   #gone: (() => void)[] | undefined = [];
   #added: Headers | undefined = undefined;
   #respond!: (response: Response) => void;
 
   constructor(request: Request, home: ExchangeHome, { remoteAddress }: RequestInfo = {}) {
     this.#home = home;
-    const { pathname, search } = new URL(request.url);
+    const { pathname, search, host } = new URL(request.url);
+    this.method = request.method;
     this.target = pathname + search;
+    this.head = readHead(request.headers, host);
     this.remoteAddress = remoteAddress;
     this.#request = request;
     this.response = new Promise((resolve) => {
@@ -44,23 +66,12 @@ export class WebExchange implements HttpExchange {
     request.signal.addEventListener('abort', () => this.#leave(), { once: true });
   }
 
-  get method(): string {
-    return this.#request.method;
-  }
-
   header(name: string): string | undefined {
-    const value = this.#request.headers.get(name);
-    // Not every host has the header that the URL was made of.
-    return value ?? (name === 'host' ? new URL(this.#request.url).host : undefined);
+    return name === 'host' ? this.head.host : (this.#request.headers.get(name) ?? undefined);
   }
 
   headerNames(): readonly string[] {
     return [...this.#request.headers.keys()];
-  }
-
-  /** A `Request` has joined what was sent twice: no such header holds a comma by itself. */
-  headerCount(name: string): number {
-    return this.#request.headers.get(name)?.split(',').length ?? 0;
   }
 
   readBody(done: (body: Body) => void): void {
@@ -74,7 +85,7 @@ export class WebExchange implements HttpExchange {
     const { bodies, limits } = this.#home;
     const { maxBodyBytes } = limits;
     const length = Number(this.header('content-length') ?? 'NaN');
-    if (length > maxBodyBytes) return tooLong(maxBodyBytes);
+    if (length > maxBodyBytes) return bodyTooLong(maxBodyBytes);
     const { bodyUsed, body } = this.#request;
     if (bodyUsed || body?.locked) return readBefore;
     if (!body) return { ok: true, text: '' };
@@ -138,7 +149,7 @@ interface SinkEnd {
   over(): void;
 }
 
-class WebOutlet implements Outlet {
+class WebOutlet implements SinkOutlet {
   /** Nothing is before it: an answer is all that its `Response` has. */
   readonly isItsTurn = true;
   readonly body: ReadableStream<Uint8Array>;
@@ -182,7 +193,7 @@ class WebOutlet implements Outlet {
   }
 
   cut(): void {
-    // Nobody reads any more if the client has gone: nobody would handle the error.
+    // If the client has gone, the stream has no reader that could handle the error.
     if (!this.#client.aborted) this.#controller?.error(new Error('The stream was cut'));
     this.#controller = undefined;
     this.#ending.gone();
@@ -213,4 +224,21 @@ function textOf(bytes: Uint8Array): Body {
   } catch {
     return { ok: false, status: 400, message: 'The body is not UTF-8' };
   }
+}
+
+/** Answers requests of the web's standard. */
+export interface HttpHandler extends EndpointControl {
+  /** Answers one request. It never rejects: what goes wrong is a response. */
+  (request: Request, info?: RequestInfo): Promise<Response>;
+}
+
+/** A server as a handler of `Request`s: for Hono, Next, Bun, Deno and workers. */
+export function httpHandler(server: ServerOf, options: HttpOptions = {}): HttpHandler {
+  const endpoint = new Endpoint(server, options);
+  const handle = (request: Request, info?: RequestInfo) => {
+    const exchange = new WebExchange(request, endpoint, info);
+    endpoint.handle(exchange);
+    return exchange.response;
+  };
+  return controlled(handle, endpoint);
 }

@@ -4,10 +4,10 @@ import { systemClock } from '../actors/clock.ts';
 import type { LogForm } from './log-line.ts';
 
 /** From the most detailed to the least; `silent` logs nothing. */
-export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as const;
+export const logVerbosities = ['debug', 'info', 'warning', 'error', 'silent'] as const;
 
 /** A log takes facts of its threshold's level and above. */
-export type LogThreshold = (typeof logLevels)[number];
+export type LogThreshold = (typeof logVerbosities)[number];
 
 /** Facts of a process that serves a session, and of its log. */
 type CommandFactName =
@@ -135,5 +135,5 @@ export function createLog({ level, form, sink, state }: LogOptions): Log {
 }
 
 function isLogged(level: FactLevel, threshold: LogThreshold): boolean {
-  return logLevels.indexOf(level) >= logLevels.indexOf(threshold);
+  return logVerbosities.indexOf(level) >= logVerbosities.indexOf(threshold);
 }

@@ -1,60 +1,62 @@
 /**
- * When a host logs in at one resource: whom it asks, and how often.
+ * When a host logs in at one resource, whom it asks, and how often.
  *
- * The machine sees neither a token nor a code. What reads, gets and keeps them stands at two ports:
- * `login` asks for a grant that there is not yet, and tells how far it is; `refresh` renews one. At
- * most one of them runs, however many requests were refused: each of them sends the same event, and
- * waits until the state is `authorized` or `refused`.
+ * The machine sees neither a token nor a code. Its port reads, gets and keeps them: `logIn` asks
+ * for a grant and reports its progress, `refresh` renews one. At most one of the two runs, however
+ * many requests were refused: each refused request sends the same event, and waits until the state
+ * is `authorized` or `refused`.
  *
  * @see MCP 2025-11-25, basic/authorization
  */
 import { assign, emit, fromPromise, setup } from 'xstate';
-import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate';
+import type { DoneActorEvent, ErrorActorEvent } from 'xstate';
 import type { Ref } from './port.ts';
 
 /** Why there is no token. */
 export type RefusalKind =
-  /** The person, or the authorization server for them, has said no. */
+  /** The person has said no, or the authorization server has on their behalf. */
   | 'declined'
-  /** Nobody has answered in time. */
+  /** The person has not answered in time. */
   | 'unanswered'
-  /** What was found is not what the specification demands of a server that a host may trust. */
+  /**
+   * The server does not meet the specification's requirements for a server that a host may trust.
+   */
   | 'unsafe'
-  /** A server could not be reached, or has failed. It may be there a moment later. */
+  /** A server could not be reached, or has failed. It may work again a moment later. */
   | 'unreachable';
 
-/** There is no token, and why. The error holds no secret. */
+/** Why there is no token. The error contains no secret. */
 export interface Refusal {
   readonly kind: RefusalKind;
   readonly error: Error;
 }
 
-/** What a server has said of the token that it wants. */
-export interface Demand {
+/** What a server has said about the token that it wants. */
+export interface TokenDemand {
   /** The scopes, separated by spaces. */
   readonly scope?: string | undefined;
   /** Where the metadata of the resource are (RFC 9728). */
   readonly resourceMetadataUrl?: string | undefined;
 }
 
-/** How far a login is. */
+/** The progress of a login. */
 export type LoginReport =
   /** The person has to visit this URL. */
   | { readonly type: 'login.asked'; readonly url: string }
-  /** The person has been there, and the answer is in order. */
+  /** The person has visited it, and the answer is valid. */
   | { readonly type: 'login.answered' };
 
 /** What the machine takes. */
 export type AuthorizationEvent =
-  /** A token has been kept from before. */
+  /** A token was found in the store. */
   | { readonly type: 'token.found' }
-  /** The server wants a token, or takes this one no longer. */
-  | { readonly type: 'token.refused'; readonly demand: Demand }
-  /** The token is good, and does not allow enough. */
-  | { readonly type: 'scope.missing'; readonly demand: Demand }
+  /** The server wants a token, or no longer accepts this one. */
+  | { readonly type: 'token.refused'; readonly demand: TokenDemand }
+  /** The token is valid, but its scopes are not enough. */
+  | { readonly type: 'scope.missing'; readonly demand: TokenDemand }
   /** A host connects: an earlier refusal is not the last word. */
   | { readonly type: 'channel.opened' }
-  /** It is over. Nobody is asked for anything until the next one. */
+  /** The channel is closed. No one is asked for anything until the next one opens. */
   | { readonly type: 'channel.closed' }
   | LoginReport;
 
@@ -63,56 +65,78 @@ export type AuthorizationEmitted =
   /** The person has to visit this URL. */
   { readonly type: 'authorization.asked'; readonly url: string };
 
-export interface LoginInput extends Demand {
-  /** Without a token any that has come meanwhile will do; a missing scope it has to have. */
+export interface LoginInput extends TokenDemand {
+  /**
+   * `no token`: any token that has come meanwhile will do. `missing scope`: the new token must have
+   * it.
+   */
   readonly reason: 'no token' | 'missing scope';
   /** Whether the authorization server still knows our client. */
   readonly client: 'known' | 'unknown';
-  /** Gets the reports. */
+  /** Receives the reports. */
   readonly authorization: Ref<LoginReport>;
 }
 
-/** A token has come. */
+/** The token that a login has brought. */
 export interface LoginOutcome {
   /** Its scopes, separated by spaces. */
   readonly scope: string | undefined;
 }
 
-export type RefreshInput = Demand;
-
-/** What came of an attempt to renew a grant. */
+/** The outcome of an attempt to renew a grant. */
 export type RefreshOutcome =
-  /** There is a newer token: from the authorization server, or because another has renewed it. */
+  /**
+   * There is a newer token: from the authorization server, or from another process that renewed it.
+   */
   | { readonly kind: 'renewed' }
   /** It cannot be renewed: the person has to be asked. */
   | { readonly kind: 'spent'; readonly client: LoginInput['client'] };
 
+/** What gets and keeps the tokens of one connection. */
+export interface AuthorizationPort {
+  /**
+   * Asks for a grant, and sends its reports to `input.authorization`.
+   *
+   * @throws {RefusedAuthorization} if there is no grant, with the reason
+   */
+  logIn(input: LoginInput, signal: AbortSignal): Promise<LoginOutcome>;
+  /** @throws {RefusedAuthorization} a server could not be reached, or must not be trusted */
+  refresh(demand: TokenDemand, signal: AbortSignal): Promise<RefreshOutcome>;
+}
+
 export interface AuthorizationInput {
+  readonly port: AuthorizationPort;
   /** How long a person may take, milliseconds. */
   readonly visitTimeoutMs: number;
 }
 
 export interface AuthorizationContext extends AuthorizationInput {
-  /** All that was ever wanted. Whoever asks for a new token asks for all of it, so that none is lost. */
-  readonly demand: Demand;
+  /**
+   * All scopes that were ever wanted. A new token is requested with all of them, so that no scope
+   * is lost.
+   */
+  readonly demand: TokenDemand;
   readonly reason: LoginInput['reason'];
   readonly client: LoginInput['client'];
-  /** Scopes that were asked for and not given. A person is not asked for them again by itself. */
+  /**
+   * Scopes that were requested and not granted. The person is not asked for them again
+   * automatically.
+   */
   readonly denied: string | undefined;
-  /** Why there is no token, or none with the scopes that were asked for last. */
+  /** Why there is no token, or why it lacks the scopes that were requested last. */
   readonly refusal: Refusal | undefined;
 }
 
-const missing = <TOutput, TInput>(name: string): PromiseActorLogic<TOutput, TInput> =>
-  fromPromise(() =>
-    Promise.reject(
-      new Error(
-        `authorizationMachine needs a "${name}" actor: authorizationMachine.provide({ actors: { ${name} } })`,
-      ),
-    ),
-  );
+const login = fromPromise<LoginOutcome, LoginInput & { readonly port: AuthorizationPort }>(
+  ({ input: { port, ...input }, signal }) => port.logIn(input, signal),
+);
 
-type Demanding = Extract<AuthorizationEvent, { readonly demand: Demand }>;
+const refresh = fromPromise<
+  RefreshOutcome,
+  { readonly demand: TokenDemand; readonly port: AuthorizationPort }
+>(({ input: { demand, port }, signal }) => port.refresh(demand, signal));
+
+type Demanding = Extract<AuthorizationEvent, { readonly demand: TokenDemand }>;
 
 /** Every scope once, in the order in which they were first named. */
 export function scopeUnion(...scopes: readonly (string | undefined)[]): string | undefined {
@@ -130,7 +154,7 @@ export function scopesMissing(
   return lacking.length === 0 ? undefined : lacking.join(' ');
 }
 
-/** The error that a port ended with; a bug of it counts as a server that has failed. */
+/** The error of a port; a bug in it counts as a server that has failed. */
 function refusalOf({ error }: { readonly error: unknown }): Refusal {
   if (error instanceof RefusedAuthorization) return error.refusal;
   return {
@@ -139,7 +163,7 @@ function refusalOf({ error }: { readonly error: unknown }): Refusal {
   };
 }
 
-/** Thrown by what stands at a port, to say why there is no token. */
+/** Thrown by a port, to say why there is no token. */
 export class RefusedAuthorization extends Error {
   override readonly name = 'RefusedAuthorization';
   readonly refusal: Refusal;
@@ -167,20 +191,17 @@ export const authorizationMachine = setup({
     events: {} as AuthorizationEvent,
     emitted: {} as AuthorizationEmitted,
   },
-  actors: {
-    login: missing<LoginOutcome, LoginInput>('login'),
-    refresh: missing<RefreshOutcome, RefreshInput>('refresh'),
-  },
+  actors: { login, refresh },
   guards: {
     isSpent: (_, { kind }: RefreshOutcome) => kind === 'spent',
     hasToken: ({ context }) => context.reason === 'missing scope',
-    wasDenied: ({ context }, { scope }: Demand) => !scopesMissing(scope, context.denied),
+    wasDenied: ({ context }, { scope }: TokenDemand) => !scopesMissing(scope, context.denied),
     mayPass: ({ context }) => context.refusal?.kind === 'unreachable',
   },
   delays: { visitTimeout: ({ context }) => context.visitTimeoutMs },
   actions: {
     rememberDemand: assign({
-      demand: ({ context }, demand: Demand): Demand => ({
+      demand: ({ context }, demand: TokenDemand): TokenDemand => ({
         scope: scopeUnion(context.demand.scope, demand.scope),
         resourceMetadataUrl: demand.resourceMetadataUrl ?? context.demand.resourceMetadataUrl,
       }),
@@ -198,7 +219,7 @@ export const authorizationMachine = setup({
     rememberRefusal: assign({ refusal: (_, refusal: Refusal) => refusal }),
     rememberDenial: assign(({ context }, refusal: Refusal) => ({
       refusal,
-      // What could not be asked for is not denied.
+      // If the server was unreachable, the scopes were not denied.
       denied: refusal.kind === 'unreachable' ? context.denied : context.demand.scope,
     })),
     forgetFailure: assign({ refusal: undefined }),
@@ -211,6 +232,7 @@ export const authorizationMachine = setup({
 }).createMachine({
   id: 'authorization',
   context: ({ input }) => ({
+    port: input.port,
     visitTimeoutMs: input.visitTimeoutMs,
     demand: {},
     reason: 'no token',
@@ -247,6 +269,7 @@ export const authorizationMachine = setup({
         src: 'login',
         input: ({ context, self }) => ({
           ...context.demand,
+          port: context.port,
           reason: context.reason,
           client: context.client,
           authorization: self,
@@ -318,7 +341,7 @@ export const authorizationMachine = setup({
       invoke: {
         id: 'refresh',
         src: 'refresh',
-        input: ({ context }) => context.demand,
+        input: ({ context: { demand, port } }) => ({ demand, port }),
         onDone: [
           {
             guard: { type: 'isSpent', params: outcomeOf },

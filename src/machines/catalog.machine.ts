@@ -1,11 +1,11 @@
 /**
- * What is known of one list of a server's: its tools, prompts, resources or templates.
+ * What is known of one list of a server: its tools, prompts, resources or templates.
  *
- * Nothing is asked until somebody wants the list; from then on it is kept as new as the server says.
- * One query is in flight, all pages of it. Any number of changes meanwhile cost one more query, and
- * the last answer wins ({@link Asked}). If changes follow each other closely, queries keep a distance
- * that grows; after the last change there is always one. What is known outlives the channel: it is
- * old from then on, and asked for again once there is another channel.
+ * Nothing is asked until somebody wants the list; from then on it is kept as new as the server
+ * says. One query is in flight, all pages of it. Any number of changes meanwhile cost one more
+ * query, and the last answer wins ({@link AskedItems}). If changes follow each other closely,
+ * queries keep a distance that grows; after the last change there is always one. What is known
+ * outlives the channel: it is old from then on, and asked for again once there is another channel.
  *
  * The machine does not know how a list is asked for: `ask` is provided.
  *
@@ -22,20 +22,23 @@ import {
   neverAsked,
   retryDelayOf,
 } from './overtaken-answers.ts';
-import type { Asked, AskingLimits, Finding } from './overtaken-answers.ts';
+import type { AskedItems, AskingLimits, Finding } from './overtaken-answers.ts';
 import type { InputScope } from './peer-ports.ts';
 
 /** The lists of a server. */
 export type CatalogName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
 
-/** What `ask` resolves with. It rejects if the server did not answer, or not with a list. */
+/** What `ask` resolves with. It rejects if the server did not answer with a list. */
 export type CatalogOutcome =
   | {
       readonly kind: 'answered';
       readonly items: readonly JsonObject[];
-      /** Until when the server calls it fresh, the clock's milliseconds; Infinity if it says nothing. */
+      /**
+       * When the list stops being fresh, the clock's milliseconds; Infinity if the server says
+       * nothing.
+       */
       readonly freshUntil: number;
-      /** Why these are not all. */
+      /** Why the list is incomplete. */
       readonly cut?: string;
     }
   /** The server has no such list. */
@@ -44,14 +47,14 @@ export type CatalogOutcome =
 /** Whether the server can be asked: there is a channel to it. */
 export type CatalogChannel = 'open' | 'none';
 
-/** How queries are kept apart while a list changes again and again. */
+/** The pauses between queries while a list keeps changing. */
 export interface QuerySpacing {
   /**
-   * The distance between two queries, from the second that follows another closely, milliseconds;
-   * doubled with each. A list that has not changed for as long is asked for at once again. 0: none.
+   * The pause between two queries that follow each other closely, milliseconds; doubled with each.
+   * After that long without a change the next query is sent at once again. 0: no pause.
    */
   readonly spacingMs: number;
-  /** No distance is longer, milliseconds. */
+  /** The longest pause, milliseconds. */
   readonly maxSpacingMs: number;
 }
 
@@ -65,20 +68,20 @@ export interface CatalogInput extends InputScope, AskingLimits, QuerySpacing {
 export type CatalogEvent =
   | { readonly type: 'channel.opened' }
   | { readonly type: 'channel.closed' }
-  /** What is known was for somebody else. `channel.closed` follows. */
+  /** What is known was for another login. `channel.closed` follows. */
   | { readonly type: 'list.forget' }
-  /** Somebody wants the list: if it is not known, and not being asked for, it is now. */
+  /** Something wants the list: it is queried if it is not known and not being queried. */
   | { readonly type: 'list.wanted' }
-  /** The list has changed, as the server says. */
+  /** The server says that the list has changed. */
   | { readonly type: 'list.invalidate' }
-  /** The host wants it anew, and waits: it is asked for at once. */
+  /** The host waits for a fresh list: it is queried at once. */
   | { readonly type: 'list.refresh' };
 
-/** What a state means to those outside of the machine. */
+/** What a state means outside the machine. */
 export const catalogTags = [
   /** The server has been asked and has not answered. */
   'asking',
-  /** What is known is the latest, as far as the server has told; or why there is nothing. */
+  /** The list, or the reason for its absence, is up to date as far as the server has said. */
   'settled',
 ] as const;
 
@@ -91,7 +94,7 @@ export interface Catalog {
   readonly generation: number;
   /** False if the list was known to have changed when this was published. */
   readonly settled: boolean;
-  /** In the server's order. After a failure, those that were known before. */
+  /** In the server's order. After a failure, the items that were known before. */
   readonly items: readonly JsonObject[];
   /** See {@link CatalogOutcome}. */
   readonly freshUntil: number;
@@ -101,10 +104,10 @@ export interface Catalog {
   readonly error?: unknown;
 }
 
-export interface CatalogContext extends CatalogInput, Asked<readonly JsonObject[]> {
+export interface CatalogContext extends CatalogInput, AskedItems<readonly JsonObject[]> {
   readonly channel: CatalogChannel;
   readonly catalog: Catalog | undefined;
-  /** Queries for changes that followed each other closely. */
+  /** How many queries have followed each other closely. */
   readonly crowd: number;
 }
 

@@ -1,9 +1,9 @@
-/** What a connection knows: its bounds, its actors, its server, and how often it was lost. */
+/** The context of a connection: its bounds, its actors, its server, and how often it was lost. */
 import { negotiateDialect } from '../protocol/dialects/registry.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Implementation } from '../protocol/implementation.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
-import type { ChannelEnds, ChannelEvent, Loss } from './connection-ports.ts';
+import type { ChannelEvent, Loss } from './connection-ports.ts';
 import type {
   CorrelationEvent,
   InputScope,
@@ -14,18 +14,21 @@ import type {
 import type { Ref } from './port.ts';
 import type { RestartPolicy } from './restart-policy.ts';
 
-/** `legacy`: begins with `initialize`, until 2025-11-25. `modern`: without a handshake, since 2026-07-28. */
+/**
+ * `legacy`: begins with `initialize` (up to 2025-11-25). `modern`: has no handshake (since
+ * 2026-07-28).
+ */
 export type Era = 'legacy' | 'modern';
 
-/** What a server says of itself, once it is known. */
+/** What a server says about itself. */
 export interface ServerProfile {
   /** Whether the server has sessions (`legacy`) or takes each request by itself (`modern`). */
   readonly era: Era;
   /** The revision of the protocol that is spoken. */
   readonly revision: string;
-  /** Its name, its version and what else it says of itself. */
+  /** Its name, its version and any further members. */
   readonly info: Implementation & JsonObject;
-  /** What it has declared that it can do. */
+  /** The capabilities that it has declared. */
   readonly capabilities: JsonObject;
   /** For the model: how the server wants to be used. */
   readonly instructions?: string;
@@ -35,20 +38,21 @@ export interface ServerProfile {
 export type EraKnowledge =
   | { readonly kind: 'unknown' }
   /**
-   * `memory`: another connection has found it so, or an earlier one. `end`: it has ended when it was
-   * asked, as some legacy servers do, or has refused `initialize` after that; it may as well be broken.
+   * `memory`: an earlier connection, or another one, has found it out. `end`: it ended when it was
+   * probed, as some legacy servers do, or refused `initialize` after the probe; it may also be
+   * broken.
    */
   | { readonly kind: 'legacy'; readonly by: 'host' | 'server' | 'memory' | 'end' }
-  /** `profile`: what it said when it was asked; without one it is asked again. */
+  /** `profile`: its answer to the probe; without one it is probed again. */
   | { readonly kind: 'modern'; readonly profile?: ServerProfile };
 
-/** Times of a connection's own, milliseconds. The defaults are in `client/connection/limits.ts`. */
+/** The times of a connection, milliseconds. The defaults are in `client/connection/limits.ts`. */
 export interface ConnectionTimes {
-  /** From the launch until the connection is ready, a login not counted. */
+  /** From the launch until the connection is ready, without the time for a login. */
   readonly connectTimeoutMs: number;
-  /** How long a server behind a pipe may take to say its era. */
+  /** How long a server behind a pipe may take to answer the probe for its era. */
   readonly probeMs: number;
-  /** How long a login may take in all, with the visit of the person. */
+  /** How long a login may take in all, including the person's visit. */
   readonly loginTimeoutMs: number;
 }
 
@@ -58,17 +62,19 @@ export interface ConnectionInput extends InputScope {
   /** From 0 to less than 1, for the jitter. */
   readonly random: () => number;
   readonly era: EraKnowledge;
-  /** The era that the host wants, and no other. */
+  /** The only era that the host accepts. */
   readonly wanted?: Era | undefined;
   /**
-   * How a server shows its era. `pipe`: by what it says; if it says nothing, or ends upon the probe,
-   * it is greeted in the legacy way. `answer`: the transport has an answer to each request, so that
-   * silence and ends say nothing.
+   * How a server shows its era. `pipe`: by what it says; if it stays silent or ends when it is
+   * probed, it is greeted in the legacy way. `answer`: the transport answers each request, so
+   * silence and an end say nothing about the era.
    */
   readonly shows: 'pipe' | 'answer';
-  /** `once`: closed is the end of the actor. `again`: it may be opened again. */
+  /**
+   * `once`: the actor ends when the connection is closed. `again`: the connection may be reopened.
+   */
   readonly opens: 'once' | 'again';
-  /** The last lines that the server's process has written to its standard error, for the errors. */
+  /** The last lines that the server's process wrote to stderr, for error messages. */
   readonly lastWords?: () => string | undefined;
 }
 
@@ -77,16 +83,16 @@ export type HandshakeEvent =
   /** Ask `server/discover`. */
   | { readonly type: 'handshake.probe' }
   /**
-   * Send `initialize`. `behind`: a probe that is not answered yet; a server that has started slowly
-   * finds both in its input, and must not take the second for the end of the modern era.
+   * Send `initialize`. `behind: 'probe'`: a probe is still unanswered. A server that started slowly
+   * finds both in its input, and must not conclude from the second that the client is not modern.
    */
   | { readonly type: 'handshake.greet'; readonly behind: 'probe' | 'nothing' };
 
-/** What the handshake tells. Each once for what was asked. */
+/** What the handshake reports, once for each thing that it was told to do. */
 export type HandshakeFact =
   | { readonly type: 'era.found'; readonly era: 'legacy' }
   | { readonly type: 'era.found'; readonly era: 'modern'; readonly profile: ServerProfile }
-  /** The server is modern, and cannot be talked to. */
+  /** The server is modern, but no revision is shared with it or it refuses us. */
   | { readonly type: 'era.refused'; readonly error: Error }
   | { readonly type: 'greeting.accepted'; readonly profile: ServerProfile }
   | { readonly type: 'greeting.refused'; readonly error: Error };
@@ -96,7 +102,7 @@ export interface HandshakeInput extends InputScope {
   readonly correlation: Ref<CorrelationEvent>;
 }
 
-/** The actors that carry one channel's messages. There are some from `channel.opened` on. */
+/** The actors that carry one channel's messages. They exist from `channel.opened` on. */
 export interface Messaging {
   readonly reader: Ref<ReaderEvent>;
   readonly router: Ref<RouterEvent>;
@@ -104,13 +110,13 @@ export interface Messaging {
   readonly handshake: Ref<HandshakeEvent>;
 }
 
-/** What has come of `server/discover` on the present channel. */
+/** The state of `server/discover` on the present channel. */
 export type Probe = 'unasked' | 'pending' | 'answered';
 
 /**
- * The launch of a server that has ended upon the probe, or has refused `initialize` after it. It is no
- * attempt unless that ends too:
- * then it was no fault of the probe's. There is one, until the host begins anew.
+ * The second launch of a server that ended, or refused `initialize`, after a probe. It counts as an
+ * attempt only if that process ends too, because then the probe was not the cause. There is one
+ * such launch until the host opens the connection anew.
  */
 export type ExtraLaunch = 'unspent' | 'underway' | 'spent';
 
@@ -127,20 +133,15 @@ export interface ConnectionContext extends ConnectionInput {
   /** New attempts since the connection was last stable. */
   readonly attempts: number;
   readonly extraLaunch: ExtraLaunch;
-  /** Channels that were opened. */
+  /** How many channels were opened. */
   readonly launches: number;
-  /** How long the backoff takes, milliseconds. */
+  /** The length of the backoff, milliseconds. */
   readonly delayMs: number;
-  /** Whether the server reads what it is sent. */
+  /** Whether the server reads its input. */
   readonly output: 'blocked' | 'flowing';
 }
 
-/** The reader's and the writer's logic comes with each channel. */
-export interface OfChannel {
-  readonly ends: ChannelEnds;
-}
-
-/** A legacy server, as a router knows its peer. */
+/** A legacy server as the router's peer. */
 export function peerOf({ revision, info, capabilities }: ServerProfile): PeerDescription {
   const dialect = negotiateDialect(revision);
   return { dialect, requestedVersion: revision, info, capabilities };

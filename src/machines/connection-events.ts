@@ -1,50 +1,55 @@
-/** What a connection hears, what it tells, and what an event says of a loss or of the server. */
+/**
+ * The events that a connection takes and emits, and how it reads a loss or a profile from an event.
+ */
 import type { ErrorActorEvent } from 'xstate';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { ConnectionContext, HandshakeFact, ServerProfile } from './connection-context.ts';
 import type { ChannelReport, Loss } from './connection-ports.ts';
-import type { TransportFact } from './peer-ports.ts';
+import type { CallsFact, TransportFact } from './peer-ports.ts';
 
 /** What a host sends. */
 export type ConnectionCommand =
-  /** Begin. */
+  /** Open the connection. */
   | { readonly type: 'connection.open' }
-  /** Begin anew: what is lost is not waited for, and what is there is given up. */
+  /** Open it anew, without waiting for the backoff, and give up the present channel. */
   | { readonly type: 'connection.reopen' }
-  /** End it. */
+  /** Close it. */
   | { readonly type: 'connection.close' };
 
-/** What a connection hears. A host may send a {@link ConnectionCommand}. */
+/** The events that a connection takes. A host may send a {@link ConnectionCommand}. */
 export type ConnectionMachineEvent =
   | ConnectionCommand
   | ChannelReport
   | HandshakeFact
   | TransportFact
-  /** Something was asked that waits for a connection. */
+  /** A request waits for a connection. */
   | { readonly type: 'connection.wanted' }
-  /** No question of the server's is being answered any more. */
-  | { readonly type: 'calls.drained' }
+  /** From the router, once it takes no more requests from the server. */
+  | CallsFact
   | ErrorActorEvent;
 
-/** What a host hears of. */
+/** What a host hears. */
 export type ConnectionEmitted =
   | { readonly type: 'connection.ready'; readonly profile: ServerProfile }
   | { readonly type: 'connection.lost'; readonly loss: Loss }
-  /** It is not made again, unless somebody asks. */
+  /** It is not opened again unless someone asks. */
   | { readonly type: 'connection.failed'; readonly loss: Loss }
-  /** Somebody else may be logged in: what is kept of the server's lists is forgotten. */
+  /** Someone else may be logged in: the server's lists are forgotten. */
   | { readonly type: 'login.changed' }
   /**
-   * A server behind a pipe has ended upon the probe, or has refused `initialize` after it: it is
-   * launched once more, and greeted without a probe.
+   * A server behind a pipe ended, or refused `initialize`, after the probe: it is launched once
+   * more and greeted without a probe.
    */
   | { readonly type: 'probe.ended' }
-  /** A server that was greeted has said after that that it is modern: the next launch is. */
+  /**
+   * A server that was greeted in the legacy way turned out to be modern: the next launch treats it
+   * so.
+   */
   | { readonly type: 'era.learnt' }
   | { readonly type: 'connection.closed' };
 
 export interface ConnectionOutput {
-  /** Why it was lost last, if it ever was and was not ready since. */
+  /** Why it was lost last; undefined once it is ready again. */
   readonly loss: Loss | undefined;
 }
 
@@ -53,7 +58,7 @@ interface Said {
   readonly event: ConnectionMachineEvent;
 }
 
-/** The server's profile, from where it is known. */
+/** Reads the server's profile from the event that brings it. */
 export const profileFrom = {
   memory: ({ context: { era } }: Said) => ({
     profile: era.kind === 'modern' ? era.profile : undefined,
@@ -65,7 +70,7 @@ interface WithLoss {
   readonly loss: Loss;
 }
 
-/** What a connection is lost by. */
+/** Reads a loss from the event that brings it. */
 export const lossBy = {
   told: ({ event }: { readonly event: WithLoss }): WithLoss => event,
   timeout: ({ context: { times, lastWords } }: Said): WithLoss => {
@@ -73,7 +78,7 @@ export const lossBy = {
     const loss = { kind: 'timeout', timeoutMs: times.connectTimeoutMs } as const;
     return { loss: stderr === undefined ? loss : { ...loss, stderr } };
   },
-  /** The channel has stopped without a word. */
+  /** The channel has stopped without giving a reason. */
   stop: (): WithLoss => ({ loss: { kind: 'input-ended' } }),
   refusal: ({ event }: Said): WithLoss => {
     const said = 'error' in event ? event.error : undefined;

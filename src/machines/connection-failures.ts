@@ -1,22 +1,22 @@
-/** What a host's requests fail with if their connection is lost, has failed or was closed. */
+/** The errors of a host's requests if their connection is lost, has failed or was closed. */
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { ProcessExit, RuntimeErrorCode } from '../protocol/errors.ts';
 import type { Loss } from './connection-ports.ts';
 import type { RequestFailure } from './peer-ports.ts';
 
-/** What a request fails with, and how the process has ended or the endpoint has answered. */
+/** The error of a request, and how the process ended or the endpoint answered. */
 interface LossFailure extends RequestFailure {
   readonly exit?: ProcessExit;
   readonly status?: number;
 }
 
-/** What a request fails with that was sent when its host closed the connection. */
+/** The error of a request that was in flight when the host closed the connection. */
 export const closedByHost: RequestFailure = {
   code: 'CLOSED',
   message: 'The host has closed the connection',
 };
 
-/** What a request fails with that was sent when the connection was lost in this way. */
+/** The error of a request that was in flight when the connection was lost in this way. */
 export function failureOf(loss: Loss | undefined): LossFailure {
   if (!loss) return closedByHost;
   return { code: 'CLOSED', message: lossInWords(loss), ...detailsOf(loss) };
@@ -63,16 +63,18 @@ function detailsOf(loss: Loss): Omit<LossFailure, 'code' | 'message'> {
   }
 }
 
-/** How much of the last words a message has, UTF-16 units. The error's `exit` has more of them. */
+/**
+ * How much of the last stderr lines a message quotes, UTF-16 units. The error's `exit` has more.
+ */
 const saidLength = 600;
 
-/** A loss as a sentence, with the last words of the server's process. */
+/** A loss as a sentence, with the last stderr lines of the server's process. */
 function lossInWords(loss: Loss): string {
   const words = 'stderr' in loss ? (loss.stderr ?? '').trim() : '';
   return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${endOf(words)}`}${hint(loss)}`;
 }
 
-/** A server that inherits little may have missed what the host has. */
+/** The server inherits few variables, so it may lack one that the host has. */
 function hint(loss: Loss): string {
   const [name, ...more] = ('withheld' in loss ? loss.withheld : undefined) ?? [];
   if (name === undefined) return '';
@@ -81,7 +83,7 @@ function hint(loss: Loss): string {
   return `\n${names} ${are} set for the host, and not inherited by the server. To hand ${them} on: "env" in a servers' file, inheritEnv of connect, --env ${name} of call and shell`;
 }
 
-/** The last lines of a text; of a single line its end. */
+/** The last lines of a text, or the end of a single line. */
 function endOf(text: string): string {
   if (text.length <= saidLength) return text;
   const end = text.slice(-saidLength);

@@ -1,45 +1,33 @@
 /**
- * What a host's connection and its channel say to each other. A channel is one attempt's way to the
- * server: a process that was launched, an HTTP endpoint, another transport. A connection lives over
- * any number of them.
+ * The events between a host's connection and its channel. A channel is one attempt to reach the
+ * server: a launched process, an HTTP endpoint, another transport. A connection outlives any number
+ * of them.
  */
-import type { Port, Ref } from './port.ts';
-import type {
-  ReaderEvent,
-  ReaderInput,
-  InputScope,
-  WriterEvent,
-  WriterInput,
-} from './peer-ports.ts';
+import type { InputScope, TransportEnds } from './peer-ports.ts';
+import type { Ref } from './port.ts';
 
-/** The two actors that carry a channel's messages. The connection starts them. */
-export interface ChannelEnds {
-  readonly reader: Port<ReaderEvent, ReaderInput>;
-  readonly writer: Port<WriterEvent, WriterInput>;
-}
-
-/** Why there is no connection any more, or none came about. */
+/** Why a connection was lost, or could not be made. */
 export type Loss =
-  /** The process has ended: by itself, or killed by somebody. `stderr`: the last lines of it. */
+  /** The process has ended by itself, or was killed. `stderr`: its last lines. */
   | {
       readonly kind: 'exited';
       readonly code: number | null;
       readonly signal: string | null;
       readonly stderr: string;
-      /** Variables of the host's that these lines name, and that it has not inherited. */
+      /** Variables of the host that these lines name and that the process did not inherit. */
       readonly withheld?: readonly string[];
     }
   /** The command could not be started. */
   | { readonly kind: 'spawn-failed'; readonly error: unknown }
-  /** The server has closed its output, and may still run. */
+  /** The server has closed its output; it may still run. */
   | { readonly kind: 'input-ended'; readonly stderr?: string }
-  /** The server takes no input any more. */
+  /** The server no longer takes input. */
   | { readonly kind: 'output-broken'; readonly error: unknown; readonly stderr?: string }
-  /** It was not ready within the time it had. */
+  /** It was not ready in time. */
   | { readonly kind: 'timeout'; readonly timeoutMs: number; readonly stderr?: string }
-  /** It has refused the handshake, or answered it with what the protocol does not allow. */
+  /** It refused the handshake, or gave an answer that the protocol does not allow. */
   | { readonly kind: 'refused'; readonly error: Error }
-  /** An HTTP status that means neither an era nor a session. */
+  /** An HTTP status that says nothing about an era or a session. */
   | {
       readonly kind: 'http';
       readonly status: number;
@@ -49,14 +37,14 @@ export type Loss =
     }
   /** The endpoint cannot be reached. */
   | { readonly kind: 'unreachable'; readonly error: unknown }
-  /** It wants a login that was not given, or was refused. */
+  /** It requires a login, which was not given or was refused. */
   | { readonly kind: 'unauthorized'; readonly error: Error }
-  /** The host has asked for a new one. */
+  /** The host has asked for a new connection. */
   | { readonly kind: 'reconnect' }
-  /** An actor of the connection's failed: a bug. */
+  /** An actor of the connection failed: a bug. */
   | { readonly kind: 'failure'; readonly error: unknown };
 
-/** Whether another attempt could not end better. */
+/** Whether another attempt would fail in the same way. */
 export function forbidsRetry({ kind }: Loss): boolean {
   return kind === 'spawn-failed' || kind === 'unauthorized' || kind === 'failure';
 }
@@ -64,18 +52,18 @@ export function forbidsRetry({ kind }: Loss): boolean {
 /** What a channel takes. */
 export type ChannelEvent =
   /**
-   * End everything that belongs to it, then tell `channel.stopped`: then no process of it is left.
+   * End everything that belongs to the channel, its process included, then tell `channel.stopped`.
    * Repeating it changes nothing.
    */
   | { readonly type: 'channel.close' }
   /**
    * The handshake is done, in this revision. It comes before `notifications/initialized` and before
-   * every request of the host's, and once more after each `session.expired`.
+   * any request from the host, and again after each `session.expired`.
    */
   | { readonly type: 'channel.negotiated'; readonly revision: string }
   /**
-   * The channel's own reader has come to its end, or its writer cannot write. The connection says so
-   * and waits: it is the channel that knows why, and tells `channel.lost`, soon.
+   * The channel's reader has reached its end, or its writer cannot write. The connection passes
+   * this on and waits: only the channel knows why, and tells `channel.lost` soon.
    */
   | { readonly type: 'input.ended' }
   | { readonly type: 'output.broken'; readonly error: unknown };
@@ -83,26 +71,26 @@ export type ChannelEvent =
 /** What a channel tells its connection. */
 export type ChannelReport =
   /** Messages may be sent. */
-  | { readonly type: 'channel.opened'; readonly ends: ChannelEnds }
+  | { readonly type: 'channel.opened'; readonly ends: TransportEnds }
   | { readonly type: 'channel.lost'; readonly loss: Loss }
-  /** Nothing of it is left. */
+  /** The channel and its process are gone. */
   | { readonly type: 'channel.stopped' }
   /**
-   * It wants a login first, and sees to it: a person's time is not counted as the connection's. Until
-   * `channel.authorized` no message comes of it.
+   * The server wants a login, and the channel sees to it. The person's time does not count towards
+   * the connection's. No message comes until `channel.authorized`.
    */
   | { readonly type: 'channel.challenged' }
-  /** There is a login, and what was refused for want of it is sent again. */
+  /** There is a login, and the requests that were refused without it are sent again. */
   | { readonly type: 'channel.authorized' }
   /**
-   * The server does not know our session any more. Told once for each session, after the requests
-   * that met it were given back to the correlation. The channel stays open: the connection greets the
-   * server anew over it, with a new session.
+   * The server no longer knows our session. Told once for each session, after the refused requests
+   * were returned to the correlation. The channel stays open: the connection greets the server anew
+   * over it, with a new session.
    */
   | { readonly type: 'session.expired' }
   /**
-   * Somebody else may be logged in from now on: what the server has told the one before is not for
-   * them.
+   * Someone else may be logged in from now on, and must not get what the server told their
+   * predecessor.
    */
   | { readonly type: 'login.changed' };
 

@@ -9,7 +9,6 @@ import type {
   Era,
   HandshakeEvent,
   HandshakeInput,
-  OfChannel,
   ServerProfile,
 } from './connection-context.ts';
 import type {
@@ -27,6 +26,7 @@ import type {
   ReaderInput,
   RouterEvent,
   RouterInput,
+  TransportEnds,
   WriterEvent,
   WriterInput,
 } from './peer-ports.ts';
@@ -40,16 +40,16 @@ function hasAttemptLeft({ attempts, restart }: ConnectionContext): boolean {
   return delayBefore(attempts + 1, restart, () => 0) !== 'give-up';
 }
 
-/** No server can have us wait longer, milliseconds. */
+/** The longest wait that a server can ask for, milliseconds. */
 const longestAskedMs = 60_000;
 
-/** How long the server wants to be left alone, milliseconds. */
+/** How long the server asks us to wait, milliseconds. */
 function askedMs({ loss }: ConnectionContext): number {
   const asked = loss?.kind === 'http' ? loss.retryAfterMs : undefined;
   return Math.min(asked ?? 0, longestAskedMs);
 }
 
-/** What the chart is made with. */
+/** The types and implementations that the chart is made with. */
 export const connectionSetup = setup({
   types: {
     input: {} as ConnectionInput,
@@ -61,8 +61,8 @@ export const connectionSetup = setup({
   },
   actors: {
     channel: unprovided<ChannelEvent, ChannelInput>('channel'),
-    reader: unprovided<ReaderEvent, ReaderInput & OfChannel>('reader'),
-    writer: unprovided<WriterEvent, WriterInput & OfChannel>('writer'),
+    reader: unprovided<ReaderEvent, ReaderInput>('reader'),
+    writer: unprovided<WriterEvent, WriterInput>('writer'),
     router: unprovided<RouterEvent, RouterInput>('router'),
     correlation: unprovided<CorrelationEvent, InputScope>('correlation'),
     handshake: unprovided<HandshakeEvent, HandshakeInput>('handshake'),
@@ -70,7 +70,7 @@ export const connectionSetup = setup({
   delays: {
     connectTimeout: ({ context }) => context.times.connectTimeoutMs,
     probeTimeout: ({ context }) => context.times.probeMs,
-    /** What a server answers last may come first. */
+    /** The answer that decides may arrive after another one. */
     reconsiderTimeout: ({ context }) => Math.max(context.times.probeMs, 1000),
     loginTimeout: ({ context }) => context.times.loginTimeoutMs,
     stableTimeout: ({ context }) => (context.restart === 'none' ? 0 : context.restart.stableMs),
@@ -81,19 +81,19 @@ export const connectionSetup = setup({
     isOpenedOnce: ({ context }) => context.opens === 'once',
     isUsed: ({ context }) => context.launches > 0,
     isLegacy: ({ context }) => context.era.kind === 'legacy',
-    /** A process that was launched is there; whether an endpoint is, its answer tells. */
+    /** A launched process is known to exist; an endpoint shows itself only by an answer. */
     isKnown: ({ context: { era, shows } }) =>
       shows === 'pipe' && era.kind === 'modern' && era.profile !== undefined,
-    /** There is no session to be made again: what is asked may as well be tried. */
+    /** There is no session to re-create, so the request may just be tried. */
     mayJustTry: ({ context: { shows, era, loss } }) =>
       shows === 'answer' && era.kind === 'modern' && loss?.kind === 'unreachable',
     mayBeLegacy: ({ context }) => context.wanted !== 'modern',
-    /** A server that is known to be modern is waited for. */
+    /** If a server is known to be modern, its answer is waited for. */
     mayGreetUnanswered: ({ context: { shows, wanted, era } }) =>
       shows === 'pipe' && wanted !== 'modern' && era.kind !== 'modern',
     /**
-     * The probe may be why the server itself has refused `initialize`: not for its revision, and not
-     * because it does not know the method, which no legacy server says.
+     * The probe may be why the server refused `initialize`, unless it refused the revision or does
+     * not know the method; no legacy server says the latter.
      */
     mayLaunchUnprobed: (
       { context: { shows, probe, extraLaunch } },
@@ -141,7 +141,10 @@ export const connectionSetup = setup({
       enqueue.assign({ channel: undefined, messaging: undefined, output: 'flowing' });
     }),
     startMessaging: assign({
-      messaging: ({ context: { scope, correlation }, self, spawn }, { ends }: OfChannel) => {
+      messaging: (
+        { context: { scope, correlation }, self, spawn },
+        { ends }: { readonly ends: TransportEnds },
+      ) => {
         const of = { scope, owner: self };
         const writer = spawn('writer', { id: 'writer', input: { ...of, ends } });
         const router = spawn('router', { id: 'router', input: { ...of, writer, correlation } });
@@ -170,10 +173,10 @@ export const connectionSetup = setup({
     noteProbe: assign({ probe: 'answered' }),
     takeForLegacy: assign({ era: { kind: 'legacy', by: 'server' } }),
     supposeLegacy: assign({ era: { kind: 'legacy', by: 'end' } }),
-    /** It says of its own accord that it is modern, though it was greeted. */
+    /** It says that it is modern although it was greeted in the legacy way. */
     learnModern: assign({ era: { kind: 'modern' } }),
     tellEraLearnt: emit({ type: 'era.learnt' }),
-    /** Greeted, or asked as a modern one, it has not got ready either: that says nothing of its era. */
+    /** It did not get ready in this era either, so its era is unknown again. */
     doubtEra: assign(({ context: { era, wanted } }) => {
       const isSupposed =
         era.kind === 'legacy'
@@ -184,7 +187,7 @@ export const connectionSetup = setup({
     forgetEra: assign(({ context: { wanted } }) => ({
       era: wanted === 'legacy' ? { kind: 'legacy', by: 'host' } : { kind: 'unknown' },
     })),
-    /** The channel learns the revision first: HTTP says it with each request. */
+    /** The channel learns the revision first: over HTTP each request carries it. */
     settle: enqueueActions(
       ({ context, enqueue }, { profile }: { readonly profile: ServerProfile | undefined }) => {
         const { channel, messaging, correlation } = context;
@@ -207,7 +210,7 @@ export const connectionSetup = setup({
       },
     ),
     holdRequests: sendTo(({ context }) => context.correlation, { type: 'gate.held' }),
-    /** Nothing has been sent to the server's last process that could still be answered. */
+    /** No request that was sent to the former process can still be answered. */
     settleRequests: sendTo(
       ({ context }) => context.correlation,
       ({ context }) => ({ type: 'channel.lost', error: failureOf(context.loss) }),
@@ -217,27 +220,27 @@ export const connectionSetup = setup({
       ({ context }) => ({ type: 'gate.closed', error: failureOf(context.loss) }),
     ),
     /**
-     * A server behind a pipe would otherwise go on with its calls until its time to end is over. Over
-     * HTTP the end of the session, or of the requests, says it.
+     * Without this, a server behind a pipe would work on its calls until it is terminated. Over
+     * HTTP the end of the session, or of the requests, tells it.
      */
     endRequests: enqueueActions(({ context, enqueue }) => {
       const { correlation, shows } = context;
       const peer = shows === 'pipe' ? 'told' : undefined;
       enqueue.sendTo(correlation, { type: 'gate.closed', error: closedByHost, peer });
     }),
-    /** As {@link endRequests}; what waits goes on waiting. */
+    /** Like {@link endRequests}, but requests that were not sent keep waiting. */
     giveUpRequests: enqueueActions(({ context, enqueue }) => {
       const { correlation, shows, loss } = context;
       const peer = shows === 'pipe' ? 'told' : undefined;
       enqueue.sendTo(correlation, { type: 'channel.lost', error: failureOf(loss), peer });
     }),
-    /** What was said last is written before the end of the server's input. */
+    /** Everything queued is written before the server's input is closed. */
     flushPipe: enqueueActions(({ context: { messaging, shows }, enqueue }) => {
       if (messaging && shows === 'pipe') {
         enqueue.sendTo(messaging.writer, { type: 'output.flush' });
       }
     }),
-    /** What the server has asked, nobody waits for any more. */
+    /** The server no longer waits for the answers to its requests. */
     withdrawAsked: enqueueActions(({ context, enqueue }) => {
       if (!context.messaging) return;
       enqueue.sendTo(context.messaging.router, { type: 'gate.closed' });
@@ -250,7 +253,7 @@ export const connectionSetup = setup({
     tellFailure: enqueueActions(({ context, enqueue }) => {
       if (context.loss) enqueue.emit({ type: 'connection.failed', loss: context.loss });
     }),
-    /** What a modern server is, it may be for one caller alone. */
+    /** A modern server may describe itself differently to each caller. */
     forgetDiscovery: assign(({ context: { era } }) =>
       era.kind === 'modern' ? { era: { kind: 'modern' } } : {},
     ),

@@ -1,9 +1,9 @@
 /**
- * The lifecycle of a host's connection to one server: when a channel is opened, which era the server
- * is of, and what becomes of a loss.
+ * The lifecycle of a host's connection to one server: when a channel is opened, which era the
+ * server speaks, and what happens after a loss.
  *
- * Ordinary messages never come here. A channel is opened only if nothing is left of the one before,
- * so that no two processes of one connection ever run.
+ * Ordinary messages never come here. A channel is opened only once nothing is left of its
+ * predecessor, so that a connection never has two processes.
  *
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
@@ -45,8 +45,9 @@ export const connectionMachine = connectionSetup.createMachine({
     'output.broken': { actions: 'askChannel' },
     'output.blocked': { actions: 'tellFlow' },
     'output.flowing': { actions: 'tellFlow' },
-    // A host waits neither for its output nor for its answers, and has no streams of its own.
+    // A host waits for neither its output nor its answers, and has no streams.
     'calls.drained': {},
+    'calls.running': {},
     'output.flushed': {},
     'output.stalled': {},
     'ownStream.opened': {},
@@ -108,7 +109,8 @@ export const connectionMachine = connectionSetup.createMachine({
               on: { 'channel.stopped': { actions: 'dropChannel' }, 'channel.lost': {} },
             },
             opening: {
-              // A login that was asked for before it was open comes back here: it is still the same.
+              // A login that was requested before the channel was open returns here: it is the same
+              // login.
               on: {
                 'channel.opened': [
                   {
@@ -298,7 +300,7 @@ export const connectionMachine = connectionSetup.createMachine({
             target: 'connecting.timed.probing',
             actions: ['holdRequests', 'forgetDiscovery', 'tellLoginChanged', 'sendProbe'],
           },
-          // The session goes on: the server was told whose it is by the request itself.
+          // The session goes on: the request itself told the server who is logged in.
           { actions: ['tellLoginChanged', 'tellReady'] },
         ],
         'connection.reopen': {

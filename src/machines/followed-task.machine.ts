@@ -1,10 +1,10 @@
 /**
- * A task of a server's, as its host follows it until it has ended: looked at as often as the server
- * says, and at once when the server tells of it.
+ * A host follows a server's task until it ends: it polls as often as the server says, and at once
+ * if the server sends news.
  *
- * What the task asks is answered in between. The outcome is kept in the context as soon as it is
- * known: a host that cancels does not wait for the server to have taken note. The machine does not
- * know how a server is asked: `look`, `answer`, `collect` and `cancel` are provided.
+ * The task's questions are answered in between. The outcome is kept in the context as soon as it is
+ * known: a host that cancels does not wait until the server confirms. The machine does not know how
+ * a server is asked: `look`, `answer`, `collect` and `cancel` are provided.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  * @see the extension io.modelcontextprotocol/tasks, "Task Polling"
@@ -16,21 +16,21 @@ import { ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { TaskReport } from '../protocol/tasks.ts';
 
-/** What the call of the task has come to. */
+/** The outcome of the task's call. */
 export type TaskOutcome =
   | { readonly ok: true; readonly result: JsonObject }
   | { readonly ok: false; readonly error: Error };
 
-/** What comes of answering. */
+/** The outcome of answering the task's questions. */
 export type TaskAnswered =
-  /** The keys of the questions. */
+  /** The keys of the questions that were answered. */
   | { readonly kind: 'answered'; readonly keys: readonly string[] }
   /** The task has ended meanwhile. */
   | { readonly kind: 'result'; readonly result: JsonObject };
 
 export interface FollowedTaskInput extends InputScope {
   readonly task: TaskReport;
-  /** Until 2025-11-25 it asks by requests of its own, which come while its result is waited for. */
+  /** In the legacy era the task asks by requests, which come while its result is waited for. */
   readonly era: 'legacy' | 'modern';
   /** How often it may ask for input. */
   readonly maxRounds: number;
@@ -38,29 +38,31 @@ export interface FollowedTaskInput extends InputScope {
 
 /** What the machine takes. */
 export type FollowedTaskEvent =
-  /** The server tells of it. */
+  /** The server has sent news of it. */
   | { readonly type: 'task.told'; readonly task: TaskReport }
-  /** The server tells of it from now on: what it would have told before is looked for. */
+  /** The server sends news from now on: the task is polled for anything that came before. */
   | { readonly type: 'task.listened' }
-  /** The host does not want it any more, for this reason. */
+  /** The host no longer wants it, for this reason. */
   | { readonly type: 'task.abandon'; readonly error: Error };
 
 export interface FollowedTaskContext extends FollowedTaskInput {
   /** Undefined until it is known. */
   readonly outcome: TaskOutcome | undefined;
-  /** Looks in a row that had no answer. */
+  /** How many polls in a row had no answer. */
   readonly failures: number;
-  /** How often it has asked. */
+  /** How often it has asked for input. */
   readonly rounds: number;
-  /** The keys of the questions that are answered: a server repeats them until it has taken note. */
+  /**
+   * The keys of the answered questions: a server repeats them until it has processed the answers.
+   */
   readonly answered: readonly string[];
 }
 
-/** So many looks in a row may be without an answer. */
+/** How many polls in a row may have no answer. */
 const maxFailures = 10;
 
 const [defaultPollMs, minPollMs, maxPollMs] = [1000, 50, 60_000];
-/** As long as a timer can be. */
+/** The longest delay of a timer, milliseconds. */
 const longestMs = 2 ** 31 - 1;
 
 const unprovided = <T>(name: string): PromiseActorLogic<T, FollowedTaskContext> =>
@@ -74,6 +76,17 @@ function isFinal(error: unknown): boolean {
 
 const failed = (error: Error): TaskOutcome => ({ ok: false, error });
 const errorIn = ({ event }: { event: ErrorActorEvent }) => ({ error: event.error as Error });
+
+/** An error that is final leads to this state; after any other the host looks again later. */
+const failedTo = <const T extends 'ended' | 'cancelling'>(state: T) =>
+  [
+    {
+      guard: { type: 'isFinal', params: errorIn },
+      target: `#followed.${state}`,
+      actions: { type: 'keepError', params: errorIn },
+    },
+    { target: 'pausing', actions: 'countFailure' },
+  ] as const;
 
 /** The questions of a task that were not answered yet. */
 export function openQuestions({ task, answered }: FollowedTaskContext): JsonObject {
@@ -109,7 +122,8 @@ export const followedTaskMachine = setup({
     pollTimeout: ({ context: { task, failures } }) => {
       const { pollIntervalMs = defaultPollMs } = task;
       const askedMs = Math.min(longestMs, Math.max(minPollMs, pollIntervalMs));
-      // A loss makes the host look less often, and the server's word is kept in any case.
+      // After failures the host polls less often, up to a maximum; never more often than the server
+      // asks.
       const spacedMs = Math.min(maxPollMs, askedMs * 2 ** Math.min(failures, maxFailures));
       return Math.max(askedMs, spacedMs);
     },
@@ -186,14 +200,7 @@ export const followedTaskMachine = setup({
               target: 'judging',
               actions: { type: 'keep', params: ({ event }) => ({ task: event.output }) },
             },
-            onError: [
-              {
-                guard: { type: 'isFinal', params: errorIn },
-                target: '#followed.ended',
-                actions: { type: 'keepError', params: errorIn },
-              },
-              { target: 'pausing', actions: 'countFailure' },
-            ],
+            onError: failedTo('ended'),
           },
         },
         answering: {
@@ -213,14 +220,7 @@ export const followedTaskMachine = setup({
                 actions: { type: 'keepAnswered', params: ({ event }) => event.output },
               },
             ],
-            onError: [
-              {
-                guard: { type: 'isFinal', params: errorIn },
-                target: '#followed.cancelling',
-                actions: { type: 'keepError', params: errorIn },
-              },
-              { target: 'pausing', actions: 'countFailure' },
-            ],
+            onError: failedTo('cancelling'),
           },
         },
         collecting: {
@@ -233,14 +233,7 @@ export const followedTaskMachine = setup({
               target: '#followed.ended',
               actions: { type: 'keepResult', params: ({ event }) => ({ result: event.output }) },
             },
-            onError: [
-              {
-                guard: { type: 'isFinal', params: errorIn },
-                target: '#followed.ended',
-                actions: { type: 'keepError', params: errorIn },
-              },
-              { target: 'pausing', actions: 'countFailure' },
-            ],
+            onError: failedTo('ended'),
           },
         },
       },

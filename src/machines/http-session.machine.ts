@@ -1,36 +1,37 @@
 /**
- * How long a session over HTTP is kept: nobody tells when its client has gone for good.
+ * How long a session over HTTP is kept: a client that leaves for good does not say so.
  *
- * The machine hears nothing of ordinary requests. Whoever keeps the sessions looks from time to time
- * which of them are quiet, and tells the first request after that.
+ * Ordinary requests are not sent to the machine. The keeper of the sessions checks from time to
+ * time which of them are quiet, and tells the machine of the first request after that.
  *
- * It has no context and does nothing by itself, so a session needs no actor of it: all sessions in
- * one state share its snapshot (see {@link nextHttpSession}).
+ * It has no context and does nothing by itself, so a session needs no actor for it: see {@link
+ * pureChart}.
  *
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
-import { initialTransition, setup, transition } from 'xstate';
+import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
+import { pureChart } from './pure-chart.ts';
 
 export type HttpSessionEvent =
   /** No request of it is in progress, and no stream is open. */
   | { readonly type: 'session.quieted' }
-  /** A request has come, after the greeting. */
+  /** A request has come after the greeting. */
   | { readonly type: 'session.used' }
-  /** It was idle for as long as it may be. */
+  /** It was idle for longer than it may be. */
   | { readonly type: 'session.overdue' }
   /** Its place is needed for another one. */
   | { readonly type: 'session.evicted' }
   /** The client has ended it, or the session itself is over. */
   | { readonly type: 'session.ended' };
 
-/** What a state means to those outside of the machine. */
+/** What a state means outside the machine. */
 export type HttpSessionTag =
   /** Requests are served. */
   | 'open'
-  /** Nothing of it is in progress: it may be ended for another one. */
+  /** Nothing is in progress: the session may be ended to make room for another one. */
   | 'evictable'
-  /** Its client has asked nothing since it was greeted. */
+  /** Its client has sent no request since the greeting. */
   | 'unasked';
 
 export const httpSessionMachine = setup({
@@ -88,31 +89,20 @@ export const httpSessionMachine = setup({
   },
 });
 
-/** Where a session stands. Sessions in the same state have the same one. */
+/** The state of a session. Sessions in the same state share one snapshot. */
 export type HttpSessionSnapshot = SnapshotFrom<typeof httpSessionMachine>;
 
-export const begunHttpSession: HttpSessionSnapshot = initialTransition(httpSessionMachine)[0];
+const chart = pureChart(httpSessionMachine);
 
-/** What each event leads to from each state, once it was asked for. */
-const known = new Map<HttpSessionSnapshot, Map<string, HttpSessionSnapshot>>();
+export const begunHttpSession: HttpSessionSnapshot = chart.begun;
 
 /** Where an event leads. */
-export function nextHttpSession(
+export const nextHttpSession: (
   from: HttpSessionSnapshot,
   event: HttpSessionEvent,
-): HttpSessionSnapshot {
-  const row = known.get(from) ?? new Map<string, HttpSessionSnapshot>();
-  known.set(from, row);
-  let next = row.get(event.type);
-  if (!next) {
-    const [made] = transition(httpSessionMachine, from, event);
-    next = [...known.keys()].find(({ value }) => value === made.value) ?? made;
-    row.set(event.type, next);
-  }
-  return next;
-}
+) => HttpSessionSnapshot = chart.next;
 
-/** A session whose client asks for something. */
+/** A session whose client has sent a request. */
 export const activeHttpSession = nextHttpSession(begunHttpSession, { type: 'session.used' });
 
 /**

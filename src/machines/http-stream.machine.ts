@@ -1,8 +1,9 @@
 /**
- * One stream of events that a server sends over HTTP: the answer to a request of the host's, or the
- * standing one that belongs to none. Whether it is resumed after a cut, when, and when no more.
+ * One stream of events that a server sends over HTTP: the answer to one of the host's requests, or
+ * the standing stream that belongs to no request. Decides whether and when it is resumed after a
+ * cut, and when to give up.
  *
- * What comes on it never passes here. The port does what the machine decides.
+ * The events on the stream never pass here. The port does what the machine decides.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
@@ -11,7 +12,7 @@ import { delayBefore } from './restart-policy.ts';
 import type { RestartTimes } from './restart-policy.ts';
 import type { InputScope } from './peer-ports.ts';
 
-/** How a cut stream is resumed: no jitter, a stream belongs to one client of the server's. */
+/** How a cut stream is resumed. No jitter: a stream has only one client. */
 export const streamResumption: RestartTimes = {
   initialMs: 1000,
   maxMs: 30_000,
@@ -21,30 +22,33 @@ export const streamResumption: RestartTimes = {
   stableMs: 10_000,
 };
 
-/** What a server may ask for with `retry` or `Retry-After`, milliseconds. A wait of none would be a loop. */
+/**
+ * The shortest wait that a server may ask for with `retry` or `Retry-After`, milliseconds. A wait
+ * of 0 would be a busy loop.
+ */
 const shortestRetryMs = 50;
 const longestRetryMs = 60_000;
 
 /** The stream itself, as its machine sees it. */
 export interface HttpStreamPort {
-  /** Asks the server for the rest; tells `stream.opened`, `stream.cut` or `stream.refused`. */
+  /** Asks the server for the rest; sends `stream.opened`, `stream.cut` or `stream.refused`. */
   resume(): void;
-  /** Nothing more comes of it, though more was expected. */
+  /** The stream is given up although more was expected. */
   gaveUp(): void;
 }
 
 export interface HttpStreamInput extends InputScope {
   readonly port: HttpStreamPort;
   readonly times: RestartTimes;
-  /** `resuming`: it has still to be opened. */
+  /** `resuming`: it must be opened first. */
   readonly begins: 'open' | 'resuming';
 }
 
 /** What the machine takes. */
 export type HttpStreamEvent =
-  /** The server sends it again. */
+  /** The server sends events again. */
   | { readonly type: 'stream.opened' }
-  /** It has ended before all was said, or could not be opened this time. */
+  /** It ended before everything was sent, or could not be opened this time. */
   | {
       readonly type: 'stream.cut';
       /** Whether an event has come since it was opened. */
@@ -54,16 +58,16 @@ export type HttpStreamEvent =
       /** How long the server wants us to wait, milliseconds. */
       readonly retryMs?: number | undefined;
     }
-  /** All was said, or nobody waits for it any more. */
+  /** Everything was sent, or it is no longer needed. */
   | { readonly type: 'stream.finished' }
-  /** The server will not send it. */
+  /** The server refuses to send it. */
   | { readonly type: 'stream.refused' };
 
 export interface HttpStreamContext extends HttpStreamInput {
   /** Attempts to resume it since the last event. */
   readonly attempts: number;
   readonly isResumable: boolean;
-  /** What the server has last asked for. */
+  /** The wait that the server asked for last. */
   readonly retryMs: number | undefined;
 }
 
@@ -91,7 +95,7 @@ export const httpStreamMachine = setup({
       const { retryMs, attempts } = context;
       if (retryMs === undefined) return own;
       const asked = Math.min(Math.max(retryMs, shortestRetryMs), longestRetryMs);
-      // What failed already is not tried as often as the server would have us.
+      // After a failed attempt our own delay counts too, if it is longer than the server's.
       return attempts === 0 ? asked : Math.max(asked, own);
     },
   },
@@ -122,7 +126,7 @@ export const httpStreamMachine = setup({
         },
         'stream.refused': 'givenUp',
       },
-      // A quiet stream that holds is as good as one with events.
+      // A quiet stream that stays open counts as well as one with events.
       after: { stableTimeout: { actions: 'forgetAttempts' } },
     },
     cut: { always: [{ guard: 'isLost', target: 'givenUp' }, { target: 'waiting' }] },

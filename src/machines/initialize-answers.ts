@@ -25,7 +25,7 @@ export function accepted(
   return { type: 'lifecycle.answered', response, request };
 }
 
-/** What stands in the way of another `initialize`. */
+/** The facts for which another `initialize` is refused. */
 interface Standing {
   /** Set once the session ends. */
   readonly cause: CloseCause | undefined;
@@ -33,18 +33,18 @@ interface Standing {
   readonly client: PeerDescription | undefined;
 }
 
-/** The error, which says what was wrong with it. */
-export function refused(received: InitializeReceived, standing: Standing): Answered {
+/** The error that says what was wrong with it. */
+export function refusedInitialize(received: InitializeReceived, standing: Standing): Answered {
   const { request } = received;
   const response = errorResponse(request.id, refusal(received, standing));
   return { type: 'lifecycle.answered', response, request };
 }
 
 /**
- * The error in a session of the modern era. A client of the legacy era may show nothing but its
- * text.
+ * The error in a modern session. A legacy client may show only its text.
  *
- * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
+ * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based
+ *   Versions"
  */
 export function refusedVersion({ request, reading }: InitializeReceived): Answered {
   const { message, ...error } = unsupportedVersion(

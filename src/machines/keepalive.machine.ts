@@ -1,9 +1,9 @@
 /**
- * Whether the client is still there: it is asked when nothing was heard of it for a while, and
- * after so many silences in a row the session ends.
+ * Whether the client is still there: it is pinged after a quiet while, and too many silences in a
+ * row end the session.
  *
  * Ordinary messages never come here. `probe` is provided: it knows when the client was last heard,
- * and asks only if that is too long ago. A session that wants no such care has none of it.
+ * and asks only if that is too long ago. A session without keepalive does not have this machine.
  *
  * @see MCP 2025-11-25, basic/utilities/ping
  */
@@ -15,10 +15,7 @@ import type { ClientUnresponsive } from './session-ports.ts';
 
 /** Times and bounds of the keepalive. */
 export interface KeepaliveLimits {
-  /**
-   * How long the client may be quiet before it is asked whether it is there, milliseconds; 0 = it
-   * is never asked.
-   */
+  /** How long the client may be quiet before it is pinged, milliseconds; 0 = never. */
   readonly keepaliveIntervalMs: number;
   /** How long its answer may take, milliseconds. */
   readonly keepaliveTimeoutMs: number;
@@ -36,15 +33,15 @@ export interface KeepaliveInput extends ProbeInput {
   readonly session: Ref<ClientUnresponsive>;
 }
 
-/** What came of a look at the client. */
+/** The outcome of a probe. */
 export type ProbeOutcome =
-  /** It was heard so long ago, milliseconds: 0 if it has just answered. */
+  /** How long ago it was heard, milliseconds: 0 if it has just answered. */
   { readonly kind: 'heard'; readonly agoMs: number } | { readonly kind: 'silent' };
 
 export interface KeepaliveContext extends KeepaliveInput {
   /** Silences since the client was last heard. */
   readonly failures: number;
-  /** How long to listen before the next look, milliseconds. */
+  /** How long to listen before the next probe, milliseconds. */
   readonly listenMs: number;
 }
 

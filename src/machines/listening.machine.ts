@@ -1,7 +1,7 @@
 /**
- * A subscription that a host keeps open since 2026-07-28: one `subscriptions/listen` after the other,
- * for as long as somebody wants to hear. After a cut it is opened anew; what happened meanwhile is
- * not told, so whoever listens asks again once it is open.
+ * A subscription that a host keeps open since 2026-07-28: one `subscriptions/listen` after the
+ * other, while there are listeners. After a cut it is opened anew. The server does not repeat what
+ * happened meanwhile, so the listeners ask again once it is open.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -12,7 +12,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import type { InputScope } from './peer-ports.ts';
 
 export interface ListeningInput extends InputScope {
-  /** What to hear of: the `notifications` of the request. */
+  /** What to subscribe to: the `notifications` of the request. */
   readonly filter: JsonObject;
   /** Delay before the first new request, milliseconds; doubled with each, up to `maxRetryMs`. */
   readonly retryMs: number;
@@ -21,15 +21,15 @@ export interface ListeningInput extends InputScope {
 
 /** What the machine takes. */
 export type ListeningEvent =
-  /** The server hears the subscription, with what it has agreed to tell. */
+  /** The server has accepted the subscription, for this part of the filter. */
   { readonly type: 'subscription.acknowledged'; readonly filter: JsonObject };
 
-/** What the machine tells. */
+/** What the machine emits. */
 export type ListeningEmitted =
   | { readonly type: 'listening.opened'; readonly filter: JsonObject }
   /** The request has ended, or failed; it is sent again after a while. */
   | { readonly type: 'listening.cut'; readonly error?: unknown }
-  /** The server does not know such a request: nothing is told by it. */
+  /** The server does not know the method: no notifications will come. */
   | { readonly type: 'listening.refused'; readonly error: unknown };
 
 export interface ListeningContext extends ListeningInput {
@@ -61,7 +61,7 @@ export const listeningMachine = setup({
       remoteCodeOf(error) === ErrorCode.methodNotFound,
   },
   delays: {
-    /** So long it must have been open for its cuts to be forgotten. */
+    /** How long it must have been open before its cuts are forgotten. */
     stableTimeout: ({ context }) => context.maxRetryMs,
     retryTimeout: ({ context }) =>
       Math.min(context.maxRetryMs, context.retryMs * 2 ** Math.min(context.cuts - 1, 30)),

@@ -1,8 +1,8 @@
 /**
- * The rule by which a list of the peer's is kept: one query in flight; a change during it makes its
- * answer stale, and the list is asked for again; the last answer wins. Whoever waits gets an answer
- * even if each is overtaken: every `maxOvertaken`-th is published as not settled. After a failure it
- * is asked again, later each time.
+ * The rule for keeping a list of the peer current: one query is in flight; a change during it makes
+ * its answer stale, and the list is queried again; the last answer wins. Even if every answer is
+ * overtaken, waiters get one: every `maxOvertaken`-th is published as not settled. After a failure
+ * the list is queried again, with a growing delay.
  *
  * The machines that follow it are {@link rootsMachine} and {@link catalogMachine}.
  */
@@ -19,10 +19,10 @@ export interface AskingLimits {
 }
 
 /** What the rule remembers, in the context of a machine that follows it. */
-export interface Asked<TItems> extends AskingLimits {
+export interface AskedItems<TItems> extends AskingLimits {
   /** Answers discarded since the last publication. */
   readonly overtaken: number;
-  /** The last of them: newer than what was published, should no better one come. */
+  /** The last discarded answer: newer than the published one, for use if no better one comes. */
   readonly discarded: TItems | undefined;
   /** Failures since the last answer. */
   readonly failures: number;
@@ -31,33 +31,33 @@ export interface Asked<TItems> extends AskingLimits {
 /** Nothing has been asked yet. */
 export const neverAsked = { overtaken: 0, discarded: undefined, failures: 0 } as const;
 
-/** True if an answer that was overtaken may be discarded, and the next one be waited for. */
-export function mayDiscard({ overtaken, maxOvertaken }: Asked<unknown>): boolean {
+/** True if an overtaken answer may be discarded in favour of the next one. */
+export function mayDiscard({ overtaken, maxOvertaken }: AskedItems<unknown>): boolean {
   return overtaken < maxOvertaken;
 }
 
-/** After an answer that was discarded. */
-export function afterDiscard<TItems>({ overtaken }: Asked<TItems>, items: TItems | undefined) {
+/** The context after an answer was discarded. */
+export function afterDiscard<TItems>({ overtaken }: AskedItems<TItems>, items: TItems | undefined) {
   return { overtaken: overtaken + 1, discarded: items };
 }
 
-/** After something was published. */
-export function afterPublication({ failures }: Asked<unknown>, end: 'failed' | 'answered') {
+/** The context after a publication. */
+export function afterPublication({ failures }: AskedItems<unknown>, end: 'failed' | 'answered') {
   return { ...neverAsked, failures: end === 'failed' ? failures + 1 : 0 };
 }
 
 /** How long to wait before asking again, milliseconds. */
-export function retryDelayOf({ retryMs, failures }: Asked<unknown>): number {
+export function retryDelayOf({ retryMs, failures }: AskedItems<unknown>): number {
   return retryMs * Math.min(2 ** (failures - 1), 10);
 }
 
-/** What is published, and whether it is the latest as far as the peer has told. */
+/** What is published, and whether it is the latest as far as the peer has said. */
 export interface Finding<TOutcome> {
   readonly outcome: TOutcome;
   readonly settled: boolean;
 }
 
-/** The `params` of a machine's actions for what its query came to. */
+/** The `params` of a machine's actions, read from the outcome of its query. */
 export function findingsOf<TOutcome, TFailure>(failureOf: (error: unknown) => TFailure) {
   type Answer = { readonly event: DoneActorEvent<TOutcome> };
   type Failure = { readonly event: ErrorActorEvent };

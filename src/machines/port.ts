@@ -2,9 +2,9 @@
  * A port: the seam at which an actor is provided to a machine, and the smallest actor logic that
  * fits it.
  *
- * A plain actor keeps its state to itself and shows a `view` of it in its snapshot, for an
- * inspector or a test. It costs less per event than `fromCallback`, and the machines can be typed
- * by what a port takes without knowing who stands there.
+ * A plain actor keeps its state private and shows a `view` of it in its snapshot, for an inspector
+ * or a test. It costs less per event than `fromCallback`, and a machine can be typed by the events
+ * of a port without knowing which actor is provided.
  */
 import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
 import { actorStopped } from './xstate-events.ts';
@@ -14,11 +14,11 @@ export type Ref<TEvent extends EventObject> = ActorRef<Snapshot<unknown>, TEvent
 
 /** What a started actor does. */
 export interface Behaviour<TEvent extends EventObject> {
-  /** Takes one event. What it throws ends the actor, and its parent hears of it. */
+  /** Takes one event. If it throws, the actor ends and its parent gets the error. */
   receive(event: TEvent): void;
   /** Releases what the actor owns. */
   stop?(): void;
-  /** Shown in the snapshot. Live, not a copy: read it, keep nothing of it. */
+  /** Shown in the snapshot. It is live, not a copy: read it, but keep no reference to it. */
   readonly view?: unknown;
 }
 
@@ -37,9 +37,9 @@ export type Port<TEvent extends EventObject, TInput> = ActorLogic<
 >;
 
 /**
- * Gives the options of an actor that is being made a hidden class that others have too. XState makes
- * them with two spreads. Node 20's V8 gives each result of that a hidden class of its own, with
- * descriptors, larger than the options themselves (docs/performance.md).
+ * Gives an actor's options a hidden class that other actors share. XState makes the options with
+ * two spreads, and Node 20's V8 gives each result its own hidden class, which is larger than the
+ * options themselves (docs/performance.md).
  */
 export function shareShape(actor: object): void {
   const made = actor as { options?: object };
@@ -47,8 +47,8 @@ export function shareShape(actor: object): void {
 }
 
 /**
- * Everything of a plain actor's logic but how it starts: a session makes logic of its own for its
- * transport, and has no copies of this.
+ * All of a plain actor's logic except how it starts. A session makes its own logic for its
+ * transport, and shares this part.
  */
 const plainLogic: Pick<
   Port<EventObject, unknown>,
@@ -73,7 +73,7 @@ const plainLogic: Pick<
     try {
       snapshot.behaviour?.receive(event);
     } catch (error) {
-      // XState does not stop an actor that fails, so it gives back here what it owns.
+      // XState does not stop an actor that fails, so it releases what it owns here.
       snapshot.behaviour?.stop?.();
       throw error;
     }
@@ -83,7 +83,7 @@ const plainLogic: Pick<
     ({ status, output: undefined, error: undefined }) as Snapshot<unknown>,
 };
 
-/** What a plain actor shows of itself; undefined if somebody else's actor stands at the port. */
+/** The view of a plain actor; undefined if another kind of actor is provided. */
 export function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
   const snapshot = actor.getSnapshot() as { readonly behaviour?: { readonly view?: T } };
   return snapshot.behaviour?.view;
@@ -93,7 +93,7 @@ export function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
 export function plainActor<TEvent extends EventObject, TInput>(
   start: (scope: { readonly input: TInput; readonly self: Ref<TEvent> }) => Behaviour<TEvent>,
 ): Port<TEvent, TInput> {
-  // What the rest of the logic does depends on neither type.
+  // The rest of the logic depends on neither type.
   const { getInitialSnapshot, transition, getPersistedSnapshot } = plainLogic as unknown as Port<
     TEvent,
     TInput
@@ -109,7 +109,22 @@ export function plainActor<TEvent extends EventObject, TInput>(
   };
 }
 
-/** Stands at a port until something is provided, and says so when it is started. */
+/** A port of a shared machine: it runs the logic that each actor's input leads to. */
+export function portByInput<TEvent extends EventObject, TInput>(
+  logicOf: (input: TInput) => Port<TEvent, TInput>,
+): Port<TEvent, TInput> {
+  const logicIn = ({ input }: PortSnapshot<TEvent, TInput>) => logicOf(input);
+  return {
+    getInitialSnapshot: (actorScope, input) => logicOf(input).getInitialSnapshot(actorScope, input),
+    start: (snapshot, actorScope) => logicIn(snapshot).start?.(snapshot, actorScope),
+    transition: (snapshot, event, actorScope) =>
+      logicIn(snapshot).transition(snapshot, event, actorScope),
+    getPersistedSnapshot: (snapshot, options) =>
+      logicIn(snapshot).getPersistedSnapshot(snapshot, options),
+  };
+}
+
+/** The placeholder at a port: it throws when it is started, unless an actor was provided. */
 export function unprovided<TEvent extends EventObject, TInput>(name: string): Port<TEvent, TInput> {
   return plainActor<TEvent, TInput>(() => {
     throw new Error(`No "${name}" actor is provided: use machine.provide({ actors: { ${name} } })`);

@@ -1,10 +1,10 @@
 /**
- * One run of a process that serves us, from its launch until nothing of its process group is left.
+ * One run of a server's process, from its launch until nothing is left of its process group.
  *
- * `child` is provided: it knows the operating system. The machine says when the next, harder means is
- * due. Two things go on at once, each in a region of its own. The child's end is not the end of what
- * it has started: a wrapper may be gone while what it wraps still runs. And the end of the group must
- * not wait until the rest of the output is read, nor the other way round.
+ * `child` is provided: it knows the operating system. The machine decides when the next, harsher
+ * signal is due. Two regions run in parallel, because neither may wait for the other: ending the
+ * group and reading the rest of the output. The child's exit does not end what it started: a
+ * wrapper may be gone while the wrapped process still runs.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Shutdown"
  */
@@ -14,15 +14,15 @@ import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';
 import type { InputScope } from './peer-ports.ts';
 
-/** How long each means of ending a process has, milliseconds. */
+/** How long each step of ending a process may take, milliseconds. */
 export interface StopTimes {
   /** After the end of its input. */
   readonly inputMs: number;
   /** After SIGTERM to its group. */
   readonly terminateMs: number;
-  /** After SIGKILL to its group. Then it is given up. */
+  /** After SIGKILL to its group. Then the machine gives up. */
   readonly killMs: number;
-  /** How long what it has left in its pipes is read after its end, milliseconds. */
+  /** How long the rest of its pipes is read after its exit, milliseconds. */
   readonly drainMs: number;
 }
 
@@ -37,9 +37,10 @@ export const defaultStopTimes: StopTimes = {
 const longestMs = 2 ** 31 - 1;
 
 /**
- * The defaults with these in their places.
+ * The defaults, overridden by these.
  *
- * @throws {RangeError} there is no such time, or it is none that a timer keeps; names the field
+ * @throws {RangeError} the field does not exist, or a timer cannot have this length; names the
+ *   field
  */
 export function stopTimesWith(
   given: { readonly [K in keyof StopTimes]?: number | undefined } | undefined,
@@ -61,13 +62,13 @@ export function stopTimesWith(
 
 /** What the child's actor takes. */
 export type ChildEvent =
-  /** Let it read the end of its input. */
+  /** Close its input. */
   | { readonly type: 'input.close' }
   /** SIGTERM to its group. */
   | { readonly type: 'group.terminate' }
   /** SIGKILL to its group. */
   | { readonly type: 'group.kill' }
-  /** Read no more of its output. */
+  /** Stop reading its output. */
   | { readonly type: 'output.cut' };
 
 /** What the child's actor tells. */
@@ -75,11 +76,11 @@ export type ChildFact =
   | { readonly type: 'child.launched'; readonly pid: number }
   /** It could not be started. */
   | { readonly type: 'child.failed'; readonly error: unknown }
-  /** It has ended. Others of its group may still run, and hold its output open. */
+  /** It has exited. Others in its group may still run and hold its output open. */
   | ({ readonly type: 'child.exited' } & ExitStatus)
   /** All of its output is read. */
   | { readonly type: 'output.ended' }
-  /** It has exited, and nobody is left of its group. */
+  /** It has exited, and its group is empty. */
   | { readonly type: 'group.emptied' };
 
 /** One of the two is null. */
@@ -88,27 +89,27 @@ export interface ExitStatus {
   readonly signal: string | null;
 }
 
-/** What a process takes. */
+/** What the machine takes. */
 export type ProcessEvent =
-  /** End it: its input first, then harder means. Repeating it changes nothing. */
+  /** End it: close its input first, then send signals. Repeating it changes nothing. */
   | { readonly type: 'process.stop' }
-  /** End it by the hardest means. */
+  /** Kill it at once. */
   | { readonly type: 'process.kill' }
   | ChildFact;
 
-/** What a process emits. `process.gone` is the last, whatever came before it. */
+/** What the machine emits. `process.gone` is always the last. */
 export type ProcessReport =
   | { readonly type: 'process.launched'; readonly pid: number }
   | { readonly type: 'process.failed'; readonly error: unknown }
-  /** The process has ended, and what could be read of its output was. */
+  /** The process has exited, and its output was read as far as possible. */
   | ({ readonly type: 'process.exited' } & ExitStatus)
   | {
       readonly type: 'process.gone';
-      /** `unkillable`: some of it was still there after SIGKILL and its time. */
+      /** `unkillable`: some process of the group was still there after SIGKILL and its time. */
       readonly group: 'empty' | 'unkillable';
     };
 
-/** The scope is the child's: what to start, and who hears of its streams. */
+/** The scope tells the child's actor what to start and who gets its streams. */
 export interface ChildInput extends InputScope {
   readonly process: Pick<Ref<ChildFact>, 'send'>;
 }
@@ -219,7 +220,7 @@ export const processMachine = setup({
               on: {
                 'process.stop': 'ending.stdinClosed',
                 'process.kill': 'ending.killed',
-                // What a crashed process leaves serves nobody.
+                // After a crash the rest of the group has no use.
                 'child.exited': 'ending.terminated',
               },
             },
@@ -231,7 +232,7 @@ export const processMachine = setup({
                 terminated: { entry: 'terminateGroup', after: { terminateTimeout: 'killed' } },
                 killed: {
                   entry: 'killGroup',
-                  // Its time is running already.
+                  // The kill timer is already running.
                   on: { 'process.kill': {} },
                   after: { killTimeout: { target: '#process.gone', actions: 'tellUnkillable' } },
                 },

@@ -1,24 +1,24 @@
-/** How long to wait before a server is connected to once more, and when to give up. Pure. */
+/** How long to wait before connecting to a server again, and when to give up. Pure. */
 import { describe } from '../protocol/classify.ts';
 
 /** The times of a policy that tries again. */
 export interface RestartTimes {
   /** Before the first new attempt, milliseconds. */
   readonly initialMs: number;
-  /** No wait is longer, milliseconds. */
+  /** The longest wait, milliseconds. */
   readonly maxMs: number;
-  /** Each wait is so many times the one before. */
+  /** Each wait is the previous one times this factor. */
   readonly factor: number;
   /**
-   * The part of a wait by which it may be shorter or longer, 0 to 1, so that many who lost the same
-   * server do not come back at the same moment.
+   * The fraction by which a wait may be shorter or longer, 0 to 1, so that many clients that lost
+   * the same server do not come back at the same moment.
    */
   readonly jitter: number;
-  /** New attempts in a row, none of which became stable; `Infinity` never gives up. */
+  /** How many attempts in a row may fail to become stable; `Infinity` never gives up. */
   readonly maxAttempts: number;
   /**
-   * How long a connection must be ready until its attempts are counted from 0 again, milliseconds. A
-   * handshake alone clears nothing: a server that greets and dies would be started for ever.
+   * How long a connection must be ready before its attempts count from 0 again, milliseconds. A
+   * handshake alone is not enough: a server that greets and dies would be restarted forever.
    */
   readonly stableMs: number;
 }
@@ -26,7 +26,7 @@ export interface RestartTimes {
 /** `none`: one loss is the end. */
 export type RestartPolicy = 'none' | RestartTimes;
 
-/** What an option may say: `none`, or the times that differ from the defaults. */
+/** The value of the option: `none`, or the times that differ from the defaults. */
 export type RestartOption = 'none' | { readonly [K in keyof RestartTimes]?: number | undefined };
 
 /** How a process is started again. */
@@ -39,7 +39,10 @@ export const processRestart: RestartTimes = {
   stableMs: 60_000,
 };
 
-/** How an HTTP endpoint is tried again: without end, since an attempt starts nothing on this machine. */
+/**
+ * How an HTTP endpoint is tried again: without end, since an attempt starts no process on this
+ * machine.
+ */
 export const httpRestart: RestartTimes = { ...processRestart, maxAttempts: Infinity };
 
 interface Range {
@@ -64,7 +67,7 @@ const ranges: { readonly [K in keyof RestartTimes]: Range } = {
  * The policy that an option asks for.
  *
  * @param name of the option, for the errors
- * @throws {RangeError} it is no policy; names the field
+ * @throws {RangeError} it is not a valid policy; names the field
  */
 export function restartPolicyWith(
   given: RestartOption | undefined,
@@ -110,7 +113,7 @@ export function isRestartValue(field: string, value: unknown): value is number {
 }
 
 /**
- * How long to wait before a new attempt, milliseconds; `give-up` if there is none left.
+ * How long to wait before a new attempt, milliseconds; `give-up` if no attempt is left.
  *
  * @param attempt 1 for the first new attempt since the connection was stable, or since the start
  * @param random gives a number from 0 to less than 1

@@ -1,4 +1,4 @@
-/** The client's roots as they are published: the list and what became of each entry. */
+/** The client's roots as they are published: the list, with each entry's path or problem. */
 import { RuntimeError } from '../protocol/errors.ts';
 import type { RuntimeErrorCode } from '../protocol/errors.ts';
 import type { WireError } from '../protocol/frames.ts';
@@ -8,18 +8,18 @@ import type { ListedRoot } from '../protocol/roots.ts';
 export interface Root extends ListedRoot {
   /** The directory's real path, if the list has been resolved and the entry is usable. */
   readonly path?: string;
-  /** Set with `path`: which directory that was, since another one may take its place. */
+  /** Set with `path`: identifies the directory, since another one may take its place. */
   readonly identity?: string;
 }
 
-/** What came of asking. `failed` keeps the roots known before, if any. */
+/** The outcome of asking. `failed` keeps the roots known before, if any. */
 export type RootsStatus = 'known' | 'undeclared' | 'unsupported' | 'failed';
 
-/** Why a query for the roots gave none. */
+/** Why a query for the roots failed. */
 export interface RootsFailure {
   /**
    * `REQUEST_TIMEOUT`: no answer in time. `REQUEST_FAILED`: the client answered with an error, see
-   * `remote`. `INVALID_RESPONSE`: what it answered cannot be read. `TRANSPORT_CLOSED`,
+   * `remote`. `INVALID_RESPONSE`: its answer cannot be read. `TRANSPORT_CLOSED`,
    * `REMOTE_CANCELLED`, `LIMIT_EXCEEDED`: as for any request to the client. `CAPABILITY_MISSING`:
    * the client could not be asked at all. `RESOLVER_FAILED`: the server's own `resolveRoots` threw,
    * which the log has with its stack.
@@ -29,7 +29,7 @@ export interface RootsFailure {
   readonly remote?: WireError;
 }
 
-/** What a query has failed with, read from what its `ask` rejected with. */
+/** Reads the failure from the error that `ask` rejected with. */
 export function rootsFailureOf(error: unknown): RootsFailure {
   if (!(error instanceof RuntimeError)) return { code: 'RESOLVER_FAILED' };
   const { code, remote } = error;
@@ -53,10 +53,11 @@ export interface RootsReport {
 }
 
 /**
- * What a call gets whose client cannot be asked, neither with that call nor by itself.
+ * What a call gets if its client cannot be asked, neither on the call's stream nor on one of its
+ * own.
  *
  * @param why for a person
- * @param known what was known before: its roots hold
+ * @param known the earlier report, whose roots stay valid
  */
 export function unaskedRoots(why: string, known?: RootsReport): RootsReport {
   const { generation = 0, roots = [] } = known ?? {};

@@ -1,15 +1,14 @@
 /**
  * When the client is asked for its roots.
  *
- * A client is asked as soon as there is something to ask, if it has a stream of its own to be
- * asked on. One that only sends requests and reads their answers has none, as over HTTP without a
- * GET stream: it is asked on the stream of the call that needs the roots (`roots.wanted`), and the
- * answer serves everyone.
+ * A client with a stream of its own is asked as soon as its roots are unknown. A client that only
+ * sends requests and reads their answers has no such stream, as over HTTP without a GET: it is
+ * asked on the stream of the call that needs the roots (`roots.wanted`), and the answer serves
+ * every call.
  *
- * `querying.stale` is the answer to re-entrancy: any number of changes during a query cost one more
- * query, and the last answer wins, because an answer that was overtaken is discarded. If answers
- * are overtaken again and again, every `maxOvertaken`-th is published as not settled, so that
- * nobody starves.
+ * `querying.stale` handles changes during a query: any number of them cost one more query, and the
+ * last answer wins, because an overtaken answer is discarded. If answers are overtaken again and
+ * again, every `maxOvertaken`-th is published as not settled, so that no waiter starves.
  *
  * The machine does not know how roots are asked for: `ask` is provided. Over a legacy session it
  * sends `roots/list`; another source of roots (a host, a multi round-trip result) is another `ask`.
@@ -28,15 +27,15 @@ import {
   neverAsked,
   retryDelayOf,
 } from './overtaken-answers.ts';
-import type { Asked, AskingLimits, Finding } from './overtaken-answers.ts';
+import type { AskedItems, AskingLimits, Finding } from './overtaken-answers.ts';
 import { rootsFailureOf } from './roots-report.ts';
 import type { Root, RootsFailure, RootsReport } from './roots-report.ts';
 import type { Ref } from './port.ts';
 import type { OwnStream, OwnStreamFact, CorrelationEvent, InputScope } from './peer-ports.ts';
 
 /**
- * What `ask` resolves with. It rejects if the client did not answer, or not with roots; the error's
- * message says why.
+ * What `ask` resolves with. It rejects if the client did not answer with roots; the error's message
+ * says why.
  */
 export type AskOutcome =
   | { readonly kind: 'answered'; readonly roots: readonly Root[] }
@@ -46,18 +45,18 @@ export type AskOutcome =
       readonly failure?: RootsFailure;
     };
 
-/** What the actor gets that asks the client for its roots. */
+/** The input of the actor that asks the client for its roots. */
 export interface AskInput extends InputScope {
   /** The correlation actor of the session. */
   readonly correlation: Ref<CorrelationEvent>;
   /** How long the answer may take, milliseconds. */
   readonly timeoutMs: number;
-  /** The client's request on whose behalf it is asked; undefined if it is asked for the session. */
+  /** The client's request that needs the roots; undefined if the session asks. */
   readonly relatedTo?: RelatedRequest | undefined;
 }
 
 export interface RootsInput extends Omit<AskInput, 'relatedTo'>, AskingLimits {
-  /** Whether the client can be asked by itself; `open` by default. */
+  /** Whether the client can be asked outside of its requests; `open` by default. */
   readonly ownStream?: OwnStream;
   /** Gets `roots.updated`. */
   readonly session: Ref<RootsUpdated>;
@@ -70,9 +69,11 @@ export type RootsEvent =
   | { readonly type: 'roots.start' }
   /** The client says that its list has changed. */
   | { readonly type: 'roots.invalidate' }
-  /** A call waits for the roots: if the client is not being asked, it is asked on its behalf. */
+  /**
+   * A call waits for the roots: if the client is not being asked, it is asked on the call's stream.
+   */
   | { readonly type: 'roots.wanted'; readonly relatedTo: RelatedRequest }
-  /** That call was cancelled: what was asked on its behalf is nobody's to answer any more. */
+  /** That call was cancelled: the question on its stream can no longer be answered. */
   | { readonly type: 'roots.abandoned'; readonly relatedTo: RelatedRequest };
 
 /** What the machine tells the session. */
@@ -81,21 +82,21 @@ export interface RootsUpdated {
   readonly report: RootsReport;
 }
 
-/** What a state means to those outside of the machine. */
+/** What a state means outside the machine. */
 export const rootsTags = [
   /** The client has been asked and has not answered. */
   'asking',
   /** Its list has changed since: it will be asked again. */
   'overtaken',
-  /** What is known is the latest, as far as the client has told. */
+  /** The roots are up to date as far as the client has said. */
   'settled',
-  /** It has no stream of its own: the next call that needs its roots asks for them. */
+  /** The client has no stream of its own: the next call that needs its roots asks for them. */
   'deferred',
 ] as const;
 
 export type RootsTag = (typeof rootsTags)[number];
 
-export interface RootsContext extends AskInput, RootsInput, Asked<readonly Root[]> {
+export interface RootsContext extends AskInput, RootsInput, AskedItems<readonly Root[]> {
   readonly ownStream: OwnStream;
   readonly report: RootsReport | undefined;
 }
@@ -106,7 +107,9 @@ const unprovided: PromiseActorLogic<AskOutcome, AskInput> = fromPromise(() =>
   ),
 );
 
-/** The report on a client that has no roots capability: it is never asked, and needs no machine. */
+/**
+ * The report for a client without the roots capability: it is never asked, and needs no machine.
+ */
 export const undeclaredRoots: RootsReport = {
   status: 'undeclared',
   generation: 1,
@@ -114,7 +117,7 @@ export const undeclaredRoots: RootsReport = {
   roots: [],
 };
 
-/** What is published: an outcome, or why there is none. */
+/** What is published: an outcome, or the reason for a failure. */
 type Published =
   | AskOutcome
   | { readonly kind: 'failed'; readonly problem: string; readonly failure: RootsFailure };

@@ -1,13 +1,12 @@
-/** What a session knows: its bounds, its actors, its client, and why it ends. */
+/** The context of a session: its bounds, its actors, its client, and why it ends. */
 import type { ActorRefFrom } from 'xstate';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { InitializedClient } from '../protocol/initialize.ts';
-import type { keepaliveMachine, KeepaliveLimits } from './keepalive.machine.ts';
+import type { KeepaliveLimits } from './keepalive.machine.ts';
 import type { Ref } from './port.ts';
 import type { RootsReport } from './roots-report.ts';
 import type { rootsMachine } from './roots.machine.ts';
 import type {
-  OwnStream,
   CorrelationEvent,
   ReaderEvent,
   RouterEvent,
@@ -16,13 +15,13 @@ import type {
 } from './peer-ports.ts';
 import type { CloseCause } from './session-ports.ts';
 
-/** Times and bounds of a session's own. The defaults are in `actors/limits.ts`. */
+/** Times and bounds of a session. The defaults are in `actors/limits.ts`. */
 export interface SessionLimits extends KeepaliveLimits {
   /** How long handlers and the output may take to finish once the session ends, milliseconds. */
   readonly drainTimeoutMs: number;
   /**
-   * How long the client may take nothing of what is left to say at the end, milliseconds; then the
-   * session ends without it.
+   * At the end of a session: how long the client may read nothing of the remaining output,
+   * milliseconds; then the session ends without it.
    */
   readonly stallTimeoutMs: number;
   /** How long the client may take to answer `roots/list`, milliseconds. */
@@ -52,14 +51,11 @@ export interface SessionContext extends SessionInput {
   readonly router: Ref<RouterEvent>;
   readonly reader: Ref<ReaderEvent>;
   /**
-   * There is one once a client that has declared roots can be asked for them: it has a stream of its
-   * own, or a call needs them.
+   * Set once a client that has declared roots can be asked for them: it has a stream of its own, or
+   * a call needs them.
    */
   readonly roots: RootsRef | undefined;
-  /** There is one while a session that wants it is in operation and has a stream of its own. */
-  readonly keepalive: ActorRefFrom<typeof keepaliveMachine> | undefined;
-  readonly ownStream: OwnStream;
-  /** What the client said of itself in its `initialize`; set once. */
+  /** What the client said about itself in its `initialize`; set once. */
   readonly client: InitializedClient | undefined;
   /** The last report of the roots machine. */
   readonly report: RootsReport | undefined;

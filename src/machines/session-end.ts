@@ -1,4 +1,4 @@
-/** How a session's end begins: what asks for it, why, and how long it may take. */
+/** How a session begins to end: what asks for it, why, and how long it may take. */
 import type { ErrorActorEvent } from 'xstate';
 import type { RootsUpdated } from './roots.machine.ts';
 import type { RequestFailure } from './peer-ports.ts';
@@ -10,15 +10,15 @@ export interface SessionShutdown {
   /** For the log and for the output. */
   readonly reason: string;
   /**
-   * A shorter drain time than the session's own, milliseconds. If the session drains already, what
-   * still runs is cancelled at once.
+   * A shorter drain time than the session's own, milliseconds. If the session is already draining,
+   * running calls are cancelled at once.
    */
   readonly drainTimeoutMs?: number | undefined;
 }
 
 /**
- * What a session hears. A host may send {@link SessionShutdown}; the rest comes from the session's
- * own actors and calls, and from XState if one of them fails.
+ * The events that a session takes. A host may send {@link SessionShutdown}; the rest comes from the
+ * session's own actors and calls, and from XState if one of them fails.
  */
 export type SessionEvent =
   | SessionShutdown
@@ -32,7 +32,7 @@ export interface RootsNeeded {
   readonly type: 'roots.needed';
 }
 
-/** What ended the session, from the event that did. */
+/** Reads from an event why the session ends. */
 export function causeOf(event: SessionEvent): CloseCause {
   switch (event.type) {
     case 'session.shutdown':
@@ -48,18 +48,18 @@ export function causeOf(event: SessionEvent): CloseCause {
   }
 }
 
-/** Why a session has ended: nothing leads to its end without a cause. */
+/** The cause, which is set in every ended session. */
 export function endOf(cause: CloseCause | undefined): CloseCause {
   return cause ?? { kind: 'failure', error: new Error('The session ended without a cause') };
 }
 
-/** What a request fails with whose answer the session's end has overtaken. */
+/** The error of a request that was pending when the session ended. */
 export function endedBefore(cause: CloseCause | undefined): RequestFailure {
   const message = `The session has ended (${cause?.kind}), the client's answer cannot come any more`;
   return { code: 'TRANSPORT_CLOSED', message, cause };
 }
 
-/** What a request fails with in the era in which a server asks nothing by itself. */
+/** The error of a request in the modern era, in which a server sends none by itself. */
 export const notAsked: RequestFailure = {
   code: 'CAPABILITY_MISSING',
   message: 'The client speaks a revision in which a server sends no requests; nothing was sent',

@@ -5,16 +5,17 @@ import type { sessionMachine } from './session.machine.ts';
 /** A session's snapshot: `value`, `context`, `children`, `matches()`, `hasTag()`. */
 export type SessionSnapshot = SnapshotFrom<typeof sessionMachine>;
 
-/** A session's actor, as a host that spawns or invokes it has it. */
+/** A session's actor, for a host that spawns or invokes it. */
 export type SessionActorRef = ActorRefFrom<typeof sessionMachine>;
 
-/** The state that a session is in, whatever it is in within that. One that failed is closed. */
+/** The top-level state that a session is in. A session that failed counts as closed. */
 export function stateOf({ value, status }: Pick<SessionSnapshot, 'value' | 'status'>) {
-  if (status === 'error') return 'closed';
+  if (status === 'error') return 'closed' as const;
   if (typeof value === 'string') return value;
   if ('draining' in value) return 'draining' as const;
   const { open } = value;
-  return typeof open === 'string' ? open : open.legacy;
+  if (typeof open === 'string') return open;
+  return 'legacy' in open ? open.legacy.handshake : ('uninitialized' as const);
 }
 
 /** A state of the session machine. Handlers run in the states from `negotiated` on. */

@@ -1,22 +1,21 @@
 /**
- * What the states of a session mean to those outside of its machine: they ask for tags, not for
- * names.
+ * What the states of a session mean outside its machine: code asks for tags, not for state names.
  */
 
 export const sessionTags = [
   /** The client has not said who it is. */
   'awaitsInitialize',
-  /** The client has not said that it is ready: nothing may be asked of it. */
+  /** The client has not said that it is ready: no requests may be sent to it. */
   'awaitsInitialized',
-  /** Either side may ask and notify the other. */
+  /** Both sides may send requests and notifications. */
   'operating',
-  /** Each request says who its client is, and nothing is sent that belongs to none. */
+  /** Each request identifies its client, and nothing is sent outside of requests. */
   'stateless',
-  /** The session ends: calls may still end by themselves. */
+  /** The session is ending: calls may still finish. */
   'settling',
-  /** The session ends: the calls that still ran were cancelled, and clean up. */
+  /** The session is ending: the remaining calls were cancelled, and clean up. */
   'aborting',
-  /** The session ends: the rest of the output is written. */
+  /** The session is ending: the rest of the output is written. */
   'flushing',
   'closed',
 ] as const;

@@ -1,16 +1,16 @@
 /**
- * The lifecycle of one session: which era it is of, and what may happen when.
+ * The lifecycle of one session: which era it speaks, and what may happen when.
  *
- * Ordinary messages never come here. The machine tells its actors which gate is open; they do the
- * traffic.
+ * Ordinary messages never come here. The machine opens and closes the gates of its actors, which
+ * carry the messages.
  *
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
-import { and, assign, emit, enqueueActions, not, sendTo, setup, stopChild } from 'xstate';
+import { and, assign, emit, enqueueActions, not, sendTo, setup, stateIn } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
-import { accepted, refused, refusedVersion } from './initialize-answers.ts';
+import { accepted, refusedInitialize, refusedVersion } from './initialize-answers.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsUpdated } from './roots.machine.ts';
@@ -19,6 +19,7 @@ import { causeOf, drainTimeoutOf, endOf, endedBefore, notAsked } from './session
 import type { SessionEvent } from './session-end.ts';
 import { unprovided } from './port.ts';
 import type {
+  OwnStream,
   OwnStreamFact,
   CorrelationEvent,
   CorrelationInput,
@@ -35,7 +36,7 @@ import { anyActorFailed } from './xstate-events.ts';
 
 export type { SessionEvent } from './session-end.ts';
 
-/** What a host hears of. */
+/** What a host hears. */
 export type SessionEmitted =
   | { readonly type: 'session.negotiated'; readonly client: PeerDescription }
   | { readonly type: 'session.initialized' }
@@ -48,6 +49,13 @@ export type SessionEmitted =
 export interface SessionOutput {
   /** Why it has ended. */
   readonly cause: CloseCause;
+}
+
+/**
+ * How long the output of an idle session may take before it is checked for a stall, milliseconds.
+ */
+function promptMs({ limits, drainTimeoutMs }: SessionContext): number {
+  return Math.min(limits.stallTimeoutMs, drainTimeoutMs);
 }
 
 /**
@@ -76,27 +84,25 @@ export const sessionMachine = setup({
   delays: {
     drainTimeout: ({ context }) => context.drainTimeoutMs,
     /**
-     * The rest of the drain time is for handlers that were cancelled: to clean up, to end their
-     * children.
+     * The rest of the drain time lets cancelled handlers clean up and end their child processes.
      */
     settleTimeout: ({ context }) => context.drainTimeoutMs * 0.875,
     stallTimeout: ({ context }) => context.limits.stallTimeoutMs,
+    promptTimeout: ({ context }) => promptMs(context),
   },
   guards: {
     isReadable: (_, { reading }: InitializeReceived) => reading.ok,
     isSooner: ({ context, event }) => drainTimeoutOf(event) < context.drainTimeoutMs,
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
-    /** A host whose roots come from elsewhere provides its own. */
+    isFailure: ({ context }) => context.cause?.kind === 'failure',
+    /** A host that gets its roots from elsewhere provides its own guard. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
-    hasRootsMachine: ({ context }) => context.roots !== undefined,
-    hasNoRootsMachine: ({ context }) => !context.roots,
-    hasOwnStream: ({ context }) => context.ownStream === 'open',
-    /** A client without a stream of its own cannot be pinged; that it is quiet says nothing of it. */
-    wantsKeepalive: ({ context }) =>
-      context.limits.keepaliveIntervalMs > 0 && context.ownStream === 'open',
-    hasNoKeepalive: ({ context }) => !context.keepalive,
+    hasOwnStream: not(stateIn('#session.open.legacy.ownStream.none')),
+    isOperating: not(stateIn('#session.open.legacy.handshake.negotiated')),
+    wantsKeepalive: ({ context }) => context.limits.keepaliveIntervalMs > 0,
     /**
-     * A client whose request was slow may send it again; anything else is a fault of the client's.
+     * A client whose request was slow may send it again; any other second `initialize` is the
+     * client's fault.
      */
     isSame: ({ context }, { reading }: InitializeReceived) =>
       reading.ok && reading.client.fingerprint === context.client?.fingerprint,
@@ -117,7 +123,7 @@ export const sessionMachine = setup({
     }),
     refuseInitialize: sendTo(
       ({ context }) => context.router,
-      ({ context }, received: InitializeReceived) => refused(received, context),
+      ({ context }, received: InitializeReceived) => refusedInitialize(received, context),
     ),
     /** The client has chosen the other era. */
     refuseVersion: sendTo(
@@ -130,33 +136,26 @@ export const sessionMachine = setup({
       error: notAsked,
     }),
     openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
-    makeRoots: assign({
-      roots: ({ context, self, spawn }) => {
-        const { scope, correlation, limits, ownStream } = context;
-        const { rootsTimeoutMs: timeoutMs, rootsRetryMs: retryMs, maxOvertakenRoots } = limits;
-        const asking = { timeoutMs, retryMs, maxOvertaken: maxOvertakenRoots };
-        const input = { scope, session: self, correlation, ownStream, ...asking };
-        return spawn('roots', { id: 'roots', input });
-      },
+    keepRoots: assign({
+      roots: (
+        { context: { scope, correlation, limits, roots }, self, spawn },
+        { ownStream }: { readonly ownStream: OwnStream },
+      ) =>
+        roots ??
+        spawn('roots', {
+          id: 'roots',
+          input: {
+            scope,
+            session: self,
+            correlation,
+            timeoutMs: limits.rootsTimeoutMs,
+            retryMs: limits.rootsRetryMs,
+            maxOvertaken: limits.maxOvertakenRoots,
+            ownStream,
+          },
+        }),
     }),
-    tellOwnStream: enqueueActions(({ context, enqueue }, fact: OwnStreamFact) => {
-      const ownStream = fact.type === 'ownStream.opened' ? 'open' : 'none';
-      if (ownStream === context.ownStream) return;
-      enqueue.assign({ ownStream });
-      if (context.roots) enqueue.sendTo(context.roots, fact);
-    }),
-    makeKeepalive: assign({
-      keepalive: ({ context, self, spawn }) => {
-        const { scope, correlation, limits } = context;
-        const input = { ...limits, scope, session: self, correlation };
-        return spawn('keepalive', { id: 'keepalive', input });
-      },
-    }),
-    stopKeepalive: enqueueActions(({ context, enqueue }) => {
-      if (!context.keepalive) return;
-      enqueue.stopChild(context.keepalive);
-      enqueue.assign({ keepalive: undefined });
-    }),
+    tellRoots: sendTo('roots', (_, fact: OwnStreamFact) => fact),
     startRoots: sendTo('roots', { type: 'roots.start' }),
     invalidateRoots: sendTo('roots', { type: 'roots.invalidate' }),
     publishRoots: enqueueActions(({ enqueue }, { report }: Pick<RootsUpdated, 'report'>) => {
@@ -168,6 +167,9 @@ export const sessionMachine = setup({
       cause: context.cause ?? causeOf(event),
       drainTimeoutMs: Math.min(context.drainTimeoutMs, drainTimeoutOf(event)),
     })),
+    spendPromptTime: assign({
+      drainTimeoutMs: ({ context }) => context.drainTimeoutMs - promptMs(context),
+    }),
     tellFlow: ({ context, event }) => {
       if (event.type !== 'output.blocked' && event.type !== 'output.flowing') return;
       context.router.send(event);
@@ -205,8 +207,6 @@ export const sessionMachine = setup({
       router,
       reader,
       roots: undefined,
-      keepalive: undefined,
-      ownStream: 'open',
       client: undefined,
       report: undefined,
       cause: undefined,
@@ -217,10 +217,6 @@ export const sessionMachine = setup({
   on: {
     'output.blocked': { actions: 'tellFlow' },
     'output.flowing': { actions: 'tellFlow' },
-    'roots.needed': {
-      guard: and(['hasRoots', 'hasNoRootsMachine']),
-      actions: ['makeRoots', 'startRoots'],
-    },
     'initialize.received': {
       actions: { type: 'refuseInitialize', params: ({ event }) => event },
     },
@@ -236,10 +232,6 @@ export const sessionMachine = setup({
         'output.broken': 'draining',
         'client.unresponsive': 'draining',
         'session.shutdown': 'draining',
-        'ownStream.opened': { actions: { type: 'tellOwnStream', params: ({ event }) => event } },
-        'ownStream.closed': {
-          actions: [{ type: 'tellOwnStream', params: ({ event }) => event }, 'stopKeepalive'],
-        },
         [anyActorFailed]: 'draining',
       },
       states: {
@@ -247,86 +239,165 @@ export const sessionMachine = setup({
           description: 'What the client sends first settles the era of the session.',
           tags: 'awaitsInitialize',
           on: {
-            'initialize.received': [
-              {
-                guard: { type: 'isReadable', params: ({ event }) => event },
-                target: 'legacy',
-                actions: { type: 'negotiate', params: ({ event }) => event },
-              },
-              { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
-            ],
+            'initialize.received': {
+              actions: { type: 'refuseInitialize', params: ({ event }) => event },
+            },
             'envelope.received': 'modern',
+          },
+          initial: 'withOwnStream',
+          states: {
+            withOwnStream: {
+              meta: { isAside: true },
+              on: {
+                'ownStream.closed': 'withoutOwnStream',
+                'initialize.received': {
+                  guard: { type: 'isReadable', params: ({ event }) => event },
+                  target: '#session.open.legacy',
+                  actions: { type: 'negotiate', params: ({ event }) => event },
+                },
+              },
+            },
+            withoutOwnStream: {
+              meta: { isAside: true },
+              on: {
+                'ownStream.opened': 'withOwnStream',
+                'initialize.received': {
+                  guard: { type: 'isReadable', params: ({ event }) => event },
+                  target: [
+                    '#session.open.legacy.handshake.negotiated',
+                    '#session.open.legacy.ownStream.none',
+                  ],
+                  actions: { type: 'negotiate', params: ({ event }) => event },
+                },
+              },
+            },
           },
         },
         legacy: {
           description: 'The revisions with a handshake.',
           meta: { isNameless: true },
-          initial: 'negotiated',
+          type: 'parallel',
           states: {
-            negotiated: {
-              description:
-                'The reply is sent. The client may ask; we may not, until it says that it is ready.',
-              tags: 'awaitsInitialized',
-              always: {
-                guard: and(['hasRoots', 'hasNoRootsMachine', 'hasOwnStream']),
-                actions: 'makeRoots',
-              },
-              on: {
-                'initialized.received': [
-                  { guard: 'hasRootsMachine', target: 'initialized', actions: 'startRoots' },
-                  { target: 'initialized' },
-                ],
-                'roots.needed': {
-                  guard: and(['hasRoots', 'hasNoRootsMachine']),
-                  actions: 'makeRoots',
-                },
-                'initialize.received': [
-                  {
-                    guard: { type: 'isSame', params: ({ event }) => event },
-                    actions: { type: 'answerAgain', params: ({ event }) => event },
+            handshake: {
+              meta: { isNameless: true },
+              initial: 'negotiated',
+              states: {
+                negotiated: {
+                  description:
+                    'The reply is sent. The client may ask; we may not, until it says that it is ready.',
+                  tags: 'awaitsInitialized',
+                  on: {
+                    'initialized.received': 'initialized',
+                    'initialize.received': [
+                      {
+                        guard: { type: 'isSame', params: ({ event }) => event },
+                        actions: { type: 'answerAgain', params: ({ event }) => event },
+                      },
+                      { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
+                    ],
                   },
-                  { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
-                ],
-              },
-            },
-            initialized: {
-              description: 'In operation; the roots are not settled yet.',
-              tags: 'operating',
-              entry: ['openOutboundGate', emit({ type: 'session.initialized' })],
-              always: [
-                { guard: and(['wantsKeepalive', 'hasNoKeepalive']), actions: 'makeKeepalive' },
-                {
-                  guard: and(['hasRoots', 'hasNoRootsMachine', 'hasOwnStream']),
-                  actions: ['makeRoots', 'startRoots'],
                 },
-                {
-                  guard: not('hasRoots'),
-                  target: 'rootsKnown',
-                  actions: { type: 'publishRoots', params: { report: undeclaredRoots } },
+                initialized: {
+                  description: 'In operation; the roots are not settled yet.',
+                  tags: 'operating',
+                  entry: ['openOutboundGate', emit({ type: 'session.initialized' })],
+                  always: {
+                    guard: not('hasRoots'),
+                    target: 'rootsKnown',
+                    actions: { type: 'publishRoots', params: { report: undeclaredRoots } },
+                  },
+                  on: {
+                    'roots.updated': {
+                      target: 'rootsKnown',
+                      actions: { type: 'publishRoots', params: ({ event }) => event },
+                    },
+                  },
                 },
-              ],
-              on: {
-                'roots.changed': [
-                  { guard: 'hasRootsMachine', actions: 'invalidateRoots' },
-                  { guard: 'hasRoots', description: 'Nobody has needed them yet.' },
-                ],
-                'roots.updated': {
-                  target: 'rootsKnown',
-                  actions: { type: 'publishRoots', params: ({ event }) => event },
+                rootsKnown: {
+                  description:
+                    'In operation; what the client lists, or that it lists none, is known.',
+                  tags: 'operating',
+                  on: {
+                    'roots.updated': {
+                      actions: { type: 'publishRoots', params: ({ event }) => event },
+                    },
+                  },
                 },
               },
             },
-            rootsKnown: {
-              description: 'In operation; what the client lists, or that it lists none, is known.',
-              tags: 'operating',
-              always: {
-                guard: and(['wantsKeepalive', 'hasNoKeepalive']),
-                actions: 'makeKeepalive',
+            ownStream: {
+              description:
+                'Whether the client can be told and asked what belongs to none of its requests.',
+              meta: { isAside: true },
+              initial: 'open',
+              states: {
+                open: {
+                  on: { 'ownStream.closed': 'none' },
+                  always: { guard: and(['wantsKeepalive', 'isOperating']), target: 'watched' },
+                },
+                watched: {
+                  description: 'A client that is quiet for long is asked whether it is there.',
+                  on: { 'ownStream.closed': 'none' },
+                  invoke: {
+                    id: 'keepalive',
+                    src: 'keepalive',
+                    input: ({ context: { scope, correlation, limits }, self }) => ({
+                      ...limits,
+                      scope,
+                      correlation,
+                      session: self,
+                    }),
+                  },
+                },
+                none: {
+                  description: 'It only hears what goes on the stream of a request of its own.',
+                  on: { 'ownStream.opened': 'open' },
+                },
               },
-              on: {
-                'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
-                'roots.updated': {
-                  actions: { type: 'publishRoots', params: ({ event }) => event },
+            },
+            roots: {
+              description: 'Who keeps the roots of a client that declares them.',
+              meta: { isAside: true },
+              initial: 'unneeded',
+              states: {
+                unneeded: {
+                  description:
+                    'Nobody: the client cannot be asked by itself, and no call needs them.',
+                  always: {
+                    guard: and(['hasRoots', 'hasOwnStream']),
+                    target: 'kept',
+                    actions: { type: 'keepRoots', params: { ownStream: 'open' } },
+                  },
+                  on: {
+                    'roots.needed': {
+                      guard: 'hasRoots',
+                      target: 'kept',
+                      actions: { type: 'keepRoots', params: { ownStream: 'none' } },
+                    },
+                    'roots.changed': { guard: and(['hasRoots', 'isOperating']) },
+                  },
+                },
+                kept: {
+                  description:
+                    'A machine of their own. It hears when the own stream opens or closes.',
+                  on: {
+                    'ownStream.opened': {
+                      guard: not('hasOwnStream'),
+                      actions: { type: 'tellRoots', params: ({ event }) => event },
+                    },
+                    'ownStream.closed': {
+                      guard: 'hasOwnStream',
+                      actions: { type: 'tellRoots', params: ({ event }) => event },
+                    },
+                  },
+                  initial: 'unstarted',
+                  states: {
+                    unstarted: { always: { guard: 'isOperating', target: 'started' } },
+                    started: {
+                      entry: 'startRoots',
+                      on: { 'roots.changed': { actions: 'invalidateRoots' } },
+                    },
+                  },
                 },
               },
             },
@@ -347,40 +418,83 @@ export const sessionMachine = setup({
     },
     draining: {
       description: 'No new request; what is in flight may end, within the drain time.',
-      entry: ['rememberEnd', 'closeOutboundGate', stopChild('keepalive'), 'closeInboundGate'],
+      entry: ['rememberEnd', 'closeOutboundGate', 'closeInboundGate'],
       on: {
         'session.shutdown': { guard: 'isSooner', target: 'draining', reenter: true },
+        'roots.needed': {
+          guard: 'hasRoots',
+          actions: [{ type: 'keepRoots', params: { ownStream: 'none' } }, 'startRoots'],
+        },
         [anyActorFailed]: 'closed',
       },
-      after: { drainTimeout: 'closed' },
-      initial: 'settling',
+      initial: 'prompt',
       states: {
-        settling: {
-          tags: 'settling',
-          exit: 'abandonCalls',
-          always: { guard: 'isUnread', target: 'aborting' },
-          on: {
-            'calls.drained': { target: 'flushing', actions: 'flushOutput' },
-            'output.broken': 'aborting',
+        prompt: {
+          description: 'Most sessions are idle when they end, and need no time.',
+          meta: { isNameless: true },
+          // The actor that failed may be the one that would have answered.
+          always: { guard: 'isFailure', target: 'lasting' },
+          initial: 'settling',
+          states: {
+            settling: {
+              description: 'The router says at once whether anything runs.',
+              tags: 'settling',
+              on: {
+                'calls.drained': { target: 'flushing', actions: 'flushOutput' },
+                'calls.running': '#session.draining.lasting',
+              },
+            },
+            flushing: {
+              description: 'Nothing ran. The writer says when all is written.',
+              tags: 'flushing',
+              on: {
+                'output.broken': '#session.closed',
+                'output.flushed': '#session.closed',
+                'output.stalled': '#session.closed',
+              },
+              after: {
+                promptTimeout: {
+                  target: '#session.draining.lasting.flushing',
+                  actions: ['spendPromptTime', 'flushOverdueOutput'],
+                },
+              },
+            },
           },
-          after: { settleTimeout: 'aborting' },
         },
-        aborting: {
-          description: 'What still runs is cancelled, and may clean up.',
-          tags: 'aborting',
-          on: { 'calls.drained': { target: 'flushing', actions: 'flushOutput' } },
-        },
-        flushing: {
-          description:
-            'The writer is asked again and again; it says whether anything was taken since.',
-          tags: 'flushing',
-          on: {
-            'output.broken': '#session.closed',
-            'output.flushed': '#session.closed',
-            'output.stalled': '#session.closed',
-          },
-          after: {
-            stallTimeout: { target: 'flushing', reenter: true, actions: 'flushOverdueOutput' },
+        lasting: {
+          description: 'Time is needed, and it is bounded.',
+          meta: { isNameless: true },
+          after: { drainTimeout: '#session.closed' },
+          initial: 'settling',
+          states: {
+            settling: {
+              tags: 'settling',
+              exit: 'abandonCalls',
+              always: { guard: 'isUnread', target: 'aborting' },
+              on: {
+                'calls.drained': { target: 'flushing', actions: 'flushOutput' },
+                'output.broken': 'aborting',
+              },
+              after: { settleTimeout: 'aborting' },
+            },
+            aborting: {
+              description: 'What still runs is cancelled, and may clean up.',
+              tags: 'aborting',
+              on: { 'calls.drained': { target: 'flushing', actions: 'flushOutput' } },
+            },
+            flushing: {
+              description:
+                'The writer is asked again and again; it says whether anything was taken since.',
+              tags: 'flushing',
+              on: {
+                'output.broken': '#session.closed',
+                'output.flushed': '#session.closed',
+                'output.stalled': '#session.closed',
+              },
+              after: {
+                stallTimeout: { target: 'flushing', reenter: true, actions: 'flushOverdueOutput' },
+              },
+            },
           },
         },
       },

@@ -1,12 +1,14 @@
-/** What a machine's states are called by those outside of it. */
+/** The names of a machine's states as shown outside of it. */
 import type { AnyMachineSnapshot, AnyStateNode, StateValue } from 'xstate';
 
-/** Of a state of a machine. */
+/** The `meta` of a state. */
 export interface StateMeta {
-  /**
-   * The state only holds others together: they are called by their own names, wherever they stand.
-   */
+  /** The state only groups others, which are shown by their own names. */
   readonly isNameless?: true;
+  /**
+   * This region, or the inside of this state, is not shown: other regions say where the machine is.
+   */
+  readonly isAside?: true;
 }
 
 /** The name of the state that a machine is in, with its inner states: `draining.flushing`. */
@@ -18,14 +20,15 @@ export function stateName({
 }
 
 function nameIn(node: AnyStateNode | undefined, value: StateValue): string {
-  if (typeof value === 'string') return value;
-  return Object.entries(value)
+  const states = typeof value === 'string' ? { [value]: undefined } : value;
+  return Object.entries(states)
     .flatMap(([name, inner]) => {
-      if (inner === undefined) return [name];
       const child = node?.states[name];
-      const rest = nameIn(child, inner);
       const meta = child?.meta as StateMeta | undefined;
-      return [meta?.isNameless ? rest : `${name}.${rest}`];
+      if (meta?.isAside) return [];
+      const rest = inner === undefined ? '' : nameIn(child, inner);
+      if (meta?.isNameless) return [rest];
+      return [rest === '' ? name : `${name}.${rest}`];
     })
     .join(',');
 }

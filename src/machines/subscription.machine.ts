@@ -1,9 +1,9 @@
 /**
- * One subscription of a client's, since 2026-07-28: a request that lives until somebody ends it, and
- * what its client is told meanwhile.
+ * One client's subscription, since 2026-07-28: a request that lives until either side ends it, and
+ * the notifications that its client gets meanwhile.
  *
- * While the client does not read, what happens is remembered once each, and told when it reads
- * again: a subscription holds no more than its own filter.
+ * While the client does not read, each distinct change is remembered once and sent when it reads
+ * again: a subscription never holds more than its own filter.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -18,7 +18,7 @@ import type { InputScope } from './peer-ports.ts';
 /** The connection of the request, as its subscription sees it. */
 export interface SubscriptionPort {
   notify(method: string, params: JsonObject): void;
-  /** Whether the client reads what it is sent. */
+  /** Whether the client reads its stream. */
   readonly isWritable: boolean;
   /** Calls back once it does. */
   whenWritable(callback: () => void): void;
@@ -27,14 +27,14 @@ export interface SubscriptionPort {
 export interface SubscriptionInput extends InputScope {
   /** The id of the request. */
   readonly id: InboundRequestId;
-  /** What was agreed on. */
+  /** The agreed filter. */
   readonly interests: Interests;
   readonly port: SubscriptionPort;
 }
 
 /** What the machine takes. */
 export type SubscriptionEvent =
-  /** Something has changed, be it of interest or not. */
+  /** Something has changed, whether the client subscribed to it or not. */
   | { readonly type: 'change.noticed'; readonly notice: Notice }
   /** The client reads again. */
   | { readonly type: 'output.flowing' }
@@ -44,7 +44,7 @@ export type SubscriptionEvent =
   | { readonly type: 'request.ended' };
 
 export interface SubscriptionContext extends SubscriptionInput {
-  /** What the client is still to be told, each once, in order. */
+  /** The changes that the client has yet to be told, each once, in order. */
   readonly held: readonly Notice[];
 }
 
@@ -81,7 +81,7 @@ export const subscriptionMachine = setup({
     }),
     awaitFlow: ({ context, self }) =>
       context.port.whenWritable(() => {
-        // It may have ended meanwhile.
+        // The subscription may have ended meanwhile.
         if (self.getSnapshot().status === 'active') self.send({ type: 'output.flowing' });
       }),
     tellHeld: ({ context }) => {

@@ -1,13 +1,13 @@
 /**
- * The life of one task: a request whose handler runs on after its answer, until somebody fetches
- * the result or the time is up.
+ * The life of one task: a request whose handler runs on after its answer. The task is kept until
+ * its time to live is over.
  *
- * It is `kept` for its time to live, counted from its creation and whatever its status. The ends of
- * the work are final: nothing leads from one to another, so a handler that succeeds after its task
- * was cancelled changes nothing. `expired` is the end of the record.
+ * It is `kept` for its time to live, which counts from its creation, whatever its status. Final
+ * states of the work do not change: a handler that succeeds after its task was cancelled has no
+ * effect. `expired` is the end of the record.
  *
- * The machine does not run the handler. It is told what becomes of it, and tells by `task.changed`
- * what the client is told.
+ * The machine does not run the handler. It hears how the handler goes on, and emits `task.changed`
+ * for each change that the client gets.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks, "Task Status Lifecycle"
  */
@@ -19,7 +19,7 @@ import type { Task, TaskStatus } from '../protocol/tasks.ts';
 
 export interface TaskInput extends InputScope {
   readonly taskId: string;
-  /** Kept so long from now, milliseconds. */
+  /** How long the task is kept from now, milliseconds. */
   readonly ttlMs: number;
   /** See {@link Task.pollInterval}. */
   readonly pollIntervalMs: number;
@@ -29,35 +29,35 @@ export interface TaskInput extends InputScope {
 
 /** What the machine takes. */
 export type TaskEvent =
-  /** The handler asks the client something, and needs the answer. */
+  /** The handler asks the client something and waits for the answer. */
   | { readonly type: 'input.requested'; readonly method: string }
-  /** One of the things that it asked has its outcome. */
+  /** One of its questions has its outcome. */
   | { readonly type: 'input.received' }
   /**
-   * The handler says how far it is. No change of the status, so nobody is told: a handler may say
-   * so often.
+   * The handler says how far it is. The status does not change and no notification is sent: a
+   * handler may do this often.
    */
   | { readonly type: 'task.describe'; readonly message: string }
-  /** The handler has ended: this is what its request is answered with. */
+  /** The handler has ended with this response to its request. */
   | { readonly type: 'run.answered'; readonly response: OutboundResponse }
   | { readonly type: 'task.cancel'; readonly reason: string };
 
-/** What the keeper of the task hears of. */
+/** What the keeper of the task hears. */
 export type TaskEmitted =
   | { readonly type: 'task.changed'; readonly task: Task }
-  /** Its time to live is over: its keeper forgets it. */
+  /** Its time to live is over: the keeper drops it. */
   | { readonly type: 'task.expired'; readonly taskId: string };
 
 export interface TaskContext extends TaskInput {
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** What the handler said last of itself, or how the work ended. */
+  /** What the handler said last, or how the work ended. */
   readonly statusMessage: string | undefined;
-  /** The method of what it asked the client last. */
+  /** The method of its last question to the client. */
   readonly question: string | undefined;
-  /** What it asked the client and has no outcome of. */
+  /** How many of its questions have no outcome yet. */
   readonly openInputs: number;
-  /** What the request was answered with; nothing if the task was cancelled. */
+  /** The response to the request; undefined if the task was cancelled. */
   readonly response: OutboundResponse | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Every event name of XState's own that this project relies on; version 6 renames them. */
+/** Every built-in event name of XState that this project relies on; version 6 renames them. */
 
 /** Any child actor that failed. */
 export const anyActorFailed = 'xstate.error.actor.*';
@@ -6,7 +6,7 @@ export const anyActorFailed = 'xstate.error.actor.*';
 /** What an actor's logic receives last. */
 export const actorStopped = 'xstate.stop';
 
-/** What a person calls an event of XState's own; other events have their own name. */
+/** A readable name for XState's built-in events; other events keep their name. */
 export function readableEvent(type: string): string {
   if (type === anyActorFailed) return 'actor failed';
   const [source, kind, subject, name] = type.split('.');

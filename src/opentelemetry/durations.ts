@@ -1,7 +1,7 @@
 /** Histograms of durations, with the boundaries of the conventions. */
 import { metrics } from '@opentelemetry/api';
 import type { Attributes, Histogram, MeterProvider } from '@opentelemetry/api';
-import { overHttp } from './subject.ts';
+import { httpAttributes } from './subject.ts';
 import type { Watcher } from '../server/session.ts';
 
 /** The instrumentation scope of every span and metric. */
@@ -36,7 +36,7 @@ export interface SessionDurationsOptions {
  * `server.listen(transport, { watchers: [sessionDurations()] })`.
  *
  * `error.type` is how the session ended, if that is an error: `output-broken`, `unresponsive` or
- * `failure`. Requests over HTTP that have no session are none. `mcp.protocol.version` is absent if no client ever sent `initialize`.
+ * `failure`. Requests over HTTP without a session do not count. `mcp.protocol.version` is absent if no client ever sent `initialize`.
  *
  * @see OpenTelemetry semantic conventions for generative AI, "Model Context Protocol (MCP)",
  *   "Metric: mcp.server.session.duration" (status: development)
@@ -56,7 +56,7 @@ export function sessionDurations(options: SessionDurationsOptions = {}): Watcher
       const { client } = actor.getSnapshot().context;
       const isError = kind !== 'input-ended' && kind !== 'shutdown';
       durations.record((clock.now() - startedMs) / 1000, {
-        ...(http ? overHttp : {}),
+        ...(http ? httpAttributes : {}),
         ...attributes,
         ...(client ? { 'mcp.protocol.version': client.dialect.version } : {}),
         ...(isError ? { 'error.type': kind } : {}),

@@ -21,15 +21,22 @@ import type {
   TextMapGetter,
   TextMapPropagator,
   TracerProvider,
+  Exception,
 } from '@opentelemetry/api';
 import { isJsonObject } from '../protocol/classify.ts';
-import type { JsonObject } from '../protocol/frames.ts';
+import type { JsonObject, WireError } from '../protocol/frames.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { IncomingCall, Middleware } from '../features/middleware.ts';
 import { durationHistogram, scope } from './durations.ts';
-import { outcomeOfAbort, outcomeOfError, outcomeOfResult } from './outcome.ts';
-import type { CallOutcome } from './outcome.ts';
 import { subjectOf } from './subject.ts';
+import { causeOfFailure } from '../features/tool-failure.ts';
+import {
+  RuntimeError,
+  ToolError,
+  internalError,
+  shuttingDown,
+  textOfError,
+} from '../protocol/errors.ts';
 
 /** Where spans and durations go, and what stands on them. */
 export interface OpenTelemetryOptions {
@@ -197,3 +204,48 @@ const metaGetter: TextMapGetter<JsonObject> = {
     return typeof value === 'string' ? value : undefined;
   },
 };
+
+/** How a request ended, in the terms of the conventions. */
+interface CallOutcome {
+  /** `error.type`; absent if the request succeeded. */
+  readonly errorType?: string;
+  /** `rpc.response.status_code`: the code of the error that the client gets. */
+  readonly statusCode?: string;
+  /** The message of the error that the client gets. */
+  readonly message?: string;
+  /** The error behind an internal error, or behind the failure of a tool that its author did not mean. */
+  readonly exception?: Exception;
+}
+
+const toolFailed: CallOutcome = { errorType: 'tool_error' };
+
+/** On the wire, a tool's failure is a result like any other. */
+function outcomeOfResult(method: string, result: JsonObject): CallOutcome {
+  if (method !== 'tools/call' || result['isError'] !== true) return {};
+  const cause = causeOfFailure(result);
+  return cause ? { ...toolFailed, exception: exceptionOf(cause.error) } : toolFailed;
+}
+
+function outcomeOfError(call: IncomingCall, error: unknown): CallOutcome {
+  const meant = call.context.client.dialect.wireError(error);
+  if (meant) return outcomeOfWireError(meant);
+  const isForTheModel = error instanceof ToolError || error instanceof RuntimeError;
+  if (isForTheModel && call.method === 'tools/call') return toolFailed;
+  return { ...outcomeOfWireError(internalError), exception: exceptionOf(error) };
+}
+
+function exceptionOf(error: unknown): Exception {
+  return error instanceof Error ? error : textOfError(error);
+}
+
+/** The client cancelled and gets no answer, or the session ended. */
+function outcomeOfAbort({ context }: IncomingCall, reason: unknown): CallOutcome {
+  const isCancelled = reason instanceof RuntimeError && reason.code === 'CANCELLED';
+  return isCancelled
+    ? { errorType: 'cancelled' }
+    : outcomeOfWireError(context.client.dialect.refusal(shuttingDown));
+}
+
+function outcomeOfWireError({ code, message }: WireError): CallOutcome {
+  return { errorType: String(code), statusCode: String(code), message };
+}

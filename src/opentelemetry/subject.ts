@@ -13,7 +13,7 @@ export interface Subject {
 }
 
 /** What the conventions say of HTTP; QUIC would be the author's to say. */
-export const overHttp: Attributes = {
+export const httpAttributes: Attributes = {
   'network.transport': 'tcp',
   'network.protocol.name': 'http',
 };
@@ -23,7 +23,7 @@ export function subjectOf(call: IncomingCall, added: Attributes = {}): Subject {
   const { method, params, context } = call;
   const target = targetOf(method, params);
   const common: Attributes = {
-    ...(context.http ? overHttp : {}),
+    ...(context.http ? httpAttributes : {}),
     ...added,
     'mcp.method.name': method,
     'mcp.protocol.version': context.client.dialect.version,

@@ -2,8 +2,8 @@
  * A child process and its group, as the actor at the port of the process machine: it does what the
  * machine says, and tells what becomes of them.
  *
- * The end of a process is heard from `exit`. Node's `close` comes only when nobody holds its pipes any
- * more, and a process that it has started may hold them for ever.
+ * The end of a process is heard from `exit`. Node's `close` comes only once its pipes are closed, and a
+ * process that it has started may hold them open for ever.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
@@ -12,15 +12,21 @@ import { holdProcess } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import type { ObservedScope } from '../actors/transitions.ts';
+import { childChart } from '../machines/child.machine.ts';
+import type { ChildChange, ChildSnapshot } from '../machines/child.machine.ts';
 import { plainActor } from '../machines/port.ts';
 import type { Behaviour } from '../machines/port.ts';
-import type { ChildEvent, ChildInput } from '../machines/process.machine.ts';
+import type { ChildEvent, ChildInput, StopTimes } from '../machines/process.machine.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { findCommand, spawnFailed } from './command.ts';
-import type { Command, FoundCommand } from './command.ts';
+import type { ServerCommand, FoundCommand } from './command.ts';
 import { countLiving, signalGroup } from './process-group.ts';
 import { endWithHost, watched, watcherDescriptor } from './watcher.ts';
 import type { Unwatched } from './watcher.ts';
+import { createActor } from 'xstate';
+import type { Actor } from 'xstate';
+import { observedMachine, unobserved } from '../actors/transitions.ts';
+import { processMachine } from '../machines/process.machine.ts';
 
 /** The names of the facts that launched processes report. */
 export type ProcessFactName =
@@ -37,18 +43,18 @@ export interface ChildPipes {
 
 /** What one run of a process is given, as the scope of its machine. */
 export interface ChildScope {
-  readonly command: Command;
+  readonly command: ServerCommand;
   /** Whether its group is to end if this process is killed. */
   readonly isWatched: boolean;
   /** Gets all that it writes to its standard error, and hears that there will be no more. */
   readonly stderr: { push(chunk: Buffer): void; end(): void };
   readonly clock: Clock;
   readonly report: Report<ProcessFactName>;
-  /** Whoever watches it sees the process too. */
+  /** The connection that the process is shown with. */
   readonly observed?: ObservedScope;
   /**
-   * Called when it runs, before that is told. Whoever wants its output begins to read it now, and
-   * stops it only afterwards.
+   * Called when it runs, before the machine is told. To miss no output, begin to read it now, and pause
+   * it only afterwards.
    */
   launched(pipes: ChildPipes): void;
 }
@@ -57,13 +63,7 @@ export interface ChildScope {
 const longestLookMs = 100;
 
 /** The logic of a child process. */
-export const childActor = plainActor<ChildEvent, ChildInput>(({ input }) => new Child(input));
-
-type Phase =
-  | { readonly name: 'looking' }
-  | { readonly name: 'running' | 'exited' | 'emptied'; readonly run: Run }
-  /** It was never started, or this actor was stopped. */
-  | { readonly name: 'over' };
+const childActor = plainActor<ChildEvent, ChildInput>(({ input }) => new Child(input));
 
 /** A child that runs, or has run. */
 interface Run {
@@ -73,15 +73,17 @@ interface Run {
     readonly stdout: Readable;
     readonly stderr: Readable;
   };
-  /** `none` once it has ended, too. */
-  watcher: 'there' | 'none';
+  /** Kills the group if this process is killed. It is in the group. */
+  readonly watcher: Readable | undefined;
   readonly emptied: () => void;
 }
 
 class Child implements Behaviour<ChildEvent> {
   readonly #process: ChildInput['process'];
   readonly #scope: ChildScope;
-  #phase: Phase = { name: 'looking' };
+  #state: ChildSnapshot = childChart.begun;
+  /** Undefined before it is started and once this actor was stopped. */
+  #run: Run | undefined = undefined;
 
   constructor({ process: machine, scope }: ChildInput) {
     this.#process = machine;
@@ -89,8 +91,8 @@ class Child implements Behaviour<ChildEvent> {
     this.#launch().catch((error: unknown) => this.#failed(error));
   }
 
-  get view(): { readonly state: Phase['name']; readonly pid: number | undefined } {
-    return { state: this.#phase.name, pid: this.#run?.pid };
+  get view(): { readonly state: ChildSnapshot['value']; readonly pid: number | undefined } {
+    return { state: this.#state.value, pid: this.#run?.pid };
   }
 
   receive(event: ChildEvent): void {
@@ -109,23 +111,23 @@ class Child implements Behaviour<ChildEvent> {
     }
   }
 
-  /** Whatever still runs is killed: nobody is left who would end it. */
+  /** Kills what still runs, because nothing else would end it. */
   stop(): void {
     const run = this.#run;
-    if (!run) return void (this.#phase = { name: 'over' });
-    this.#signal(run, 'SIGKILL');
-    this.#phase = { name: 'over' };
+    if (run) this.#signal(run, 'SIGKILL');
+    this.#move('child.abandoned');
+    if (!run) return;
+    this.#run = undefined;
     run.emptied();
     for (const stream of run.child.stdio) stream?.destroy();
   }
 
-  get #run(): Run | undefined {
-    return 'run' in this.#phase ? this.#phase.run : undefined;
+  #move(type: ChildChange['type']): void {
+    this.#state = childChart.next(this.#state, { type });
   }
 
-  /** Not once it is empty: the number may be another's by then. */
   #signal(run: Run, signal: 'SIGTERM' | 'SIGKILL'): void {
-    if (this.#phase.name !== 'emptied') signalGroup(run.pid, signal);
+    if (this.#state.value !== 'emptied') signalGroup(run.pid, signal);
   }
 
   async #launch(): Promise<void> {
@@ -134,23 +136,19 @@ class Child implements Behaviour<ChildEvent> {
     const start = isWatched ? await watched(found) : 'not wanted';
     const spawnHere = await spawner();
     // Ended before it began.
-    if (this.#phase.name !== 'looking') return;
+    if (this.#state.value !== 'looking') return;
     if (typeof start === 'string') this.#reportUnwatched(start);
     const child = spawnFound(spawnHere, start, found);
     const { pid } = child;
     if (pid === undefined) return void child.once('error', (error) => this.#failed(error));
     const isThere = typeof start !== 'string';
-    this.#started({
-      pid,
-      child,
-      watcher: isThere ? 'there' : 'none',
-      emptied: isThere ? () => {} : endWithHost(pid),
-    });
+    const watcher = (child.stdio[watcherDescriptor] ?? undefined) as Readable | undefined;
+    this.#started({ pid, child, watcher, emptied: isThere ? () => {} : endWithHost(pid) });
   }
 
   #failed(error: unknown): void {
-    if (this.#phase.name !== 'looking') return;
-    this.#phase = { name: 'over' };
+    if (this.#state.value !== 'looking') return;
+    this.#move('child.abandoned');
     const isOurs = (error as { readonly code?: unknown } | undefined)?.code === 'SPAWN_FAILED';
     const words = `${JSON.stringify(this.#scope.command.command)} could not be started`;
     this.#process.send({
@@ -161,7 +159,8 @@ class Child implements Behaviour<ChildEvent> {
 
   #started(run: Run): void {
     const { pid, child } = run;
-    this.#phase = { name: 'running', run };
+    this.#run = run;
+    this.#move('child.started');
     this.#listen(run);
     this.#scope.launched({ stdin: child.stdin, stdout: child.stdout });
     this.#process.send({ type: 'child.launched', pid });
@@ -182,16 +181,12 @@ class Child implements Behaviour<ChildEvent> {
     };
     child.stdout.once('close', closed);
     child.stderr.once('close', closed);
-    const watcher = child.stdio[watcherDescriptor] as Readable | null | undefined;
-    watcher?.once('close', () => {
-      run.watcher = 'none';
-    });
-    watcher?.resume();
+    run.watcher?.resume();
   }
 
   #exited(run: Run, exit: { readonly code: number | null; readonly signal: string | null }): void {
-    if (this.#phase.name !== 'running') return;
-    this.#phase = { name: 'exited', run };
+    if (this.#state.value !== 'running') return;
+    this.#move('child.ended');
     const { stdout } = run.child;
     // It may be paused, because the server did not read. It will read no more.
     if (stdout.listenerCount('data') > 0) stdout.resume();
@@ -199,20 +194,20 @@ class Child implements Behaviour<ChildEvent> {
     void this.#awaitOthers(run);
   }
 
-  /** Until nobody is left of the group. */
+  /** Waits until the group is empty. */
   async #awaitOthers(run: Run): Promise<void> {
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, longestLookMs)) {
-      // If nobody can tell, the machine's time ends this.
+      // If the system cannot tell, the machine's time ends this.
       const living = await countLiving(run.pid).catch(() => Infinity);
       if (this.#run !== run) return;
       if (living === 0) break;
       // Only the watcher: there is nothing left to watch.
-      if (living === 1 && run.watcher === 'there') signalGroup(run.pid, 'SIGKILL');
+      if (living === 1 && run.watcher?.closed === false) signalGroup(run.pid, 'SIGKILL');
       await this.#pause(waitMs);
     }
     run.emptied();
-    this.#phase = { name: 'emptied', run };
-    (run.child.stdio[watcherDescriptor] as Readable | null | undefined)?.destroy();
+    this.#move('group.empty');
+    run.watcher?.destroy();
     this.#process.send({ type: 'group.emptied' });
   }
 
@@ -261,4 +256,20 @@ function spawnFound(
     // A session of its own on POSIX: what the terminal sends is for the host.
     detached: process.platform !== 'win32',
   }) as Run['child'];
+}
+
+/** The chart of a process, with what starts and ends real ones. */
+const realProcessMachine = observedMachine(
+  'process',
+  processMachine.provide({ actors: { child: childActor } }),
+  (input) => (input as { readonly scope: ChildScope }).scope.observed ?? unobserved,
+);
+
+/** One run of a process. Send it `process.stop`; the last that it emits is `process.gone`. */
+export type ProcessActor = Actor<typeof processMachine>;
+
+/** Makes the actor of a process. Listen to it, then start it. */
+export function processActor(scope: ChildScope, times: StopTimes): ProcessActor {
+  const { clock } = scope;
+  return createActor(realProcessMachine, { id: 'process', input: { scope, times }, clock });
 }

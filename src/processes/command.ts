@@ -9,7 +9,7 @@ import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 
 /** What is to be started. */
-export interface Command {
+export interface ServerCommand {
   /** A name that is looked for in the PATH of `env`, or a path. Never read by a shell. */
   readonly command: string;
   readonly args?: readonly string[] | undefined;
@@ -42,7 +42,7 @@ export async function findCommand({
   args = [],
   cwd,
   env,
-}: Command): Promise<FoundCommand> {
+}: ServerCommand): Promise<FoundCommand> {
   refuseText(command, args, env);
   const directory = resolve(cwd ?? '.');
   await refuseDirectory(directory);
@@ -109,7 +109,7 @@ async function faultOf(
   return isExecutable ? undefined : 'not executable';
 }
 
-async function findFile(command: string, cwd: string, env: Command['env']): Promise<string> {
+async function findFile(command: string, cwd: string, env: ServerCommand['env']): Promise<string> {
   const { files, path } = placesOf(command, cwd, env);
   const faults: string[] = [];
   for (const file of files) {
@@ -131,7 +131,7 @@ async function findFile(command: string, cwd: string, env: Command['env']): Prom
 export function placesOf(
   command: string,
   cwd: string,
-  env: Command['env'],
+  env: ServerCommand['env'],
   platform: NodeJS.Platform = process.platform,
 ): { readonly files: readonly string[]; readonly path: string | undefined } {
   const isWin = platform === 'win32';
@@ -153,13 +153,13 @@ function foldersIn(entries: readonly string[], platform: NodeJS.Platform): reado
   return entries.map((entry) => entry.replaceAll('"', '')).filter((entry) => entry !== '');
 }
 
-function pathIn(env: Command['env'], platform: NodeJS.Platform): string {
+function pathIn(env: ServerCommand['env'], platform: NodeJS.Platform): string {
   return variableIn(env, 'PATH', platform) ?? (platform === 'win32' ? '' : defaultPath);
 }
 
 /** Windows does not tell `Path` from `PATH`. */
 function variableIn(
-  env: Command['env'],
+  env: ServerCommand['env'],
   wanted: string,
   platform: NodeJS.Platform,
 ): string | undefined {
@@ -170,7 +170,7 @@ function variableIn(
 /** What may stand behind the name of a command. */
 function endingsOf(
   command: string,
-  env: Command['env'],
+  env: ServerCommand['env'],
   platform: NodeJS.Platform,
 ): readonly string[] {
   if (platform !== 'win32') return [''];

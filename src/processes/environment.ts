@@ -1,4 +1,4 @@
-/** The environment of a launched process: an allow-list of ours, and what its entry declares. */
+/** The environment of a launched process: the variables on our allow-list, and what its entry declares. */
 
 import { describe } from '../protocol/classify.ts';
 

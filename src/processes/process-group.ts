@@ -57,8 +57,8 @@ export function taskkill(
 }
 
 /**
- * How many living processes a group has. A zombie is none: where nobody collects orphans, as in many
- * containers, it stays for ever.
+ * How many living processes a group has. Zombies do not count: in a container without an init process
+ * they stay for ever.
  *
  * @param pid of the process that leads the group, or led it
  */

@@ -32,7 +32,7 @@ export class StderrLog {
   get text(): string {
     if (this.#bytes <= keptBytes) return this.#last(this.#bytes).toString('utf8');
     const kept = this.#last(keptBytes);
-    // One line that fills all of it has no beginning any more, and is still worth reading.
+    // A single line that fills it has lost its beginning, and is still worth reading.
     return kept.toString('utf8', kept.indexOf(lineFeed) + 1);
   }
 

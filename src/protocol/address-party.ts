@@ -1,10 +1,10 @@
-/** Whose share of the bounds a request counts towards that nobody has authorized. */
+/** Whose share of the bounds an unauthorized request counts towards. */
 
 /** The address that was asked for last: most requests of a connection come in a row. */
 let lastAddress = { address: '', party: '' };
 
 /**
- * The party of an address. Whoever has one address of IPv6 has all of its /64, so they are one
+ * The party of an address. A client that has one address of IPv6 has all of its /64, so they are one
  * party. IPv4 addresses that are mapped into IPv6 are those of IPv4.
  */
 export function addressParty(address = 'unknown'): string {

@@ -1,5 +1,5 @@
 /**
- * MCP Apps on the wire: tools that hosts show with a page of the server's.
+ * MCP Apps on the wire: tools that hosts show with a page from the server.
  *
  * @see MCP Apps 2026-01-26
  */

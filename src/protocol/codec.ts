@@ -10,7 +10,7 @@ import type {
   OutboundRequestId,
   WireError,
 } from './frames.ts';
-import { namedBy } from './named-answers.ts';
+import { requestAnsweredBy } from './named-answers.ts';
 
 /** Decodes one line, without its line feed. More than `maxDepth` nested levels are an error. */
 export function decodeLine(line: string, maxDepth: number): InboundFrame {
@@ -24,9 +24,9 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
   return classify(value, line.length);
 }
 
-/** A line that is not read, and perhaps the request that it answers: nobody waits for that any more. */
+/** A line that is not read, and perhaps the request that it answers, which then stops waiting. */
 function unread(error: WireError, line: string): InvalidFrame {
-  const answers = namedBy(line);
+  const answers = requestAnsweredBy(line);
   return answers === undefined ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
 }
 

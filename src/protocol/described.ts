@@ -43,7 +43,7 @@ export interface ToolAnnotations {
   readonly destructiveHint?: boolean;
   /** A second call with the same arguments changes nothing more. By default it may. */
   readonly idempotentHint?: boolean;
-  /** It reaches things that nobody has listed, such as the web. By default it does. */
+  /** It reaches things that are not listed, such as the web. By default it does. */
   readonly openWorldHint?: boolean;
 }
 

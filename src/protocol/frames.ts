@@ -13,12 +13,12 @@ export type RequestId = string | number;
 declare const direction: unique symbol;
 
 /**
- * The id of a request of the peer's: made where its message is read. It is a {@link RequestId}, and
+ * The id of the peer's request: made where its message is read. It is a {@link RequestId}, and
  * never an {@link OutboundRequestId}.
  */
 export type InboundRequestId = RequestId & { readonly [direction]: 'inbound' };
 
-/** The id of a request of ours: made where it is minted, and where an answer names it. */
+/** The id of our request: made where it is minted, and where an answer names it. */
 export type OutboundRequestId = RequestId & { readonly [direction]: 'outbound' };
 
 /** A JSON object from `JSON.parse`. A `__proto__` key in it is an ordinary property. */
@@ -83,7 +83,7 @@ export interface InboundRequest {
   readonly origin?: RequestOrigin | undefined;
 }
 
-/** A request of the peer's, as far as what is sent on its behalf has to know it. */
+/** The peer's request, as far as what is sent on its behalf has to know it. */
 export type RelatedRequest = Pick<InboundRequest, 'id' | 'origin'>;
 
 /** What is answered: a request, or something that was meant as one and has no id. */
@@ -122,7 +122,7 @@ export interface InboundResponse {
 export interface InvalidFrame {
   readonly kind: 'invalid';
   readonly id?: InboundRequestId;
-  /** The request of ours that it was to answer: it is too long or too deep to be read, or no JSON. */
+  /** Our request that it was to answer: it is too long or too deep to be read, or not JSON. */
   readonly answers?: OutboundRequestId;
   /** It has no method, result or error: an answer without content, or a request without a method. */
   readonly lacks?: 'content';
@@ -132,7 +132,7 @@ export interface InvalidFrame {
 }
 
 /**
- * An error without an id: the peer could not read a message of ours. It belongs to no request and
+ * An error without an id: the peer could not read one of our messages. It belongs to no request and
  * gets no answer.
  */
 export interface StrayError {

@@ -102,8 +102,8 @@ function known(capabilities: JsonObject): JsonObject {
 }
 
 /**
- * Tells texts apart, at the cost of one pass: two multiplicative hashes of 32 bits (cyrb53). It is
- * no protection: who finds two texts with the same digest gets its own answer twice.
+ * Tells texts apart, at the cost of one pass: two multiplicative hashes of 32 bits (cyrb53). It does not
+ * protect: a client that finds two texts with the same digest gets its own answer twice.
  */
 function digestOfText(text: string): string {
   let [low, high] = [0xdeadbeef, 0x41c6ce57];

@@ -46,7 +46,7 @@ export interface Retry {
 /**
  * The client's answers, by the keys of what it was asked; undefined if it brings none.
  *
- * @throws {ProtocolError} -32602 they are no object
+ * @throws {ProtocolError} -32602 they are not an object
  */
 export function readInputResponses(params: JsonObject | undefined): JsonObject | undefined {
   const answers = params?.['inputResponses'];
@@ -55,7 +55,7 @@ export function readInputResponses(params: JsonObject | undefined): JsonObject |
 }
 
 /**
- * Reads what makes a request a retry; undefined if it is none.
+ * Reads what makes a request a retry; undefined for any other request.
  *
  * @throws {ProtocolError} -32602
  */
@@ -79,10 +79,13 @@ export function isRetry(params: JsonObject | undefined): boolean {
 
 const ofOneRound: ReadonlySet<string> = new Set(['_meta', 'requestState', 'inputResponses']);
 
-/** The params without what belongs to one round: what all rounds of a call have in common. */
-export function withoutRound(params: JsonObject | undefined): JsonObject {
-  const entries = Object.entries(params ?? {});
-  return Object.fromEntries(entries.filter(([name]) => !ofOneRound.has(name)));
+/** What all rounds of a call have in common: its method, and its params but for those of one round. */
+export function commonToRounds(call: {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}): readonly [method: string, params: JsonObject] {
+  const entries = Object.entries(call.params ?? {});
+  return [call.method, Object.fromEntries(entries.filter(([name]) => !ofOneRound.has(name)))];
 }
 
 const actions: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
@@ -96,7 +99,7 @@ export function faultOfAnswer(method: string, answer: unknown): string | undefin
       if (!actions.has(action)) {
         return `must have an "action" of accept, decline, cancel; this is ${describe(action)}`;
       }
-      // Whoever does not accept gives none, in whatever form.
+      // A person who does not accept gives no content, in whatever form.
       return action !== 'accept' || content === undefined || isJsonObject(content)
         ? undefined
         : `must have an object as its "content", this is ${describe(content)}`;

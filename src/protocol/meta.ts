@@ -19,6 +19,7 @@ export const MetaKey = {
 /** Adds members to the `_meta` of params or of a result. Existing members stay. */
 export function withMeta(body: JsonObject, meta: JsonObject): JsonObject {
   const own = body['_meta'];
+  if (own === undefined) return Object.assign({}, body, { _meta: meta });
   // Not by a spread: each result of one with more members has a hidden class of its own.
   return Object.assign({}, body, { _meta: isJsonObject(own) ? { ...own, ...meta } : meta });
 }

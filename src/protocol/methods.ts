@@ -1,3 +1,7 @@
+import { describe } from './classify.ts';
+import { ErrorCode } from './errors.ts';
+import type { WireError } from './frames.ts';
+
 /** The method names that the session core knows. Features name their own. */
 export const Method = {
   initialize: 'initialize',
@@ -16,3 +20,9 @@ export const Method = {
   elicit: 'elicitation/create',
   elicitationComplete: 'notifications/elicitation/complete',
 } as const;
+
+/** The error for a method that this server does not offer. */
+export function methodNotOffered(method: string): WireError {
+  const message = `Method not found: ${describe(method)} is not offered by this server`;
+  return { code: ErrorCode.methodNotFound, message };
+}

@@ -1,5 +1,5 @@
 /**
- * Whose answer a text is that cannot be read whole: it is too long, nests too deep, or is no JSON.
+ * Which request a text answers that cannot be read whole: it is too long, nests too deep, or is not JSON.
  * Its beginning or its end may say so, since servers put the id before a result or behind it.
  */
 import type { OutboundRequestId } from './frames.ts';
@@ -30,7 +30,7 @@ export function namedAtEnd(end: string): OutboundRequestId | undefined {
 }
 
 /** The request that a text answers, as far as it can be told. */
-export function namedBy(text: string): OutboundRequestId | undefined {
+export function requestAnsweredBy(text: string): OutboundRequestId | undefined {
   const named = namedAtBeginning(text.slice(0, namingLength));
   return named === 'later' ? namedAtEnd(text.slice(-namingLength)) : named;
 }
@@ -40,7 +40,7 @@ function idIn(found: RegExpExecArray | null): OutboundRequestId | undefined {
     const text = found?.groups?.['id'];
     return text === undefined ? undefined : (JSON.parse(text) as OutboundRequestId);
   } catch {
-    // What its quotes hold is no JSON either.
+    // What its quotes hold need not be JSON.
     return undefined;
   }
 }

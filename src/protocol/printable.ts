@@ -50,7 +50,7 @@ export function printableName(name: string, maxCharacters = 120): string {
   return printable(cutName(name, maxCharacters), Infinity);
 }
 
-/** A path or another text of somebody else's in a sentence: the same in quotation marks. */
+/** A foreign text in a sentence, such as a path: the same in quotation marks. */
 export function quoted(text: string, maxCharacters = 300): string {
   return printable(JSON.stringify(cutName(text, maxCharacters)), Infinity);
 }

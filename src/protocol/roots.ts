@@ -46,7 +46,7 @@ export function readRootsResult(result: JsonObject): RootsReading {
 
 /**
  * What is wrong with the result of a client that can be told so: in the era in which it brings its
- * answers in a request it is told of entries that are no roots, and brings better ones. Undefined if
+ * answers in a request it hears of entries that are not roots, and brings better ones. Undefined if
  * nothing is.
  */
 export function faultOfRootsResult(result: JsonObject): string | undefined {
@@ -85,7 +85,7 @@ function identityOf(uri: string): string {
   const kept = uri.replace(/[\\\t\n\r]/g, encodeURIComponent);
   try {
     const { host, pathname, search, hash } = new URL(kept);
-    // Segment by segment: an encoded separator is none.
+    // Segment by segment: an encoded separator does not separate.
     const names = pathname.split('/').map((name) => encodeURIComponent(decodeURIComponent(name)));
     return `file://${host}${withoutTrailingSlashes(names.join('/'))}${search}${hash}`;
   } catch {

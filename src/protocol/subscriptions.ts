@@ -73,7 +73,7 @@ function textsOf(
  *
  * @param hasTask true for a task that is kept for the client
  */
-export function served(
+export function servedInterests(
   { lists: wanted, uris, taskIds }: Interests,
   capabilities: JsonObject,
   hasTask: (taskId: string) => boolean,

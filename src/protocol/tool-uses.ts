@@ -9,7 +9,7 @@ import { describe, isJsonObject } from './classify.ts';
 /** What of a message the rule is about. */
 interface Turn {
   readonly role?: unknown;
-  /** A block or several; what is no block is no matter of this rule. */
+  /** A block or several; the rule ignores anything else. */
   readonly content?: unknown;
 }
 

@@ -1,6 +1,6 @@
 /**
  * What JSON does not give back as it was: what is sealed, or kept in a store, and read again would
- * be something else, and nobody would notice.
+ * be something else, unnoticed.
  */
 
 /** A member that would come back changed or not at all. */

@@ -6,21 +6,15 @@
  * transcript written by hand has the same lines, but needs only what the client says and what it is
  * answered.
  */
-import type { InboundFrame, RequestId, WireError } from '../protocol/frames.ts';
+import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
+import type { HostMethod } from '../client/connection/connection-environment.ts';
+import type { ConnectionSetup } from '../client/connection/connection-setup.ts';
+import type { ConnectionLimits } from '../client/connection/limits.ts';
+import type { Loss } from '../machines/connection-ports.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
-import type {
-  HostLine,
-  LinkLine,
-  ReceivedLine,
-  ReturnedLine,
-  SentLine,
-  SettledLine,
-  TakenLine,
-} from './connection-format.ts';
-import type { AnyHeader, Input, Timed } from './timed-line.ts';
 import type { RandomIdUse, SessionSetup } from '../session/session-environment.ts';
 
 /** The version of the format that we write, and the newest that we read. */
@@ -32,10 +26,52 @@ export const defaultRecordingBytes = 64 * 1024 ** 2;
 /** What was computed: by the sealer of request states, or by the handler that judges an answer. */
 export type ComputedUse = keyof StateSealer | 'answer';
 
-/** The first line. */
+/** What every first line has. */
+interface AnyHeader {
+  /** The version of the format. */
+  readonly recording: number;
+  /** The version of mcp-actors that wrote it. */
+  readonly package?: string;
+  /** The platform's version, such as Node's. */
+  readonly platform?: string;
+  /** The clock of the session or connection when it started, milliseconds. */
+  readonly at: number;
+  /** The time of day when it started, ISO 8601. */
+  readonly startedAt: string;
+  readonly redacted: boolean;
+  /** How the command was started, if the command recorded. */
+  readonly launch?: JsonObject;
+}
+
+/** A line with its time; only lines written by hand have none. */
+interface Timed {
+  /** The clock of the session or connection, milliseconds. */
+  readonly at?: number;
+}
+
+/** A line of what came from outside. */
+interface Input extends Timed {
+  /** Set if it came from code that the session was calling at that moment. */
+  readonly nested?: true;
+  /** Of a nested one of a connection's: which part of its channel was called. */
+  readonly within?: string;
+  /**
+   * How many rounds of microtasks after the previous input it came, if both came in one turn of the
+   * event loop.
+   */
+  readonly rounds?: number;
+}
+
+/** The first line of a session's recording. */
 export interface RecordingHeader extends Omit<SessionSetup, 'limits'>, AnyHeader {
   /** The limits of the version that recorded: an older one knew fewer. Null stands for infinity. */
   readonly limits: { readonly [TName in keyof Limits]?: number | null };
+}
+
+/** The first line of a recording of a host's connection. */
+export interface ConnectionHeader extends Omit<ConnectionSetup, 'limits'>, AnyHeader {
+  readonly side: 'host';
+  readonly limits: { readonly [TName in keyof ConnectionLimits]?: number | null };
 }
 
 /** An origin as JSON holds it. */
@@ -62,7 +98,7 @@ interface ClientInput extends Input {
 export type ClientLine = ClientInput & { readonly client: readonly unknown[] };
 /** The frames of one chunk, if one of them was not a message. */
 export type FramesLine = ClientInput & { readonly frames: readonly InboundFrame[] };
-/** The client has gone that waited for the answer to a request, which came from this origin. */
+/** The client that waited for the answer to a request from this origin has gone. */
 export type GoneLine = Input & {
   readonly gone: number;
   readonly id: RequestId;
@@ -75,7 +111,7 @@ export type UnsentLine = Input & {
   /** Of a request. */
   readonly id?: RequestId;
   readonly reason: string;
-  /** Of a host's. */
+  /** The error's code, on a host's side. */
   readonly code?: string;
 };
 /** Input as it is, only in transcripts. */
@@ -140,6 +176,44 @@ export type ResolvedLine = Input & {
   readonly roots?: readonly Root[];
   readonly thrown?: string;
 };
+/** The messages of one chunk that a host has received. A chunk with an invalid one has `frames`. */
+export type ReceivedLine = Input & { readonly received: readonly unknown[] };
+/** The server has not served a request, and never will, so it may be sent once more. */
+export type ReturnedLine = Input & {
+  /** The method. */
+  readonly returned: string;
+  readonly id?: RequestId;
+  readonly reason: string;
+  readonly code?: string;
+};
+/** The transport has taken what was sent; numbered in the order of what somebody awaits. */
+export type TakenLine = Input & { readonly taken: number };
+/** What became of a connection's channel. */
+export type LinkLine = Input & {
+  readonly link:
+    | 'opened'
+    | 'lost'
+    | 'stopped'
+    | 'challenged'
+    | 'authorized'
+    | 'expired'
+    | 'relogged';
+  readonly loss?: RecordedLoss;
+};
+/** The host has called a method of its connection; `withdrawn` is why it gave up. */
+export type HostLine = Input & {
+  readonly host: number;
+  readonly calls?: HostMethod | 'watch';
+  /** The arguments. */
+  readonly params?: unknown;
+  readonly unwritable?: string;
+  readonly withdrawn?: string;
+};
+/** A loss as JSON holds it. */
+export interface RecordedLoss extends JsonObject {
+  readonly kind: Loss['kind'];
+}
+
 interface CallInput extends Input {
   /** The number of its `started` line. */
   readonly call: number;
@@ -212,7 +286,11 @@ export type InputLine =
 
 /** A frame to the client. */
 export type ServerLine = Timed & { readonly server: unknown };
-/** A frame of ours, whichever side we are. */
+/** A frame that a host has sent. */
+export type SentLine = Timed & { readonly sent: unknown };
+/** What the host has called is settled: with this code, or without an error. */
+export type SettledLine = Timed & { readonly settled: number; readonly code?: string | number };
+/** A frame that we have sent, whichever side we are. */
 export type FrameLine = ServerLine | SentLine;
 /** A machine took an event. Tasks and subscriptions are numbered by their first event. */
 export type TransitionLine = Timed & {

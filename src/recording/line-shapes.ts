@@ -5,8 +5,7 @@
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { InboundFrame, JsonObject } from '../protocol/frames.ts';
 import { kindOf, recordingVersion } from './format.ts';
-import type { LineKind, RecordedLine, RecordingHeader } from './format.ts';
-import type { ConnectionHeader } from './connection-format.ts';
+import type { LineKind, RecordedLine, RecordingHeader, ConnectionHeader } from './format.ts';
 import { hostMethods } from '../client/connection/connection-environment.ts';
 
 /** A type that a member may have, and what a message calls it. */

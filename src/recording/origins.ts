@@ -15,9 +15,9 @@ import type {
   RecordedHttpRequest,
   RecordedOrigin,
 } from './format.ts';
-import { chunkLine, recordedFrame } from './session-lines.ts';
+import { chunkLine, recordedFrame } from './lines.ts';
 
-/** Whoever knows a session's id may use the session. */
+/** A session's id is as good as a password for the session. */
 const sessionHeader = 'mcp-session-id';
 const sessionInQuery = /([?&]session_?id=)[^&#]*/gi;
 
@@ -33,7 +33,7 @@ export class OriginRecorder {
     return { ...chunkLine(frames.map(withoutOrigin)), origin: this.#recorded(origin) };
   }
 
-  /** Nobody waits for the answer to a request any more. */
+  /** The answer to a request is no longer awaited. */
   gone({ id, origin }: RelatedRequest, reason: string): GoneLine {
     return { gone: origin ? this.#numberOf(origin) : 0, id, reason };
   }

@@ -11,7 +11,7 @@ import type {
 } from '../machines/peer-ports.ts';
 import type { OutboundFrame } from '../protocol/frames.ts';
 import type { FrameLine, InputLine } from './format.ts';
-import { writerLine, writtenFrames } from './session-lines.ts';
+import { writerLine, writtenFrames } from './lines.ts';
 import type { Timeline } from './timeline.ts';
 
 /** How a side's messages are written down. */

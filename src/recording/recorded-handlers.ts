@@ -4,13 +4,19 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import { isThenable } from '../actors/exchange.ts';
-import type { Exchange, RequestHandler, RequestSpec, TaskHandle } from '../actors/exchange.ts';
+import type {
+  DetachedWork,
+  Exchange,
+  RequestHandler,
+  RequestSpec,
+  TaskHandle,
+} from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError, toWireError } from '../protocol/errors.ts';
-import type { JsonObject } from '../protocol/frames.ts';
-import { OverRequests } from '../rounds/over-requests.ts';
-import { writtenParams } from './session-lines.ts';
+import type { InboundRequestId, JsonObject } from '../protocol/frames.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
+import { writtenParams } from './lines.ts';
 import type { Timeline } from './timeline.ts';
 
 /** The same handlers, by method; what they do is recorded. */
@@ -82,21 +88,84 @@ function errorMembers(error: unknown, { peer }: Exchange) {
 }
 
 /** An exchange that records what its handler asks the client, says, and says of its task. */
-class RecordedExchange extends OverRequests implements Exchange {
-  context: object | undefined;
+class RecordedExchange implements Exchange {
+  context: object | undefined = undefined;
+  readonly #exchange: Exchange;
   /** The number of its `started` line. */
   readonly #call: number;
   readonly #timeline: Timeline;
   #asked = 0;
 
   constructor(exchange: Exchange, call: number, timeline: Timeline) {
-    super(exchange);
+    this.#exchange = exchange;
     this.#call = call;
     this.#timeline = timeline;
   }
 
-  override get task(): TaskHandle | undefined {
-    const { task } = this.exchange;
+  // What it says of its request is read each time: a suspended call goes on with another request.
+
+  get id(): InboundRequestId {
+    return this.#exchange.id;
+  }
+
+  get method(): string {
+    return this.#exchange.method;
+  }
+
+  get params(): JsonObject | undefined {
+    return this.#exchange.params;
+  }
+
+  get size(): number {
+    return this.#exchange.size;
+  }
+
+  get logLevel(): Exchange['logLevel'] {
+    return this.#exchange.logLevel;
+  }
+
+  get peer(): PeerDescription {
+    return this.#exchange.peer;
+  }
+
+  get session(): object | undefined {
+    return this.#exchange.session;
+  }
+
+  get origin(): Exchange['origin'] {
+    return this.#exchange.origin;
+  }
+
+  get machine(): Exchange['machine'] {
+    return this.#exchange.machine;
+  }
+
+  set machine(machine: Exchange['machine']) {
+    this.#exchange.machine = machine;
+  }
+
+  whenClosing(callback: () => void): void {
+    this.#exchange.whenClosing(callback);
+  }
+
+  get isWritable(): boolean {
+    return this.#exchange.isWritable;
+  }
+
+  whenWritable(callback: () => void): void {
+    this.#exchange.whenWritable(callback);
+  }
+
+  park(): void {
+    this.#exchange.park();
+  }
+
+  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    return this.#exchange.detach(handler, work);
+  }
+
+  get task(): TaskHandle | undefined {
+    const { task } = this.#exchange;
     const [call, timeline] = [this.#call, this.#timeline];
     return (
       task && {
@@ -108,25 +177,25 @@ class RecordedExchange extends OverRequests implements Exchange {
   }
 
   get signal(): AbortSignal {
-    return this.exchange.signal;
+    return this.#exchange.signal;
   }
 
   get checkpoint(): unknown {
-    return this.exchange.checkpoint;
+    return this.#exchange.checkpoint;
   }
 
   set checkpoint(value: unknown) {
     this.#timeline.input({ call: this.#call, checkpoint: true }, () => {
-      this.exchange.checkpoint = value;
+      this.#exchange.checkpoint = value;
     });
   }
 
   once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
-    return this.exchange.once(key, make);
+    return this.#exchange.once(key, make);
   }
 
   get hasEnded(): boolean {
-    return this.exchange.hasEnded;
+    return this.#exchange.hasEnded;
   }
 
   ask(question: RequestSpec): Promise<JsonObject> {
@@ -150,24 +219,26 @@ class RecordedExchange extends OverRequests implements Exchange {
       ...(onProgress ? { progress: true as const } : {}),
       ...(accepts ? { judged: true as const } : {}),
     };
-    return timeline.input(line, () => this.exchange.ask(recorded));
+    return timeline.input(line, () => this.#exchange.ask(recorded));
   }
 
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
     const line = { call: this.#call, notify: method, ...writtenParams(params) };
-    this.#timeline.input(line, () => this.exchange.notify(method, params, rejected));
+    this.#timeline.input(line, () => this.#exchange.notify(method, params, rejected));
   }
 
-  override announce(method: string, params: JsonObject): void {
+  announce(method: string, params: JsonObject): void {
     const line = { call: this.#call, announce: method, ...writtenParams(params) };
-    this.#timeline.input(line, () => this.exchange.announce(method, params));
+    this.#timeline.input(line, () => this.#exchange.announce(method, params));
   }
 
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
-    return this.#timeline.input({ call: this.#call, roots: true }, () => this.exchange.roots(wait));
+    return this.#timeline.input({ call: this.#call, roots: true }, () =>
+      this.#exchange.roots(wait),
+    );
   }
 
   whenEnded(callback: () => void): void {
-    this.exchange.whenEnded(callback);
+    this.#exchange.whenEnded(callback);
   }
 }

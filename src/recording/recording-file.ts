@@ -9,11 +9,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { recordConnection } from './connection-recorder.ts';
-import type { ConnectionRecorder } from './connection-recorder.ts';
-import { record } from './recorder.ts';
-import type { RecordOptions, Recorder } from './recorder.ts';
+import { join, parse } from 'node:path';
+import type { Report } from '../actors/facts.ts';
+import { recordConnection, record } from './recorder.ts';
+import type { ConnectionRecorder, RecordOptions, Recorder } from './recorder.ts';
 import type { RecordingSink } from './recording-writer.ts';
 import { RecordingError, readRecording } from './recording.ts';
 import type { Recording } from './recording.ts';
@@ -54,7 +53,7 @@ export function recordConnectionToFile(
 }
 
 /** @param closed called once, when the file is closed */
-export function recordIntoFile(path: string, options: RecordOptions, closed: () => void): Recorder {
+function recordIntoFile(path: string, options: RecordOptions, closed: () => void): Recorder {
   return intoFile(path, options, record, closed);
 }
 
@@ -118,7 +117,7 @@ async function textOf(path: string): Promise<string> {
 }
 
 /** @throws {RecordingFileError} no file can be made there */
-export function refuseUnwritable(directory: string): void {
+function refuseUnwritable(directory: string): void {
   try {
     accessSync(directory, constants.W_OK);
   } catch (error) {
@@ -130,7 +129,7 @@ export function refuseUnwritable(directory: string): void {
   }
 }
 
-export function isDirectory(path: string): boolean {
+function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
@@ -139,7 +138,7 @@ function freshName(): string {
 }
 
 /** Named after the time and the process. */
-export function freshStem(): string {
+function freshStem(): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
   return `session-${time}-${process.pid}`;
 }
@@ -173,4 +172,54 @@ function isStdout(descriptor: number): boolean {
 function writeWhole(descriptor: number, text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
+}
+
+/** How sessions over HTTP are recorded, a file each. */
+export interface RecordedSessionsOptions extends RecordOptions {
+  /** Hears why a session is not recorded. */
+  readonly report?: Report<'recording.failed'>;
+}
+
+/** How many are recorded at once: each has its file open. */
+const maxOpen = 256;
+
+/**
+ * Gives each session a recorder: as `environment` of a server over HTTP. A session whose file cannot
+ * be made is served without; that is reported.
+ *
+ * @param path a directory, which gets a file for each session; or the name of the files, each of
+ *   which gets the session's number: `session.jsonl` makes `session-1.jsonl`, `session-2.jsonl` …
+ * @throws {RecordingFileError} no file could be made there
+ */
+export function recordSessions(
+  path: string,
+  { report = () => {}, ...options }: RecordedSessionsOptions = {},
+): () => Recorder | undefined {
+  const nameOf = namesIn(path);
+  let count = 0;
+  let open = 0;
+  return () => {
+    count++;
+    try {
+      if (open >= maxOpen) throw new RecordingFileError(`${maxOpen} sessions are being recorded`);
+      const recorder = recordIntoFile(nameOf(count), options, () => void open--);
+      open++;
+      return recorder;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const message = `Session ${count} is served and not recorded: ${why}`;
+      report({ level: 'error', name: 'recording.failed', message, details: { error } });
+      return undefined;
+    }
+  };
+}
+
+/** How the file of the n-th session is called. */
+function namesIn(path: string): (session: number) => string {
+  const isFolder = isDirectory(path);
+  const { dir, name, ext } = parse(path);
+  const directory = isFolder ? path : dir === '' ? '.' : dir;
+  refuseUnwritable(directory);
+  const stem = isFolder ? join(path, freshStem()) : join(dir, name);
+  return (session) => `${stem}-${session}${isFolder ? '.jsonl' : ext}`;
 }

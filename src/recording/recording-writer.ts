@@ -4,8 +4,10 @@
  */
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
+import { closingChart } from '../machines/closing.machine.ts';
 import { defaultRecordingBytes } from './format.ts';
-import { Redactor } from './redactor.ts';
+import { redactText } from '../diagnosis/redaction.ts';
+import { isSecretKey, withoutGiven } from '../diagnosis/secrets.ts';
 
 /** What a recorder reports to its session's host. */
 export type RecordingFactName =
@@ -71,8 +73,7 @@ export class RecordingWriter {
   #report: Report<RecordingFactName> = () => {};
   #batch = '';
   #written = 0;
-  /** `flushing`: there are lines that will be written at the end of the turn. */
-  #state: 'idle' | 'flushing' | 'ended' = 'idle';
+  #closing = closingChart.begun;
 
   constructor(
     sink: RecordingSink,
@@ -100,7 +101,7 @@ export class RecordingWriter {
 
   /** Adds a line, unless the recording has ended. Never throws. */
   put(line: object): void {
-    if (this.#state === 'ended') return;
+    if (this.#closing.value === 'closed') return;
     let text: string;
     try {
       text = this.#textOf(line);
@@ -113,16 +114,15 @@ export class RecordingWriter {
       return this.#stop(line, `the limit of ${this.#maxBytes} bytes is reached`);
     }
     this.#written += bytes;
+    if (this.#batch === '') afterTurn(() => this.flush());
     this.#batch += text;
     if (this.#batch.length > maxBatch) this.flush();
-    else this.#planFlush();
   }
 
   /** Writes the lines of this turn now. */
   flush(): void {
     const text = this.#batch;
     if (text === '') return;
-    this.#state = 'idle';
     this.#batch = '';
     try {
       this.#sink.write(text);
@@ -142,12 +142,6 @@ export class RecordingWriter {
     this.#end();
   }
 
-  #planFlush(): void {
-    if (this.#state === 'flushing') return;
-    this.#state = 'flushing';
-    afterTurn(() => this.flush());
-  }
-
   #stop(line: object, message: string): void {
     const { at } = line as { readonly at?: number };
     this.#batch += `${JSON.stringify({ at, stopped: message })}\n`;
@@ -160,8 +154,8 @@ export class RecordingWriter {
   }
 
   #end(): void {
-    if (this.#state === 'ended') return;
-    this.#state = 'ended';
+    if (this.#closing.value === 'closed') return;
+    this.#closing = closingChart.next(this.#closing, { type: 'close.done' });
     try {
       this.#sink.close?.();
     } catch (error) {
@@ -196,3 +190,81 @@ const encoder = new TextEncoder();
 function bytesOf(text: string): number {
   return /^\p{ASCII}*$/u.test(text) ? text.length : encoder.encode(text).length;
 }
+
+/** So many different secrets get placeholders of their own; all later ones share one. */
+const maxSecrets = 10_000;
+
+/**
+ * Replaces secrets so that the recording still replays: the same secret gets the same placeholder
+ * everywhere, and only texts and numbers are replaced.
+ */
+export class Redactor {
+  readonly #places = new Map<string | number, string>();
+  #given: readonly string[] = [];
+
+  /** Replaces these texts too from now on, wherever they stand. */
+  conceal(given: readonly string[]): void {
+    this.#given = given;
+  }
+
+  /**
+   * The value as JSON without its secrets; undefined if JSON cannot express it, such as a function.
+   *
+   * @throws what `JSON.stringify` throws, such as for a value that nests too deep
+   */
+  json(value: unknown): string | undefined {
+    /** Objects and arrays whose key names a secret. */
+    const secretive = new Set<unknown>();
+    const shown = (holder: unknown, key: string, item: unknown): unknown => {
+      const isSecret = secretive.has(holder) || (!Array.isArray(holder) && isSecretKey(key));
+      if (typeof item === 'string') return isSecret ? this.#place(item) : this.#text(item);
+      if (typeof item === 'number') return isSecret ? this.#place(item) : item;
+      if (typeof item !== 'object' || item === null) return item;
+      const copy = this.#withoutSecretNames(item);
+      // `password: {type: 'string'}` describes a secret and holds none.
+      if (isSecret && !isSchema(item)) secretive.add(copy);
+      return copy;
+    };
+    return JSON.stringify(value, function (this: unknown, key: string, item: unknown) {
+      return shown(this, key, item);
+    });
+  }
+
+  #text(text: string): string {
+    const place = (secret: string): string => this.#place(secret);
+    return redactText(withoutGiven(text, this.#given, place), Infinity, place);
+  }
+
+  /** The object itself, or a copy if the name of a member contains a secret. */
+  #withoutSecretNames(value: object): object {
+    const names = Array.isArray(value) ? [] : Object.keys(value);
+    if (names.every((name) => this.#text(name) === name)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [this.#text(name), item as unknown]),
+    );
+  }
+
+  #place(secret: string | number): string {
+    const known = this.#places.get(secret);
+    if (known !== undefined) return known;
+    if (this.#places.size >= maxSecrets) return '[redacted]';
+    const place = `[redacted ${this.#places.size + 1}]`;
+    this.#places.set(secret, place);
+    return place;
+  }
+}
+
+function isSchema(value: object): boolean {
+  const { type, $ref } = value as { readonly type?: unknown; readonly $ref?: unknown };
+  return Array.isArray(type) || types.has(type) || typeof $ref === 'string';
+}
+
+const types = new Set<unknown>([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'object',
+  'array',
+  'null',
+]);

@@ -2,8 +2,7 @@
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { exceedsDepth } from '../protocol/codec.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { RecordedLine, RecordingHeader } from './format.ts';
-import type { ConnectionHeader } from './connection-format.ts';
+import type { RecordedLine, RecordingHeader, ConnectionHeader } from './format.ts';
 import { assertHeader, assertLine } from './line-shapes.ts';
 import type { Refuse } from './line-shapes.ts';
 

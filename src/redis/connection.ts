@@ -1,14 +1,16 @@
 import { ErrorReply, createClient } from 'redis';
 import type { RedisClientOptions } from 'redis';
-import { StoreUnavailable } from '../http/nodes/store-unavailable.ts';
-import type { StoreFault } from '../http/nodes/store-unavailable.ts';
+import { StoreUnavailable } from '../http/nodes/stores.ts';
+import type { StoreFault } from '../http/nodes/stores.ts';
+import { redisLinkChart } from '../machines/redis-link.machine.ts';
+import type { RedisLinkEvent } from '../machines/redis-link.machine.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { Script } from './script.ts';
+import { createHash } from 'node:crypto';
 
 /** What Redis answers, in RESP 2. */
 export type Reply = string | number | null | readonly Reply[];
 
-export interface ConnectionOptions {
+export interface RedisConnectionOptions {
   /** `redis[s]://[[user][:password]@]host[:port][/database]`. */
   readonly url: string;
   /** Of the `redis` client, such as `socket: { tls: true, ca }`. */
@@ -23,12 +25,12 @@ export interface ConnectionOptions {
   readonly silenceMs: number;
 }
 
-const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: ConnectionOptions) =>
+const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: RedisConnectionOptions) =>
   createClient({
     ...client,
     url,
     RESP: 2,
-    // Better no answer at once than a late one: nobody waits for it any more.
+    // A command fails at once: its caller does not wait for a connection.
     disableOfflineQueue: true,
     socket: {
       connectTimeout: commandTimeoutMs,
@@ -39,7 +41,7 @@ const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: ConnectionOption
     } as RedisClientOptions['socket'] & object,
   });
 
-/** By the first word of an error. All others are `refused`: there is no right to it, or it is no Redis. */
+/** By the first word of an error. All others are `refused`: the command is not permitted, or the server is not Redis. */
 const faults: { readonly [word: string]: StoreFault } = {
   OOM: 'full',
   MISCONF: 'full',
@@ -52,23 +54,24 @@ const faults: { readonly [word: string]: StoreFault } = {
   READONLY: 'away',
 };
 
+/** Why no command is sent in the states in which none is. */
+const faultIn = { connecting: 'away', stalled: 'slow', closed: 'closed' } as const;
+
 interface Waiting {
   readonly untilMs: number;
   overdue(): void;
 }
 
-type ConnectionState = 'connecting' | 'ready' | 'stalled' | 'closed';
-
 /**
- * A connection to Redis that never lets anybody wait: every command settles within
+ * A connection to Redis that lets nothing wait for long: every command settles within
  * `commandTimeoutMs`, with an answer or with `StoreUnavailable`. After one that was late, all others
  * are refused at once until Redis answers again.
  */
-export class Connection {
-  readonly #options: ConnectionOptions;
+export class RedisConnection {
+  readonly #options: RedisConnectionOptions;
   readonly #scripts: readonly Script[];
   #client: ReturnType<typeof clientOf>;
-  #state: ConnectionState = 'connecting';
+  #state = redisLinkChart.begun;
   /** The oldest comes first: all have the same time. */
   readonly #waiting = new Set<Waiting>();
   #waitingBytes = 0;
@@ -76,7 +79,7 @@ export class Connection {
   #lastError: unknown;
 
   /** @param scripts what each new connection makes known to Redis */
-  constructor(options: ConnectionOptions, scripts: readonly Script[] = []) {
+  constructor(options: RedisConnectionOptions, scripts: readonly Script[] = []) {
     this.#options = options;
     this.#scripts = scripts;
     this.#client = this.#newClient();
@@ -84,7 +87,7 @@ export class Connection {
 
   /**
    * Makes the first connection; it may take as long as five commands.
-   * @throws {StoreUnavailable} an address or a password is wrong, or nobody is there
+   * @throws {StoreUnavailable} an address or a password is wrong, or Redis does not answer
    */
   async open(): Promise<void> {
     const client = this.#client;
@@ -105,14 +108,14 @@ export class Connection {
   /** Never waits for Redis. */
   close(): void {
     if (this.isClosed) return;
-    this.#state = 'closed';
+    this.#move({ type: 'link.close' });
     this.#end(this.#client);
     for (const { overdue } of [...this.#waiting]) overdue();
     clearTimeout(this.#timer);
   }
 
   get isClosed(): boolean {
-    return this.#state === 'closed';
+    return this.#state.status === 'done';
   }
 
   /** A script's answer. It is sent by its digest, which every new connection makes known first. */
@@ -131,9 +134,8 @@ export class Connection {
   command(args: string[], timeoutMs = this.#options.commandTimeoutMs): Promise<Reply> {
     const bytes = args.reduce((sum, { length }) => sum + length, 0);
     const { maxCommands, maxCommandBytes } = this.#options;
-    if (this.#state === 'closed') return Promise.reject(this.#unavailable('closed'));
-    if (this.#state === 'stalled') return Promise.reject(this.#unavailable('slow'));
-    if (this.#state === 'connecting') return Promise.reject(this.#unavailable('away'));
+    const { value } = this.#state;
+    if (value !== 'ready') return Promise.reject(this.#unavailable(faultIn[value]));
     const isBusy =
       this.#waiting.size >= maxCommands || this.#waitingBytes + bytes > maxCommandBytes;
     if (isBusy && this.#waiting.size > 0) return Promise.reject(this.#unavailable('busy'));
@@ -146,7 +148,7 @@ export class Connection {
         untilMs: performance.now() + timeoutMs,
         overdue: () => {
           settle();
-          reject(this.#unavailable(this.#state === 'closed' ? 'closed' : 'slow'));
+          reject(this.#unavailable(this.isClosed ? 'closed' : 'slow'));
         },
       };
       const settle = (): void => {
@@ -158,7 +160,7 @@ export class Connection {
       this.#client.sendCommand<Reply>(args).then(
         (reply) => {
           settle();
-          this.#answered();
+          this.#move({ type: 'answer.received' });
           resolve(reply);
         },
         (error: unknown) => {
@@ -179,16 +181,11 @@ export class Connection {
     const nowMs = performance.now();
     for (const { untilMs, overdue } of this.#waiting) {
       if (untilMs > nowMs) break;
-      if (this.#state === 'ready') this.#state = 'stalled';
+      this.#move({ type: 'answer.overdue' });
       overdue();
     }
     const [next] = this.#waiting;
     if (next) this.#timer = this.#timeAgain(Math.max(1, next.untilMs - nowMs));
-  }
-
-  /** Late answers are answers too. */
-  #answered(): void {
-    if (this.#state === 'stalled') this.#state = 'ready';
   }
 
   #errorFor(error: unknown): Error {
@@ -196,7 +193,7 @@ export class Connection {
     if (!(failure instanceof ErrorReply)) {
       return this.#unavailable(this.isClosed ? 'closed' : 'away', failure);
     }
-    this.#answered();
+    this.#move({ type: 'answer.received' });
     const word = /^[A-Z]+/.exec(failure.message)?.[0] ?? '';
     if (word === 'NOSCRIPT') return failure;
     // It was the primary and is no longer: the address may lead to the new one.
@@ -205,8 +202,8 @@ export class Connection {
   }
 
   #reconnect(): void {
-    if (this.#state !== 'ready') return;
-    this.#state = 'connecting';
+    if (this.#state.value !== 'ready') return;
+    this.#move({ type: 'link.lost' });
     this.#end(this.#client);
     this.#client = this.#newClient();
     this.#client.connect().catch((error: unknown) => {
@@ -227,7 +224,7 @@ export class Connection {
     client.on('reconnecting', () => this.#disconnected(client));
     client.on('ready', () => {
       if (client !== this.#client || this.isClosed) return;
-      this.#state = 'ready';
+      this.#move({ type: 'link.connected' });
       for (const { text } of this.#scripts) {
         // A script that cannot be loaded now is sent whole later.
         this.command(['SCRIPT', 'LOAD', text]).catch((error: unknown) => {
@@ -239,7 +236,11 @@ export class Connection {
   }
 
   #disconnected(client: ReturnType<typeof clientOf>): void {
-    if (client === this.#client && !this.isClosed) this.#state = 'connecting';
+    if (client === this.#client) this.#move({ type: 'link.lost' });
+  }
+
+  #move(event: RedisLinkEvent): void {
+    this.#state = redisLinkChart.next(this.#state, event);
   }
 
   #unavailable(fault: StoreFault, cause: unknown = this.#lastError): StoreUnavailable {
@@ -255,4 +256,30 @@ export class Connection {
     const retryAfterMs = fault === 'full' || fault === 'refused' ? 10_000 : 1000;
     return new StoreUnavailable(fault, messages[fault], { retryAfterMs, cause });
   }
+}
+
+/**
+ * A Lua script: what has to be done in one go.
+ *
+ * If Redis has no room, it refuses a script at its first write if that needs room, and lets it go on
+ * if an earlier write needed none. So what must not be done halfway begins with the write that needs
+ * room, and signs of life and removals begin with one that needs none, such as `PEXPIRE`.
+ */
+export interface Script {
+  readonly text: string;
+  readonly digest: string;
+}
+
+/** Time in Lua is the server's, in milliseconds: the clocks of nodes differ. */
+const now = `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;
+
+/** A script that may ask for the time with `now()`. */
+export function luaScript(body: string): Script {
+  const text = now + body;
+  return { text, digest: createHash('sha1').update(text).digest('hex') };
 }

@@ -5,19 +5,19 @@ import type {
   Replay,
   StreamEvent,
 } from '../http/nodes/event-store.ts';
-import { Following } from '../http/nodes/following.ts';
-import { isStreamName, ownerOf } from '../http/nodes/names.ts';
+import { StreamFollower } from '../http/nodes/stream-follower.ts';
+import { isStreamName, writerOf } from '../http/nodes/names.ts';
 import type { EventPlace } from '../http/nodes/names.ts';
 import type { RequestId } from '../protocol/frames.ts';
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { script } from './script.ts';
+import { luaScript } from './connection.ts';
 
 /**
  * KEYS: streams. ARGV: stream, what it owes, ttlMs. A stream's entry has its last number, and by line the ids of the
  * requests that it owes.
  */
-const open = script(`
+const open = luaScript(`
 redis.call('HSET', KEYS[1], ARGV[1], '0' .. ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
@@ -27,7 +27,7 @@ return 1
  * KEYS: events, streams, followers. ARGV: 'event' or 'end', stream, number, text, the id that it
  * answers, maxEvents, maxBytes, maxAgeMs. Who follows the stream.
  */
-const append = script(`
+const append = luaScript(`
 local at = now()
 local entry = redis.call('HGET', KEYS[2], ARGV[2])
 if ARGV[1] == 'end' then redis.call('HDEL', KEYS[2], ARGV[2])
@@ -64,7 +64,7 @@ return followers
  * KEYS: events, streams. ARGV: stream, number, maxAgeMs. The stream's entry, the number and kind of its
  * last event, and number, text and answered id of each that comes after the number.
  */
-const replay = script(`
+const replay = luaScript(`
 local from = '(' .. (now() - ARGV[3]) .. '-0'
 local answer = {redis.call('HGET', KEYS[2], ARGV[1]) or '', '', ''}
 while true do
@@ -93,25 +93,25 @@ export interface Nodes {
   tellAppended(node: string, session: string, stream: string): Promise<unknown>;
 }
 
-interface RunningFollowing {
+interface RunningFollower {
   readonly session: string;
   readonly stream: string;
-  readonly following: Following;
+  readonly follower: StreamFollower;
 }
 
 const idOf = (id: RequestId | undefined): string => (id === undefined ? '' : JSON.stringify(id));
 
 /** Event logs in Redis: a stream for each session. */
 export class RedisEvents implements EventStore {
-  readonly #connection: Connection;
+  readonly #connection: RedisConnection;
   readonly #keys: Keys;
   readonly #limits: EventLimits;
   readonly #idle: string;
   readonly #nodes: Nodes;
-  readonly #followings = new Set<RunningFollowing>();
+  readonly #followers = new Set<RunningFollower>();
 
   constructor(
-    connection: Connection,
+    connection: RedisConnection,
     keys: Keys,
     limits: EventLimits & { readonly idleMs: number },
     nodes: Nodes,
@@ -158,24 +158,24 @@ export class RedisEvents implements EventStore {
   follow(session: string, after: EventPlace, listener: (followed: Followed) => void): () => void {
     const { stream } = after;
     const stop = (): void => {
-      running.following.stop();
-      if (this.#followings.delete(running)) this.#note('SREM', running);
+      running.follower.stop();
+      if (this.#followers.delete(running)) this.#note('SREM', running);
     };
-    const following = new Following(
+    const follower = new StreamFollower(
       {
         replay: (number) => this.replay(session, { stream, number }),
-        isOwnerAlive: () => this.#nodes.isAlive(ownerOf(stream)),
+        isOwnerAlive: () => this.#nodes.isAlive(writerOf(stream)),
       },
       after.number,
       (followed) => {
-        if (following.isEnded) stop();
+        if (follower.isEnded) stop();
         listener(followed);
       },
     );
-    const running: RunningFollowing = { session, stream, following };
-    this.#followings.add(running);
+    const running: RunningFollower = { session, stream, follower };
+    this.#followers.add(running);
     this.#note('SADD', running);
-    following.look();
+    follower.look();
     return stop;
   }
 
@@ -186,22 +186,22 @@ export class RedisEvents implements EventStore {
 
   /** Another node has appended to a stream that is followed here. */
   appended(session: string, stream: string): void {
-    for (const each of this.#followings) {
-      if (each.session === session && each.stream === stream) each.following.look();
+    for (const each of this.#followers) {
+      if (each.session === session && each.stream === stream) each.follower.look();
     }
   }
 
   /** A writer may have died, a notice may have been lost, and so may Redis' data. */
   lookAgain(): void {
-    for (const running of this.#followings) {
+    for (const running of this.#followers) {
       this.#note('SADD', running);
-      running.following.look();
+      running.follower.look();
     }
   }
 
   close(): void {
-    for (const { following } of this.#followings) following.stop();
-    this.#followings.clear();
+    for (const { follower } of this.#followers) follower.stop();
+    this.#followers.clear();
   }
 
   async #append(session: string, event: readonly string[]): Promise<void> {
@@ -221,7 +221,7 @@ export class RedisEvents implements EventStore {
   }
 
   /** Followers are told of what is appended as long as they are noted. */
-  #note(how: 'SADD' | 'SREM', { session, stream }: RunningFollowing): void {
+  #note(how: 'SADD' | 'SREM', { session, stream }: RunningFollower): void {
     if (!this.#keys.isSessionId(session)) return;
     const { followers } = this.#keys.of(session);
     const commands = [[how, followers, `${stream}|${this.#nodes.node}`]];

@@ -4,25 +4,25 @@ import type {
   Letter,
   Mailbox,
   MailboxListener,
-  Notice,
+  MailboxNotice,
   PushLimits,
   Taken,
 } from '../http/nodes/mailbox.ts';
-import { ownerOf } from '../http/nodes/names.ts';
-import type { Connection } from './connection.ts';
+import { writerOf } from '../http/nodes/names.ts';
+import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import type { Post } from './post.ts';
-import { script } from './script.ts';
+import type { NodePost } from './node-post.ts';
+import { luaScript } from './connection.ts';
 
 /** KEYS: nodes. ARGV: node, ttlMs. */
-const join = script(`
+const join = luaScript(`
 redis.call('SADD', KEYS[1], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `);
 
 /** KEYS: nodes, holder, pushes, hands. ARGV: stream, how, ttlMs. What came of it, who held, how many wait, and who has something in its hand. */
-const hold = script(`
+const hold = luaScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'gone'} end
 local holder = redis.call('HGET', KEYS[2], 'stream') or ''
 local hands = redis.call('HKEYS', KEYS[4])
@@ -46,7 +46,7 @@ end
 `;
 
 /** KEYS: nodes, holder, pushes. ARGV: text, maxPushes, maxPushBytes, ttlMs. Who holds; nothing: there is no such session. */
-const push = script(`${trim}
+const push = luaScript(`${trim}
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 redis.call('RPUSH', KEYS[3], ARGV[1])
 trim(KEYS[3], KEYS[2], (redis.call('HGET', KEYS[2], 'bytes') or 0) + #ARGV[1], ARGV[2], ARGV[3])
@@ -56,7 +56,7 @@ return redis.call('HGET', KEYS[2], 'stream') or ''
 `);
 
 /** KEYS: nodes, holder, pushes, hands. ARGV: stream, ttlMs. How many were dropped, and what waited; nothing: another one holds. */
-const take = script(`
+const take = luaScript(`
 if redis.call('HGET', KEYS[2], 'stream') ~= ARGV[1] then return false end
 local answer = {redis.call('HGET', KEYS[2], 'dropped') or '0'}
 local texts = redis.call('LRANGE', KEYS[3], 0, -1)
@@ -75,7 +75,7 @@ return answer
 `);
 
 /** KEYS: nodes, holder, pushes, hands. ARGV: stream, count. */
-const written = script(`
+const written = luaScript(`
 local hand = redis.call('HGET', KEYS[4], ARGV[1])
 if not hand then return 0 end
 local rest = {}
@@ -91,7 +91,7 @@ return 1
  * KEYS: nodes, holder, pushes, hands. ARGV: stream, maxPushes, maxPushBytes, ttlMs. What the stream
  * had in its hand waits again. Whether it held, who holds, and how many wait.
  */
-const release = script(`${trim}
+const release = luaScript(`${trim}
 local hand = redis.call('HGET', KEYS[4], ARGV[1])
 if hand then
   local texts = cjson.decode(hand)
@@ -115,19 +115,19 @@ export const mailboxScripts = [join, hold, push, take, written, release];
 
 /** Letters by way of Redis, and pushes in it. */
 export class RedisMailbox implements Mailbox {
-  readonly #connection: Connection;
+  readonly #connection: RedisConnection;
   readonly #keys: Keys;
   readonly #limits: PushLimits;
   readonly #idle: string;
-  readonly #post: Post;
+  readonly #post: NodePost;
   readonly #joined = new Set<string>();
   #listener: MailboxListener | undefined;
 
   constructor(
-    connection: Connection,
+    connection: RedisConnection,
     keys: Keys,
     limits: PushLimits & { readonly idleMs: number },
-    post: Post,
+    post: NodePost,
   ) {
     this.#connection = connection;
     this.#keys = keys;
@@ -175,14 +175,14 @@ export class RedisMailbox implements Mailbox {
     ])) as readonly [string, string?, number?, (readonly string[])?];
     if (kind === 'gone') return { kind: 'gone' };
     if (kind === 'taken') {
-      if (await this.#post.isAlive(ownerOf(holder))) return { kind: 'taken', by: holder };
+      if (await this.#post.isAlive(writerOf(holder))) return { kind: 'taken', by: holder };
       await this.#release(session, holder);
       return this.hold(session, stream, how);
     }
-    if (holder !== '' && holder !== stream && ownerOf(holder) !== this.#post.node) {
-      const notice: Notice = { kind: 'hold.taken', session, stream: holder };
+    if (holder !== '' && holder !== stream && writerOf(holder) !== this.#post.node) {
+      const notice: MailboxNotice = { kind: 'hold.taken', session, stream: holder };
       // Who does not hear of it asks to release, and is told then.
-      this.#post.notify(ownerOf(holder), notice).catch(() => undefined);
+      this.#post.notify(writerOf(holder), notice).catch(() => undefined);
     }
     const recovered = await this.#recover(session, hands ?? []);
     return { kind: 'held', waiting: Number(waiting) > 0 || recovered > 0 };
@@ -224,7 +224,7 @@ export class RedisMailbox implements Mailbox {
   }
 
   /** From the post. */
-  notice(notice: Notice): void {
+  notice(notice: MailboxNotice): void {
     this.#listener?.notice(notice);
   }
 
@@ -254,8 +254,8 @@ export class RedisMailbox implements Mailbox {
 
   /** What dead nodes have taken and not written waits again. How many hands that were. */
   async #recover(session: string, hands: readonly string[]): Promise<number> {
-    const others = hands.filter((stream) => ownerOf(stream) !== this.#post.node);
-    const alive = await Promise.all(others.map((stream) => this.#post.isAlive(ownerOf(stream))));
+    const others = hands.filter((stream) => writerOf(stream) !== this.#post.node);
+    const alive = await Promise.all(others.map((stream) => this.#post.isAlive(writerOf(stream))));
     const dead = others.filter((_, n) => alive[n] === false);
     for (const stream of dead) await this.#release(session, stream);
     return dead.length;
@@ -264,8 +264,8 @@ export class RedisMailbox implements Mailbox {
   /** If the holder is dead, its pushes are free. */
   async #tellWaiting(session: string, holder: string): Promise<void> {
     if (holder !== '') {
-      const notice: Notice = { kind: 'pushes.waiting', session, stream: holder };
-      const { kind } = await this.#post.notify(ownerOf(holder), notice);
+      const notice: MailboxNotice = { kind: 'pushes.waiting', session, stream: holder };
+      const { kind } = await this.#post.notify(writerOf(holder), notice);
       if (kind === 'received') return;
       await this.#release(session, holder);
     }

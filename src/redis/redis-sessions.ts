@@ -3,18 +3,18 @@ import type {
   HeldSession,
   JournalEntry,
   NewSession,
-  SessionLimits,
+  SessionStoreLimits,
   SessionRecord,
   SessionStore,
   TouchReport,
   Update,
 } from '../http/nodes/session-store.ts';
-import type { Connection, Reply } from './connection.ts';
+import type { RedisConnection, Reply } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { script } from './script.ts';
+import { luaScript } from './connection.ts';
 
 /** A place among the sessions. KEYS: index. ARGV: id, maxSessions, idleMs, evictableMs. */
-const reserve = script(`
+const reserve = luaScript(`
 local at = now()
 redis.call('ZADD', KEYS[1], at, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - ARGV[3])
@@ -36,7 +36,7 @@ return answer
 `);
 
 /** Uses that are now. KEYS: index. ARGV: idleMs, ids. Those that have lost their place get it back. */
-const use = script(`
+const use = luaScript(`
 local at = now()
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 for n = 2, #ARGV do redis.call('ZADD', KEYS[1], at, ARGV[n]) end
@@ -47,7 +47,7 @@ return 1
 /**
  * KEYS: record. ARGV: idleMs, version, bytes, then fields and values. A younger one stays.
  */
-const put = script(`
+const put = luaScript(`
 local version = redis.call('HGET', KEYS[1], 'version')
 if version and tonumber(version) >= tonumber(ARGV[2]) then return 0 end
 redis.call('HSET', KEYS[1], 'version', ARGV[2], 'bytes', ARGV[3])
@@ -63,7 +63,7 @@ return 1
  * KEYS: record. ARGV: idleMs, maxJournalBytes, slot, 'set' or 'remove', text.
  * The version; -1: there is no session; -2: too long.
  */
-const update = script(`
+const update = luaScript(`
 local version = redis.call('HGET', KEYS[1], 'version')
 if not version then return -1 end
 local field = 'journal:' .. ARGV[3]
@@ -86,13 +86,13 @@ return version
 `);
 
 /** KEYS: record, and what expires with it. ARGV: idleMs. The version; nothing: there is no session. */
-const touch = script(`
+const touch = luaScript(`
 for n = 1, #KEYS do redis.call('PEXPIRE', KEYS[n], ARGV[1]) end
 return redis.call('HGET', KEYS[1], 'version')
 `);
 
 /** KEYS: epoch. ARGV: one for a store that has none; how long it is kept, milliseconds. */
-const epoch = script(`
+const epoch = luaScript(`
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('SET', KEYS[1], ARGV[1], 'NX')
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -107,14 +107,14 @@ export const sessionScripts = [reserve, use, put, update, touch, epoch];
 
 /** Sessions in Redis: a hash each, and one sorted set of all. */
 export class RedisSessions implements SessionStore {
-  readonly #connection: Connection;
+  readonly #connection: RedisConnection;
   readonly #keys: Keys;
-  readonly #limits: SessionLimits;
+  readonly #limits: SessionStoreLimits;
   readonly #idle: string;
   readonly #ownEpoch: string = crypto.randomUUID();
   #epoch: Reply = null;
 
-  constructor(connection: Connection, keys: Keys, limits: SessionLimits) {
+  constructor(connection: RedisConnection, keys: Keys, limits: SessionStoreLimits) {
     this.#connection = connection;
     this.#keys = keys;
     this.#limits = limits;

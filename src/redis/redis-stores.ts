@@ -2,11 +2,11 @@ import { refuseDuration } from '../actors/clock.ts';
 import { newNodeName } from '../http/nodes/names.ts';
 import { storeLimits } from '../http/nodes/stores.ts';
 import type { StoreLimits, Stores } from '../http/nodes/stores.ts';
-import { Connection } from './connection.ts';
-import type { ConnectionOptions } from './connection.ts';
+import { RedisConnection } from './connection.ts';
+import type { RedisConnectionOptions } from './connection.ts';
 import { Keys } from './keys.ts';
-import { Post, postScripts, silenceMs } from './post.ts';
-import type { PostListener, PostOptions } from './post.ts';
+import { NodePost, postScripts, silenceMs } from './node-post.ts';
+import type { PostListener, NodePostOptions } from './node-post.ts';
 import { RedisEvents, eventScripts } from './redis-events.ts';
 import { RedisMailbox, mailboxScripts } from './redis-mailbox.ts';
 import { RedisSessions, sessionScripts } from './redis-sessions.ts';
@@ -14,8 +14,8 @@ import { RedisSessions, sessionScripts } from './redis-sessions.ts';
 /** Which Redis the nodes share, and how it is reached. */
 export interface RedisStoresOptions
   extends
-    Pick<ConnectionOptions, 'url' | 'client'>,
-    Partial<Omit<ConnectionOptions & PostOptions, 'url' | 'client' | 'silenceMs'>> {
+    Pick<RedisConnectionOptions, 'url' | 'client'>,
+    Partial<Omit<RedisConnectionOptions & NodePostOptions, 'url' | 'client' | 'silenceMs'>> {
   /** Before every key; nodes with the same one share. Default `mcp:`. */
   readonly prefix?: string;
   /** Bounds and times; what is left out has its default. */
@@ -57,8 +57,8 @@ export class RedisNode implements Stores, PostListener {
   readonly sessions: RedisSessions;
   readonly events: RedisEvents;
   readonly mailbox: RedisMailbox;
-  readonly #connection: Connection;
-  readonly #post: Post;
+  readonly #connection: RedisConnection;
+  readonly #post: NodePost;
 
   constructor(given: RedisStoresOptions) {
     const chosen = { ...defaultRedisOptions, ...given };
@@ -67,8 +67,8 @@ export class RedisNode implements Stores, PostListener {
     const limits = storeLimits(given.limits);
     const keys = new Keys(options.prefix);
     const scripts = [...sessionScripts, ...eventScripts, ...mailboxScripts, ...postScripts];
-    this.#connection = new Connection(options, scripts);
-    this.#post = new Post(this.node, this.#connection, keys, options, this);
+    this.#connection = new RedisConnection(options, scripts);
+    this.#post = new NodePost(this.node, this.#connection, keys, options, this);
     this.sessions = new RedisSessions(this.#connection, keys, limits);
     this.events = new RedisEvents(this.#connection, keys, limits, this.#post);
     this.mailbox = new RedisMailbox(this.#connection, keys, limits, this.#post);

@@ -1,11 +1,10 @@
 /** The boundary that a client's roots make, for the tools of one's own server. */
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport, Root } from '../machines/roots-report.ts';
 import { ToolError } from '../protocol/errors.ts';
 import { quoted } from '../protocol/printable.ts';
-import { resolveInside } from '../workspace/roots/boundary.ts';
-import type { Boundary } from '../workspace/roots/boundary.ts';
-import type { RootDirectory } from '../workspace/roots/root-directory.ts';
-import { whyNoRoots } from '../workspace/roots/why-no-roots.ts';
+import { resolveInside } from './boundary.ts';
+import type { Boundary } from './boundary.ts';
+import type { RootDirectory } from './root-directory.ts';
 
 /**
  * Which of several roots relative paths belong to: the `first` that can be used, the one that the
@@ -110,5 +109,26 @@ async function holds(base: RootDirectory, marker: string): Promise<boolean> {
   } catch (error) {
     if (error instanceof ToolError) return false;
     throw error;
+  }
+}
+
+/** Why no root can be used, as a part of a sentence for a person. */
+export function whyNoRoots(roots: readonly Root[], report: RootsReport): string {
+  const unusable =
+    roots.length === 1
+      ? "the client's only root cannot be used"
+      : `none of the client's ${roots.length} roots can be used`;
+  switch (report.status) {
+    case 'undeclared':
+      return 'the client does not use roots';
+    case 'unsupported':
+      return `the client declares roots but does not support them: ${report.problem ?? 'it answered -32601'}`;
+    case 'failed':
+      return `roots were asked for without success: ${report.problem ?? 'the client gave no answer'}${roots.length === 0 ? '' : `; and from before, ${unusable}`}`;
+    case 'known':
+      if (!report.settled && roots.length === 0) {
+        return 'roots were asked for, but the client has not answered yet';
+      }
+      return roots.length === 0 ? 'the client declared an empty list of roots' : unusable;
   }
 }

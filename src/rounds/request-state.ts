@@ -1,6 +1,6 @@
 /**
- * What travels through the client between two rounds of a call, and how it is sealed. The client
- * must not read it and cannot change it: it is encrypted and authenticated (JWE, `dir` with
+ * The state that travels through the client between two rounds of a call, and how it is sealed. The
+ * client can neither read nor change it: it is encrypted and authenticated (JWE, `dir` with
  * A256GCM).
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr, "Server Requirements (Basic Workflow)"
@@ -13,19 +13,19 @@ import type { JsonObject } from '../protocol/frames.ts';
 export interface StatedQuestion {
   /** Its key among the input requests. */
   readonly key: string;
-  /** What was asked, as a digest of its method and params. */
+  /** The digest of its method and params. */
   readonly print: string;
   /** For people: which question this was. */
   readonly label: string;
   /** The client's answer, once it has given one. */
   readonly answer?: JsonObject;
-  /** The handler has not asked it: it refused to go on before the client has done it. */
+  /** The handler did not ask this: it refused to go on until the client has done it. */
   readonly isDemand?: true;
 }
 
 /** One call at the end of a round. Times are milliseconds since 1970. */
 export interface RequestState {
-  /** The format of this state. Another one is refused. */
+  /** The format of this state. Other versions are refused. */
   readonly version: 1;
   /** The run that asked; unguessable. */
   readonly run: string;
@@ -37,29 +37,29 @@ export interface RequestState {
   readonly principal: string | null;
   /** The digest of the method and of the params that the call was made with. */
   readonly request: string;
-  /** All that was asked, in order. */
+  /** All questions, in order. */
   readonly questions: readonly StatedQuestion[];
   /** What `context.once` has kept, by its key. */
   readonly kept: readonly (readonly [key: string, value: unknown])[];
-  /** What the handler wants back in place of being run from the start. */
+  /** The handler's checkpoint: it resumes from here instead of its start. */
   readonly checkpoint?: unknown;
 }
 
 /**
- * Seals and opens the states of a server. The platform does this off the event loop, and nobody can
- * foresee its seals: so all of it passes the session's environment.
+ * Seals and opens the states of a server. This runs off the event loop and its seals are random, so
+ * that all of it belongs to the session's environment, which a recording can replace.
  */
 export interface StateSealer {
   seal(state: RequestState): Promise<string>;
-  /** @returns undefined for anything that was not sealed by this server with a key of ours */
+  /** @returns undefined for anything that this server did not seal with one of these keys */
   open(token: string): Promise<RequestState | undefined>;
   /** See {@link digestOf}. */
   digest(value: unknown): Promise<string>;
-  /** Resolves after everything that promises have set off by now. */
+  /** Resolves after all promise callbacks that are already due. */
   turn(): Promise<void>;
 }
 
-/** The state of a server with this name. */
+/** The state, with the name of the server that sealed it. */
 interface SealedState extends RequestState {
   readonly audience: string;
 }
@@ -68,17 +68,17 @@ const keyBytes = 32;
 const method = { alg: 'dir', enc: 'A256GCM' } as const;
 
 /**
- * Seals with the first key and opens with any: to rotate keys, put the new one in front and take
- * the old one away once its states have expired.
+ * Seals with the first key and opens with any: to rotate keys, put the new one in front and remove
+ * the old one once its states have expired.
  *
- * @param audience the name of the server: what it has sealed is opened by no other with the same keys
+ * @param audience the name of the server: other servers with the same keys cannot open its states
  * @param keys base64, base64url or hex of 32 bytes each; without any, a key that lives as long as
  *   the process
- * @throws {TypeError} naming the key that is none
+ * @throws {TypeError} naming the invalid key
  */
 export function stateSealer(audience: string, keys: readonly string[] = []): StateSealer {
   const given = keys.map((key, at) => readKey(key, at));
-  // Random bytes load Node's crypto: not before they are needed.
+  // Random bytes load Node's crypto, so they are made only when needed.
   let made: readonly Uint8Array[] | undefined;
   const all = () =>
     (made ??= given.length > 0 ? given : [crypto.getRandomValues(new Uint8Array(keyBytes))]);
@@ -100,8 +100,8 @@ export function stateSealer(audience: string, keys: readonly string[] = []): Sta
           const state = JSON.parse(new TextDecoder().decode(plaintext)) as SealedState;
           return state.version === 1 && state.audience === audience ? state : undefined;
         } catch {
-          // Another key may open it. What no key opens was not made here, and that is all there is
-          // to know: whoever made it up learns nothing.
+          // Another key may open it. If no key does, it was not sealed here; the forger learns
+          // nothing else.
         }
       }
       return undefined;

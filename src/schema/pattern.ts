@@ -10,6 +10,7 @@
  * @see ECMA-262, section 22.2, "RegExp (Regular Expression) Objects"
  */
 import { BoundedMap } from '../protocol/bounded-map.ts';
+import { describe } from '../protocol/classify.ts';
 
 /** What a computation takes its steps from. */
 export interface Budget {
@@ -97,7 +98,7 @@ export class Pattern {
 
   /**
    * @param steps what reading it may cost
-   * @throws {SyntaxError} it is no regular expression
+   * @throws {SyntaxError} it is not a regular expression
    * @throws {TypeError} it is one that cannot be matched in bounded time; the message says why, as the
    *   rest of a sentence
    * @throws {OutOfSteps}
@@ -159,6 +160,24 @@ export function patternOf(source: string, steps?: Budget): Pattern {
   const pattern = new Pattern(source, steps);
   patterns.set(source, pattern);
   return pattern;
+}
+
+/**
+ * The pattern that stands in a schema.
+ *
+ * @param at its place, for messages
+ * @throws {TypeError} it is not an expression, or cannot be matched in bounded time
+ */
+export function patternAt(source: unknown, at: string): Pattern {
+  if (typeof source !== 'string') {
+    throw new TypeError(`${at} must be a string, this is ${describe(source)}`);
+  }
+  try {
+    return patternOf(source);
+  } catch (cause) {
+    const why = cause instanceof TypeError ? cause.message : 'is no regular expression';
+    throw new TypeError(`${at} ${why}: ${describe(source)}`, { cause });
+  }
 }
 
 function codePointsOf(text: string): Uint32Array {

@@ -2,25 +2,36 @@
  * Checks of values against JSON Schemas: each schema becomes a function, made when it is defined, so
  * that its faults are told at the line that defines it.
  *
- * A schema and a value may come from strangers: what a check costs is counted, see
- * {@link SchemaRun}. No code is made of text, so it works in every runtime.
+ * A schema and a value may come from strangers: `schema-run.ts` counts what a check costs. No code is made of text, so it works in every runtime.
  *
  * @see JSON Schema 2020-12 Core, section 10, "A Vocabulary for Applying Subschemas"
  */
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import {
-  dependentRequired,
-  hasMember,
-  sizeKeywords,
-  typeCheck,
-  valueKeywords,
-} from './schema-keywords.ts';
-import { all, allNodes, entriesOf, memberChecks, leftOverChecks } from './schema-members.ts';
-import type { NodeMaker } from './schema-members.ts';
+import type { JsonSchema, SchemaSide } from './json-schema.ts';
+import { sizeKeywords, valueKeywords } from './schema-keywords.ts';
 import { SchemaResources } from './schema-resources.ts';
-import type { Located, Resource } from './schema-resources.ts';
-import type { Check, SchemaNode, SchemaRun } from './schema-run.ts';
+import type { Located, SchemaResource } from './schema-resources.ts';
+import {
+  allNodes,
+  dependentRequired,
+  entriesOf,
+  hasMember,
+  leftOverChecks,
+  memberChecks,
+  nodeCheck,
+  runnerOf,
+  typeCheck,
+} from './schema-run.ts';
+import type {
+  Check,
+  Checked,
+  KeywordCheck,
+  MakeCheck,
+  NodeMaker,
+  SchemaNode,
+  SchemaRun,
+} from './schema-run.ts';
 
 /** The keywords whose values are schemas: one, a list of them, or some with names. */
 const one = [
@@ -33,21 +44,27 @@ const named = ['properties', 'patternProperties', '$defs', 'definitions', 'depen
 /** Schemas may be nested so deep. */
 const maxDepth = 256;
 
+/** Compiled schemas. */
+const compiled = new WeakMap<JsonSchema, Check>();
+
 /**
- * The check of a schema.
+ * Compiles a JSON Schema into the check of a value; it is kept. An `input` check fills in defaults, an `output`
+ * check changes nothing. At most ten faults of a value are told.
  *
  * @throws {TypeError} with the place and the reason: a keyword's value may not stand there, a
- *   reference leads nowhere, or a pattern is no regular expression or cannot be matched in bounded
+ *   reference leads nowhere, or a pattern is not a regular expression or cannot be matched in bounded
  *   time
  */
-export function checkOfSchema(schema: unknown): Check {
-  return new SchemaCompiler(schema).root.check;
+export function validatorOf(schema: JsonSchema, side: SchemaSide): (value: unknown) => Checked {
+  const check = compiled.get(schema) ?? new SchemaCompiler(schema).root.check;
+  compiled.set(schema, check);
+  return runnerOf(check, side);
 }
 
 class SchemaCompiler {
   readonly root: SchemaNode;
   readonly #resources: SchemaResources;
-  readonly #nodes = new Map<Resource, Map<unknown, SchemaNode>>();
+  readonly #nodes = new Map<SchemaResource, Map<unknown, SchemaNode>>();
   /** Whether the resources that a check enters have to be known. */
   #isDynamic = false;
 
@@ -83,7 +100,7 @@ class SchemaCompiler {
     return node;
   }
 
-  #checkOf(schema: JsonObject, resource: Resource, at: string): Check {
+  #checkOf(schema: JsonObject, resource: SchemaResource, at: string): Check {
     const { type: types, nullable } = schema;
     const make: NodeMaker = {
       at,
@@ -102,29 +119,17 @@ class SchemaCompiler {
       ...dependent(schema, make),
       ...memberChecks(schema, make),
     ];
-    // What is left over is known when all others have looked.
-    const last = leftOverChecks(schema, make);
+    const leftOver = leftOverChecks(schema, make);
     // Those that nothing refers to must be right too.
     for (const [within, place] of schemasIn(schema, at)) {
       this.#node({ schema: within, resource, at: place });
     }
-    const fill = fillerOf(schema);
-    const weight = 1 + sizes.length + others.length;
-    const check: Check = (value, run) => {
-      run.enter(weight);
-      let conforms = type === undefined || type(value, run);
-      if (conforms && sizes.length > 0) conforms = all(sizes, value, run);
-      if (conforms && fill && run.fillsIn) fill(value);
-      if (conforms && others.length > 0) conforms = all(others, value, run);
-      run.leave();
-      return conforms;
-    };
-    const whole = last.length === 0 ? check : withLeftOver(check, last);
-    return this.#isDynamic ? inScope(resource, whole) : whole;
+    const check = nodeCheck({ type, sizes, fill: fillerOf(schema), others, leftOver });
+    return this.#isDynamic ? inScope(resource, check) : check;
   }
 
   /** `$ref` and `$dynamicRef`. */
-  #references(schema: JsonObject, resource: Resource, at: string): readonly Check[] {
+  #references(schema: JsonObject, resource: SchemaResource, at: string): readonly Check[] {
     const checks: Check[] = [];
     for (const keyword of ['$ref', '$dynamicRef'] as const) {
       const reference = schema[keyword];
@@ -150,7 +155,7 @@ class SchemaCompiler {
 
   /** What the outermost of the resources that the check has entered means by a dynamic anchor. */
   #dynamic(name: string, run: SchemaRun, otherwise: SchemaNode): SchemaNode {
-    for (const resource of run.scope as readonly Resource[]) {
+    for (const resource of run.scope as readonly SchemaResource[]) {
       run.spend(1);
       const found = resource.dynamicAnchors.get(name);
       if (found) return this.#node(found);
@@ -210,7 +215,7 @@ function conditionOf(schema: JsonObject, make: NodeMaker): Check | undefined {
 function dependent(
   { dependentSchemas = {}, dependencies = {} }: JsonObject,
   make: NodeMaker,
-): readonly Check[] {
+): readonly KeywordCheck[] {
   const older = entriesOf(dependencies, make.at, 'dependencies');
   const lists = older.filter(([, given]) => Array.isArray(given));
   const nodes = [
@@ -221,14 +226,14 @@ function dependent(
       .filter(([, given]) => !Array.isArray(given))
       .map(([name, given]) => [name, make.one(given, `dependencies/${name}`)] as const),
   ];
-  const checks: Check[] = [];
+  const checks: KeywordCheck[] = [];
   if (lists.length > 0) {
     checks.push(dependentRequired(Object.fromEntries(lists), `${make.at}/dependencies`));
   }
   if (nodes.length > 0) {
-    checks.push((value, run) => {
-      if (!isJsonObject(value)) return true;
-      const present = nodes.filter(([name]) => hasMember(value, name)).map(([, node]) => node);
+    checks.push((value, run, object) => {
+      if (!object) return true;
+      const present = nodes.filter(([name]) => hasMember(object, name)).map(([, node]) => node);
       return allNodes(present, value, run);
     });
   }
@@ -250,7 +255,7 @@ function countOf(
   return count;
 }
 
-/** The schemas directly within a schema. @throws {TypeError} what stands there is none */
+/** The schemas directly within a schema. @throws {TypeError} what stands there is not a schema */
 function schemasIn(schema: JsonObject, at: string): readonly (readonly [unknown, string])[] {
   return Object.entries(schema).flatMap(([keyword, given]): (readonly [unknown, string])[] => {
     const place = `${at}/${keyword}`;
@@ -277,15 +282,15 @@ function listAt(given: unknown, at: string): readonly unknown[] {
 function checksOf(
   schema: JsonObject,
   at: string,
-  keywords: { readonly [keyword: string]: (given: unknown, at: string) => Check },
-): readonly Check[] {
+  keywords: { readonly [keyword: string]: MakeCheck },
+): readonly KeywordCheck[] {
   return Object.entries(keywords).flatMap(([keyword, make]) =>
     schema[keyword] === undefined ? [] : [make(schema[keyword], `${at}/${keyword}`)],
   );
 }
 
 /** Fills in the defaults of an object's properties. */
-function fillerOf({ properties }: JsonObject): ((value: unknown) => void) | undefined {
+function fillerOf({ properties }: JsonObject): ((object: JsonObject) => void) | undefined {
   const defaults = Object.entries(isJsonObject(properties) ? properties : {}).flatMap(
     ([name, schema]) =>
       isJsonObject(schema) && schema['default'] !== undefined
@@ -293,29 +298,16 @@ function fillerOf({ properties }: JsonObject): ((value: unknown) => void) | unde
         : [],
   );
   if (defaults.length === 0) return undefined;
-  return (value) => {
-    if (!isJsonObject(value)) return;
-    const filled: { [name: string]: unknown } = value;
+  return (object) => {
+    const filled: { [name: string]: unknown } = object;
     for (const [name, given] of defaults) {
       if (!hasMember(filled, name)) filled[name] = structuredClone(given);
     }
   };
 }
 
-/** A check that knows what it has looked at, and then looks at the rest. */
-function withLeftOver(check: Check, last: readonly Check[]): Check {
-  return (value, run) => {
-    const outer = run.seen;
-    run.seen = new Set();
-    const conforms = check(value, run) && all(last, value, run);
-    if (outer) for (const name of run.seen) outer.add(name);
-    run.seen = outer;
-    return conforms;
-  };
-}
-
 /** A check whose resource a `$dynamicRef` may ask for. */
-function inScope(resource: Resource, check: Check): Check {
+function inScope(resource: SchemaResource, check: Check): Check {
   return (value, run) => {
     if (run.scope.at(-1) === resource) return check(value, run);
     run.scope.push(resource);

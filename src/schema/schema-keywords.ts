@@ -1,41 +1,15 @@
 /**
- * What each keyword of JSON Schema demands of a value, but for those that apply other schemas.
+ * What each keyword of JSON Schema demands of a value. Those that apply other schemas are in `schema-run.ts`
+ * and `schema-check.ts`.
  *
  * @see JSON Schema 2020-12 Validation, section 6, "A Vocabulary for Structural Validation"
  */
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { charactersOf } from './forms/field-value.ts';
-import { patternOf } from './pattern.ts';
-import type { Budget, Pattern } from './pattern.ts';
-import type { Check } from './schema-run.ts';
-
-/** Makes the check of what stands behind a keyword. @throws {TypeError} it may not stand there */
-type MakeCheck = (given: unknown, at: string) => Check;
-
-const isOfType: { readonly [type: string]: (value: unknown) => boolean } = {
-  array: Array.isArray,
-  boolean: (value) => typeof value === 'boolean',
-  integer: Number.isInteger,
-  null: (value) => value === null,
-  number: Number.isFinite,
-  object: isJsonObject,
-  string: (value) => typeof value === 'string',
-};
-
-/** `type`, and the `nullable` of OpenAPI. */
-export function typeCheck(given: unknown, nullable: unknown, at: string): Check {
-  const listed: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const names = listed.map((name) => {
-    if (typeof name === 'string' && Object.hasOwn(isOfType, name)) return name;
-    const known = Object.keys(isOfType).join(', ');
-    throw new TypeError(`${at} must be one of ${known}; this is ${describe(name)}`);
-  });
-  if (nullable === true && !names.includes('null')) names.push('null');
-  const message = `must be ${names.join(',')}`;
-  const [first = () => false, ...others] = names.flatMap((name) => isOfType[name] ?? []);
-  return (value, run) =>
-    first(value) || others.some((isSuch) => isSuch(value)) || run.fault(() => message);
-}
+import { patternAt } from './pattern.ts';
+import type { Budget } from './pattern.ts';
+import { dependentRequired, namesOf, required } from './schema-run.ts';
+import type { MakeCheck } from './schema-run.ts';
 
 function numberAt(given: unknown, at: string): number {
   if (typeof given === 'number') return given;
@@ -80,76 +54,6 @@ const itemsOf = (value: unknown): number | undefined =>
   Array.isArray(value) ? value.length : undefined;
 const propertiesOf = (value: unknown): number | undefined =>
   isJsonObject(value) ? namesOf(value).length : undefined;
-
-type Members = { readonly [name: string]: unknown };
-
-/** The names of what an object has. A member that is undefined is not there, as in JSON. */
-export function namesOf(value: Members): readonly string[] {
-  const names = Object.keys(value);
-  for (const name of names) {
-    if (value[name] !== undefined) continue;
-    return names.filter((each) => value[each] !== undefined);
-  }
-  return names;
-}
-
-/** Whether an object has a member of its own. */
-export function hasMember(value: Members, name: string): boolean {
-  return value[name] !== undefined && Object.hasOwn(value, name);
-}
-
-/** @throws {TypeError} it is no list of names */
-function namesAt(given: unknown, at: string): readonly string[] {
-  if (Array.isArray(given) && given.every((name) => typeof name === 'string')) return given;
-  throw new TypeError(`${at} must be a list of names, this is ${describe(given)}`);
-}
-
-/** @throws {TypeError} it is no expression, or none that is matched in bounded time */
-export function patternAt(source: unknown, at: string): Pattern {
-  if (typeof source !== 'string') {
-    throw new TypeError(`${at} must be a string, this is ${describe(source)}`);
-  }
-  try {
-    return patternOf(source);
-  } catch (cause) {
-    const why = cause instanceof TypeError ? cause.message : 'is no regular expression';
-    throw new TypeError(`${at} ${why}: ${describe(source)}`, { cause });
-  }
-}
-
-const required: MakeCheck = (given, at) => {
-  const names = namesAt(given, at);
-  return (value, run) => {
-    if (!isJsonObject(value)) return true;
-    let conforms = true;
-    for (const name of names) {
-      if (hasMember(value, name)) continue;
-      conforms = run.fault(() => `must have required property '${name}'`);
-    }
-    return conforms;
-  };
-};
-
-export const dependentRequired: MakeCheck = (given, at) => {
-  if (!isJsonObject(given)) {
-    throw new TypeError(`${at} must be an object of lists, this is ${describe(given)}`);
-  }
-  const lists = Object.entries(given).map(
-    ([name, list]) => [name, namesAt(list, `${at}/${name}`)] as const,
-  );
-  return (value, run) => {
-    if (!isJsonObject(value)) return true;
-    let conforms = true;
-    for (const [name, needed] of lists) {
-      if (!hasMember(value, name)) continue;
-      for (const other of needed) {
-        if (hasMember(value, other)) continue;
-        conforms = run.fault(() => `must have property ${other} when property ${name} is present`);
-      }
-    }
-    return conforms;
-  };
-};
 
 const pattern: MakeCheck = (given, at) => {
   const expression = patternAt(given, at);

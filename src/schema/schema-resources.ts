@@ -8,7 +8,7 @@ import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 
 /** A schema with a URI of its own: the root, or one with an `$id`. */
-export interface Resource {
+export interface SchemaResource {
   readonly uri: string;
   readonly anchors: Map<string, Located>;
   /** Those of the anchors that a `$dynamicRef` may find from elsewhere. */
@@ -18,7 +18,7 @@ export interface Resource {
 /** A schema, the resource that it belongs to, and its place: `#/properties/a`. */
 export interface Located {
   readonly schema: unknown;
-  readonly resource: Resource;
+  readonly resource: SchemaResource;
   readonly at: string;
 }
 
@@ -29,7 +29,7 @@ export class SchemaResources {
   readonly root: Located;
   readonly #resources = new Map<string, Located>();
 
-  /** @throws {TypeError} its `$id` is no URI reference */
+  /** @throws {TypeError} its `$id` is not a URI reference */
   constructor(schema: unknown) {
     const uri = uriOf(schema, rootUri, '#') ?? rootUri;
     this.root = this.#enter(uri, schema, '#');
@@ -38,9 +38,9 @@ export class SchemaResources {
   /**
    * Notes what a schema can be found by. Call it for each of the schemas, the outer ones first.
    *
-   * @throws {TypeError} its `$id` is no URI reference, or an anchor is no string
+   * @throws {TypeError} its `$id` is not a URI reference, or an anchor is not a string
    */
-  note(schema: JsonObject, outer: Resource, at: string): Resource {
+  note(schema: JsonObject, outer: SchemaResource, at: string): SchemaResource {
     const uri = at === '#' ? undefined : uriOf(schema, outer.uri, at);
     const resource = uri === undefined ? outer : this.#enter(uri, schema, at).resource;
     for (const keyword of ['$anchor', '$dynamicAnchor'] as const) {
@@ -57,7 +57,7 @@ export class SchemaResources {
   }
 
   /** The resource of a schema that has been noted. */
-  resourceOf(schema: unknown, outer: Resource, at: string): Resource {
+  resourceOf(schema: unknown, outer: SchemaResource, at: string): SchemaResource {
     const uri = at === '#' ? undefined : uriOf(schema, outer.uri, at);
     return (uri === undefined ? undefined : this.#resources.get(uri)?.resource) ?? outer;
   }
@@ -67,7 +67,7 @@ export class SchemaResources {
    *
    * @throws {TypeError} it leads nowhere
    */
-  find(reference: string, from: Resource, at: string): Located {
+  find(reference: string, from: SchemaResource, at: string): Located {
     const [uri = '', fragment = ''] = resolved(reference, from.uri, at).split('#', 2);
     const nowhere = (why: string) =>
       new TypeError(`${at} is ${describe(reference)}, which leads nowhere: ${why}`);
@@ -117,7 +117,7 @@ function uriOf(schema: unknown, base: string, at: string): string | undefined {
   return resolved($id, base, `${at}/$id`).split('#', 1)[0];
 }
 
-/** @throws {TypeError} it is no URI reference */
+/** @throws {TypeError} it is not a URI reference */
 function resolved(reference: string, base: string, at: string): string {
   if (URL.canParse(reference, base)) return new URL(reference, base).href;
   throw new TypeError(`${at} is ${describe(reference)}, which is no URI reference`);

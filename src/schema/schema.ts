@@ -9,7 +9,8 @@ import { isThenable } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-schema.ts';
-import { validatorOf } from './validation.ts';
+import { validatorOf } from './schema-check.ts';
+import type { Checked } from './schema-run.ts';
 
 /** A Standard Schema whose library converts it to JSON Schema. */
 export type StandardSchema<TInput = unknown, TOutput = TInput> = StandardSchemaV1<TInput, TOutput> &
@@ -27,11 +28,6 @@ export type ParsedBy<TSchema> = TSchema extends StandardSchemaV1
 export type AcceptedBy<TSchema> = TSchema extends StandardSchemaV1
   ? StandardSchemaV1.InferInput<TSchema>
   : FromSchema<TSchema, object>;
-
-export type Checked =
-  | { readonly ok: true; readonly value: unknown }
-  /** What is wrong and at which place, for a person. */
-  | { readonly ok: false; readonly fault: string };
 
 /** Checks a value. Gives a promise only if the author's library does. */
 export type SchemaCheck = (value: unknown) => Checked | Promise<Checked>;
@@ -167,16 +163,12 @@ function describesObjects(schema: unknown): boolean {
 /**
  * The check of a schema: its library's, or ours for a JSON Schema.
  * @param what names the schema in messages
- * @throws {TypeError} it is no JSON Schema; the message says at which place, and why
+ * @throws {TypeError} it is not a JSON Schema; the message says at which place, and why
  */
 export function checkOf(schema: Schema, side: SchemaSide, what: string): SchemaCheck {
   if (isStandardSchema(schema)) return libraryCheckOf(schema);
   try {
-    const check = validatorOf(schema, side);
-    return (value) => {
-      const fault = check(value);
-      return fault === undefined ? { ok: true, value } : { ok: false, fault };
-    };
+    return validatorOf(schema, side);
   } catch (cause) {
     throw new TypeError(`${what} is not a JSON Schema: ${(cause as Error).message}`, { cause });
   }

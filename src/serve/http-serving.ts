@@ -50,7 +50,7 @@ export interface HttpServing extends AsyncDisposable {
   /** The sessions that are open. */
   readonly sessions: readonly McpSession[];
   /**
-   * Ends it: no session begins any more, calls in flight get the drain time to finish, streams end,
+   * Ends it: no more sessions begin, calls in flight get the drain time to finish, streams end,
    * then all connections do. Repeating it waits for the same end.
    *
    * @param drainTimeoutMs a shorter drain time than the limit of the sessions, milliseconds
@@ -165,7 +165,7 @@ function healthPaths(health: boolean | HealthPaths): HealthPaths | undefined {
   return health ? { live: '/healthz', ready: '/readyz' } : undefined;
 }
 
-/** Whoever reaches a server without authentication may use it, and what it can reach. */
+/** Anyone who reaches a server without authentication may use it, and what it can reach. */
 function refuseOpenAddress(
   host: string,
   { insecure = false, authorization }: ServeHttpOptions,

@@ -1,5 +1,6 @@
 /** Ends the session when the process is told to end, and decides the exit code. */
 import { constants } from 'node:os';
+import { closingChart } from '../machines/closing.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { CommandFact, Log } from '../log/log.ts';
 
@@ -54,7 +55,7 @@ export function endWithProcess(
   host: Host = process,
 ): ProcessEnd {
   const failures: unknown[] = [];
-  let phase: 'serving' | 'ending' = 'serving';
+  let closing = closingChart.begun;
 
   function end(reason: string): void {
     session.shutdown(reason, drainTimeoutMs);
@@ -68,11 +69,11 @@ export function endWithProcess(
 
   // One listener for both signals: Deno gives a signal to listeners that are added while it is delivered.
   function onSignal(signal: NodeJS.Signals): void {
-    if (phase === 'ending') {
+    if (closing.value === 'closing') {
       void exitProcess(128 + constants.signals[signal], host, signal);
       return;
     }
-    phase = 'ending';
+    closing = closingChart.next(closing, { type: 'close.begin' });
     const message = `${signal} ends the session; a second signal ends the process at once`;
     log.report({
       level: 'info',
@@ -117,7 +118,7 @@ export function endWithProcess(
  * @param release is awaited before the exit code is decided
  * @returns the exit code, once the log is flushed
  */
-export async function served(
+export async function serveToEnd(
   session: Ending,
   log: Log,
   drainTimeoutMs: number,

@@ -16,10 +16,8 @@ import type { McpSession } from '../server/session.ts';
 import type { ServerOf } from '../http/index.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { HttpServing, ServeHttpOptions } from './http-serving.ts';
-import { exitProcess, served, signalDrainTimeoutMs } from './process-end.ts';
+import { exitProcess, serveToEnd, signalDrainTimeoutMs } from './process-end.ts';
 import type { Ending } from './process-end.ts';
-import { streamSink } from './stream-sink.ts';
-import { isTaken } from './taken.ts';
 
 /** How a server is served over stdio: the options of `listen`, its log, and its end. */
 export interface ServeOptions extends Omit<ListenOptions, 'clock'> {
@@ -105,7 +103,7 @@ export async function serve(
     options.limits?.drainTimeoutMs ??
     (isHttp ? defaultLimits.drainTimeoutMs : signalDrainTimeoutMs);
   const release = beforeExit && (() => released(beforeExit, log));
-  const ended = served(started.ending, log, drainTimeoutMs, release);
+  const ended = serveToEnd(started.ending, log, drainTimeoutMs, release);
   dumpOnSignal({
     dumps: () => started.sessions().map((session) => session.dump()),
     endpoint: started.endpoint,
@@ -229,4 +227,70 @@ async function released(beforeExit: () => Promise<void>, log: Log): Promise<void
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * A module that is loaded for its server is not served: `serve` hands the server over to the code
+ * that loads the module. Both may have a copy of this package, so what they share is global.
+ */
+const key = Symbol.for('mcp-actors.takeServed');
+
+interface Place {
+  [key]?: ((server: McpServer) => void) | undefined;
+}
+
+const place = globalThis as Place;
+
+/**
+ * Runs something that may call `serve`, and gives what it comes to, or the server, if that is first.
+ * The server is not served.
+ */
+export async function orServed<T>(run: () => Promise<T>): Promise<T | McpServer> {
+  const served = new Promise<McpServer>((resolve) => {
+    place[key] = resolve;
+  });
+  try {
+    return await Promise.race([run(), served]);
+  } finally {
+    place[key] = undefined;
+  }
+}
+
+/** True if somebody has taken the server. */
+function isTaken(server: McpServer): boolean {
+  const take = place[key];
+  take?.(server);
+  return take !== undefined;
+}
+
+/** How many bytes may wait for stderr's reader: many hosts open the pipe and never read it. */
+const maxBacklogBytes = 1024 ** 2;
+/** How long the end of the process waits for a reader that does not read. */
+const flushTimeoutMs = 250;
+
+/** A stream, such as stderr. It may break or never be read. */
+export function streamSink(stream: NodeJS.WritableStream & StreamState): LineSink {
+  // Without a listener, a broken pipe would end the process. There is no other place to report it.
+  stream.on('error', () => {});
+  return {
+    write(line) {
+      if (!stream.writable || stream.writableLength > maxBacklogBytes) return false;
+      stream.write(line);
+      return true;
+    },
+    flush: () =>
+      new Promise((resolve) => {
+        if (!stream.writable || stream.writableLength === 0) return resolve();
+        const timer = setTimeout(resolve, flushTimeoutMs);
+        stream.write('', () => {
+          clearTimeout(timer);
+          resolve();
+        });
+      }),
+  };
+}
+
+interface StreamState {
+  readonly writable: boolean;
+  readonly writableLength: number;
 }

@@ -11,7 +11,7 @@ import type { ServerDefinition } from '../define/definition.ts';
 import type { Prompt } from '../define/prompt.ts';
 import type { Tool } from '../define/tool.ts';
 import type { Middleware } from '../features/middleware.ts';
-import type { Catalog } from '../features/registry.ts';
+import type { OfferedFeatures } from '../features/registry.ts';
 import { ServerCore } from './server-core.ts';
 import { sessionLogic, sessionOf } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
@@ -35,7 +35,7 @@ export interface ListenOptions extends SessionOptions {
 export interface McpServer<
   TTools extends readonly Tool[] = readonly Tool[],
   TPrompts extends readonly Prompt[] = readonly Prompt[],
-> extends Catalog {
+> extends OfferedFeatures {
   /** What the server was made of. What it offers now is in `tools`, `prompts` and so on. */
   readonly definition: ServerDefinition<TTools, TPrompts>;
   /** Starts a session over a transport. Each call starts another session. */

@@ -19,12 +19,12 @@ export type FactName =
   | TransportFactName
   | 'session.state'
   | 'session.closed'
-  /** The server's `onClose` threw: a bug of its author's. */
+  /** The server's `onClose` threw: a bug in the server. */
   | 'close.failed'
   /** The server's `onClose` has not ended within the drain time; the session ends without it. */
   | 'close.abandoned'
   | 'roots.updated'
-  /** A root of the client's that cannot be used. Told once, unless another reason comes up. */
+  /** One of the client's roots cannot be used. Told once, unless another reason comes up. */
   | 'root.unusable'
   /** XState's own logger. */
   | 'machine.log';

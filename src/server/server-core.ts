@@ -7,8 +7,6 @@ import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { stateSealer } from '../rounds/request-state.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
-import { sessionContexts } from './session-contexts.ts';
-import type { SessionContexts } from './session-contexts.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import { knownHints } from '../define/caching.ts';
 import { checkItem } from '../define/item-faults.ts';
@@ -30,8 +28,12 @@ import { appsFeature, offersApps, toolsFeature } from '../features/tools.ts';
 import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
-import type { Catalog } from '../features/registry.ts';
-import type { Notice, SessionEnvironment, SessionSetup } from '../session/session-environment.ts';
+import type { OfferedFeatures } from '../features/registry.ts';
+import type {
+  ChangeNotice,
+  SessionEnvironment,
+  SessionSetup,
+} from '../session/session-environment.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 
 type Handlers = ReadonlyMap<string, RequestHandler>;
@@ -78,14 +80,13 @@ const rules: ItemRules = {
 
 export class ServerCore {
   readonly definition: ServerDefinition;
-  readonly catalog: Catalog;
+  readonly catalog: OfferedFeatures;
   /** How long clients may cache what the server says of itself. */
   readonly discovery: CacheHints;
   readonly sealer: StateSealer;
   /** The open sessions. */
   readonly sessions = new Set<SessionScope>();
   readonly #middleware: Middleware[] = [];
-  readonly #contexts: SessionContexts;
   readonly #features: readonly Feature[];
   readonly #resources: ResourcesFeature | undefined;
   readonly #completion: Feature;
@@ -106,20 +107,16 @@ export class ServerCore {
     this.catalog = catalog;
     this.discovery = caching.discovery;
     this.sealer = stateSealer(definition.name, definition.stateKeys ?? environmentKeys());
-    this.#contexts = sessionContexts(logging);
-    const { contextOf, setLogLevel } = this.#contexts;
-    this.#resources = offersResources(definition)
-      ? resourcesFeature(catalog, contextOf, caching)
-      : undefined;
+    this.#resources = offersResources(definition) ? resourcesFeature(catalog, caching) : undefined;
     this.#features = [
-      ...(logging ? [loggingFeature(setLogLevel)] : []),
+      ...(logging ? [loggingFeature] : []),
       ...(definition.tools
-        ? [toolsFeature(catalog.tools, { contextOf, errors, caching: caching.tools })]
+        ? [toolsFeature(catalog.tools, { errors, caching: caching.tools })]
         : []),
       ...(this.#resources ? [this.#resources] : []),
-      ...(definition.prompts ? [promptsFeature(catalog.prompts, contextOf, caching)] : []),
+      ...(definition.prompts ? [promptsFeature(catalog.prompts, caching)] : []),
     ];
-    this.#completion = completionFeature(catalog, contextOf);
+    this.#completion = completionFeature(catalog);
     this.#tasks = tasksFeature(catalog.tools, (session, notice) =>
       this.#subscriptions.notice(session, notice),
     );
@@ -201,11 +198,7 @@ export class ServerCore {
     );
   }
 
-  elicitationCompleted(session: SessionScope, elicitationId: string): boolean {
-    return this.#contexts.elicitationCompleted(session, elicitationId);
-  }
-
-  #changed(session: SessionScope, ...change: Parameters<Notice>): void {
+  #changed(session: SessionScope, ...change: Parameters<ChangeNotice>): void {
     session.environment.notice((...again) => this.notice(session, ...again), ...change);
   }
 
@@ -235,7 +228,7 @@ export class ServerCore {
     };
   }
 
-  /** With the handlers that run no code of the author's: a replay runs them, too. */
+  /** With the handlers that run none of the author's code: a replay runs them, too. */
   #withOwn(authored: Handlers, tasks: TasksFeature | undefined): Handlers {
     const callTool = tasks && authored.get('tools/call');
     return new Map([
@@ -249,10 +242,7 @@ export class ServerCore {
     const middleware = [...this.#middleware];
     const handlers = features.flatMap((feature) => Object.entries(feature.handlers));
     return new Map(
-      handlers.map(([method, handler]) => [
-        method,
-        withMiddleware(handler, middleware, this.#contexts.contextOf),
-      ]),
+      handlers.map(([method, handler]) => [method, withMiddleware(handler, middleware)]),
     );
   }
 }

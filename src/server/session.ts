@@ -4,15 +4,19 @@
 import type { AnyStateMachine } from 'xstate';
 import { pingPeer } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
-import { heldProcess, refuseDuration, refuseWait } from '../actors/clock.ts';
+import { heldProcess, holdProcess, refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
+import { closingChart } from '../machines/closing.machine.ts';
+import type { ClosingSnapshot } from '../machines/closing.machine.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
+import type { Report } from '../actors/facts.ts';
+import type { ClosedSession, ServerDefinition } from '../define/definition.ts';
 import { machineOfTool } from '../define/tool-machine.ts';
 import { SessionFacts } from './facts.ts';
-import { closeBy } from './on-close.ts';
+import type { FactName } from './facts.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { guardListeners, guardOf } from '../session/guarded-listeners.ts';
 import type { Limits } from '../actors/limits.ts';
@@ -111,8 +115,8 @@ export class ServedSession extends SessionScope implements McpSession {
   readonly #options: SessionOptions;
   /** Why it has ended, once it has. */
   #cause: CloseCause | undefined = undefined;
-  /** `closing`: it has ended, and the server closes what it had opened. */
-  #phase: 'running' | 'closing' | 'closed' = 'running';
+  /** While it closes, the server ends what it has opened for the session. */
+  #closing: ClosingSnapshot = closingChart.begun;
   /** When the drain began, by the host's clock. */
   #drainingSince: number | undefined = undefined;
   #closed: Promise<CloseCause> | undefined = undefined;
@@ -146,19 +150,23 @@ export class ServedSession extends SessionScope implements McpSession {
     return this.#core.discovery;
   }
 
+  get logging() {
+    return this.#core.definition.logging;
+  }
+
   get resolveRoots() {
     return this.#core.definition.resolveRoots;
   }
 
   get closed(): Promise<CloseCause> {
-    if (this.#phase !== 'closed') this.#releaseProcess ??= heldProcess();
+    if (this.#closing.value !== 'closed') this.#releaseProcess ??= heldProcess();
     return this.#ended;
   }
 
   /** {@link closed}, without keeping the process alive. */
   get #ended(): Promise<CloseCause> {
     return (this.#closed ??= new Promise((resolve) => {
-      if (this.#cause && this.#phase === 'closed') resolve(this.#cause);
+      if (this.#cause && this.#closing.value === 'closed') resolve(this.#cause);
       else this.#resolveClosed = resolve;
     }));
   }
@@ -187,10 +195,6 @@ export class ServedSession extends SessionScope implements McpSession {
 
   resourceUpdated(uri: string): void {
     this.#core.resourceUpdated(this, uri);
-  }
-
-  elicitationCompleted(elicitationId: string): boolean {
-    return this.#core.elicitationCompleted(this, elicitationId);
   }
 
   dump(): SessionDump {
@@ -307,8 +311,8 @@ export class ServedSession extends SessionScope implements McpSession {
 
   /** Only the first cause counts. */
   #close(cause: CloseCause): void {
-    if (this.#phase !== 'running') return;
-    this.#phase = 'closing';
+    if (this.#closing.value !== 'open') return;
+    this.#closing = closingChart.next(this.#closing, { type: 'close.begin' });
     this.#cause = cause;
     this.environment.closed(cause);
     const { onClose } = this.#core.definition;
@@ -322,7 +326,7 @@ export class ServedSession extends SessionScope implements McpSession {
 
   /** Nothing is left to be done: `closed` resolves. */
   #settle(cause: CloseCause): void {
-    this.#phase = 'closed';
+    this.#closing = closingChart.next(this.#closing, { type: 'close.done' });
     this.#resolveClosed?.(cause);
     this.#releaseProcess?.();
   }
@@ -364,5 +368,37 @@ class SessionObserver {
 
   complete(): void {
     this.#session.finish({ kind: 'shutdown', reason: 'The actor was stopped' });
+  }
+}
+
+interface CloseOptions {
+  /** How long it may take, milliseconds. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly report: Report<FactName>;
+}
+
+/** Calls a server's `onClose`, and waits for what it gives. Never rejects. */
+async function closeBy(
+  onClose: NonNullable<ServerDefinition['onClose']>,
+  session: ClosedSession,
+  { timeoutMs, clock, report }: CloseOptions,
+): Promise<void> {
+  let timer: unknown;
+  const tooLate = new Promise<'too late'>((resolve) => {
+    timer = clock.setTimeout(() => resolve('too late'), timeoutMs);
+    holdProcess(timer);
+  });
+  try {
+    // Whatever `onClose` gives, it is not awaited for longer than that.
+    const closed = Promise.resolve(onClose(session)).then(() => 'closed' as const);
+    if ((await Promise.race([closed, tooLate])) === 'closed') return;
+    const message = `The server's onClose has not ended within ${timeoutMs} ms; the session ends without it`;
+    report({ level: 'warning', name: 'close.abandoned', message, details: { id: session.id } });
+  } catch (error) {
+    const message = `The server's onClose failed: ${textOfError(error)}`;
+    report({ level: 'error', name: 'close.failed', message, details: { error } });
+  } finally {
+    clock.clearTimeout(timer);
   }
 }

@@ -58,7 +58,7 @@ const owners = new WeakMap<object, GuardedOwner<never>>();
 
 /**
  * Guards the listeners that an actor gets from now on, by `on` or `subscribe`. XState throws their
- * errors from a timer, where nobody can catch them. It does the same with the actor's own failure
+ * errors from a timer, where they cannot be caught. It does the same with the actor's own failure
  * if a subscriber has no `error`; the session's `closed` tells of that failure.
  */
 export function guardListeners<T>(actor: object, owner: GuardedOwner<T>): void {

@@ -41,7 +41,7 @@ export type Notify = (method: string, params?: JsonObject) => void;
  * @param method of the notification
  * @param uri the resource that has changed; undefined for a list
  */
-export type Notice = (method: string, uri?: string) => void;
+export type ChangeNotice = (method: string, uri?: string) => void;
 
 /** A session that is about to start, as its environment gets it. */
 export interface BeginningSession {
@@ -55,7 +55,7 @@ export interface BeginningSession {
   /** Notifies the client without passing the environment. */
   readonly notify: Notify;
   /** Tells the client's subscriptions without passing the environment. */
-  readonly notice: Notice;
+  readonly notice: ChangeNotice;
 }
 
 /**
@@ -77,10 +77,10 @@ export interface SessionEnvironment {
   handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler>;
   /** Called once, after `begin`. */
   transport(transport: Transport): Transport;
-  /** The time of day of a task, ISO 8601. */
-  timeOfDay(timeOfDay: () => string): string;
-  /** A random id that leaves the session, and what it is for. */
-  randomId(of: RandomIdUse, make: () => string): string;
+  /** The time of day of a task, ISO 8601. Absent or undefined: the session's own. */
+  timeOfDay?(): string | undefined;
+  /** A random id that leaves the session, and what it is for. Absent: as it was made. */
+  randomId?(of: RandomIdUse, make: () => string): string;
   /** Called once, before the first call that may ask by ending. */
   sealer(sealer: StateSealer): StateSealer;
   /** Called each time the client is asked for its roots. */
@@ -93,7 +93,7 @@ export interface SessionEnvironment {
   /** The author's code or the host sends a notification that belongs to no call. */
   notify(notify: Notify, method: string, params?: JsonObject): void;
   /** Something has changed that the client's subscriptions may be for. */
-  notice(notice: Notice, method: string, uri?: string): void;
+  notice(notice: ChangeNotice, method: string, uri?: string): void;
   /** The host ends the session. */
   shutdown(event: SessionShutdown, shutdown: () => void): void;
   /** The host asks whether the client is there. */
@@ -114,8 +114,6 @@ export const plainEnvironment: SessionEnvironment = {
   begin: ({ server }) => server,
   handlers: (handlers) => handlers,
   transport: (transport) => transport,
-  timeOfDay: (timeOfDay) => timeOfDay(),
-  randomId: (_, make) => make(),
   sealer: (sealer) => sealer,
   resolveRoots: (resolve) => resolve,
   listRoots: (ask) => ask(),

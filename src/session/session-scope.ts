@@ -7,23 +7,29 @@ import type { InspectionEvent, Observer } from 'xstate';
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
-import { Rounds } from '../rounds/rounds.ts';
+import { SuspendableCalls } from '../rounds/suspendable-calls.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
-import { RequestIds } from '../actors/correlation/request-ids.ts';
+import { RequestIds } from '../actors/correlation/pending-requests.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
 import type { Retained } from '../actors/room.ts';
 import { Shares } from '../actors/room.ts';
 import { Traffic } from '../actors/traffic.ts';
 import { unprovided, viewOf } from '../machines/port.ts';
-import type { Port } from '../machines/port.ts';
-import type { ReaderEvent, ReaderInput, WriterEvent, WriterInput } from '../machines/peer-ports.ts';
+import type { TransportEnds } from '../machines/peer-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { RootsRef } from '../machines/session-context.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, OutboundNotification } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
+import { Method } from '../protocol/methods.ts';
 import { declaresRoots } from '../protocol/roots.ts';
+import { CallContext } from '../context/call-context.ts';
+import type { ContextScope } from '../context/call-context.ts';
+import { OpenElicitations } from '../context/elicitation.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
+import { SessionLog, undeclaredLog } from '../context/session-log.ts';
+import type { LoggingOptions } from '../context/session-log.ts';
 import { sendAuthored } from '../context/session-view.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { defaultReport } from './default-report.ts';
@@ -71,9 +77,7 @@ export interface SessionHost {
 }
 
 /** The two actors of a session's transport. */
-export interface SessionEnds {
-  readonly reader: Port<ReaderEvent, ReaderInput>;
-  readonly writer: Port<WriterEvent, WriterInput>;
+export interface SessionEnds extends TransportEnds {
   /** See `SharingActors`; without them the session has its bounds in bytes to itself. */
   readonly shares?: Shares;
 }
@@ -105,6 +109,8 @@ export abstract class SessionScope implements SessionHandle {
   lastEmitted: SessionEmitted | undefined = undefined;
   /** See `ServerDefinition.caching`. */
   abstract readonly discovery: CacheHints;
+  /** How the server logs to its clients; undefined if it has not declared that it does. */
+  abstract readonly logging: LoggingOptions | undefined;
   /** Seals the states that travel through clients. */
   abstract readonly sealer: StateSealer;
   /** See `ServerDefinition.resolveRoots`. */
@@ -114,6 +120,8 @@ export abstract class SessionScope implements SessionHandle {
   #shares: Shares | undefined = undefined;
   #rootsRetained: Retained | undefined = undefined;
   #transitions: Transitions | undefined = undefined;
+  #log: SessionLog | undefined = undefined;
+  #contexts: ContextScope | undefined = undefined;
   #releases: (() => void)[] | undefined = undefined;
 
   constructor(
@@ -134,7 +142,11 @@ export abstract class SessionScope implements SessionHandle {
 
   abstract resourceUpdated(uri: string): void;
 
-  abstract elicitationCompleted(elicitationId: string): boolean;
+  elicitationCompleted(elicitationId: string): boolean {
+    if (!this.isOperating || !this.#contexts?.elicitations.close(elicitationId)) return false;
+    this.notify(Method.elicitationComplete, { elicitationId });
+    return true;
+  }
 
   // Made when first read: for it Node loads crypto, which would delay the first answer.
   get id(): string {
@@ -203,15 +215,38 @@ export abstract class SessionScope implements SessionHandle {
     return this.actor.getSnapshot().context.roots;
   }
 
-  handlerOf(method: string): RequestHandler | undefined {
-    return this.handlers.get(method);
+  /** The context of a call's handler: one for each call, so that middleware and handler share its progress. */
+  contextOf(call: Exchange): HandlerContext {
+    const known = call.context as HandlerContext | undefined;
+    if (known) return known;
+    this.#contexts ??= {
+      limits: this.limits,
+      clock: this.hostClock,
+      log: this.logging ? this.log : undeclaredLog(this.report),
+      session: this,
+      elicitations: new OpenElicitations(),
+    };
+    const made = new CallContext(call, this.#contexts);
+    call.context = made;
+    return made;
+  }
+
+  /** The log of the session's handlers to their client. */
+  get log(): SessionLog {
+    if (this.#log) return this.#log;
+    const { limits, hostClock: clock, report } = this;
+    const { maxLogsPerSecond } = limits;
+    const log = new SessionLog({ level: 'info', ...this.logging, maxLogsPerSecond, clock, report });
+    this.atEnd(() => log.stop());
+    this.#log = log;
+    return log;
   }
 
   /** What serves the session's calls that ask by ending. */
-  makeRounds(onSettled: () => void): Rounds {
+  makeRounds(onSettled: () => void): SuspendableCalls {
     const { clock, environment, limits, report, shares } = this;
     const sealer = environment.sealer(this.sealer);
-    return new Rounds({
+    return new SuspendableCalls({
       ...{ clock, limits, report, shares, sealer, onSettled },
       timeOfDay: () => Date.parse(this.timeOfDay()),
       randomId: () => this.randomId('call'),
@@ -270,12 +305,13 @@ export abstract class SessionScope implements SessionHandle {
 
   /** The time of day of tasks, ISO 8601. */
   timeOfDay(): string {
-    return this.environment.timeOfDay(() => this.wallTime());
+    return this.environment.timeOfDay?.() ?? this.wallTime();
   }
 
   /** Makes an unguessable id. */
   randomId(of: RandomIdUse): string {
-    return this.environment.randomId(of, this.#options.randomId ?? (() => crypto.randomUUID()));
+    const make = this.#options.randomId ?? (() => crypto.randomUUID());
+    return this.environment.randomId?.(of, make) ?? make();
   }
 
   /** Calls back at the end of the session. */
@@ -307,8 +343,13 @@ export function sessionIn({ scope }: { readonly scope?: object | undefined }): S
 }
 
 /** The session that a call belongs to. */
-export function sessionOf({ session }: Exchange): SessionScope {
+export function scopeOfCall({ session }: Exchange): SessionScope {
   return sessionIn({ scope: session });
+}
+
+/** See {@link SessionScope.contextOf}. */
+export function contextOf(call: Exchange): HandlerContext {
+  return scopeOfCall(call).contextOf(call);
 }
 
 /** A value for each session, kept by code that serves all sessions. Created when first needed. */

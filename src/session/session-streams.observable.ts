@@ -2,7 +2,7 @@
  * A session as observables, for hosts without XState. A stream without subscribers costs nothing.
  */
 import type { Observable } from 'rxjs';
-import type { Passed, Traffic } from '../actors/traffic.ts';
+import type { PassedFrame, Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
@@ -33,7 +33,7 @@ export interface SessionStreams {
   readonly traffic$: Observable<TrafficItem>;
 }
 
-export interface StreamSource {
+export interface SessionStreamSource {
   readonly actor: SessionActorRef;
   readonly traffic: Pick<Traffic, 'listen' | 'last'>;
   /** The event that the session emitted last. */
@@ -57,7 +57,7 @@ export function sessionStreams({
   emitted,
   clock,
   guard,
-}: StreamSource): SessionStreams {
+}: SessionStreamSource): SessionStreams {
   /** @param begin called before the current value is given, so that nothing in between is missed */
   const untilTheEnd = <T>(begin: (next: (value: T) => void) => StreamFeed): Observable<T> =>
     new GuardedObservable<T>(guard, (subscriber) => {
@@ -111,7 +111,7 @@ export function sessionStreams({
   };
 }
 
-function itemsOf(passed: Passed): readonly TrafficItem[] {
+function itemsOf(passed: PassedFrame): readonly TrafficItem[] {
   const { direction, frame, at } = passed;
   return direction === 'in' ? itemsOfInbound(frame, at) : itemsOfOutbound(frame, at);
 }

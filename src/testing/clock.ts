@@ -1,5 +1,7 @@
 /** Time and turns under a test's control: nothing here sleeps. */
 import { SimulatedClock } from 'xstate';
+import { heldProcess, systemClock } from '../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
 
 /**
  * A simulated clock that knows how many timers are set. Pass it to `connect`, `converse` or
@@ -49,3 +51,48 @@ export function turn(): Promise<void> {
     port2.postMessage(null);
   });
 }
+
+let waiting = 0;
+const timers = new Set<unknown>();
+let release: (() => void) | undefined;
+
+function update(): void {
+  if (waiting > 0 && timers.size > 0) {
+    release ??= heldProcess();
+  } else {
+    release?.();
+    release = undefined;
+  }
+}
+
+/** Marks what a test waits for, until it settles. */
+export function awaited<T>(promise: Promise<T>): Promise<T> {
+  waiting++;
+  update();
+  const settled = () => {
+    waiting--;
+    update();
+  };
+  promise.then(settled, settled);
+  return promise;
+}
+
+/** The real clock, for sessions under test. */
+export const awaitedClock: Clock = {
+  now: systemClock.now,
+  setTimeout: (callback, delayMs) => {
+    const timer = systemClock.setTimeout(() => {
+      timers.delete(timer);
+      update();
+      callback();
+    }, delayMs);
+    timers.add(timer);
+    update();
+    return timer;
+  },
+  clearTimeout: (timer) => {
+    systemClock.clearTimeout(timer);
+    timers.delete(timer);
+    update();
+  },
+};

@@ -1,7 +1,7 @@
 /** What every server and every transport must do, as cases for the test runner of your choice. */
 import type { McpServer } from '../server/create-server.ts';
 import { createMcpServer } from '../server/create-server.ts';
-import { validatorOf } from '../schema/validation.ts';
+import { validatorOf } from '../schema/schema-check.ts';
 import { defineTool } from '../define/tool.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
@@ -24,7 +24,7 @@ export interface ContractCase<TSubject> {
 }
 
 /**
- * The contract of a server of yours.
+ * The contract of your server.
  *
  * ```ts
  * describe('my server', () => {
@@ -101,7 +101,7 @@ export const serverContract: readonly ContractCase<McpServer>[] = [
 export type Connect = () => TransportPair;
 
 /**
- * The contract of a transport of yours: how frames get from one end to the other. It runs as
+ * The contract of your transport: how frames get from one end to the other. It runs as
  * {@link serverContract} does.
  */
 export const transportContract: readonly ContractCase<Connect>[] = [

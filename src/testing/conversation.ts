@@ -9,11 +9,10 @@ import type { McpSession, Watcher } from '../server/session.ts';
 import { memory } from '../transports/memory.ts';
 import type { MemoryPeer } from '../transports/memory.ts';
 import type { Transport } from '../transports/transport.ts';
-import { awaitedClock } from './awaited-clock.ts';
+import { awaitedClock, turn } from './clock.ts';
 import { Inbox } from './inbox.ts';
 import { ScriptedPeer } from './peer.ts';
 import type { PeerOptions, Wire } from './peer.ts';
-import { turn } from './clock.ts';
 
 /** Remembers every fact, for tests that wait for what no message says. */
 export class RecordedFacts {

@@ -106,7 +106,7 @@ export const credentialStoreContract: readonly ContractCase<OpenCredentialWorld>
     const all = [one.exclusive('a', work('first'))];
     await first.arrived();
     all.push(other.exclusive('a', work('second')));
-    // Another key is no matter of theirs.
+    // Work for another key does not wait.
     same(await other.exclusive('b', () => Promise.resolve('done')), 'done', 'work for another key');
     first.release();
     same(await Promise.all(all), ['first', 'second'], 'what it gives');

@@ -1,5 +1,5 @@
 /** Items that have arrived, and the tests that wait for one. */
-import { awaited } from './awaited-clock.ts';
+import { awaited } from './clock.ts';
 
 interface PendingTake<T> {
   readonly what: string;

@@ -42,12 +42,12 @@ export interface ResponseFrame {
 /** A message that a client sends. */
 export type Message = { readonly jsonrpc: '2.0' } & JsonObject;
 
-/** A request of the client's. */
+/** A client's request. */
 export function request(id: unknown, method: string, params?: JsonObject): Message {
   return { jsonrpc: '2.0', id, method, ...(params ? { params } : {}) };
 }
 
-/** A notification of the client's. */
+/** A client's notification. */
 export function notification(method: string, params?: JsonObject): Message {
   return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
 }

@@ -11,8 +11,8 @@ export interface SdkSendOptions {
 }
 
 /**
- * Methods, so that their parameters are compared bivariantly: here a message is an `object`, in the
- * SDK it has a type of the SDK's.
+ * Methods, so that their parameters are compared bivariantly: here a message is an `object`, in the SDK it
+ * has a type of its own.
  */
 interface SdkListeners {
   onmessage(message: object, extra?: object): void;

@@ -51,7 +51,7 @@ export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
         stream.off('end', complete);
         stream.off('close', complete);
         stream.off('error', fail);
-        // Nobody is left to handle a later error, and it must not end the process.
+        // No one is left to handle a later error, and it must not end the process.
         stream.on('error', () => {});
         stream.pause();
       };

@@ -1,8 +1,10 @@
 /**
- * A client's end of a connection of ours, in the shape of the official SDK's `Transport`: what
+ * A client's end of one of our connections, in the shape of the official SDK's `Transport`: what
  * their `Client` connects over.
  */
 import { LineSplitter } from '../actors/reader/line-splitter.ts';
+import { sdkTransportChart } from '../machines/sdk-transport.machine.ts';
+import type { SdkTransportEvent } from '../machines/sdk-transport.machine.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import type { MemoryPeer } from './memory.ts';
@@ -76,7 +78,7 @@ class ClientTransport implements SdkTransport {
   onclose?: SdkTransport['onclose'];
   onerror?: SdkTransport['onerror'];
   readonly #end: ClientEnd;
-  #state: 'new' | 'started' | 'closed' = 'new';
+  #state = sdkTransportChart.begun;
   #stopListening: (() => void) | undefined;
   readonly #turns = new InTurn((error) => this.onerror?.(error));
 
@@ -85,20 +87,22 @@ class ClientTransport implements SdkTransport {
   }
 
   start(): Promise<void> {
-    if (this.#state === 'started') return refused('The transport is started already');
-    if (this.#state === 'closed') return refused(hasClosed);
-    this.#state = 'started';
+    if (this.#state.value === 'closed') return refused(hasClosed);
+    if (this.#state.value !== 'unstarted') return refused('The transport is started already');
+    this.#move('transport.start');
     this.#stopListening = this.#end.listen({
       message: (message) => this.#turns.later(() => this.#receive(message)),
       failed: (error) => this.#turns.later(() => this.onerror?.(error)),
       ended: () => this.#turns.later(() => this.#close()),
     });
+    this.#move('transport.opened');
     return Promise.resolve();
   }
 
   send(message: object, _options?: SdkSendOptions): Promise<void> {
-    if (this.#state === 'started') return this.#end.send(message);
-    return refused(this.#state === 'new' ? 'The transport is not started' : hasClosed);
+    if (this.#state.value === 'closed') return refused(hasClosed);
+    if (this.#state.value === 'unstarted') return refused('The transport is not started');
+    return this.#end.send(message);
   }
 
   close(): Promise<void> {
@@ -106,18 +110,22 @@ class ClientTransport implements SdkTransport {
     return Promise.resolve();
   }
 
+  #move(type: SdkTransportEvent['type']): void {
+    this.#state = sdkTransportChart.next(this.#state, { type });
+  }
+
   #receive(message: unknown): void {
-    if (this.#state === 'closed') return;
+    if (this.#state.value === 'closed') return;
     for (const each of [message].flat() as unknown[]) {
-      // What is no object is no message, and its reader would fail on it.
+      // Only objects are messages; the reader would fail on anything else.
       if (typeof each === 'object' && each !== null) this.onmessage?.(each);
       else this.onerror?.(new Error(`The server sent ${JSON.stringify(each)}`));
     }
   }
 
   #close(): void {
-    if (this.#state === 'closed') return;
-    this.#state = 'closed';
+    if (this.#state.value === 'closed') return;
+    this.#move('transport.closed');
     this.#stopListening?.();
     this.#end.end();
     this.onclose?.();

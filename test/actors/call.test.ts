@@ -16,11 +16,9 @@ function startCall(options = {}) {
   const all = startCorrelation(options);
   all.open();
   const scope: CallScope = {
-    resultFor: (_, result) => result,
     roots: () => undefined,
     isWritable: () => true,
     whenWritable: (callback: () => void) => callback(),
-    inRounds: (handler) => handler,
     isClosing: () => false,
     writer: all.writer.ref,
     correlation: all.ref,

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { holdProcess, releaseProcess, systemClock } from '../../src/actors/clock.ts';
-import { workFor } from '../workspace/busy-loop.ts';
+import { workFor } from './busy-loop.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import { PartyQueues } from '../../src/actors/router/party-queues.ts';
+import { PartyQueues, CallPlaces } from '../../src/actors/router/call-queue.ts';
 import { Shares } from '../../src/actors/room.ts';
 import { Call } from '../../src/actors/router/call.ts';
 import { clientId } from './ids.ts';
 
 const replies = { add: () => {}, drop: () => {} };
 
-const call = (party: string | undefined, id: number): Call =>
+const call = (party: string, id: number): Call =>
   new Call(
     {
       id: clientId(id),
       method: 'm',
       params: undefined,
       size: 10,
-      ...(party === undefined ? {} : { origin: { idScope: 'request', party } }),
+      origin: { idScope: 'request', party },
     },
     () => ({}),
     {} as never,
@@ -23,32 +23,33 @@ const call = (party: string | undefined, id: number): Call =>
 
 function start(maxRunning: number, maxWaiting: number) {
   const started: Call[] = [];
-  const queues = new PartyQueues(
-    { maxRunning, maxWaiting, maxWaitingBytes: 1000, maxRunningBytes: 1000 },
-    new Shares(),
-    { run: (each) => void started.push(each) },
-  );
-  const add = (party: string | undefined, id: number) => queues.add(call(party, id));
+  const bounds = { maxRunning, maxWaiting, maxWaitingBytes: 1000, maxRunningBytes: 1000 };
+  const places = new CallPlaces(bounds);
+  const run = (each: Call) => void started.push(each);
+  const queues = new PartyQueues(bounds, new Shares(), { run }, places);
+  const add = (party: string, id: number) => queues.of(party).add(call(party, id));
   const end = (each: Call | undefined) => {
-    if (!each) throw new Error('No such call was started');
-    queues.remove(each);
+    const party = each?.origin?.party;
+    if (!each || party === undefined) throw new Error('No such call was started');
+    queues.of(party).remove(each);
+    queues.left(party);
     each.end();
     queues.startWaiting();
   };
   const shown = () => started.map(({ origin, id }) => `${origin?.party}${id}`);
-  return { queues, started, add, end, shown };
+  return { queues, places, started, add, end, shown };
 }
 
 test('one client that takes all its places keeps no other from its own', () => {
-  const { add, shown, queues } = start(2, 1);
+  const { add, shown, places } = start(2, 1);
   expect([1, 2, 3, 4].map((id) => add('a', id))).toEqual([true, true, true, false]);
   expect([1, 2].map((id) => add('b', id))).toEqual([true, true]);
   expect(shown()).toEqual(['a1', 'a2', 'b1', 'b2']);
-  expect([queues.running, queues.waiting, queues.waitingBytes]).toEqual([4, 1, 10]);
+  expect([places.running, places.waiting, places.waitingBytes]).toEqual([4, 1, 10]);
 });
 
 test('all together have four times the places of one, and take turns in what is left', () => {
-  const { add, end, started, shown, queues } = start(1, 3);
+  const { add, end, started, shown, places } = start(1, 3);
   for (const party of ['a', 'b', 'c', 'd', 'e', 'f']) add(party, 1);
   expect(shown()).toEqual(['a1', 'b1', 'c1', 'd1']);
   add('e', 2);
@@ -59,15 +60,15 @@ test('all together have four times the places of one, and take turns in what is 
   end(started[4]);
   end(started[2]);
   expect(shown().slice(4)).toEqual(['e1', 'f1', 'e2']);
-  expect([queues.running, queues.waiting]).toEqual([3, 1]);
+  expect([places.running, places.waiting]).toEqual([3, 1]);
 });
 
 test('a call that leaves while it waits makes room, and a hold holds all of them', () => {
-  const { queues, add, shown } = start(1, 2);
-  queues.hold('output');
+  const { queues, places, add, shown } = start(1, 2);
+  places.hold('output');
   expect(['a', 'b'].map((party) => add(party, 1))).toEqual([true, true]);
-  expect([shown(), queues.holds]).toEqual([[], ['output']]);
-  queues.release('output');
+  expect([shown(), places.holds]).toEqual([[], ['output']]);
+  places.release('output');
   queues.startWaiting();
   expect(shown()).toEqual(['a1', 'b1']);
 });

@@ -94,10 +94,10 @@ describe('a call that outlives its request', () => {
     tell({ type: 'gate.closed' });
     cancels[0]?.(new Error('enough'));
     await settled();
-    expect(told()).toEqual([]);
+    expect(told()).toEqual(['calls.running']);
     finish();
     await settled();
-    expect(told()).toEqual(['calls.drained']);
+    expect(told()).toEqual(['calls.running', 'calls.drained']);
   });
 
   test('is abandoned at the end, with an answer', () => {

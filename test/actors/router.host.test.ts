@@ -1,12 +1,12 @@
 import { Shares } from '../../src/actors/room.ts';
 import { SimulatedClock } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/pending-requests.ts';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import { hostSide } from '../../src/actors/router/host-side.ts';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
 import type {
-  CallsDrained,
+  CallsFact,
   CorrelationEvent,
   RouterEvent,
   WriterEvent,
@@ -22,7 +22,7 @@ function startHost(
   handlers: { readonly [method: string]: RequestHandler } = {},
   { opened = 'legacy' as 'legacy' | 'modern' | 'not yet', revision = '2025-11-25' } = {},
 ) {
-  const owner = listener<CallsDrained>();
+  const owner = listener<CallsFact>();
   const writer = listener<WriterEvent>();
   const happened: string[] = [];
   const correlation = listener<CorrelationEvent>((event) => {
@@ -33,7 +33,8 @@ function startHost(
   const requestIds = new RequestIds('integers');
   for (let given = 0; given < 3; given++) requestIds.next();
   const logic = routerActor(hostSide, () => ({
-    handlerOf: (method) => handlers[method],
+    handlers: new Map(Object.entries(handlers)),
+    traffic: { received: () => {} },
     limits: {
       maxRunning: 2,
       maxWaiting: 3,

@@ -215,10 +215,10 @@ describe('the end', () => {
     tell({ type: 'gate.closed' });
     ends[1]?.();
     await settled();
-    expect(told()).toEqual([]);
+    expect(told()).toEqual(['calls.running']);
     ends[0]?.();
     await settled();
-    expect(told()).toEqual(['calls.drained']);
+    expect(told()).toEqual(['calls.running', 'calls.drained']);
   });
 
   test('refuses what comes, and still answers ping', () => {

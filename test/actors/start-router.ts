@@ -3,7 +3,7 @@ import { Shares } from '../../src/actors/room.ts';
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
 import { serverSide } from '../../src/actors/router/server-side.ts';
-import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/pending-requests.ts';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type { CorrelationEvent, RouterEvent, WriterEvent } from '../../src/machines/peer-ports.ts';
 import type { SessionFact } from '../../src/machines/session-ports.ts';
@@ -23,9 +23,9 @@ export function startRouter(
   const { heard, report } = facts();
   const clock = new SimulatedClock();
   const ids = new RequestIds();
-  const handlerOf = (method: string) => handlers[method];
   const logic = routerActor(serverSide, () => ({
-    handlerOf,
+    handlers: new Map(Object.entries(handlers)),
+    traffic: { received: () => {} },
     roots: () => undefined,
     discovery: { ttlMs: 0, scope: 'private' },
     server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },

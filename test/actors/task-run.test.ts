@@ -22,11 +22,9 @@ function startRun(waiting: () => RelatedRequest | undefined = () => undefined) {
   actor.start();
   onTestFinished(() => void actor.stop());
   const scope = {
-    resultFor: (_: unknown, result: object) => result,
     roots: () => undefined,
     isWritable: () => true,
     whenWritable: (callback: () => void) => callback(),
-    inRounds: <T>(handler: T) => handler,
     isClosing: () => false,
     writer: all.writer.ref,
     correlation: all.ref,

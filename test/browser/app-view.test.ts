@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
 import { program } from '../tooling/programs.ts';
 import { closeClients, connect } from '../e2e/sdk-client.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium, newPage } from './chromium.ts';
 
 /** What the host page does: it shows a view, and hands on the view's calls. */
 const host = join(import.meta.dirname, 'app-host.mjs');
@@ -23,17 +23,14 @@ const spots = (shown: string | null) =>
   (shown ?? '').split(' ').map((die) => (die.codePointAt(0) ?? 0) - 0x267f);
 
 describe('the view of the dice', () => {
-  let browser: Browser | undefined;
   let script = '';
   beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
     const { outputFiles } = await build({
       entryPoints: [host],
       ...{ bundle: true, write: false, format: 'iife', platform: 'browser', logLevel: 'silent' },
     });
     script = outputFiles[0]?.text ?? '';
   });
-  afterAll(() => browser?.close());
   afterEach(closeClients);
 
   async function start() {
@@ -44,7 +41,7 @@ describe('the view of the dice', () => {
     const { contents } = await client.readResource({ uri });
     const [{ text: html } = { text: '' }] = contents as readonly { readonly text: string }[];
     const call = (params: { readonly name: string }) => client.callTool(params);
-    const page = await (browser as Browser).newPage();
+    const page = await newPage();
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(String(error)));
     return { page, html, call, faults };
@@ -91,7 +88,6 @@ describe('the view of the dice', () => {
     // The view has said how high it is.
     expect(Number(await page.locator('iframe').getAttribute('height'))).toBeGreaterThan(50);
     expect(faults).toEqual([]);
-    await page.close();
   });
 
   test('says why it could not roll again, and may be asked once more', async (context) => {
@@ -106,6 +102,5 @@ describe('the view of the dice', () => {
     await view.locator('#dice', { hasText: 'The server has gone' }).waitFor();
     await view.locator('#again:enabled').waitFor();
     expect(faults).toEqual([]);
-    await page.close();
   });
 });

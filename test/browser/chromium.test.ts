@@ -1,8 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../workspace/temporary-directory.ts';
-import { findChromium, launchChromium, needsChromium } from './chromium.ts';
+import { temporaryDirectory } from '../roots/temporary-directory.ts';
+import { findChromium, needsChromium, newPage } from './chromium.ts';
 
 test('the browser is what CHROMIUM names, or else the first usual name on the PATH', async () => {
   const folder = await temporaryDirectory();
@@ -18,8 +18,7 @@ test('the browser is what CHROMIUM names, or else the first usual name on the PA
 
 test('a page runs scripts', async (context) => {
   needsChromium(context);
-  await using browser = await launchChromium();
-  const page = await browser.newPage();
+  const page = await newPage();
   await page.setContent('<h1>Here</h1>');
   expect(await page.locator('h1').textContent()).toBe('Here');
 });

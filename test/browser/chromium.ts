@@ -5,7 +5,8 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { chromium } from 'playwright-core';
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
 import type { TestContext } from 'vitest';
 
 const usualNames = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
@@ -50,11 +51,24 @@ export function needsChromium(context: TestContext): void {
   );
 }
 
+/** One for all files of a worker: a launch costs more than most pages. It ends with the worker. */
+let launched: Promise<Browser> | undefined;
+
 /**
- * Starts it, headless. Who starts it closes it.
- * @throws {Error} there is none, or it does not start
+ * A context of its own in a headless Chromium, until the test has ended.
+ * @throws {Error} there is no Chromium, or it does not start
  */
-export async function launchChromium(): Promise<Browser> {
+export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   if (executable === undefined) throw new Error('No Chromium: ask needsChromium() first');
-  return await chromium.launch({ executablePath: executable, headless: true, args: flags });
+  launched ??= chromium.launch({ executablePath: executable, headless: true, args: flags });
+  const browser = await launched;
+  const context = await browser.newContext(options);
+  onTestFinished(() => context.close());
+  return context;
+}
+
+/** A page in a context of its own, until the test has ended. */
+export async function newPage(): Promise<Page> {
+  const context = await newContext();
+  return await context.newPage();
 }

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpOptions } from '../../src/http/index.ts';
 import { serveHttp } from '../http/serving.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium, newPage } from './chromium.ts';
 
 const server = createMcpServer({
   name: 'elsewhere',
@@ -36,17 +36,14 @@ const server = createMcpServer({
 });
 
 describe('a page of another origin', () => {
-  let browser: Browser | undefined;
   let script = '';
   beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
     const { outputFiles } = await build({
       entryPoints: [join(import.meta.dirname, 'cors-page.mjs')],
       ...{ bundle: true, write: false, format: 'iife', platform: 'browser', logLevel: 'silent' },
     });
     script = outputFiles[0]?.text ?? '';
   });
-  afterAll(() => browser?.close());
 
   /** An empty page with the script, of an origin of its own. */
   async function open(): Promise<{ page: Page; origin: string }> {
@@ -55,9 +52,8 @@ describe('a page of another origin', () => {
     });
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
     const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-    const page = await (browser as Browser).newPage();
+    const page = await newPage();
     onTestFinished(async () => {
-      await page.close();
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));
     });

@@ -1,16 +1,15 @@
 /** Every chart can be read: at three widths, in each state, folded and whole, by the boxes that a real browser gives its texts. */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
-import { inspectPage } from 'mcp-actors/inspect';
-import type { InspectedPage } from 'mcp-actors/inspect';
-import { charts } from '../../src/inspect/charts/diagram.ts';
+import { inspectPage } from '@mcp-actors/inspector';
+import type { InspectedPage } from '@mcp-actors/inspector';
+import { charts } from '../../src/machines/charts.ts';
 import type { StateMeta } from '../../src/machines/state-name.ts';
 import { nodesOf } from '../machines/every-machine.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium, newPage } from './chromium.ts';
 import { open } from './inspected.ts';
-import { readingFaults } from './layout.ts';
+import { drawnCharts, readingFaults } from './layout.ts';
 
 const { SCREENSHOTS: folder } = process.env;
 const widths = [1440, 1024, 390];
@@ -52,35 +51,18 @@ function show(name: keyof typeof charts, { watcher }: InspectedPage): void {
 }
 
 describe('the charts', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
-
-  /** What cannot be read of each chart that is shown, one after the other. */
-  async function unreadable(page: Page, name: string, width: number): Promise<readonly string[]> {
-    const found: string[] = [];
-    for (const tab of await page.locator('#charts [role=tab]').all()) {
-      await tab.evaluate((each) => (each as unknown as { click(): void }).click());
-      const state = ((await tab.getAttribute('id')) ?? '').replace('tab-in-', '');
-      await page.locator(`#chart-in-${state} .drawing svg`).waitFor();
-      expect(await page.locator('.drawing .node.active').count()).toBe(1);
-      const faults = await readingFaults(page, '.drawing svg', '.chart');
-      found.push(...faults.map((fault) => `${name} in ${state} at ${width}: ${fault}`));
-    }
-    return found;
-  }
-
   test.for(names)('can be read in each state of %s, at each width', async (name, context) => {
     needsChromium(context);
     const inspected = await inspectPage();
     onTestFinished(() => inspected.close());
     show(name, inspected);
-    const { page, faults } = await open(browser as Browser, inspected.url);
+    const { page, faults } = await open(inspected.url);
+    const readable = statesOf(charts[name]).map((state) => {
+      return { id: `in-${state.replaceAll('.', '-')}`, active: 1, faults: [] };
+    });
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
-      expect(await unreadable(page, name, width)).toEqual([]);
+      expect(await drawnCharts(page)).toEqual(readable);
       const chart = page.locator('.chart');
       if (folder !== undefined) await chart.screenshot({ path: `${folder}/${name}-${width}.png` });
       await page.locator('#whole').click();
@@ -101,28 +83,27 @@ describe('the charts', () => {
     const inspected = await inspectPage();
     onTestFinished(() => inspected.close());
     show('session', inspected);
-    const { page } = await open(browser as Browser, inspected.url);
+    const { page } = await open(inspected.url);
     const tab = (state: string) => page.locator(`#tab-in-${state}`);
-    await tab('uninitialized').click();
+    await tab('uninitialized-withOwnStream').click();
     const draining = page.locator('.drawing [data-state=draining]');
     expect(await draining.getAttribute('aria-expanded')).toBe('false');
-    expect(await page.locator('.drawing .s-draining_settling').count()).toBe(0);
+    expect(await page.locator('.drawing .s-draining_prompt').count()).toBe(0);
     await draining.click();
-    await page.locator('.drawing .s-draining_settling').waitFor();
+    await page.locator('.drawing .s-draining_prompt').waitFor();
     await draining.focus();
     await page.keyboard.press('Enter');
-    await page.locator('.drawing .s-draining_settling').waitFor({ state: 'detached' });
+    await page.locator('.drawing .s-draining_prompt').waitFor({ state: 'detached' });
     // The active state too can be folded: the one around it is lit then.
     await page.locator('.drawing [data-state=open]').click();
     await page.locator('.drawing .node.s-open.active').waitFor();
     await page.keyboard.press('w');
-    await page.locator('.drawing .s-draining_settling').waitFor();
+    await page.locator('.drawing .s-draining_prompt_settling').waitFor();
   });
 
   test.for(names)('can be read in the docs: %s', async (name, context) => {
     needsChromium(context);
-    const page = await (browser as Browser).newPage();
-    onTestFinished(() => page.close());
+    const page = await newPage();
     const file = new URL(`../../docs/charts/${name}.svg`, import.meta.url);
     const svg = readFileSync(file, 'utf8').replace(
       '<svg ',

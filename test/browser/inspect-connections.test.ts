@@ -1,25 +1,19 @@
 /** A host's connections on the page: a row for each server, its machines, what is pending, why it is lost. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { openServers } from 'mcp-actors/client';
-import { inspectPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
 import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { smallServer, startCommand, temporaryFolder } from '../e2e/client-command.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium } from './chromium.ts';
 import { open } from './inspected.ts';
 
 const secrets = ['sk-of-the-environment', 'token-of-a-header', 'word-of-a-dead-process'] as const;
 const [inEnvironment, inHeader, inStderr] = secrets;
 
 describe('the page', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
-
   /** A server over HTTP, one that is launched, and one that always dies. */
   async function host() {
     const held = gate();
@@ -66,7 +60,7 @@ describe('the page', () => {
   test('has a row for each server of a host, with its machines and what is pending', async (context) => {
     needsChromium(context);
     const { address, servers, held } = await host();
-    const { page, faults } = await open(browser as Browser, address);
+    const { page, faults } = await open(address);
     for (const name of ['remote', 'local', 'dying']) await entry(page, name).waitFor();
     await entry(page, 'local').filter({ hasText: 'idle' }).waitFor();
     const call = servers.callTool('remote__wait');
@@ -83,7 +77,7 @@ describe('the page', () => {
     await page.locator('#chart-connection .s-ready_fresh.active').waitFor();
     const machines = (await tabs(page)).map((text) => text.replace(/ \S+$/, ''));
     expect(machines).toEqual(
-      expect.arrayContaining(['connection', "the server's own stream", 'tools list', 'startup']),
+      expect.arrayContaining(['connection', "the server's own stream", 'tools list', 'slot']),
     );
     held.release();
     await call;
@@ -100,7 +94,7 @@ describe('the page', () => {
   test('shows why a connection is lost, as it happens, and no secrets', async (context) => {
     needsChromium(context);
     const { address, servers } = await host();
-    const { page, faults } = await open(browser as Browser, address);
+    const { page, faults } = await open(address);
     await entry(page, 'dying').click();
     await page.locator('#chart-connection .s-backoff.active').waitFor();
     await expect
@@ -136,7 +130,7 @@ describe('the page', () => {
     const options = { watchers: [shown.watcher], cacheFolder: false, report: () => {} } as const;
     const servers = openServers({ mcpServers }, options);
     onTestFinished(() => servers.close());
-    const { page, faults } = await open(browser as Browser, shown.url);
+    const { page, faults } = await open(shown.url);
     const why = async (name: string) => {
       await entry(page, name).click();
       await page.locator('#announcement', { hasText: name }).waitFor({ state: 'attached' });
@@ -165,7 +159,7 @@ describe('the page', () => {
     child.stderr.on('data', (text: string) => (stderr += text));
     await shows('to see the connections');
     const [url = ''] = /http:\S+/.exec(stderr) ?? [];
-    const { page, faults } = await open(browser as Browser, url);
+    const { page, faults } = await open(url);
     await page.locator('#facts', { hasText: 'small 1.0.0' }).waitFor();
     child.stdin.write('call one\n');
     await page.locator('#rows .row.out', { hasText: 'tools/call one' }).waitFor();

@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
 import { openServers } from 'mcp-actors/client';
-import { inspectPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
 import { serveHttp } from 'mcp-actors/serve';
 import { converse, toolCall } from 'mcp-actors/testing';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
 import { command, reapServers } from '../e2e/server-process.ts';
 import { ask as askModern } from '../http/modern/asking.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium } from './chromium.ts';
 import { inspected, open } from './inspected.ts';
 
 const oddServer = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
@@ -25,11 +25,6 @@ async function violations(page: Page): Promise<readonly string[]> {
 }
 
 describe('the page', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
   afterEach(reapServers);
 
   const row = (page: Page, text: string) => page.locator('#rows .row', { hasText: text });
@@ -38,7 +33,7 @@ describe('the page', () => {
   test('says before the first session where clients are served', async (context) => {
     needsChromium(context);
     const { url } = await inspected([...command, 'serve', '--http', '0', '--inspect']);
-    const { page, faults } = await open(browser as Browser, url);
+    const { page, faults } = await open(url);
     const text = await page.locator('#nobody').textContent();
     expect(text).toMatch(/No session yet.*Clients are served at http:\/\/127\.0\.0\.1:\d+\/mcp/s);
     expect(await violations(page)).toEqual([]);
@@ -56,12 +51,12 @@ describe('the page', () => {
     await peer.handshake({ clientInfo: { name: 'editor', version: '1' } });
     peer.send(toolCall(7, 'ask', { method: 'custom/question' }));
     const question = await peer.request('custom/question');
-    const { page, faults } = await open(browser as Browser, shown.url);
+    const { page, faults } = await open(shown.url);
     await row(page, 'tools/call ask').filter({ hasText: 'request' }).waitFor();
     await row(page, 'custom/question').waitFor();
     expect(await page.title()).toBe('waiting: editor · mcp-actors');
     // Who looks second sees the same.
-    const { page: second } = await open(browser as Browser, shown.url);
+    const { page: second } = await open(shown.url);
     await row(second, 'custom/question').waitFor();
     expect(await violations(page)).toEqual([]);
     peer.answer(question, {});
@@ -90,7 +85,7 @@ describe('the page', () => {
       return { session, peer };
     };
     const first = await join('first');
-    const { page } = await open(browser as Browser, shown.url);
+    const { page } = await open(shown.url);
     await page.locator('#facts', { hasText: 'first 1' }).waitFor();
     const second = await join('second');
     second.peer.send(toolCall(7, 'ask', { method: 'custom/question' }));
@@ -129,7 +124,7 @@ describe('the page', () => {
         capabilities: { elicitation: {} },
       },
     );
-    const { page, faults } = await open(browser as Browser, shown.url);
+    const { page, faults } = await open(shown.url);
     await page.locator('#calls li').waitFor();
     expect(await page.locator('#calls li').textContent()).toMatch(
       /tools\/call book.*of \S+ \S+.*with 1 answer to elicitation\/create "For how many\?", asked/,
@@ -145,7 +140,7 @@ describe('the page', () => {
     needsChromium(context);
     const shown = await inspectPage();
     onTestFinished(() => shown.close());
-    const { page } = await open(browser as Browser, shown.url);
+    const { page } = await open(shown.url);
     await page.locator('#nobody').waitFor();
     const config = {
       mcpServers: {
@@ -170,7 +165,7 @@ describe('the page', () => {
   test('explains no keys where there are none', async (context) => {
     needsChromium(context);
     const { url } = await inspected([...command, '--inspect']);
-    const { page } = await open(browser as Browser, url, {
+    const { page } = await open(url, {
       ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
     });
     await page.locator('footer .note').waitFor();

@@ -1,22 +1,15 @@
 /** Sessions over HTTP on the page: their state, their streams, and many of them. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { inspectPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
 import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { command, reapServers } from '../e2e/server-process.ts';
-import { begin } from '../http/legacy/raw-session.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { begin } from '../http/raw-client.ts';
+import { needsChromium } from './chromium.ts';
 import { inspected, open } from './inspected.ts';
 
 describe('the page', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
-
   async function served() {
     const held = gate();
     const wait = defineTool({
@@ -44,7 +37,7 @@ describe('the page', () => {
     const answer = await session.call('wait', {}, 7);
     await held.arrived();
     await session.get();
-    const { page, faults } = await open(browser as Browser, address);
+    const { page, faults } = await open(address);
     await page.locator('#streams li', { hasText: 'POST #7' }).waitFor();
     await page.locator('#streams li', { hasText: 'GET' }).waitFor();
     const text = await page.locator('section', { has: page.locator('#streams') }).textContent();
@@ -65,7 +58,7 @@ describe('the page', () => {
     const { page: address, url, held } = await served();
     const oldest = await begin(url);
     for (let at = 0; at < 119; at++) await begin(url);
-    const { page } = await open(browser as Browser, address);
+    const { page } = await open(address);
     await page.locator('#found', { hasText: '100 of 120 sessions' }).waitFor();
     const answer = await oldest.call('wait');
     await held.arrived();
@@ -87,7 +80,7 @@ describe('the page', () => {
     const { details } = await server.log.find(({ event }) => event === 'http.listening');
     const url = new URL((details as { readonly url: string }).url);
     const [, second] = [await begin(url), await begin(url)];
-    const { page, faults } = await open(browser as Browser, address);
+    const { page, faults } = await open(address);
     await expect.poll(() => page.locator('#sessions button').count()).toBe(2);
     await page.locator('#sessions button', { hasText: '2: raw' }).click();
     await (await second.call('workspace_info')).text();

@@ -1,8 +1,8 @@
 /** Where the page puts things, at three widths, by the boxes that a real browser gives them. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
 import { reapServers } from '../e2e/server-process.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium } from './chromium.ts';
 import { inspected, inspectedExample, open } from './inspected.ts';
 import { boxOf, overflowing, paleTexts } from './layout.ts';
 
@@ -12,17 +12,12 @@ const phone = { width: 390, height: 844 };
 const sizes = [wide, tablet, phone];
 
 describe('the page', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
   afterEach(reapServers);
 
   /** A session whose call waits for ten answers, whose roots are known, and one of whose calls failed. */
   async function busy() {
     const { url, server } = await inspected(inspectedExample);
-    const { page, faults } = await open(browser as Browser, url, { viewport: wide });
+    const { page, faults } = await open(url, { viewport: wide });
     await server.initialize({ elicitation: { form: {} }, roots: {} });
     const query = await server.heard('roots/list');
     const uri = `file:///home/ada/${'a-long-name/'.repeat(12)}`;
@@ -63,7 +58,7 @@ describe('the page', () => {
   test('gives panels without content no room', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedExample);
-    const { page } = await open(browser as Browser, url, { viewport: wide });
+    const { page } = await open(url, { viewport: wide });
     const optional = ['event', 'pending', 'calls', 'tasks', 'queues', 'roots', 'sessions'];
     const shown = async () => (await ids(page)).filter((id) => optional.includes(id));
     await page.locator('#state', { hasText: 'uninitialized' }).waitFor();

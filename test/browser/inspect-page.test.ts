@@ -1,13 +1,13 @@
 /** What one does on the page, in a real browser. The sessions run in this process, so that what listens to them can be counted. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Tool, WatchedSession } from 'mcp-actors';
-import { inspectPage } from 'mcp-actors/inspect';
-import type { InspectedPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
+import type { InspectedPage } from '@mcp-actors/inspector';
 import { testClient, gate } from 'mcp-actors/testing';
 import type { TestClient } from 'mcp-actors/testing';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium } from './chromium.ts';
 import { open } from './inspected.ts';
 
 const echo = defineTool({
@@ -18,12 +18,6 @@ const echo = defineTool({
 });
 
 describe('the page', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
-
   const held: AsyncDisposable[] = [];
   afterEach(async () => {
     for (const each of held.splice(0).reverse()) await each[Symbol.asyncDispose]();
@@ -63,7 +57,7 @@ describe('the page', () => {
   }
 
   const rows = (page: Page) => page.locator('#rows .row');
-  const live = async (url: string) => open(browser as Browser, url);
+  const live = async (url: string) => open(url);
 
   test('costs nothing before it is opened, and nothing after it is closed', async (context) => {
     needsChromium(context);

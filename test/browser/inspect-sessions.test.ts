@@ -1,21 +1,16 @@
 /** Several sessions on one page, and what is left of one that has ended. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
 import { createMcpServer } from 'mcp-actors';
-import { inspectPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
 import { converse, toolCall } from 'mcp-actors/testing';
 import { asking } from '../contract/asking.ts';
 import { reapServers } from '../e2e/server-process.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium } from './chromium.ts';
 import { boxOf, overflowing } from './layout.ts';
 import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
 
 describe('the page', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
   afterEach(reapServers);
 
   const held: AsyncDisposable[] = [];
@@ -52,7 +47,7 @@ describe('the page', () => {
     await join('third');
     waits.peer.send(toolCall(7, 'ask', { method: 'custom/question' }));
     const question = await waits.peer.request('custom/question');
-    const { page, faults } = await open(browser as Browser, url);
+    const { page, faults } = await open(url);
     await page.locator('#pending li', { hasText: 'custom/question' }).waitFor();
     expect(await shown(page)).toMatch(/^2: second waits \d/);
     expect(await entry(page, 'third').textContent()).toBe('3: third idle');
@@ -76,7 +71,7 @@ describe('the page', () => {
     needsChromium(context);
     const { url, join } = await serving();
     const first = await join('first');
-    const { page, faults } = await open(browser as Browser, url);
+    const { page, faults } = await open(url);
     await page.locator('#state', { hasText: 'rootsKnown' }).waitFor();
     for (const round of [1, 2]) {
       const short = [];
@@ -112,7 +107,7 @@ describe('the page', () => {
       const ended = await join('ended');
       await join(long);
       await ended.close();
-      const { page, faults } = await open(browser as Browser, url, {
+      const { page, faults } = await open(url, {
         viewport: { width, height: 900 },
       });
       await entry(page, 'a-client').click();
@@ -135,7 +130,7 @@ describe('the page', () => {
     needsChromium(context);
     const { url, join } = await serving();
     const first = await join('first');
-    const { page } = await open(browser as Browser, url);
+    const { page } = await open(url);
     await join('second');
     await entry(page, 'second').waitFor();
     expect(await shown(page)).toMatch(/first/);
@@ -147,7 +142,7 @@ describe('the page', () => {
   test('says that a session is closed and why, and what it last held, once its server has ended', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedExample);
-    const { page, faults } = await open(browser as Browser, url);
+    const { page, faults } = await open(url);
     await server.initialize({ elicitation: { form: {} } });
     const params = { name: 'book_tables', arguments: { days: ['May 1'] } };
     server.send({ id: 7, method: 'tools/call', params });
@@ -178,7 +173,7 @@ describe('the page', () => {
   test('says that a server does not answer if it goes without a word', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedCommand);
-    const { page } = await open(browser as Browser, url);
+    const { page } = await open(url);
     await server.initialize({});
     await page.locator('#state', { hasText: 'rootsKnown' }).waitFor();
     server.child.kill('SIGKILL');

@@ -1,11 +1,11 @@
 /** The timeline of a real session: its rows, its sequence diagram, and the chart that follows it. */
 import { readFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { inspectPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
 import { converse, toolCall } from 'mcp-actors/testing';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium, newPage } from './chromium.ts';
 import { open } from './inspected.ts';
 
 const hostile = '</style><script>alert(1)</script>';
@@ -26,12 +26,6 @@ const tools = [
 ];
 
 describe('the timeline', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
-
   const held: AsyncDisposable[] = [];
   afterEach(async () => {
     for (const each of held.splice(0).reverse()) await each[Symbol.asyncDispose]();
@@ -42,7 +36,7 @@ describe('the timeline', () => {
     const inspected = await inspectPage();
     held.push(inspected);
     const server = createMcpServer({ name: 'watched', version: '1', tools });
-    const { page, faults } = await open(browser as Browser, inspected.url);
+    const { page, faults } = await open(inspected.url);
     const { session, peer } = converse(server, { watchers: [inspected.watcher] });
     held.push(session);
     await peer.handshake({ capabilities: { roots: { listChanged: true } } });
@@ -99,7 +93,7 @@ describe('the timeline', () => {
     await page.keyboard.press('f');
     await page.locator('#chart-roots').waitFor();
     answerRoots();
-    await page.locator('#chart-session .s-open_legacy_rootsKnown.active').waitFor();
+    await page.locator('#chart-session .s-open_legacy_handshake_rootsKnown.active').waitFor();
     await waiting.waitFor({ state: 'detached' });
     expect(faults).toEqual([]);
   });
@@ -168,7 +162,7 @@ describe('the timeline', () => {
     const file = await download;
     expect(file.suggestedFilename()).toMatch(/^mcp-session-\d{6}\.svg$/);
     const text = await readFile(await file.path(), 'utf8');
-    const alone = await (browser as Browser).newPage();
+    const alone = await newPage();
     const said: string[] = [];
     alone.on('dialog', (dialog) => {
       said.push(dialog.message());

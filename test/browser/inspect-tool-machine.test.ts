@@ -1,13 +1,13 @@
 /** The page shows the chart of a tool that is a machine, in the state of the call that one looks at. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { inspectPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
 import { converse } from 'mcp-actors/testing';
 import { bookingMachine } from '../../examples/booking/booking.machine.ts';
 import { modernPeer } from '../server/modern-peer.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium } from './chromium.ts';
 import { open } from './inspected.ts';
 
 const { SCREENSHOTS: folder } = process.env;
@@ -32,12 +32,6 @@ const answer = (day: string, asked: JsonObject, content: JsonObject) => {
 };
 
 describe('the chart of a tool', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    browser = await launchChromium().catch(() => undefined);
-  });
-  afterAll(() => browser?.close());
-
   const held: AsyncDisposable[] = [];
   afterEach(async () => {
     for (const each of held.splice(0).reverse()) await each[Symbol.asyncDispose]();
@@ -49,7 +43,7 @@ describe('the chart of a tool', () => {
     const server = createMcpServer({ name: 'restaurant', version: '1', tools: [book] });
     const { peer, session } = converse(server, { watchers: [inspected.watcher] });
     held.push(session);
-    const { page, faults } = await open(browser as Browser, inspected.url, {
+    const { page, faults } = await open(inspected.url, {
       viewport: { width: 1440, height: 900 },
     });
     return { ...modernPeer(peer), page, faults };

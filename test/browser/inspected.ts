@@ -1,8 +1,9 @@
 /** A server in a process of its own, and its page in a real browser that reaches nothing but that page. */
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { command, launch } from '../e2e/server-process.ts';
 import type { ServerProcess } from '../e2e/server-process.ts';
 import { program } from '../tooling/programs.ts';
+import { newContext } from './chromium.ts';
 
 /** The built command with its page. */
 export const inspectedCommand = [...command, '--inspect'];
@@ -35,13 +36,9 @@ export interface OpenPage {
   readonly faults: readonly string[];
 }
 
-/** Opens the page, and waits until it is live. */
-export async function open(
-  browser: Browser,
-  url: string,
-  options: BrowserContextOptions = {},
-): Promise<OpenPage> {
-  const context = await browser.newContext(options);
+/** Opens the page until the test has ended, and waits until it is live. */
+export async function open(url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const context = await newContext(options);
   const { origin } = new URL(url);
   const faults: string[] = [];
   await context.route('**', (route) => {

@@ -85,17 +85,9 @@ export function paleTexts(page: Page): Promise<readonly string[]> {
   })()`);
 }
 
-/**
- * What cannot be read of a drawing: texts of less than 11 pixels, texts over each other, under a line or outside of their
- * drawing, and a drawing that is wider than what holds it.
- */
-export function readingFaults(
-  page: Page,
-  drawing: string,
-  holder: string,
-): Promise<readonly string[]> {
-  return page.evaluate(`(() => {
-    const svg = document.querySelector(${JSON.stringify(drawing)});
+/** Of the page: `readingFaults` of what these selectors find. */
+const faultsInPage = `(drawing, holder) => {
+    const svg = document.querySelector(drawing);
     const scale = svg.getScreenCTM().a;
     const texts = [...svg.querySelectorAll('text')].map((each) => ({
       words: each.textContent,
@@ -107,7 +99,7 @@ export function readingFaults(
     const meet = (a, b) =>
       a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
     const { left, right } = svg.getBoundingClientRect();
-    const outer = document.querySelector(${JSON.stringify(holder)});
+    const outer = document.querySelector(holder);
     const lines = [...svg.querySelectorAll('.transition path')].flatMap((each) => {
       const [, ...at] = /^M([^,]+),([^H]+)H([^V]+)V([^H]+)H(.+)$/.exec(each.getAttribute('d'));
       const [x, y, lane, to, end] = at.map(Number);
@@ -125,5 +117,42 @@ export function readingFaults(
         .filter((other) => meet(one.box, other.box))
         .map((other) => one.words + ' is over ' + other.words)),
     ];
+  }`;
+
+/**
+ * What cannot be read of a drawing: texts of less than 11 pixels, texts over each other, under a line or outside of their
+ * drawing, and a drawing that is wider than what holds it.
+ */
+export function readingFaults(
+  page: Page,
+  drawing: string,
+  holder: string,
+): Promise<readonly string[]> {
+  return page.evaluate(`(${faultsInPage})(${JSON.stringify(drawing)}, ${JSON.stringify(holder)})`);
+}
+
+export interface DrawnChart {
+  /** Its tab's in the page, without `tab-`. */
+  readonly id: string;
+  /** How many of its states are marked as active. */
+  readonly active: number;
+  /** @see readingFaults */
+  readonly faults: readonly string[];
+}
+
+/** Shows each chart of the inspector's page in turn, all within the page: a round trip for each would cost more than the drawing. */
+export function drawnCharts(page: Page): Promise<readonly DrawnChart[]> {
+  return page.evaluate(`(async () => {
+    const faultsOf = ${faultsInPage};
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    const charts = [];
+    for (const tab of document.querySelectorAll('#charts [role=tab]')) {
+      tab.click();
+      const id = tab.id.replace('tab-', '');
+      while (!document.getElementById('chart-' + id)?.querySelector('.drawing svg')) await frame();
+      const active = document.querySelectorAll('.drawing .node.active').length;
+      charts.push({ id, active, faults: faultsOf('.drawing svg', '.chart') });
+    }
+    return charts;
   })()`);
 }

@@ -4,22 +4,18 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { initialize, initialized } from 'mcp-actors/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { command } from '../e2e/server-process.ts';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium } from './chromium.ts';
 import { open } from './inspected.ts';
 
 let folder: string;
-let browser: Browser | undefined;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
-  browser = await launchChromium().catch(() => undefined);
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
-  await browser?.close();
 });
 
 /** Starts the command. */
@@ -45,13 +41,13 @@ test('replay --step --inspect shows the played session, input by input', async (
   const { child, printed, ended } = start('replay', '--step', '--inspect', file);
   while (!/http:\S+\//.test(printed.stderr)) await once(child.stderr, 'data');
   const [url = ''] = /http:\S+\//.exec(printed.stderr) ?? [];
-  const { page, faults } = await open(browser as Browser, url);
+  const { page, faults } = await open(url);
   const state = (name: string) => page.locator('#state').filter({ hasText: name }).waitFor();
   await state('uninitialized');
   child.stdin.write('\n');
   await state('negotiated');
   expect(await page.locator('#chart-session .node.active').getAttribute('class')).toContain(
-    's-open_legacy_negotiated',
+    's-open_legacy_handshake_negotiated',
   );
   child.stdin.write('\n');
   await page.locator('#pending li', { hasText: 'roots/list' }).waitFor();

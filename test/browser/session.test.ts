@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { launchChromium, needsChromium } from './chromium.ts';
+import { needsChromium, newPage } from './chromium.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -54,8 +54,7 @@ describe.each(entries)('a session in a page, from %s', (_what, library) => {
     async (context) => {
       needsChromium(context);
       const url = await serve(await bundle(library));
-      await using browser = await launchChromium();
-      const page = await browser.newPage();
+      const page = await newPage();
       const faults: string[] = [];
       page.on('pageerror', (error) => faults.push(String(error)));
       page.on('console', (message) => faults.push(message.text()));

@@ -3,7 +3,7 @@ import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ConnectionEvent } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { EventLog } from '../../src/client/connection/event-log.ts';
+import { EventLog } from '../../src/client/connection/connection-streams.observable.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 
 const server = createMcpServer({

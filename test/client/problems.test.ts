@@ -6,7 +6,7 @@ import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ConnectionEvent } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ToolOutputs } from '../../src/client/lists/tool-outputs.ts';
+import { Results } from '../../src/client/lists/results.ts';
 import { gate, turn } from '../../src/testing/index.ts';
 import { greeted, scriptedServer } from './http/scripted-server.ts';
 
@@ -146,10 +146,13 @@ describe('structured content that breaks its schema', () => {
     [{ required: ['a'], description: 'x'.repeat(60 * 1024) }, {}, /must have/],
   ])('is what %j says of %j', (outputSchema, structuredContent, fault) => {
     const tool = { name: 't', inputSchema: {}, outputSchema: outputSchema as never };
-    const outputs = new ToolOutputs(() => ({ state: 'known', items: [tool] }));
-    const found = outputs.faultOf('t', { content: [], structuredContent });
-    if (fault === undefined) expect(found).toBeUndefined();
-    else expect(found).toMatch(fault);
+    const told: string[] = [];
+    const results = new Results('server', (_, message) =>
+      told.push(message.replace(/^.* breaks its "outputSchema": /, '')),
+    );
+    results.toolsListed([tool]);
+    results.callTool('t', { content: [], structuredContent });
+    expect(told).toEqual(fault === undefined ? [] : [expect.stringMatching(fault)]);
   });
 });
 

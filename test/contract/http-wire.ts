@@ -2,7 +2,6 @@
  * Streamable HTTP under the contract, without a socket: each message of the client is a POST, answers come with it in JSON or on its stream, pushes on
  * one GET stream that is open before the client hears that its session has begun. Nothing here waits for the event loop, only for promises.
  */
-import { createParser } from 'eventsource-parser';
 import type { McpServer, McpSession } from 'mcp-actors';
 import { httpHandler } from 'mcp-actors/http';
 import type { HttpHandler } from 'mcp-actors/http';
@@ -11,6 +10,7 @@ import type { Conversation, ConversationOptions, Gate } from 'mcp-actors/testing
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import type { JsonObject, RequestId } from '../../src/protocol/frames.ts';
 import { encodeHeaderValue, namedBy } from '../../src/protocol/header-values.ts';
+import { EventReader } from '../http/raw-client.ts';
 import type { Channel } from './channel-wire.ts';
 import { modern } from './everywhere.ts';
 import type { TestWire } from './stream-wire.ts';
@@ -213,7 +213,12 @@ class HttpWire implements TestWire, Channel {
     const response = await this.#handler(new Request(url, init));
     this.#answered();
     const session = response.headers.get('mcp-session-id');
-    for await (const frame of this.#framesOf(response)) {
+    const answer = new EventReader(response, () => this.#held?.pass());
+    for (;;) {
+      const event = await answer.next().catch(endOfCut);
+      if (!event) break;
+      if (event.data === undefined) continue;
+      const frame = event.data as JsonObject;
       if (session !== null) this.#begin(session, frame);
       this.#heard.push({ method: frame['method'], on: id as RequestId | undefined });
       for (const listener of this.#listeners) listener(frame);
@@ -228,33 +233,10 @@ class HttpWire implements TestWire, Channel {
     this.#session = { 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
     if (this.#opensStream) this.openChannel();
   }
-
-  async *#framesOf(response: Response): AsyncGenerator<JsonObject> {
-    const isStream = response.headers.get('content-type') === 'text/event-stream';
-    const frames: JsonObject[] = [];
-    const take = (text: string) => text !== '' && frames.push(JSON.parse(text) as JsonObject);
-    const events = createParser({ onEvent: ({ data }) => take(data) });
-    const decoder = new TextDecoder();
-    const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
-    let text = '';
-    while (reader) {
-      await this.#held?.pass();
-      const { done, value } = await reader.read().catch(endOfCut);
-      if (done || value === undefined) break;
-      const more = decoder.decode(value, { stream: true });
-      if (isStream) events.feed(more);
-      else text += more;
-      yield* frames.splice(0);
-    }
-    take(text);
-    yield* frames.splice(0);
-  }
 }
 
 /** A stream that the endpoint cuts ends here: it has reported that, and the test misses what is missing. */
-function endOfCut(error: unknown): { readonly done: true; readonly value: undefined } {
-  if (error instanceof Error && error.message === 'The stream was cut') {
-    return { done: true, value: undefined };
-  }
+function endOfCut(error: unknown): undefined {
+  if (error instanceof Error && error.message === 'The stream was cut') return;
   throw error;
 }

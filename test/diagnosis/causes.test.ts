@@ -1,6 +1,9 @@
-import { causesOf } from 'mcp-actors';
+import { causesOf, createMcpServer, defineTool } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
-import { expect, test } from 'vitest';
+import { gate, testClient } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { headlineOf } from '../../src/diagnosis/headline.ts';
+import type { PendingDump } from '../../src/diagnosis/peer-dump.ts';
 
 const none = { count: 0, max: 10 };
 const idle: SessionDump = {
@@ -92,4 +95,69 @@ test('a question belongs to the call or to the task that asked it', () => {
     { kind: 'question', subject: ofTask, askedBy: calls[1], ageMs: 1, leftMs: 9 },
     { kind: 'question', subject: of({}), ageMs: 1, leftMs: 9 },
   ]);
+});
+
+describe('why a session does what it does', () => {
+  const server = createMcpServer({ name: 'asked', version: '1' });
+
+  test('it waits for the handshake', () => {
+    const dump = { ...idle, tags: ['awaitsInitialize'], ageMs: 1200 } as const;
+    expect(headlineOf(dump)).toMatchObject({ mood: 'waiting', ageMs: 1200 });
+    expect(headlineOf({ ...idle, tags: ['awaitsInitialized'] }).sentence).toContain(
+      'notifications/initialized',
+    );
+  });
+
+  test('nothing is pending', async () => {
+    await using client = await testClient(server);
+    const { mood, sentence } = headlineOf(client.session.dump());
+    expect([mood, sentence]).toEqual(['idle', expect.stringContaining('Nothing is pending')]);
+  });
+
+  test('it works, and on what', async () => {
+    const door = gate();
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits',
+      handler: async () => {
+        await door.pass();
+        return '';
+      },
+    });
+    await using client = await testClient(
+      createMcpServer({ name: 'a', version: '1', tools: [wait] }),
+    );
+    const calls = [client.callTool('wait'), client.callTool('wait')];
+    await door.arrived(2);
+    expect(headlineOf(client.session.dump()).sentence).toBe(
+      'Working on 2 requests; longest on tools/call wait.',
+    );
+    door.release();
+    await Promise.all(calls);
+  });
+
+  test('it waits for an answer: the one that has been owed for longest', () => {
+    const pending: PendingDump[] = [
+      { id: 's-1', method: 'sampling/createMessage', state: 'sent', ageMs: 10, leftMs: 90 },
+      { id: 's-2', method: 'elicitation/create', state: 'sent', ageMs: 40, leftMs: 60 },
+    ];
+    const queues = { ...idle.queues, pending: { count: 2, max: 10 } };
+    expect(headlineOf({ ...idle, pending, queues })).toEqual({
+      mood: 'waiting',
+      sentence:
+        'Waiting for the client to answer 2 requests: sampling/createMessage, elicitation/create.',
+      ageMs: 40,
+      leftMs: 60,
+    });
+  });
+
+  test('the client does not read, whatever else is pending', () => {
+    const queues = { ...idle.queues, holds: ['output'] };
+    expect(headlineOf({ ...idle, queues }).sentence).toContain('does not read');
+  });
+
+  test('it ends', () => {
+    expect(headlineOf({ ...idle, tags: ['flushing'] }).mood).toBe('ended');
+    expect(headlineOf({ ...idle, tags: ['closed'] }).sentence).toBe('The session is over.');
+  });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonForm } from '../../src/log/log-line.ts';
 import { redact, redacted, redactText } from '../../src/diagnosis/redaction.ts';
-import { Redactor } from '../../src/recording/redactor.ts';
+import { Redactor } from '../../src/recording/recording-writer.ts';
 import { isSecretKey, secretPlaces, tokenForms } from '../../src/diagnosis/secrets.ts';
 
 describe('secrets', () => {

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
 import { describe, expect, test } from 'vitest';
-import { commandNames, helpTopics } from '../../src/cli/command.ts';
-import { workspaceServer } from '../../src/workspace/workspace-server.ts';
+import { commandNames, helpTopics } from '../../packages/cli/src/command.ts';
+import { workspaceServer } from '@mcp-actors/workspace-server';
 import { programs } from '../tooling/programs.ts';
 import { anchorsOf, blocksOf, inlineCode, linksOf, pages, repository } from './pages.ts';
 import type { Block } from './pages.ts';
@@ -115,18 +115,40 @@ test('every page of the docs can be reached from the README', () => {
   expect(docs.filter((page) => !reached.has(page))).toEqual([]);
 });
 
+test('the README leads to twelve pages, by the question of its reader, and to the list of all', () => {
+  const linked = linksOf('README.md').map((link) => link.replace(/#.*$/, ''));
+  const docs = new Set(linked.filter((path) => /^docs\/.*\.md$/.test(path)));
+  expect(docs.delete('docs/README.md')).toBe(true);
+  expect(docs.size).toBeLessThanOrEqual(12);
+  const listed = new Set(linksOf('docs/README.md').map((link) => join('docs', link)));
+  const pagesOfDocs = pages.filter(
+    (page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md',
+  );
+  expect(pagesOfDocs.filter((page) => !listed.has(page))).toEqual([]);
+});
+
 test('the page on the architecture names nothing that the sources do not have', () => {
-  const files = readdirSync(join(repository, 'src'), { recursive: true, encoding: 'utf8' });
+  const folders = [
+    'src',
+    ...readdirSync(join(repository, 'packages')).map((name) => `packages/${name}/src`),
+  ];
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join(folder, name),
+    ),
+  );
   const sources = files
     .filter((name) => name.endsWith('.ts'))
-    .map((name) => readFileSync(join(repository, 'src', name), 'utf8'))
+    .map((name) => readFileSync(join(repository, name), 'utf8'))
     .join('\n');
   const names = inlineCode('docs/architecture.md')
     .map((code) => code.replace(/\(.*\)$/, ''))
     .filter((code) => /^#?[a-z]\w*(\.\w+)*$/i.test(code));
   expect(names.length).toBeGreaterThan(60);
   const lost = names.filter((name) => !sources.includes(name.replace(/^context\./, '')));
-  expect(lost.filter((name) => !existsSync(join(repository, 'src', name)))).toEqual([]);
+  const isPath = (name: string) =>
+    folders.some((folder) => existsSync(join(repository, folder, name)));
+  expect(lost.filter((name) => !isPath(name))).toEqual([]);
 });
 
 test.each(['README.md', 'docs/workspace.md'])('%s has a table of the server’s tools', (page) => {

@@ -12,7 +12,7 @@ const host = 'src/client/connection/limits.ts';
 const lists = 'src/client/lists/lists.ts';
 const process = 'src/machines/process.machine.ts';
 const stderr = 'src/processes/stderr-log.ts';
-const page = 'src/inspect/loopback-server.ts';
+const page = 'packages/inspector/src/loopback-server.ts';
 const processEnd = 'src/serve/process-end.ts';
 const initialize = 'src/protocol/initialize.ts';
 
@@ -20,31 +20,40 @@ const visit: Citation = ['src/client/auth/options.ts', 'defaultVisitMs = 5 * 60_
 const rootsTimeout: Citation = [session, 'rootsTimeoutMs: 5 * second'];
 const longestLine: Citation = [session, 'maxLineBytes: 16 * MiB'];
 const outbound: Citation = [session, 'maxOutboundBytes: 16 * MiB'];
-const entryTime: Citation = ['src/workspace/roots/directory-check.ts', 'directoryTimeoutMs = 2000'];
-const listTime: Citation = ['src/workspace/roots/resolve-roots.ts', 'totalTimeoutMs = 10_000'];
+const entryTime: Citation = ['src/roots/directory-check.ts', 'directoryTimeoutMs = 2000'];
+const listTime: Citation = ['src/roots/resolve-roots.ts', 'totalTimeoutMs = 10_000'];
 const retries: Citation = [
   'test/machines/roots.actor.test.ts',
   '[30_000, 60_000, 120_000, 240_000, 300_000, 300_000]',
 ];
 const headers: Citation = [page, 'headersTimeoutMs: 5000'];
 const guests: Citation = [page, 'maxGuests: 64'];
-const wholeResult: Citation = ['test/workspace/result-size.test.ts', 'maxCharacters = 40_000'];
+const wholeResult: Citation = [
+  'packages/workspace-server/test/result-size.test.ts',
+  'maxCharacters = 40_000',
+];
 const cursorPaths: Citation = [
-  'src/workspace/search/tree-walk.ts',
+  'packages/workspace-server/src/search/tree-walk.ts',
   'maxKeptCharacters = 8 * 1024 * 1024',
 ];
 const shared: Citation = [session, 'fullParties = 4'];
 const suspended: Citation = [session, 'suspendedCallTimeoutMs: 10 * minute'];
 const retained: Citation = [session, 'maxRetainedBytes: 64 * MiB'];
 const shortestGiven: Citation = ['src/diagnosis/secrets.ts', 'shortestGiven = 6'];
-const media: Citation = ['src/workspace/tools/read-files.ts', 'maxMediaBytes = 3 * 1024 * 1024'];
-const searches: Citation = ['src/workspace/project/workspace.ts', 'const searches = turns(4)'];
+const media: Citation = [
+  'packages/workspace-server/src/tools/read-files.ts',
+  'maxMediaBytes = 3 * 1024 * 1024',
+];
+const searches: Citation = [
+  'packages/workspace-server/src/project/workspace.ts',
+  'const searches = turns(4)',
+];
 const searchTime: Citation = [
-  'src/workspace/search/search-turns.ts',
+  'packages/workspace-server/src/search/search-turns.ts',
   'defaultSearchTimeoutMs = 20_000',
 ];
 const searchMemory: Citation = [
-  'test/workspace/search-bounds.test.ts',
+  'packages/workspace-server/test/search-bounds.test.ts',
   'mostBytes = 100 * mebibyte',
 ];
 const greeting: Citation = [initialize, 'maxInitializeLength = 64 * 1024'];
@@ -85,8 +94,10 @@ export const citations: {
     'maxIntrospections 64': [[tokens, 'maxIntrospections: 64']],
     'maxRechecks 8': [[tokens, 'maxRechecks: 8']],
   },
-  'docs/checking.md': { 'five seconds': [['src/cli/check.ts', 'default: 5_000']] },
-  'docs/call-and-shell.md': { '3 s': [['src/cli/client/find-tool.ts', 'listingMs = 3000']] },
+  'docs/checking.md': { 'five seconds': [['packages/cli/src/check.ts', 'default: 5_000']] },
+  'docs/call-and-shell.md': {
+    '3 s': [['packages/cli/src/client/find-tool.ts', 'listingMs = 3000']],
+  },
   'docs/client.md': {
     '60 s': [
       [session, 'requestTimeoutMs: 60 * second'],
@@ -188,20 +199,20 @@ export const citations: {
     ],
   },
   'docs/inspecting.md': {
-    '2,000 rows': [['src/inspect/page/model.ts', 'maxRows = 2000']],
+    '2,000 rows': [['packages/inspector/src/page/model.ts', 'maxRows = 2000']],
     '500 characters': [['src/diagnosis/redaction.ts', 'maxString = 500']],
-    '400 values': [['src/inspect/frame-reading.ts', 'maxValues = 400']],
-    '16 Ki characters': [['src/inspect/frame-reading.ts', 'maxText = 16 * 1024']],
+    '400 values': [['packages/inspector/src/frame-reading.ts', 'maxValues = 400']],
+    '16 Ki characters': [['packages/inspector/src/frame-reading.ts', 'maxText = 16 * 1024']],
     'five seconds': [headers],
     '64 connections': [guests],
-    'five times': [['src/inspect/page-sessions.ts', 'intervalMs = 200']],
+    'five times': [['packages/inspector/src/page-sessions.ts', 'intervalMs = 200']],
   },
   'docs/limits.md': {
     'four times': [shared],
     '64 KiB': [
       greeting,
       [stderr, 'keptBytes = 64 * 1024'],
-      ['src/client/http/body.ts', 'maxRefusalBytes = 64 * 1024'],
+      ['src/client/http/response.ts', 'maxRefusalBytes = 64 * 1024'],
     ],
     '8 KiB': [
       [initialize, 'maxClientLength = 8 * 1024'],
@@ -228,7 +239,7 @@ export const citations: {
     ],
     '4 KiB': [
       ['src/actors/router/call-queue.ts', 'countedBytes = 4096'],
-      ['src/rounds/rounds.ts', 'countedLength = 4096'],
+      ['src/rounds/suspendable-calls.ts', 'countedLength = 4096'],
     ],
     '2 s': [
       [process, 'inputMs: 2000'],
@@ -277,17 +288,17 @@ export const citations: {
     '256 characters': [['src/opentelemetry/subject.ts', 'value.slice(0, 256)']],
   },
   'docs/platforms.md': {
-    'three seconds': [['src/cli/doctor/process-table.ts', 'settledAfterSeconds = 3']],
+    'three seconds': [['packages/cli/src/doctor/process-table.ts', 'settledAfterSeconds = 3']],
   },
   'docs/recording.md': {
-    '256 sessions': [['src/recording/recorded-sessions.ts', 'maxOpen = 256']],
+    '256 sessions': [['src/recording/recording-file.ts', 'maxOpen = 256']],
   },
   'docs/redaction.md': { 'six characters': [shortestGiven] },
   'docs/roots-for-hosts.md': { '5 s': [rootsTimeout] },
   'docs/roots.md': {
     '2 s': [entryTime],
     '10 s': [listTime],
-    '1 MiB': [['src/roots/read-inside.ts', 'defaultMaxBytes = 1024 * 1024']],
+    '1 MiB': [['src/roots/open-inside.ts', 'defaultMaxBytes = 1024 * 1024']],
   },
   'docs/security.md': {
     '100 MiB': [searchMemory],
@@ -320,33 +331,45 @@ export const citations: {
   'docs/workspace.md': {
     '2 s': [entryTime],
     '10 s': [listTime],
-    '5 s': [rootsTimeout, ['src/workspace/disk/disk.ts', 'timeoutMs = 5000']],
+    '5 s': [rootsTimeout, ['src/roots/disk/disk.ts', 'timeoutMs = 5000']],
     '30 s': [[session, 'rootsRetryMs: 30 * second'], retries],
     '1 min': [retries],
     '2 min': [retries],
     '5 min': [retries],
     '40,000 characters': [wholeResult],
-    '1,000 characters': [['src/workspace/globs/glob.ts', 'maxGlobCharacters = 1000']],
-    '64 globs': [['src/workspace/globs/glob.ts', 'maxGlobs = 64']],
-    '8,192 characters': [['src/workspace/globs/glob.ts', 'maxWrittenOut = 8192']],
+    '1,000 characters': [
+      ['packages/workspace-server/src/globs/glob.ts', 'maxGlobCharacters = 1000'],
+    ],
+    '64 globs': [['packages/workspace-server/src/globs/glob.ts', 'maxGlobs = 64']],
+    '8,192 characters': [['packages/workspace-server/src/globs/glob.ts', 'maxWrittenOut = 8192']],
     '8 MiB': [cursorPaths],
     '64 KiB': [
-      ['src/workspace/text/text-encoding.ts', 'sampleBytes = 64 * 1024'],
-      ['src/workspace/search/ignore-files.ts', 'maxIgnoreBytes = 64 * 1024'],
+      ['packages/workspace-server/src/text/text-encoding.ts', 'sampleBytes = 64 * 1024'],
+      ['packages/workspace-server/src/search/ignore-files.ts', 'maxIgnoreBytes = 64 * 1024'],
     ],
-    'maxCharacters 30,000': [['src/workspace/tools/read-file.ts', 'defaultMaxCharacters = 30_000']],
-    '20 files': [['src/workspace/tools/read-file.ts', 'maxPaths = 20']],
-    '64 MiB': [['src/workspace/text/read-bounds.ts', 'countedBytes: 64 * 1024 ** 2']],
+    'maxCharacters 30,000': [
+      ['packages/workspace-server/src/tools/read-file.ts', 'defaultMaxCharacters = 30_000'],
+    ],
+    '20 files': [['packages/workspace-server/src/tools/read-file.ts', 'maxPaths = 20']],
+    '64 MiB': [
+      ['packages/workspace-server/src/text/read-bounds.ts', 'countedBytes: 64 * 1024 ** 2'],
+    ],
     '3 MiB': [media],
-    '1 MiB': [['src/workspace/project/project-facts.ts', 'maxFileBytes = 1024 * 1024']],
-    '200 characters': [['src/workspace/project/project-facts.ts', 'maxNameCharacters = 200']],
+    '1 MiB': [
+      ['packages/workspace-server/src/project/project-facts.ts', 'maxFileBytes = 1024 * 1024'],
+    ],
+    '200 characters': [
+      ['packages/workspace-server/src/project/project-facts.ts', 'maxNameCharacters = 200'],
+    ],
     '8,000 characters': [
-      ['src/workspace/project/project-facts.ts', 'maxListedCharacters = 8000'],
+      ['packages/workspace-server/src/project/project-facts.ts', 'maxListedCharacters = 8000'],
       ['src/protocol/printable.ts', 'maxLineCharacters = 8000'],
     ],
     '100 MiB': [searchMemory],
-    '256 KiB': [['src/workspace/search/line-bounds.ts', 'maxLineBytes = 256 * 1024']],
-    '10 MiB': [['src/workspace/search/ripgrep.ts', '--regex-size-limit=10M']],
+    '256 KiB': [
+      ['packages/workspace-server/src/search/line-bounds.ts', 'maxLineBytes = 256 * 1024'],
+    ],
+    '10 MiB': [['packages/workspace-server/src/search/ripgrep.ts', '--regex-size-limit=10M']],
     'four searches': [searches],
     '20 s': [searchTime],
   },

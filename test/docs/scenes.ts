@@ -63,7 +63,7 @@ await serve(
 
 /** A whole check takes a minute; these moves try the same command line. */
 const shortCheck = `case $1 in check) shift; set -- check --play 'initialize wait initialized wait' "$@" ;; esac
-exec "$NODE" "$REPOSITORY/dist/bin/cli.js" "$@"`;
+exec "$NODE" "$REPOSITORY/packages/cli/dist/cli.js" "$@"`;
 
 export const scenes: { readonly [page: string]: () => Promise<Scene> } = {
   'README.md': async () => ({ inRepository: true }),

@@ -126,11 +126,11 @@ export class Stage {
 
 /** What a user has installed. */
 const usualCommands = {
-  'mcp-actors': 'exec "$NODE" "$REPOSITORY/dist/bin/cli.js" "$@"',
+  'mcp-actors': 'exec "$NODE" "$REPOSITORY/packages/cli/dist/cli.js" "$@"',
   // The package and tsx are there already. What the global setup has bundled needs no tsx.
   npx: `[ "$1" = -y ] && shift
 case $1 in
-  mcp-actors) shift; exec "$MCP_ACTORS" "$@" ;;
+  @mcp-actors/cli) shift; exec "$MCP_ACTORS" "$@" ;;
   tsx)
     bundle=$(printf '%s\\n' "$BUNDLES" | sed -n "s#^$2=##p")
     [ -n "$bundle" ] || { echo "test/tooling/programs.ts does not have $2" >&2; exit 127; }

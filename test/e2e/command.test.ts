@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { makeNamedPipe } from '../workspace/named-pipe.ts';
+import { makeNamedPipe } from '../roots/named-pipe.ts';
 import { preload } from './preload.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
 import type { Line } from './server-process.ts';
@@ -68,10 +68,10 @@ describe('the command', () => {
     expect(stdout).toMatch(/^Usage: mcp-actors \[serve\]/);
     expect(stdout).not.toContain('--roots-timeout');
     expect(stderr).toBe('');
-    expect(run(['help', 'limits']).stdout).toContain('--roots-timeout TIME');
+    expect(run(['help', 'limits']).stdout).toContain('  rootsTimeoutMs=TIME');
     expect(run(['help', 'http']).stdout).toContain('--max-sessions N');
     expect(run(['help', 'auth']).stdout).toContain('--auth-issuer URL');
-    expect(run(['help', 'serve']).stdout).toContain('--search-timeout TIME');
+    expect(run(['help', 'serve']).stdout).toContain('--roots-timeout TIME');
   });
 
   test.each<[readonly string[], { readonly [name: string]: string }, RegExp]>([
@@ -128,7 +128,7 @@ describe('the command', () => {
   });
 
   test('is the same from the source tree', () => {
-    const args = ['--import', 'tsx', 'src/cli.ts', '--version'];
+    const args = ['--import', 'tsx', 'packages/cli/src/cli.ts', '--version'];
     const { stdout } = spawnSync(process.execPath, args, { cwd: repository, encoding: 'utf8' });
     expect(stdout).toBe(run(['--version']).stdout);
   });
@@ -156,7 +156,7 @@ const documentIn = (text: string) =>
   JSON.parse(/^\{\n[\s\S]*?^\}$/m.exec(text)?.[0] as string) as object;
 const url = 'http://127.0.0.1:3000/mcp';
 const npxForm = (...args: readonly string[]) => ({
-  mcpServers: { 'project-files': { command: 'npx', args: ['-y', 'mcp-actors', ...args] } },
+  mcpServers: { 'project-files': { command: 'npx', args: ['-y', '@mcp-actors/cli', ...args] } },
 });
 
 describe('mcp-actors config', () => {
@@ -207,7 +207,7 @@ describe('mcp-actors config', () => {
     const { status, stdout, stderr } = run(['config', '--npx']);
     expect([status, stderr]).toEqual([0, '']);
     expect(documentIn(stdout)).toEqual(npxForm(realpathSync(base)));
-    expect(stdout).toMatch(/^claude mcp add project-files -- npx -y mcp-actors \//m);
+    expect(stdout).toMatch(/^claude mcp add project-files -- npx -y @mcp-actors\/cli \//m);
     expect(stdout).toMatch(/^\[mcp_servers\.project-files\]$/m);
   });
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
 import { exchangeDirectory } from '../../src/serve/doctor/exchange.ts';
-import { fromPs } from '../../src/cli/doctor/process-table.ts';
+import { fromPs } from '../../packages/cli/src/doctor/process-table.ts';
 import { command, lab, launch, reapServers, repository } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -128,7 +128,7 @@ describe('mcp-actors doctor', () => {
   });
 
   test('finds a client that does not read', async () => {
-    const server = launch([...command, '--max-outbound=64KiB'], { unread: 'stdout' });
+    const server = launch([...command, '--limit=maxOutboundBytes=64KiB'], { unread: 'stdout' });
     server.send({
       id: 1,
       method: 'initialize',

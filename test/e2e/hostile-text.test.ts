@@ -12,7 +12,7 @@ const evil = '\u001b]0;owned\u0007\u001b[31m\u009b32m\u202eevil\u{e0041}';
 const written = String.raw`\u001b]0;owned\u0007\u001b[31m\u009b32m\u202eevil`;
 
 /** What none of our own lines has: a terminal's title, bell and colours; C1; turned directions. */
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const ruling = /\u001B\]|\u0007|\u001B\[31m|[\u0080-\u009F\u202A-\u202E\u2066-\u2069]|\u{E0041}/u;
 
 test.skipIf(!hasTerminals).each([

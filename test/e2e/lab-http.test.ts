@@ -3,7 +3,8 @@ import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import { Client as SseClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { connectTo, post } from '../http/serving.ts';
+import { post } from '../http/raw-client.ts';
+import { connectTo } from '../http/serving.ts';
 import { program } from '../tooling/programs.ts';
 import { modern, textOf } from './both-eras-client.ts';
 import { launchLab, launchLabAt } from './http-process.ts';
@@ -126,7 +127,6 @@ test('every POST is answered with JSON where told so', async () => {
 test('clients of the deprecated HTTP+SSE are served where told so', async () => {
   const { url } = await launchLab('--sse');
   const client = new SseClient({ name: 'sse', version: '1' });
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
   await client.connect(new SSEClientTransport(new URL('/sse', url)));
   const result = await client.callTool({ name: 'echo', arguments: { message: 'hi' } });
   expect(result.content).toEqual([{ type: 'text', text: 'hi' }]);

@@ -1,20 +1,11 @@
 /** Three processes that share their sessions in a real Redis, behind a load balancer without affinity. */
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import { createClient } from 'redis';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-} from 'vitest';
-import { EventReader, RawSession, begin, jsonOf } from '../http/legacy/raw-session.ts';
-import type { Message } from '../http/legacy/raw-session.ts';
-import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { EventReader, RawSession, begin, jsonOf } from '../http/raw-client.ts';
+import type { Message } from '../http/raw-client.ts';
 import { connectTo } from '../http/serving.ts';
+import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
 import { program } from '../tooling/programs.ts';
 import { textOf } from './both-eras-client.ts';
 import { launchHttp, launchLab } from './http-process.ts';
@@ -31,16 +22,33 @@ afterAll(async () => {
   if (hasRedis()) await redis.stop();
 });
 beforeEach((context) => needsRedis(context));
-afterEach(reapServers);
+afterAll(reapServers);
 
-const launchNode = (): Promise<HttpProcess> => launchLab('--redis', redis.url);
+const launched: HttpProcess[] = [];
 
-async function launchNodes(): Promise<readonly [HttpProcess, HttpProcess, HttpProcess]> {
-  return Promise.all([launchNode(), launchNode(), launchNode()]);
+async function launchNode(): Promise<HttpProcess> {
+  const node = await launchLab('--redis', redis.url);
+  launched.push(node);
+  return node;
+}
+
+const isAlive = ({ server: { child } }: HttpProcess): boolean =>
+  child.exitCode === null && child.signalCode === null;
+
+/** Three that serve: those that earlier tests have left alive, and new ones for the others. */
+async function threeNodes(): Promise<readonly [HttpProcess, HttpProcess, HttpProcess]> {
+  const [a, b, c] = launched.filter(isAlive);
+  return Promise.all([a ?? launchNode(), b ?? launchNode(), c ?? launchNode()]);
+}
+
+/** Two for a test that waits until a node counts as dead, after 3 s instead of 10. */
+async function twoOfShortLease(): Promise<readonly [HttpProcess, HttpProcess]> {
+  const launchOne = () => launchLab('--redis', redis.url, '--redis-lease', '3000');
+  return Promise.all([launchOne(), launchOne()]);
 }
 
 async function balanced() {
-  const nodes = await launchNodes();
+  const nodes = await threeNodes();
   return { nodes, balancer: await RoundRobin.start(nodes.map(({ url }) => url)) };
 }
 
@@ -109,7 +117,7 @@ describe('three processes', () => {
 
 describe('after a process was killed', () => {
   test('a session that it has begun is served by the others', async () => {
-    const [a, b, c] = await launchNodes();
+    const [a, b, c] = await threeNodes();
     const here = await begin(a.url);
     await kill(a);
     expect(await echoed(at(b, here), 'b')).toBe('b');
@@ -117,7 +125,7 @@ describe('after a process was killed', () => {
   });
 
   test('a call that it ran ends with an error on the stream that is resumed elsewhere', async () => {
-    const [a, b] = await launchNodes();
+    const [a, b] = await twoOfShortLease();
     const here = await begin(a.url);
     const args = { name: 'slow', arguments: { ms: 600_000 }, _meta: { progressToken: 1 } };
     const stream = new EventReader(await here.request('tools/call', args, 'slow'));
@@ -132,7 +140,7 @@ describe('after a process was killed', () => {
   }, 60_000);
 
   test('the answer to what it has asked is refused, and its call can be made again', async () => {
-    const [a, b] = await launchNodes();
+    const [a, b] = await twoOfShortLease();
     const here = await begin(a.url, '2025-11-25', { roots: {} });
     const ask = { kind: 'roots', count: 1, concurrent: false };
     const { data } = await new EventReader(await here.call('ask', ask)).message();
@@ -150,7 +158,7 @@ describe('after a process was killed', () => {
   }, 60_000);
 
   test('pushes go on the stream that is opened elsewhere', async () => {
-    const [a, b, c] = await launchNodes();
+    const [a, b, c] = await threeNodes();
     const here = await begin(a.url);
     await here.get();
     await kill(a);
@@ -211,7 +219,7 @@ test('a rolling restart of three processes loses no answer of clients that keep 
 }, 60_000);
 
 test('an empty Redis is given back the sessions that processes know', async () => {
-  const [a, b] = await launchNodes();
+  const [a, b] = await threeNodes();
   const here = await begin(a.url);
   await at(b, here).request('ping');
   await redis.kill();
@@ -219,7 +227,7 @@ test('an empty Redis is given back the sessions that processes know', async () =
   expect(refused.status).toBe(503);
   expect(await echoed(at(b, here), 'meanwhile')).toBe('meanwhile');
   await redis.start();
-  const [, , c] = await launchNodes();
+  const c = await launchNode();
   await expect
     .poll(async () => (await at(c, here).request('ping')).status, { timeout: 30_000 })
     .toBe(200);
@@ -250,7 +258,7 @@ describe('the command', () => {
   test('gives Redis the bounds of the endpoint', async () => {
     const database = `${redis.url}/7`;
     const args = [...command, 'serve', '--http', '0', '--log-level', 'info', '--redis', database];
-    const { url } = await launchHttp([...args, '--event-ttl', '7s']);
+    const { url } = await launchHttp([...args, '--limit', 'http.eventTtlMs=7s']);
     const store = await createClient({ url: database }).connect();
     onTestFinished(() => store.close());
     const session = await begin(url, '2025-11-25', { roots: { listChanged: true } });

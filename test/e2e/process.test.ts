@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
-import { temporaryDirectory } from '../workspace/temporary-directory.ts';
-import { makeNamedPipe } from '../workspace/named-pipe.ts';
+import { temporaryDirectory } from '../roots/temporary-directory.ts';
+import { makeNamedPipe } from '../roots/named-pipe.ts';
 import { accident, onSignal, preload } from './preload.ts';
 import { command, gone, launch, reapServers } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
@@ -23,9 +23,9 @@ const deaf = {
 /** A server whose client has stopped reading: it has answers that it cannot write. */
 async function blocked(first: readonly string[] = []): Promise<ServerProcess> {
   const limits = [
-    '--max-outbound=64KiB',
+    '--limit=maxOutboundBytes=64KiB',
     '--drain-timeout=1h',
-    '--stall-timeout=1h',
+    '--limit=stallTimeoutMs=1h',
     '--log-level=info',
   ];
   const server = launch([...first, ...command, ...limits], { ...project, unread: 'stdout' });
@@ -158,7 +158,7 @@ describe('ends in time', () => {
   });
 
   test('though nobody reads what is left to say: the rest is not waited for', async () => {
-    const server = launch([...command, '--max-outbound=64KiB', '--log-level=info'], {
+    const server = launch([...command, '--limit=maxOutboundBytes=64KiB', '--log-level=info'], {
       ...project,
       unread: 'stdout',
     });

@@ -74,7 +74,7 @@ describe('a script that speaks raw JSON lines', () => {
   });
 
   test('may send a line up to the limit and not beyond it', async () => {
-    const server = launch([...command, '--max-line', '64KiB'], project);
+    const server = launch([...command, '--limit', 'maxLineBytes=64KiB'], project);
     await server.initialize();
     server.send({ id: 1, method: 'ping', params: { _meta: { filler: 'x'.repeat(60_000) } } });
     await server.answer(1);

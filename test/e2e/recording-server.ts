@@ -1,6 +1,6 @@
 /** The laboratory's tools in a server that records itself: into the file that its first argument names. */
 import { createMcpServer, stdio } from 'mcp-actors';
-import { recordToFile } from 'mcp-actors/inspect';
+import { recordToFile } from 'mcp-actors/recording';
 import { ask } from '../../examples/lab/ask.ts';
 import { echo, listRoots } from '../../examples/lab/tools.ts';
 import { slow } from '../../examples/lab/work.ts';

@@ -4,7 +4,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, vi } from 'vitest';
 import { isResponseFrame } from 'mcp-actors/testing';
-import { SentRequests } from '../../src/testing/sent-requests.ts';
+import { SentRequests } from '../../src/testing/peer.ts';
 import { officialSchemas } from '../contract/official-schemas.ts';
 import { program } from '../tooling/programs.ts';
 import { LineStream, eachLine } from './line-stream.ts';
@@ -14,7 +14,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** The repository. */
 export const repository = here('../..');
 /** The built command. */
-export const command = [here('../../dist/bin/cli.js')];
+export const command = [here('../../packages/cli/dist/cli.js')];
 /** The laboratory server. */
 export const lab = program('examples/lab/server.ts');
 

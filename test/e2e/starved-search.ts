@@ -1,8 +1,8 @@
 /** Lists the directory that is its argument, first while this process has no file descriptor left, and then again. Prints what came of it. */
 import { closeSync, openSync } from 'node:fs';
-import { markedRecords } from '../../src/workspace/search/ripgrep-output.ts';
-import { ripgrep, ripgrepArguments } from '../../src/workspace/search/ripgrep.ts';
-import { rootDirectory } from '../workspace/root-at.ts';
+import { markedRecords } from '../../packages/workspace-server/src/search/ripgrep-output.ts';
+import { ripgrep, ripgrepArguments } from '../../packages/workspace-server/src/search/ripgrep.ts';
+import { rootDirectory } from '../roots/root-at.ts';
 
 const root = rootDirectory(process.argv[2] ?? '');
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
-import { inspectStately } from 'mcp-actors/inspect';
+import { inspectStately } from '@mcp-actors/inspector';
 import { connect as connectTo } from 'mcp-actors/client';
 import { testClient, gate } from 'mcp-actors/testing';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -65,7 +65,9 @@ describe('the official inspector', () => {
     expect(JSON.parse(definition ?? '')).toMatchObject({
       id: 'session',
       initial: 'open',
-      states: { open: { states: { legacy: { states: { rootsKnown: {} } } } } },
+      states: {
+        open: { states: { legacy: { states: { handshake: { states: { rootsKnown: {} } } } } } },
+      },
     });
     expect(roots).toMatchObject({ parentId: session.sessionId, rootId: session.sessionId });
     expect(events.all.every(({ rootId }) => rootId === session.sessionId)).toBe(true);
@@ -274,7 +276,7 @@ describe('--inspect=stately', () => {
   test('says what to install where the package is missing', () => {
     const alone = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
     onTestFinished(() => rmSync(alone, { recursive: true }));
-    cpSync(join(repository, 'dist/bin'), alone, { recursive: true });
+    cpSync(join(repository, 'packages/cli/dist'), alone, { recursive: true });
     // An empty folder ends the search: one further up may have the package.
     mkdirSync(join(alone, 'node_modules/@statelyai/inspect'), { recursive: true });
     const args = ['--no-warnings', join(alone, 'cli.js'), '--inspect=stately'];

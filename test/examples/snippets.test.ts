@@ -8,14 +8,14 @@ import { sessionOf } from 'mcp-actors';
 // #endregion
 import type { SessionEmitted } from 'mcp-actors';
 // #region recording
-import { recordToFile } from 'mcp-actors/inspect';
+import { recordToFile } from 'mcp-actors/recording';
 // #endregion
 // #region record-connection
 import { connect as connectTo } from 'mcp-actors/client';
-import { recordConnectionToFile } from 'mcp-actors/inspect';
+import { recordConnectionToFile } from 'mcp-actors/recording';
 // #endregion
 // #region record-http
-import { recordSessions } from 'mcp-actors/inspect';
+import { recordSessions } from 'mcp-actors/recording';
 import { serveHttp } from 'mcp-actors/serve';
 // #endregion
 import { testClient, converse, initialize, initialized } from 'mcp-actors/testing';

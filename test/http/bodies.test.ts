@@ -8,10 +8,10 @@ import type { BodyRefusal, ReceivedBody } from '../../src/http/bodies.ts';
 import { WebExchange } from '../../src/http/web-exchange.ts';
 import type { Body } from '../../src/http/http-exchange.ts';
 import { exchangeHome } from './exchange-home.ts';
-import { serveTools } from './legacy/raw-session.ts';
 import { headersOf } from './modern/asking.ts';
-import type { Frame } from './modern/asking.ts';
-import { post } from './serving.ts';
+import { post } from './raw-client.ts';
+import type { Message } from './raw-client.ts';
+import { serveTools } from './serving.ts';
 
 function reading(maxUnfinishedBytes: number, maxBodyBytes = 100) {
   const home = exchangeHome({ maxUnfinishedBytes, maxBodyBytes, bodyTimeoutMs: 1000 });
@@ -111,7 +111,7 @@ async function statusOf(socket: Socket): Promise<string> {
   return `${got.split(' ')[1]} ${/retry-after: (\d+)/i.exec(got)?.[1] ?? ''}`.trim();
 }
 
-const ping = enveloped(1, 'server/discover', {}) as Frame;
+const ping = enveloped(1, 'server/discover', {}) as Message;
 
 test('many bodies of one client that never end are refused, and its whole ones are served [HTTP-18]', async () => {
   const limits = { maxUnfinishedBytes: 1024 ** 2 };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { laboratory } from '../../examples/lab/laboratory.ts';
-import { post, serveHttp } from './serving.ts';
+import { post } from './raw-client.ts';
+import { serveHttp } from './serving.ts';
 
 const page = 'https://app.example';
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };

@@ -14,8 +14,9 @@ import {
   dumpEndpoint,
   mostUrgentFirst,
 } from '../../src/diagnosis/sessions-text.ts';
-import { begin, serveTools } from './legacy/raw-session.ts';
 import { request } from './modern/asking.ts';
+import { begin } from './raw-client.ts';
+import { serveTools } from './serving.ts';
 
 const push = defineTool({
   name: 'push',

@@ -4,8 +4,8 @@ import { gate } from 'mcp-actors/testing';
 import { SimulatedClock } from 'xstate';
 import type { TokenLimits } from '../../src/http/auth/options.ts';
 import type { AuthorizationOptions, HttpOptions } from '../../src/http/index.ts';
-import { RawSession, initializeOf, reported } from './legacy/raw-session.ts';
-import { post, serveHttp } from './serving.ts';
+import { RawSession, initializeOf, post } from './raw-client.ts';
+import { reported, serveHttp } from './serving.ts';
 
 export const minute = 60_000;
 export const skew = 30_000;

@@ -4,9 +4,9 @@ import { gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import type { Limits, Tool } from 'mcp-actors';
 import type { AuthorizationOptions, HttpOptions } from '../../src/http/index.ts';
-import { initializeOf } from './legacy/raw-session.ts';
 import { ask, callTool } from './modern/asking.ts';
-import { post, serveHttp } from './serving.ts';
+import { initializeOf, post } from './raw-client.ts';
+import { serveHttp } from './serving.ts';
 
 type Person = 'ada' | 'bob';
 

@@ -6,8 +6,8 @@ import { httpHandler } from '../../src/http/index.ts';
 import type { HttpOptions } from '../../src/http/index.ts';
 import { serveHttp as serve } from '../../src/serve/index.ts';
 import type { ServeHttpOptions } from '../../src/serve/index.ts';
-import { initializeOf } from './legacy/raw-session.ts';
-import { postHeaders, serveHttp } from './serving.ts';
+import { initializeOf, postHeaders } from './raw-client.ts';
+import { serveHttp } from './serving.ts';
 
 const server = createMcpServer({ name: 'named', version: '1' });
 

@@ -6,8 +6,8 @@ import { createMcpServer, defineTool } from '../../src/index.ts';
 import { serveHttp as serve } from '../../src/serve/index.ts';
 import type { ServeHttpOptions } from '../../src/serve/index.ts';
 import { TestClock, gate } from '../../src/testing/index.ts';
-import { EventReader, begin, initializeOf, serveTools } from './legacy/raw-session.ts';
-import { post } from './serving.ts';
+import { EventReader, begin, initializeOf, post } from './raw-client.ts';
+import { serveTools } from './serving.ts';
 
 const server = createMcpServer({ name: 'optional', version: '1' });
 

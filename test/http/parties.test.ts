@@ -4,8 +4,7 @@ import { createMcpServer } from '../../src/index.ts';
 import { httpHandler } from '../../src/http/index.ts';
 import type { HttpHandler, HttpOptions } from '../../src/http/index.ts';
 import { addressParty } from '../../src/protocol/address-party.ts';
-import { initializeOf } from './legacy/raw-session.ts';
-import { postHeaders } from './serving.ts';
+import { initializeOf, postHeaders } from './raw-client.ts';
 
 test.each([
   ['192.0.2.7', '192.0.2.7'],

@@ -3,8 +3,8 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import type { AuthorizationOptions } from '../../src/http/index.ts';
-import { EventReader, RawSession, initializeOf, jsonOf, reported } from './legacy/raw-session.ts';
-import { post, serveHttp } from './serving.ts';
+import { EventReader, RawSession, initializeOf, jsonOf, post } from './raw-client.ts';
+import { reported, serveHttp } from './serving.ts';
 
 type Person = 'ada' | 'bob';
 

@@ -10,10 +10,11 @@ import { gate } from 'mcp-actors/testing';
 import { waitFor } from 'xstate';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpOptions } from '../../src/http/index.ts';
-import { rawSession } from './raw-session.ts';
-import type { RawAnswer, WireMessage } from './raw-session.ts';
+import { EventReader, begin } from './raw-client.ts';
+import type { Message, RawSession } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 
+const revision = '2025-11-25';
 const roots = { listChanged: true };
 const list = (...names: readonly string[]) => ({
   roots: names.map((name) => ({ uri: `file:///${name}` })),
@@ -49,57 +50,60 @@ async function endpoint(options: HttpOptions = {}) {
   return { url, until, arrived: waiting.arrived };
 }
 
-const reportOf = (message: WireMessage | undefined) => {
+const reportOf = (message: Message | undefined) => {
   const [block] = (message?.result?.['content'] ?? []) as readonly { readonly text: string }[];
   return JSON.parse(block?.text ?? '') as RootsReport;
 };
 
 /** The next question; before it, an earlier one may be cancelled. */
-async function question(answer: RawAnswer): Promise<WireMessage> {
+async function question(answer: EventReader): Promise<Message> {
   for (;;) {
-    const message = await answer.next();
+    const { data: message } = await answer.message();
     if (message.method === 'roots/list') return message;
     expect(message.method).toBe('notifications/cancelled');
   }
 }
 
 /** The report that it ends with, if nothing comes before. */
-async function reportIn(answer: RawAnswer): Promise<RootsReport> {
-  const rest = await answer.rest();
-  expect(rest).toHaveLength(1);
-  return reportOf(rest[0]);
+async function reportIn(answer: EventReader): Promise<RootsReport> {
+  const messages = await answer.messages();
+  expect(messages).toHaveLength(1);
+  return reportOf(messages[0]);
 }
+
+const wait = async (client: RawSession, id: number) =>
+  new EventReader(await client.call('wait', {}, id));
 
 describe('a client that only posts', () => {
   test('is asked for its roots on the stream of the first call that needs them, and of no other', async () => {
     const { url } = await endpoint();
-    const client = await rawSession(url, { roots });
-    const first = await client.call(1, 'wait');
+    const client = await begin(url, revision, { roots });
+    const first = await wait(client, 1);
     expect(await client.reply(await question(first), list('a'))).toBe(202);
     expect(urisOf(await reportIn(first))).toEqual(['a']);
-    const second = await client.call(2, 'wait');
+    const second = await wait(client, 2);
     expect(second.response.headers.get('content-type')).toBe('application/json');
     expect(urisOf(await reportIn(second))).toEqual(['a']);
   });
 
   test('is asked again with the next call after it has said that they have changed', async () => {
     const { url } = await endpoint();
-    const client = await rawSession(url, { roots });
-    const first = await client.call(1, 'wait');
+    const client = await begin(url, revision, { roots });
+    const first = await wait(client, 1);
     await client.reply(await question(first), list('old'));
     expect(urisOf(await reportIn(first))).toEqual(['old']);
     expect(await client.notify(changed)).toBe(202);
-    const second = await client.call(2, 'wait');
+    const second = await wait(client, 2);
     await client.reply(await question(second), list('new'));
     expect(urisOf(await reportIn(second))).toEqual(['new']);
   });
 
   test('that cancels the call is asked on the stream of another that waits', async () => {
     const { url, arrived } = await endpoint();
-    const client = await rawSession(url, { roots });
-    const first = await client.call(1, 'wait');
+    const client = await begin(url, revision, { roots });
+    const first = await wait(client, 1);
     const asked = await question(first);
-    const second = client.call(2, 'wait');
+    const second = wait(client, 2);
     await arrived(2);
     expect(await client.notify('notifications/cancelled', { requestId: 1 })).toBe(202);
     const answer = await second;
@@ -109,7 +113,7 @@ describe('a client that only posts', () => {
     await client.reply(asked, list('late'));
     await client.reply(again, list('a'));
     expect(urisOf(await reportIn(answer))).toEqual(['a']);
-    const rest = await first.rest();
+    const rest = await first.messages();
     expect(rest.filter((message) => 'result' in message || 'error' in message)).toEqual([]);
   });
 });
@@ -117,43 +121,42 @@ describe('a client that only posts', () => {
 describe('a client with a stream of its own', () => {
   test('is asked there as soon as it has opened it, and after each change', async () => {
     const { url, until } = await endpoint();
-    const client = await rawSession(url, { roots });
-    const stream = await client.listen();
+    const client = await begin(url, revision, { roots });
+    const stream = await client.get();
     await client.reply(await question(stream), list('a'));
     await until(({ context }) => context.report?.generation === 1);
     await client.notify(changed);
     await client.reply(await question(stream), list('b'));
     await until(({ context }) => context.report?.generation === 2);
-    const answer = await client.call(1, 'wait');
+    const answer = await wait(client, 1);
     expect(urisOf(await reportIn(answer))).toEqual(['b']);
   });
 
   test('that closes it is asked with the next call', async () => {
     const { url, until } = await endpoint();
-    const client = await rawSession(url, { roots });
-    const stream = await client.listen();
+    const client = await begin(url, revision, { roots });
+    const stream = await client.get();
     await client.reply(await question(stream), list('a'));
     await until(({ context }) => context.report?.generation === 1);
-    stream.close();
-    await until(({ context }) => context.ownStream === 'none');
+    await stream.leave();
+    await until(({ value }) => JSON.stringify(value).includes('"ownStream":"none"'));
     await client.notify(changed);
-    const answer = await client.call(1, 'wait');
+    const answer = await wait(client, 1);
     await client.reply(await question(answer), list('b'));
     expect(urisOf(await reportIn(answer))).toEqual(['b']);
   });
 
   test('that closes one of two is asked on the other', async () => {
     const { url, until } = await endpoint();
-    const client = await rawSession(url, { roots });
-    const older = await client.listen();
+    const client = await begin(url, revision, { roots });
+    const older = await client.get();
     await client.reply(await question(older), list('a'));
     await until(({ context }) => context.report?.generation === 1);
-    const newer = await client.listen();
+    const newer = await client.get();
     await client.notify(changed);
     await client.reply(await question(newer), list('b'));
     await until(({ context }) => context.report?.generation === 2);
-    newer.close();
-    await expect(newer.rest()).rejects.toThrow();
+    await newer.leave();
     await client.notify(changed);
     await client.reply(await question(older), list('c'));
     await until(({ context }) => context.report?.generation === 3);
@@ -162,8 +165,8 @@ describe('a client with a stream of its own', () => {
 
 test('an endpoint that answers in JSON alone says at once that it cannot ask', async () => {
   const { url } = await endpoint({ jsonResponses: true });
-  const client = await rawSession(url, { roots });
-  const report = await reportIn(await client.call(1, 'wait'));
+  const client = await begin(url, revision, { roots });
+  const report = await reportIn(await wait(client, 1));
   expect(report).toMatchObject({
     status: 'failed',
     settled: false,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Roster, unlisted } from '../../src/http/roster.ts';
+import { Roster, unlisted } from '../../src/http/upkeep.ts';
 
 const made = (count: number) => Array.from({ length: count }, (_, at) => ({ at, place: unlisted }));
 

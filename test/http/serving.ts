@@ -1,9 +1,12 @@
-/** A server of ours over real sockets, and the official clients of it. */
+/** Our server over real sockets, and official clients that connect to it. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client as NewClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
+import { createMcpServer } from '../../src/index.ts';
+import type { ServerDefinition, Tool } from '../../src/index.ts';
+import type { Fact } from '../../src/actors/facts.ts';
 import type { HttpOptions, ServerOf } from '../../src/http/index.ts';
 import { nodeHandler } from '../../src/http/node/index.ts';
 import type { Negotiation } from '../e2e/both-eras-client.ts';
@@ -39,23 +42,48 @@ export async function connectTo(
   return client;
 }
 
-/** Headers that each POST has to have. */
-export const postHeaders = {
-  'content-type': 'application/json',
-  accept: 'application/json, text/event-stream',
-};
+/** Facts, as they were reported. */
+export interface Reported {
+  readonly facts: readonly Fact[];
+  report(fact: Fact): void;
+  /** Resolves once a fact of this name was reported. */
+  told(name: string): Promise<Fact>;
+}
 
-/** Posts one message, as it is. */
-export function post(
-  url: URL,
-  message: unknown,
-  headers: object = {},
-  signal?: AbortSignal,
-): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: { ...postHeaders, ...headers },
-    body: JSON.stringify(message),
-    ...(signal ? { signal } : {}),
-  });
+export function reported(): Reported {
+  const facts: Fact[] = [];
+  const waiting = new Set<() => void>();
+  return {
+    facts,
+    report: (fact) => {
+      facts.push(fact);
+      for (const look of waiting) look();
+    },
+    told: (name) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const fact = facts.find((each) => each.name === name);
+          if (!fact) return;
+          waiting.delete(look);
+          resolve(fact);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** Serves tools until the test is over, with everything that it reports. */
+export async function serveTools(
+  tools: readonly Tool[],
+  options: HttpOptions = {},
+  definition: Partial<ServerDefinition> = {},
+) {
+  const facts = reported();
+  const { report } = facts;
+  const server = createMcpServer({ name: 'raw', version: '1', tools, ...definition });
+  const { session, ...rest } = options;
+  const common = typeof session === 'function' ? {} : session;
+  const url = await serveHttp(server, { report, ...rest, session: { report, ...common } });
+  return { url, server, ...facts };
 }

@@ -5,8 +5,7 @@ import { enveloped } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MemoryNodes } from '../../src/http/nodes/memory-stores.ts';
 import type { Stores } from '../../src/http/nodes/stores.ts';
-import { EventReader, RawSession, begin } from './legacy/raw-session.ts';
-import { post } from './serving.ts';
+import { EventReader, RawSession, begin, post } from './raw-client.ts';
 
 /** A server that counts the calls that have run, and tells when there were so many. */
 async function serveCounted(isEnough: number) {

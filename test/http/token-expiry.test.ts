@@ -5,9 +5,9 @@ import { gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
 import { AuthorizationServer } from './authorization-server.ts';
-import { EventReader, RawSession, initializeOf, reported } from './legacy/raw-session.ts';
-import { ReadStream, callTool, request } from './modern/asking.ts';
-import { post, serveHttp } from './serving.ts';
+import { callTool, request } from './modern/asking.ts';
+import { EventReader, RawSession, initializeOf, post } from './raw-client.ts';
+import { reported, serveHttp } from './serving.ts';
 
 import { as, begin, lives, minute, serve, skew } from './expiring-tokens.ts';
 import type { Token } from './expiring-tokens.ts';
@@ -64,24 +64,24 @@ test('a subscription of 2026-07-28 ends without a result, and can be asked for a
   const { url, server, pass, expired } = await serve({}, { maxSubscriptions: 1 });
   const listen = async (token: Token) => {
     const filter = { notifications: { toolsListChanged: true } };
-    const stream = new ReadStream(
+    const stream = new EventReader(
       await request(url, 'subscriptions/listen', filter, { headers: as(token) }),
     );
-    expect((await stream.frame()).method).toBe('notifications/subscriptions/acknowledged');
+    expect((await stream.message()).data.method).toBe('notifications/subscriptions/acknowledged');
     return stream;
   };
   const first = await listen('short');
   await pass(lives.short + skew - 3000);
   server.tools.add(defineTool({ name: 'new', description: 'New', handler: () => 'new' }));
   await pass(1000);
-  expect((await first.frame()).method).toBe('notifications/tools/list_changed');
+  expect((await first.message()).data.method).toBe('notifications/tools/list_changed');
   await pass(3000);
-  await first.end();
+  expect(await first.messages()).toEqual([]);
   // There is room for one.
   const second = await listen('long');
   server.tools.remove('new');
   await pass(1000);
-  expect((await second.frame()).method).toBe('notifications/tools/list_changed');
+  expect((await second.message()).data.method).toBe('notifications/tools/list_changed');
   expect(expired()).toHaveLength(1);
 });
 
@@ -99,16 +99,16 @@ test('a session of HTTP+SSE ends with the last token that its client has shown',
   onTestFinished(() => abort.abort());
   const headers = { accept: 'text/event-stream', ...as('short') };
   const opened = await fetch(new URL('/sse', url), { headers, signal: abort.signal });
-  const stream = new ReadStream(opened);
-  const [, messages = ''] = /data: (.+)/.exec(await stream.part()) ?? [];
+  const stream = new EventReader(opened);
+  const messages = String((await stream.next())?.data);
   await pass(5 * minute);
   await post(new URL(messages, url), initializeOf('2024-11-05'), as('long'));
-  expect((await stream.frame()).id).toBe('init');
+  expect((await stream.message()).data.id).toBe('init');
   await pass(lives.long + skew - 2000);
   expect(expired()).toEqual([]);
   await pass(3000);
   await pass(1000);
-  await stream.end();
+  expect(await stream.messages()).toEqual([]);
   const gone = await post(new URL(messages, url), initializeOf('2024-11-05'), as('endless'));
   expect([gone.status, expired().length]).toEqual([404, 1]);
 });
@@ -205,25 +205,25 @@ describe('a token that is revoked before it expires', () => {
   test('ends a subscription of 2026-07-28', async () => {
     const { url, pass, revoked, refuse } = await serve();
     const filter = { notifications: { toolsListChanged: true } };
-    const stream = new ReadStream(
+    const stream = new EventReader(
       await request(url, 'subscriptions/listen', filter, { headers: as('endless') }),
     );
-    expect((await stream.frame()).method).toBe('notifications/subscriptions/acknowledged');
+    expect((await stream.message()).data.method).toBe('notifications/subscriptions/acknowledged');
     refuse('endless');
     await pass(2 * minute);
-    await stream.end();
+    expect(await stream.messages()).toEqual([]);
     expect(revoked()).toHaveLength(1);
   });
 
   test('ends a session of HTTP+SSE', async () => {
     const { url, pass, revoked, refuse } = await serve({ sse: true, path: '/mcp' });
     const headers = { accept: 'text/event-stream', ...as('endless') };
-    const stream = new ReadStream(await fetch(new URL('/sse', url), { headers }));
-    await stream.part();
+    const stream = new EventReader(await fetch(new URL('/sse', url), { headers }));
+    await stream.next();
     refuse('endless');
     await pass(2 * minute);
     await pass(1000);
-    await stream.end();
+    expect(await stream.messages()).toEqual([]);
     expect(revoked()).toHaveLength(1);
   });
 

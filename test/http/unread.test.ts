@@ -7,13 +7,13 @@ import { createMcpServer, defineTool } from '../../src/index.ts';
 import { MemoryNodes } from '../../src/http/nodes/memory-stores.ts';
 import { TestClock, enveloped, gate, turn } from '../../src/testing/index.ts';
 import { WatchedSink } from '../../src/http/watched-sink.ts';
-import type { Outlet, SinkOwner } from '../../src/http/watched-sink.ts';
+import type { SinkOutlet, SinkOwner } from '../../src/http/watched-sink.ts';
 import { exchangeHome } from './exchange-home.ts';
 import { posted } from './faults/wire.ts';
-import { RawSession, begin, reported, serveTools } from './legacy/raw-session.ts';
 import { headersOf } from './modern/asking.ts';
-import type { Frame } from './modern/asking.ts';
-import { serveHttp } from './serving.ts';
+import { RawSession, begin } from './raw-client.ts';
+import type { Message } from './raw-client.ts';
+import { reported, serveHttp, serveTools } from './serving.ts';
 
 /** More than the buffers of a connection hold. */
 const long = 32 * 1024 ** 2;
@@ -40,7 +40,7 @@ const asked: readonly (readonly [
       [
         `of 2026-07-28, ${streamed ? 'as a stream' : 'as JSON'}`,
         (url: URL) => {
-          const message = enveloped(1, 'tools/call', callOf(streamed)) as Frame;
+          const message = enveloped(1, 'tools/call', callOf(streamed)) as Message;
           return posted(url, message, headersOf(message));
         },
       ] as const,
@@ -218,7 +218,7 @@ function watched() {
     maxUnreadBytes: 50,
   });
   const state = { untaken: 0, isItsTurn: true, happened: [] as string[] };
-  const outlet: Outlet = {
+  const outlet: SinkOutlet = {
     write: (text) => {
       state.untaken += text.length;
       state.happened.push(text);

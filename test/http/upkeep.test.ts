@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unlisted } from '../../src/http/roster.ts';
+import { unlisted } from '../../src/http/upkeep.ts';
 import { Upkeep } from '../../src/http/upkeep.ts';
 import type { Tended } from '../../src/http/upkeep.ts';
 import { TestClock } from '../../src/testing/index.ts';

@@ -1,5 +1,5 @@
 /** Every event in every state of an authorization: where it leads, and what is asked for. */
-import { SimulatedClock, createActor, fromPromise, initialTransition, transition } from 'xstate';
+import { SimulatedClock, createActor, initialTransition, transition } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import {
   RefusedAuthorization,
@@ -8,10 +8,10 @@ import {
   scopesMissing,
 } from '../../src/machines/authorization.machine.ts';
 import type {
+  AuthorizationPort,
   AuthorizationEvent,
   LoginInput,
   LoginOutcome,
-  RefreshInput,
   RefreshOutcome,
 } from '../../src/machines/authorization.machine.ts';
 
@@ -29,6 +29,12 @@ const closed: AuthorizationEvent = { type: 'channel.closed' };
 const asked: AuthorizationEvent = { type: 'login.asked', url: 'https://as.example.com/authorize' };
 const answered: AuthorizationEvent = { type: 'login.answered' };
 
+/** Nothing comes of what it is asked for. */
+const port: AuthorizationPort = {
+  logIn: () => new Promise(() => {}),
+  refresh: () => new Promise(() => {}),
+};
+
 const done = (actor: string, output: unknown) =>
   ({ type: `xstate.done.actor.${actor}`, output, actorId: actor }) as never;
 const failed = (actor: string, error: unknown) =>
@@ -40,7 +46,7 @@ const no = (kind: 'declined' | 'unreachable') =>
   new RefusedAuthorization({ kind, error: new Error(kind) });
 
 function after(...events: readonly AuthorizationEvent[]) {
-  let [snapshot] = initialTransition(authorizationMachine, { visitTimeoutMs: 300_000 });
+  let [snapshot] = initialTransition(authorizationMachine, { port, visitTimeoutMs: 300_000 });
   for (const event of [opened, ...events])
     [snapshot] = transition(authorizationMachine, snapshot, event);
   const { demand, reason, client, denied, refusal } = snapshot.context;
@@ -151,17 +157,16 @@ function start() {
   const logins: LoginInput[] = [];
   const ended: string[] = [];
   const clock = new SimulatedClock();
-  const machine = authorizationMachine.provide({
-    actors: {
-      login: fromPromise<LoginOutcome, LoginInput>(({ input, signal }) => {
-        logins.push(input);
-        signal.addEventListener('abort', () => ended.push('login'));
-        return new Promise(() => {});
-      }),
-      refresh: fromPromise<RefreshOutcome, RefreshInput>(() => new Promise(() => {})),
+  const waiting: AuthorizationPort = {
+    ...port,
+    logIn: (input, signal) => {
+      logins.push(input);
+      signal.addEventListener('abort', () => ended.push('login'));
+      return new Promise(() => {});
     },
-  });
-  const actor = createActor(machine, { clock, input: { visitTimeoutMs: 300_000 } }).start();
+  };
+  const input = { port: waiting, visitTimeoutMs: 300_000 };
+  const actor = createActor(authorizationMachine, { clock, input }).start();
   actor.send(opened);
   return { actor, clock, logins, ended };
 }

@@ -7,6 +7,10 @@ import type { CatalogEvent } from '../../src/machines/catalog.machine.ts';
 import { catalogMachine } from '../../src/machines/catalog.machine.ts';
 import type { ConnectionMachineEvent } from '../../src/machines/connection-events.ts';
 import { connectionMachine } from '../../src/machines/connection.machine.ts';
+import type { HttpChannelEvent } from '../../src/machines/http-channel.machine.ts';
+import { httpChannelMachine } from '../../src/machines/http-channel.machine.ts';
+import type { StdioChannelEvent } from '../../src/machines/stdio-channel.machine.ts';
+import { stdioChannelMachine } from '../../src/machines/stdio-channel.machine.ts';
 import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
 import { httpSessionMachine } from '../../src/machines/http-session.machine.ts';
 import type { HttpStreamEvent } from '../../src/machines/http-stream.machine.ts';
@@ -22,12 +26,36 @@ import type { RootsEvent } from '../../src/machines/roots.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { SessionEvent } from '../../src/machines/session.machine.ts';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
-import type { StartupEvent } from '../../src/machines/startup.machine.ts';
-import { startupMachine } from '../../src/machines/startup.machine.ts';
+import type { ServerSlotEvent } from '../../src/machines/server-slot.machine.ts';
+import { serverSlotMachine } from '../../src/machines/server-slot.machine.ts';
+import type { ChildChange } from '../../src/machines/child.machine.ts';
+import { childMachine } from '../../src/machines/child.machine.ts';
+import type { ClosingEvent } from '../../src/machines/closing.machine.ts';
+import { closingMachine } from '../../src/machines/closing.machine.ts';
+import type { SdkTransportEvent } from '../../src/machines/sdk-transport.machine.ts';
+import { sdkTransportMachine } from '../../src/machines/sdk-transport.machine.ts';
+import type { ServerPushEvent } from '../../src/machines/server-push.machine.ts';
+import { serverPushMachine } from '../../src/machines/server-push.machine.ts';
+import type { StreamFollowerEvent } from '../../src/machines/stream-follower.machine.ts';
+import { streamFollowerMachine } from '../../src/machines/stream-follower.machine.ts';
 import type { SubscriptionEvent } from '../../src/machines/subscription.machine.ts';
 import { subscriptionMachine } from '../../src/machines/subscription.machine.ts';
 import type { TaskEvent } from '../../src/machines/task.machine.ts';
 import { taskMachine } from '../../src/machines/task.machine.ts';
+import type { SuspendableCallEvent } from '../../src/machines/suspendable-call.machine.ts';
+import { suspendableCallMachine } from '../../src/machines/suspendable-call.machine.ts';
+import type { PostAnswerEvent } from '../../src/machines/post-answer.machine.ts';
+import { postAnswerMachine } from '../../src/machines/post-answer.machine.ts';
+import type { SessionStreamEvent } from '../../src/machines/session-stream.machine.ts';
+import { sessionStreamMachine } from '../../src/machines/session-stream.machine.ts';
+import type { SinkEvent } from '../../src/machines/sink.machine.ts';
+import { sinkMachine } from '../../src/machines/sink.machine.ts';
+import type { AdmissionEvent } from '../../src/machines/admission.machine.ts';
+import { admissionMachine } from '../../src/machines/admission.machine.ts';
+import type { PushHoldEvent } from '../../src/machines/push-hold.machine.ts';
+import { pushHoldMachine } from '../../src/machines/push-hold.machine.ts';
+import type { RedisLinkEvent } from '../../src/machines/redis-link.machine.ts';
+import { redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
 import { everyMachine } from './every-machine.ts';
 
 /** The types of a union of events, but for XState's own. The compiler wants all of them. */
@@ -46,6 +74,7 @@ const session: Table<SessionEvent> = {
   'roots.needed': true,
   'roots.updated': true,
   'calls.drained': true,
+  'calls.running': true,
   'input.ended': true,
   'client.unresponsive': true,
   'output.blocked': true,
@@ -121,7 +150,8 @@ type Unheard =
   | 'output.stalled'
   | 'ownStream.opened'
   | 'ownStream.closed'
-  | 'calls.drained';
+  | 'calls.drained'
+  | 'calls.running';
 
 const connection: Table<Exclude<ConnectionMachineEvent, { readonly type: Unheard }>> = {
   'connection.open': true,
@@ -158,7 +188,120 @@ const followed: Table<FollowedTaskEvent> = {
   'task.abandon': true,
 };
 
-const startup: Table<StartupEvent> = { 'server.settled': true };
+const slot: Table<ServerSlotEvent> = {
+  'server.use': true,
+  'server.close': true,
+  'connection.opened': true,
+  'connection.refused': true,
+  'connection.closed': true,
+};
+
+const suspendableCall: Table<SuspendableCallEvent> = {
+  'question.asked': true,
+  'questions.answered': true,
+  'questions.failed': true,
+  'questions.sent': true,
+  'answer.refused': true,
+  'retry.received': true,
+  'handler.settled': true,
+  'urls.demanded': true,
+  'urls.sent': true,
+  'urls.failed': true,
+  'call.cancelled': true,
+};
+
+const postAnswer: Table<PostAnswerEvent> = {
+  'stream.begun': true,
+  'client.left': true,
+  'answer.ended': true,
+};
+
+const sessionStream: Table<SessionStreamEvent> = {
+  'stream.connected': true,
+  'stream.cut': true,
+  'stream.answered': true,
+  'stream.silenced': true,
+  'stream.forgotten': true,
+};
+
+const sink: Table<SinkEvent> = {
+  'output.hold': true,
+  'output.release': true,
+  'output.end': true,
+  'output.taken': true,
+  'connection.cut': true,
+};
+
+const admission: Table<AdmissionEvent> = {
+  'token.recheck': true,
+  'token.accepted': true,
+  'token.refused': true,
+  'token.unknown': true,
+  'token.expired': true,
+};
+
+const pushHold: Table<PushHoldEvent> = {
+  'stream.opened': true,
+  'stream.closed': true,
+  'hold.granted': true,
+  'hold.taken': true,
+  'hold.failed': true,
+};
+
+const redisLink: Table<RedisLinkEvent> = {
+  'link.connected': true,
+  'link.lost': true,
+  'answer.overdue': true,
+  'answer.received': true,
+  'link.close': true,
+};
+
+const httpChannel: Table<HttpChannelEvent> = {
+  'revision.agreed': true,
+  'session.greeted': true,
+  'session.initialized': true,
+  'session.proven': true,
+  'session.expired': true,
+  'channel.close': true,
+  'channel.ended': true,
+};
+
+const stdioChannel: Table<StdioChannelEvent> = {
+  'process.launched': true,
+  'pipe.failed': true,
+  'channel.lost': true,
+  'channel.close': true,
+  'process.gone': true,
+  'channel.stopped': true,
+};
+
+const closing: Table<ClosingEvent> = { 'close.begin': true, 'close.done': true };
+
+const child: Table<ChildChange> = {
+  'child.started': true,
+  'child.abandoned': true,
+  'child.ended': true,
+  'group.empty': true,
+};
+
+const serverPush: Table<ServerPushEvent> = { 'stream.served': true, 'stream.ended': true };
+
+const streamFollower: Table<StreamFollowerEvent> = {
+  'stream.look': true,
+  'stream.read': true,
+  'store.answered': true,
+  'store.failed': true,
+  'stream.ended': true,
+};
+
+const sdkTransport: Table<SdkTransportEvent> = {
+  'transport.start': true,
+  'transport.opened': true,
+  'output.blocked': true,
+  'output.flowing': true,
+  'transport.end': true,
+  'transport.closed': true,
+};
 
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionMachine, session],
@@ -171,9 +314,23 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [processMachine, process],
   [keepaliveMachine, {}],
   [httpSessionMachine, httpSession],
+  [httpChannelMachine, httpChannel],
+  [stdioChannelMachine, stdioChannel],
+  [suspendableCallMachine, suspendableCall],
+  [redisLinkMachine, redisLink],
+  [pushHoldMachine, pushHold],
+  [admissionMachine, admission],
+  [sinkMachine, sink],
+  [sessionStreamMachine, sessionStream],
+  [postAnswerMachine, postAnswer],
   [authorizationMachine, authorization],
   [httpStreamMachine, httpStream],
-  [startupMachine, startup],
+  [serverSlotMachine, slot],
+  [closingMachine, closing],
+  [serverPushMachine, serverPush],
+  [streamFollowerMachine, streamFollower],
+  [childMachine, child],
+  [sdkTransportMachine, sdkTransport],
   [followedTaskMachine, followed],
   [subscriptionMachine, subscription],
 ];

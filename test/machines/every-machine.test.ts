@@ -34,6 +34,20 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
     times: { inputMs: ms, terminateMs: ms, killMs: ms, drainMs: ms },
   })),
   httpSessionMachine: [{}],
+  httpChannelMachine: [{}],
+  stdioChannelMachine: [{}],
+  sdkTransportMachine: [{}],
+  childMachine: [{}],
+  closingMachine: [{}],
+  serverPushMachine: [{}],
+  streamFollowerMachine: [{}],
+  suspendableCallMachine: [{}],
+  postAnswerMachine: [{}],
+  sessionStreamMachine: [{}],
+  sinkMachine: [{}],
+  admissionMachine: [{}],
+  pushHoldMachine: [{}],
+  redisLinkMachine: [{}],
   connectionMachine: [
     { times: connectionTimes, restart: 'none', delayMs: 0 },
     { times: connectionTimes, restart: processRestart, delayMs: 30_000 },
@@ -42,7 +56,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   httpStreamMachine: [0, 1, 5, 1_000_000].flatMap((attempts) =>
     [undefined, 0, 500, 2 ** 53].map((retryMs) => ({ attempts, retryMs, times: streamResumption })),
   ),
-  startupMachine: [{ startupMs: 1 }],
+  serverSlotMachine: [{ begins: 'idle', error: undefined }],
   followedTaskMachine: [0, 10, 1_000_000].flatMap((failures) => [
     { task: {}, failures },
     { task: { pollIntervalMs: 0 }, failures },
@@ -87,7 +101,7 @@ const inputs: { readonly [machine: string]: object } = {
   listeningMachine: { filter: {}, retryMs: 1, maxRetryMs: 1 },
   connectionMachine: connectionInput,
   catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1, spacingMs: 1, maxSpacingMs: 1 },
-  startupMachine: { servers: ['a'], startupMs: 1 },
+  serverSlotMachine: { begins: 'waiting' },
   followedTaskMachine: { task: { taskId: 't', status: 'working' }, era: 'modern', maxRounds: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
   subscriptionMachine: {
@@ -95,7 +109,7 @@ const inputs: { readonly [machine: string]: object } = {
     interests: { lists: [], uris: [], taskIds: [] },
     port: { notify: () => {}, isWritable: true, whenWritable: () => {} },
   },
-  authorizationMachine: { visitTimeoutMs: 1 },
+  authorizationMachine: { port: {}, visitTimeoutMs: 1 },
   httpStreamMachine: {
     port: { resume: () => {}, gaveUp: () => {} },
     times: streamResumption,

@@ -38,7 +38,7 @@ const params = (capabilities: object) => ({
   clientInfo: { name: 'host', version: '1' },
 });
 
-/** A running session whose actors only listen; `answer` ends the roots query in flight. */
+/** A running session whose actors listen, and whose router has calls when it ends; `answer` ends the roots query in flight. */
 function startSession(changed: Partial<typeof limits> = {}) {
   const heard = {
     reader: [] as ReaderEvent[],
@@ -62,7 +62,12 @@ function startSession(changed: Partial<typeof limits> = {}) {
   const logic = sessionMachine.provide({
     actors: {
       reader: recorder(heard.reader),
-      router: recorder(heard.router),
+      router: plainActor(({ input: { owner } }) => ({
+        receive: (event: RouterEvent) => {
+          heard.router.push(event);
+          if (event.type === 'gate.closed') owner.send({ type: 'calls.running' });
+        },
+      })),
       correlation: recorder(heard.correlation),
       writer: recorder(heard.writer),
       roots: rootsMachine.provide({ actors: { ask } }),
@@ -172,7 +177,7 @@ describe('the end of a session', () => {
       clock.increment(1750);
       if (state === 'flushing') send({ type: 'calls.drained' });
       clock.increment(249);
-      expect(actor.getSnapshot().value).toEqual({ draining: state });
+      expect(actor.getSnapshot().value).toEqual({ draining: { lasting: state } });
       clock.increment(1);
       expect(actor.getSnapshot().status).toBe('done');
     },
@@ -200,7 +205,7 @@ describe('the end of a session', () => {
     clock.increment(1);
     expect(types(heard.router).at(-1)).toBe('calls.abandon');
     send({ type: 'calls.drained' });
-    expect(actor.getSnapshot().value).toEqual({ draining: 'flushing' });
+    expect(actor.getSnapshot().value).toEqual({ draining: { lasting: 'flushing' } });
   });
 
   test('without any time to drain still cancels what runs', () => {
@@ -216,7 +221,7 @@ describe('the end of a session', () => {
     send(initialize(), { type: 'output.broken', error: new Error('EPIPE') });
     expect(types(heard.router).slice(-2)).toEqual(['gate.closed', 'calls.abandon']);
     send({ type: 'output.broken', error: new Error('EPIPE') });
-    expect(actor.getSnapshot().value).toEqual({ draining: 'aborting' });
+    expect(actor.getSnapshot().value).toEqual({ draining: { lasting: 'aborting' } });
   });
 
   test('is not put off by what ends it again', () => {

@@ -52,6 +52,7 @@ const events = {
     report: { status: 'known', generation: 1, settled: true, roots: [] },
   },
   'calls drained': { type: 'calls.drained' },
+  'calls running': { type: 'calls.running' },
   'output flushed': { type: 'output.flushed' },
   'output stalled': { type: 'output.stalled' },
   'output blocked': { type: 'output.blocked' },
@@ -67,23 +68,27 @@ const events = {
 
 /** What XState itself sends: no part of the machine's own event union. */
 const failure = { type: 'xstate.error.actor.writer', error: 'bug', actorId: 'writer' };
-const drained = { type: 'xstate.after.drainTimeout.session.draining' };
+const drained = { type: 'xstate.after.drainTimeout.session.draining.lasting' };
 
-const settled = { type: 'xstate.after.settleTimeout.session.draining.settling' };
+const settled = { type: 'xstate.after.settleTimeout.session.draining.lasting.settling' };
 
-const stalled = { type: 'xstate.after.stallTimeout.session.draining.flushing' };
+const overdue = { type: 'xstate.after.promptTimeout.session.draining.prompt.flushing' };
+
+const stalled = { type: 'xstate.after.stallTimeout.session.draining.lasting.flushing' };
 
 type EventName =
   | keyof typeof events
   | 'an actor failed'
   | 'settle timeout'
   | 'drain timeout'
+  | 'prompt timeout'
   | 'stall timeout';
 
 const eventOf = (name: EventName): EventFromLogic<typeof sessionMachine> => {
   if (name === 'an actor failed') return failure as never;
   if (name === 'drain timeout') return drained as never;
   if (name === 'settle timeout') return settled as never;
+  if (name === 'prompt timeout') return overdue as never;
   if (name === 'stall timeout') return stalled as never;
   return events[name];
 };
@@ -98,34 +103,27 @@ const paths = {
   initialized: ['initialize', 'initialized'],
   rootsKnown: ['initialize', 'initialized', 'roots updated'],
   modern: ['an envelope'],
-  'draining.settling': ['initialize', 'input ended'],
-  'draining.aborting': ['initialize', 'input ended', 'settle timeout'],
-  'draining.flushing': ['initialize', 'input ended', 'calls drained'],
+  'draining.prompt.settling': ['initialize', 'input ended'],
+  'draining.prompt.flushing': ['initialize', 'input ended', 'calls drained'],
+  'draining.settling': ['initialize', 'input ended', 'calls running'],
+  'draining.aborting': ['initialize', 'input ended', 'calls running', 'settle timeout'],
+  'draining.flushing': ['initialize', 'input ended', 'calls running', 'calls drained'],
 } satisfies Record<string, readonly EventName[]>;
 
 type StateName = keyof typeof paths;
+/** What a path's state is called: the two groups of draining have no names of their own. */
+const called = (state: StateName) => state.replace('prompt.', '');
 /** The next state and what is done, for every event that means something; the others change nothing. */
 type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
 
-const close = [
-  'correlation<gate.closed',
-  'router<gate.closed',
-  'after 2000',
-  'after 1750',
-] as const;
-const closeSoon = [
-  'correlation<gate.closed',
-  'router<gate.closed',
-  'after 1000',
-  'after 875',
-] as const;
+const close = ['correlation<gate.closed', 'router<gate.closed'] as const;
 const ends: Row = {
   'input ended': ['draining.settling', ...close],
   'client unresponsive': ['draining.settling', ...close],
   shutdown: ['draining.settling', ...close],
-  'shutdown soon': ['draining.settling', ...closeSoon],
-  'output broken': ['draining.aborting', ...close, 'router<calls.abandon'],
-  'an actor failed': ['draining.settling', ...close],
+  'shutdown soon': ['draining.settling', ...close],
+  'output broken': ['draining.settling', ...close],
+  'an actor failed': ['draining.settling', ...close, 'after 2000', 'after 1750'],
 };
 const answer = 'router<lifecycle.answered';
 const refuses = (state: string): Row => ({
@@ -163,9 +161,9 @@ const table: { readonly [state in StateName]: Row } = {
     ...refuses('negotiated'),
     initialized: [
       'initialized',
-      'roots<roots.start',
       'correlation<gate.opened',
       'emit session.initialized',
+      'roots<roots.start',
     ],
   },
   initialized: {
@@ -190,9 +188,30 @@ const table: { readonly [state in StateName]: Row } = {
     'own stream closed': ['modern'],
     ...refuses('modern'),
   },
+  'draining.prompt.settling': {
+    ...refuses('draining.settling'),
+    ...anywhere('draining.settling'),
+    'roots needed': ['draining.settling', 'roots<roots.start'],
+    'calls drained': ['draining.flushing', 'writer<output.flush', 'after 300'],
+    'calls running': ['draining.settling', 'after 2000', 'after 1750'],
+    'shutdown soon': ['draining.settling', ...close],
+    'an actor failed': closed,
+  },
+  'draining.prompt.flushing': {
+    ...refuses('draining.flushing'),
+    ...anywhere('draining.flushing'),
+    'roots needed': ['draining.flushing', 'roots<roots.start'],
+    'output flushed': closed,
+    'output stalled': closed,
+    'prompt timeout': ['draining.flushing', 'writer<output.flush', 'after 1700', 'after 300'],
+    'shutdown soon': ['draining.settling', ...close],
+    'output broken': closed,
+    'an actor failed': closed,
+  },
   'draining.settling': {
     ...refuses('draining.settling'),
     ...anywhere('draining.settling'),
+    'roots needed': ['draining.settling', 'roots<roots.start'],
     'calls drained': [
       'draining.flushing',
       'router<calls.abandon',
@@ -200,7 +219,7 @@ const table: { readonly [state in StateName]: Row } = {
       'after 300',
     ],
     'settle timeout': ['draining.aborting', 'router<calls.abandon'],
-    'shutdown soon': ['draining.settling', 'router<calls.abandon', ...closeSoon],
+    'shutdown soon': ['draining.settling', 'router<calls.abandon', ...close],
     'output broken': ['draining.aborting', 'router<calls.abandon'],
     'an actor failed': abandoned,
     'drain timeout': abandoned,
@@ -208,18 +227,20 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.aborting': {
     ...refuses('draining.aborting'),
     ...anywhere('draining.aborting'),
+    'roots needed': ['draining.aborting', 'roots<roots.start'],
     'calls drained': ['draining.flushing', 'writer<output.flush', 'after 300'],
-    'shutdown soon': ['draining.settling', ...closeSoon],
+    'shutdown soon': ['draining.settling', ...close],
     'an actor failed': closed,
     'drain timeout': closed,
   },
   'draining.flushing': {
     ...refuses('draining.flushing'),
     ...anywhere('draining.flushing'),
+    'roots needed': ['draining.flushing', 'roots<roots.start'],
     'output flushed': closed,
     'output stalled': closed,
     'stall timeout': ['draining.flushing', 'writer<output.flush', 'after 300'],
-    'shutdown soon': ['draining.settling', ...closeSoon],
+    'shutdown soon': ['draining.settling', ...close],
     'output broken': closed,
     'an actor failed': closed,
     'drain timeout': closed,
@@ -231,6 +252,7 @@ const eventNames = [
   'an actor failed',
   'settle timeout',
   'drain timeout',
+  'prompt timeout',
   'stall timeout',
 ] as EventName[];
 const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
@@ -249,7 +271,7 @@ describe('a session', () => {
   test.each(cells.filter(({ row }) => !row))('in $state, is not changed by $event', (cell) => {
     const before = after(...paths[cell.state]);
     const [next, actions] = transition(sessionMachine, before, eventOf(cell.event));
-    expect(stateName(next)).toBe(cell.state);
+    expect(stateName(next)).toBe(called(cell.state));
     expect(inWords(actions)).toEqual([]);
     expect(next.context).toEqual(before.context);
   });
@@ -260,14 +282,14 @@ describe('a session', () => {
       const before = after(...paths[state]);
       for (const type of ['', 'tools/call', 'xstate.stop.x', '__proto__', 'toString']) {
         const [next, actions] = transition(sessionMachine, before, { type } as never);
-        expect([stateName(next), ...inWords(actions)]).toEqual([state]);
+        expect([stateName(next), ...inWords(actions)]).toEqual([called(state)]);
       }
     },
   );
 
   test('gets to each of its states by the path that the table takes', () => {
-    for (const [state, path] of Object.entries(paths))
-      expect(stateName(after(...path))).toBe(state);
+    for (const state of Object.keys(paths) as StateName[])
+      expect(stateName(after(...paths[state]))).toBe(called(state));
   });
 });
 
@@ -330,17 +352,20 @@ describe('initialize', () => {
     },
   );
 
-  test.each(['draining.settling', 'draining.aborting', 'draining.flushing'] as const)(
-    'to a session that ends is told so, though it was initialized: in %s',
-    (state) => {
-      for (const event of ['initialize', 'another initialize', 'a malformed initialize'] as const) {
-        expect(answerTo(event, ...paths[state])).toMatchObject({
-          id: events[event].request.id,
-          error: shuttingDown,
-        });
-      }
-    },
-  );
+  test.each([
+    'draining.prompt.settling',
+    'draining.prompt.flushing',
+    'draining.settling',
+    'draining.aborting',
+    'draining.flushing',
+  ] as const)('to a session that ends is told so, though it was initialized: in %s', (state) => {
+    for (const event of ['initialize', 'another initialize', 'a malformed initialize'] as const) {
+      expect(answerTo(event, ...paths[state])).toMatchObject({
+        id: events[event].request.id,
+        error: shuttingDown,
+      });
+    }
+  });
 
   test.each([
     ['host', '"host"'],
@@ -364,6 +389,8 @@ describe('what a state means outside of the machine', () => {
     initialized: ['initialized', 'operating'],
     rootsKnown: ['rootsKnown', 'operating'],
     modern: ['modern', 'stateless'],
+    'draining.prompt.settling': ['draining', 'settling'],
+    'draining.prompt.flushing': ['draining', 'flushing'],
     'draining.settling': ['draining', 'settling'],
     'draining.aborting': ['draining', 'aborting'],
     'draining.flushing': ['draining', 'flushing'],
@@ -380,7 +407,15 @@ describe('what a state means outside of the machine', () => {
   });
 
   test('is not told of what only holds states together', () => {
-    expect(after(...paths.rootsKnown).value).toEqual({ open: { legacy: 'rootsKnown' } });
+    expect(after(...paths.rootsKnown).value).toEqual({
+      open: {
+        legacy: {
+          handshake: 'rootsKnown',
+          ownStream: 'open',
+          roots: { kept: 'started' },
+        },
+      },
+    });
   });
 });
 
@@ -391,7 +426,14 @@ describe('the end', () => {
     ['output broken', { kind: 'output-broken', error: 'EPIPE' }],
     ['an actor failed', { kind: 'failure', error: 'bug' }],
   ] as const)('keeps its first cause, whatever comes while it drains: %s', (event, cause) => {
-    const closed = after('initialize', event, 'input ended', 'shutdown', 'drain timeout');
+    const closed = after(
+      'initialize',
+      event,
+      'calls running',
+      'input ended',
+      'shutdown',
+      'drain timeout',
+    );
     expect(closed.status).toBe('done');
     expect(closed.output).toEqual({ cause });
   });

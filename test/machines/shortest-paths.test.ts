@@ -14,7 +14,7 @@ import { httpStreamMachine, streamResumption } from '../../src/machines/http-str
 import { followedTaskMachine } from '../../src/machines/followed-task.machine.ts';
 import { listeningMachine } from '../../src/machines/listening.machine.ts';
 import { processRestart } from '../../src/machines/restart-policy.ts';
-import { startupMachine } from '../../src/machines/startup.machine.ts';
+import { serverSlotMachine } from '../../src/machines/server-slot.machine.ts';
 import { stateName } from '../../src/machines/state-name.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import { nodesOf } from './every-machine.ts';
@@ -163,7 +163,7 @@ const declined = new RefusedAuthorization({ kind: 'declined', error: new Error('
 
 const authorization: Walk = {
   machine: authorizationMachine,
-  inputs: [{ visitTimeoutMs: 300_000 }],
+  inputs: [{ port: {}, visitTimeoutMs: 300_000 }],
   events: {
     opened: { type: 'channel.opened' },
     closed: { type: 'channel.closed' },
@@ -187,18 +187,22 @@ const authorization: Walk = {
   ],
 };
 
-const startup: Walk = {
-  machine: startupMachine,
-  inputs: [{ servers: ['a', 'b'], startupMs: 3000 }],
+const slot: Walk = {
+  machine: serverSlotMachine,
+  inputs: (['waiting', 'idle', 'disabled', 'faulty'] as const).map((begins) => ({ begins })),
   events: {
-    a: { type: 'server.settled', name: 'a' } as EventObject,
-    b: { type: 'server.settled', name: 'b' } as EventObject,
-    time: after('startupTimeout', 'startup.settling'),
+    used: { type: 'server.use' },
+    opened: { type: 'connection.opened' },
+    refused: { type: 'connection.refused', error: new Error('refused') } as EventObject,
+    unused: { type: 'connection.closed' },
+    closed: { type: 'server.close' },
   },
-  depends: ['open'],
   ways: [
-    { by: ['a', 'b'], to: ['settled'] },
-    { by: ['time'], to: ['settled'] },
+    {
+      by: ['used', 'opened', 'unused', 'used', 'opened'],
+      to: ['open', 'refused', 'disabled', 'faulty'],
+    },
+    { by: ['closed'], to: ['closed'] },
   ],
 };
 
@@ -236,7 +240,7 @@ const followed: Walk = {
   ],
 };
 
-const walks = [connection, catalog, stream, listening, authorization, startup, followed];
+const walks = [connection, catalog, stream, listening, authorization, slot, followed];
 
 /** Where the shortest paths lead, by what differs. */
 function walked({ machine, inputs, events, depends = [] }: Walk): readonly AnyMachineSnapshot[] {

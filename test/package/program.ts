@@ -27,8 +27,8 @@ import type {
   SessionLogicInput,
   Tool,
 } from 'mcp-actors';
-import { inspectPage } from 'mcp-actors/inspect';
-import type { InspectedPage } from 'mcp-actors/inspect';
+import { inspectPage } from '@mcp-actors/inspector';
+import type { InspectedPage } from '@mcp-actors/inspector';
 import { openTelemetry, sessionDurations } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions, SessionDurationsOptions } from 'mcp-actors/opentelemetry';
 import { testClient, gate, serverContract } from 'mcp-actors/testing';

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, posix } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -10,11 +10,12 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestContext } from 'vitest';
 import { outOfReach } from '../../scripts/npm.ts';
-import { linksOf } from '../docs/pages.ts';
+import { charts } from '../../src/machines/charts.ts';
 import { entries } from '../tooling/entries.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const typeRoots = join(root, 'node_modules', '@types');
 const run = promisify(execFile);
 const json = async <T>(path: string): Promise<T> => JSON.parse(await readFile(path, 'utf8')) as T;
 
@@ -30,6 +31,9 @@ interface Manifest {
 
 interface Packed {
   readonly filename: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly unpackedSize: number;
   readonly files: readonly { readonly path: string }[];
 }
 
@@ -38,6 +42,8 @@ describe('the published package', { timeout: 180_000 }, () => {
   let app: string;
   let manifest: Manifest;
   let packed: Packed;
+  let command: Packed;
+  let inspector: Packed;
   /** Why nothing could be installed, where that is not the package's fault. */
   let unreachable: string | undefined;
 
@@ -48,23 +54,48 @@ describe('the published package', { timeout: 180_000 }, () => {
       shell: process.platform === 'win32',
     });
 
+  /** What `files` of the manifest leaves out is left to npm. */
+  const isIncluded = (path: string) => !path.startsWith('!');
+
   /** Staged, so that the repository's own `dist/` is read only: other tests run from it. */
-  async function pack(manifest: Manifest): Promise<Packed> {
-    const stage = join(folder, 'stage');
+  async function pack(from: string, stage: string, project: string): Promise<Packed> {
+    const { files } = await json<Manifest>(join(from, 'package.json'));
     await mkdir(stage);
-    for (const path of ['package.json', 'README.md', 'LICENSE', ...manifest.files]) {
-      const isStale = (from: string) => from.startsWith(join(root, 'dist', 'types'));
-      await cp(join(root, path), join(stage, path), {
+    for (const path of ['package.json', 'README.md', 'LICENSE', ...files.filter(isIncluded)]) {
+      const isStale = (each: string) => each.startsWith(join(from, 'dist', 'types'));
+      await cp(join(from, path), join(stage, path), {
         recursive: true,
-        filter: (from) => !isStale(from),
+        filter: (each) => !isStale(each),
       });
     }
-    const outDir = join(stage, 'dist', 'types');
-    await run(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', outDir]);
+    await run(process.execPath, [tsc, '-p', project, '--outDir', join(stage, 'dist', 'types')]);
+    return await packedIn(stage);
+  }
+
+  async function packedIn(cwd: string): Promise<Packed> {
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
-    const { stdout } = await npm(args, stage);
+    const { stdout } = await npm(args, cwd);
     const [first] = JSON.parse(stdout) as [Packed];
     return first;
+  }
+
+  /** Its declarations are made of those of the library that was packed. */
+  async function packInspector(library: string): Promise<Packed> {
+    const from = join(root, 'packages', 'inspector');
+    const project = join(folder, 'tsconfig.inspector.json');
+    const types = (entry: string) => [join(library, 'dist', 'types', entry)];
+    const paths = {
+      'mcp-actors': types('index.d.ts'),
+      'mcp-actors/client': types('client/index.d.ts'),
+      'mcp-actors/internal': types('internal.d.ts'),
+    };
+    const include = ['index.ts', 'diagrams.ts', 'page-assets.d.ts'].map((name) =>
+      join(from, 'src', name),
+    );
+    const compilerOptions = { paths, rootDir: join(from, 'src'), typeRoots: [typeRoots] };
+    const config = { extends: join(from, 'tsconfig.build.json'), compilerOptions, include };
+    await writeFile(project, JSON.stringify(config));
+    return pack(from, join(folder, 'inspector'), project);
   }
 
   async function install({ peerDependencies, devDependencies }: Manifest): Promise<void> {
@@ -74,8 +105,9 @@ describe('the published package', { timeout: 180_000 }, () => {
     // The versions that are in npm's cache already.
     const beside = [...Object.keys(peerDependencies), '@types/node'];
     const wanted = beside.map((name) => `${name}@${devDependencies[name]}`);
+    const tarballs = [packed, command, inspector].map(({ filename }) => join(folder, filename));
     try {
-      await npm(['install', '--prefer-offline', join(folder, packed.filename), ...wanted], app);
+      await npm(['install', '--prefer-offline', ...tarballs, ...wanted], app);
     } catch (error) {
       if (!outOfReach.test(String(error))) throw error;
       unreachable = String(error);
@@ -85,7 +117,10 @@ describe('the published package', { timeout: 180_000 }, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'published-'));
     manifest = await json<Manifest>(join(root, 'package.json'));
-    packed = await pack(manifest);
+    const library = join(folder, 'library');
+    packed = await pack(root, library, join(root, 'tsconfig.build.json'));
+    inspector = await packInspector(library);
+    command = await packedIn(join(root, 'packages', 'cli'));
     await install(manifest);
   }, 180_000);
 
@@ -97,14 +132,26 @@ describe('the published package', { timeout: 180_000 }, () => {
   it('contains what is built and its papers, and nothing else', () => {
     const others = packed.files
       .map(({ path }) => path)
-      .filter((path) => !/^dist\/.+\.(js|js\.map|d\.ts)$|^(docs|examples)\//.test(path))
+      .filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path))
       .sort();
     expect(others).toEqual([
       'CHANGELOG.md',
-      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
       'SECURITY.md',
+      'dist/THIRD-PARTY-NOTICES.txt',
+      'package.json',
+    ]);
+  });
+
+  it('has a command in a package of its own, with what that writes', () => {
+    const others = command.files
+      .map(({ path }) => path)
+      .filter((path) => !/^dist\/(chunks\/)?[\w-]+\.js$/.test(path))
+      .sort();
+    expect(others).toEqual([
+      'LICENSE',
+      'README.md',
       'dist/THIRD-PARTY-NOTICES.txt',
       'package.json',
       'templates/server/README.md',
@@ -117,19 +164,22 @@ describe('the published package', { timeout: 180_000 }, () => {
     ]);
   });
 
-  it('contains what its README links; other pages lead on into the repository', () => {
-    const paths = packed.files.map(({ path }) => path);
-    const pages = paths.filter((path) => path.endsWith('.md'));
-    expect(pages).toContain('docs/testing.md');
-    const broken = pages.flatMap((page) => {
-      const inRepository = page === 'README.md' ? /^$/ : /^(src|test|bench|scripts|\.github)\//;
-      return linksOf(page)
-        .map((link) => link.replace(/#.*$/, ''))
-        .map((path) => (path === '' ? page : posix.join(posix.dirname(page), path)))
-        .filter((target) => !paths.includes(target) && !inRepository.test(target))
-        .map((target) => `${page} links ${target}`);
-    });
-    expect(broken).toEqual([]);
+  it('weighs at most 0.8 MB, and 3 MiB when it is unpacked', () => {
+    expect(packed.size).toBeLessThanOrEqual(800_000);
+    expect(packed.unpackedSize).toBeLessThanOrEqual(3 * 1024 * 1024);
+  });
+
+  it('is followed by a command that weighs at most 2 MB with everything in it', () => {
+    expect(command.size).toBeLessThanOrEqual(2_000_000);
+  });
+
+  it('contains of the inspector what is built, and not the library once more', () => {
+    const others = inspector.files
+      .map(({ path }) => path)
+      .filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path))
+      .sort();
+    expect(others).toEqual(['LICENSE', 'README.md', 'package.json']);
+    expect(inspector.size).toBeLessThanOrEqual(150_000);
   });
 
   it('runs nothing where it is installed, not even npm’s `prepare`', () => {
@@ -198,7 +248,7 @@ describe('the published package', { timeout: 180_000 }, () => {
       kind: 'input-ended',
       methods: ['tools/call', 'tools/call', 'tools/call', 'resources/read'],
       page: 100,
-      charts: 14,
+      charts: Object.keys(charts).length,
       machines: 2,
       isOneXState: true,
       hosted: { output: 'input-ended', states: ['DRAINING', 'CLOSED'] },
@@ -252,15 +302,15 @@ describe('the published package', { timeout: 180_000 }, () => {
 
   it('has a command that runs', async (context) => {
     needsInstall(context);
-    const command = join(app, 'node_modules', '.bin', 'mcp-actors');
-    const { stdout } = await run(process.execPath, [command, '--version'], { cwd: app });
+    const script = join(app, 'node_modules', '.bin', 'mcp-actors');
+    const { stdout } = await run(process.execPath, [script, '--version'], { cwd: app });
     expect(stdout).toMatch(/^(mcp-actors )?\d+\.\d+\.\d+/);
   });
 
   it('writes a server of one’s own that installs, passes its tests, and answers a client', async (context) => {
     needsInstall(context);
-    const command = join(app, 'node_modules', '.bin', 'mcp-actors');
-    const args = [command, 'init', 'my-server', '--package', packed.filename];
+    const script = join(app, 'node_modules', '.bin', 'mcp-actors');
+    const args = [script, 'init', 'my-server', '--package', packed.filename];
     await run(process.execPath, args, { cwd: folder });
     const own = join(folder, 'my-server');
     const installed = await npm(['install', '--prefer-offline'], own);

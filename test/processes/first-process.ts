@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { systemClock } from '../../src/actors/clock.ts';
 import { defaultStopTimes } from '../../src/machines/process.machine.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
-import { processActor } from '../../src/processes/start-process.ts';
+import { processActor } from '../../src/processes/child.actor.ts';
 
 /** The names of all processes, zombies among them. */
 const everybody = (): string[] =>

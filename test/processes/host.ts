@@ -5,7 +5,7 @@
 import { systemClock } from '../../src/actors/clock.ts';
 import { defaultStopTimes } from '../../src/machines/process.machine.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
-import { processActor } from '../../src/processes/start-process.ts';
+import { processActor } from '../../src/processes/child.actor.ts';
 
 const isWatched = process.argv[2] !== 'unwatched';
 const end = process.argv[3];

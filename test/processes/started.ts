@@ -8,10 +8,9 @@ import type { Fact } from '../../src/actors/facts.ts';
 import { stateName } from '../../src/machines/state-name.ts';
 import { stopTimesWith } from '../../src/machines/process.machine.ts';
 import type { ProcessReport, StopTimes } from '../../src/machines/process.machine.ts';
-import type { ProcessFactName } from '../../src/processes/child.actor.ts';
+import type { ProcessFactName, ProcessActor } from '../../src/processes/child.actor.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
-import { processActor } from '../../src/processes/start-process.ts';
-import type { ProcessActor } from '../../src/processes/start-process.ts';
+import { processActor } from '../../src/processes/child.actor.ts';
 import { StderrLog } from '../../src/processes/stderr-log.ts';
 import { expectEmpty } from './process-table.ts';
 

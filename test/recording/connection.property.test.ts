@@ -2,7 +2,7 @@
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { McpSession } from 'mcp-actors';
 import { openConnection } from 'mcp-actors/client';
-import { readRecording, recordConnection, replay } from 'mcp-actors/inspect';
+import { readRecording, recordConnection, replay } from 'mcp-actors/recording';
 import { TestClock, gate, turn } from 'mcp-actors/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

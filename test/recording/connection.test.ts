@@ -2,7 +2,7 @@
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions } from 'mcp-actors/client';
-import { readRecording, recordConnection, replay } from 'mcp-actors/inspect';
+import { readRecording, recordConnection, replay } from 'mcp-actors/recording';
 import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';

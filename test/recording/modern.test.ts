@@ -1,7 +1,7 @@
 /** Sessions of 2026-07-28, recorded and played: rounds, subscriptions and tools that are machines. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { readRecording, record, replay } from 'mcp-actors/inspect';
+import { readRecording, record, replay } from 'mcp-actors/recording';
 import { converse, turn } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { bookingMachine } from '../../examples/booking/booking.machine.ts';

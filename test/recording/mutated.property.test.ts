@@ -1,7 +1,7 @@
 /** Whatever is done to a recording: it is played, or refused with the line that is wrong. */
 import { createMcpServer, memory } from 'mcp-actors';
 import { connect } from 'mcp-actors/client';
-import { RecordingError, readRecording, recordConnection, replay } from 'mcp-actors/inspect';
+import { RecordingError, readRecording, recordConnection, replay } from 'mcp-actors/recording';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';

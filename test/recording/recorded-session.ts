@@ -1,8 +1,8 @@
 /** Sessions that are recorded in memory, and what their recordings give when they are played. */
 import { createMcpServer } from 'mcp-actors';
 import type { HandlerContext, JsonObject, McpServer } from 'mcp-actors';
-import { differenceText, readRecording, record, replay } from 'mcp-actors/inspect';
-import type { RecordOptions, Recording, ReplayOptions } from 'mcp-actors/inspect';
+import { differenceText, readRecording, record, replay } from 'mcp-actors/recording';
+import type { RecordOptions, Recording, ReplayOptions } from 'mcp-actors/recording';
 import { turn } from 'mcp-actors/testing';
 import { expect } from 'vitest';
 import { connect, tool } from '../contract/serving.ts';

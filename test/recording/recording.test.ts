@@ -1,7 +1,7 @@
 import { createMcpServer, memory } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { RecordingError, readRecording, record, replay } from 'mcp-actors/inspect';
-import type { Recording } from 'mcp-actors/inspect';
+import { RecordingError, readRecording, record, replay } from 'mcp-actors/recording';
+import type { Recording } from 'mcp-actors/recording';
 import { RecordedFacts, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { RecordingWriter } from '../../src/recording/recording-writer.ts';

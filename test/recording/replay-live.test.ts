@@ -1,5 +1,5 @@
 import { createMcpServer } from 'mcp-actors';
-import { differenceText, replay } from 'mcp-actors/inspect';
+import { differenceText, replay } from 'mcp-actors/recording';
 import { turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { tool } from '../contract/serving.ts';

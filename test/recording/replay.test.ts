@@ -1,6 +1,6 @@
 import { createMcpServer, defineResource, defineTool } from 'mcp-actors';
 import type { JsonObject, Tool } from 'mcp-actors';
-import { differenceText, readRecording, replay } from 'mcp-actors/inspect';
+import { differenceText, readRecording, replay } from 'mcp-actors/recording';
 import { cancelled, gate, initialize, initialized, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { withoutChannel } from '../contract/channel-wire.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { readInside, rootsBoundary, rootsResolver } from 'mcp-actors/roots';
 import type { RootsReport } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
-import { reportOf, toolError, undeclared } from '../workspace/fake-context.ts';
-import { rootAt } from '../workspace/root-at.ts';
-import { temporaryDirectory } from '../workspace/temporary-directory.ts';
+import { reportOf, toolError, undeclared } from './fake-context.ts';
+import { rootAt } from './root-at.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 const uri = 'file:///not-resolved';
 

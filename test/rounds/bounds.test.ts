@@ -1,6 +1,6 @@
 /** Rounds at their bounds: many calls, many rounds, many questions at once. */
 import { expect, test } from 'vitest';
-import { Rounds } from '../../src/rounds/rounds.ts';
+import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
 import { turn } from '../../src/testing/clock.ts';
 import { accepted, form, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
@@ -62,5 +62,5 @@ test('as many rounds as are allowed are one run', async () => {
     asking = (await retry(asking, { [`q${n}`]: accepted('a') }).result) as Asking;
   expect(asking.requestState.length).toBeLessThan(2000);
   expect(await retry(asking, { q300: accepted('a') }).result).toEqual({ runs: 1 });
-  expect(new Rounds(options).isIdle).toBe(true);
+  expect(new SuspendableCalls(options).isIdle).toBe(true);
 });

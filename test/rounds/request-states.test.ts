@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { digestOf, stateSealer } from '../../src/rounds/request-state.ts';
-import { Rounds } from '../../src/rounds/rounds.ts';
+import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
 import { gate } from '../../src/testing/gate.ts';
 import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
@@ -163,7 +163,7 @@ describe('a state that comes twice', () => {
     const { begun, handler } = askingTwice();
     const { ask, retry, options } = startRounds(handler);
     const asking = await ask();
-    const elsewhere = new Rounds(options);
+    const elsewhere = new SuspendableCalls(options);
     const how = { to: elsewhere };
     const both = [1, 2].map((n) => retry(asking, { q1: accepted(`${n}`) }, {}, how).result);
     const [one, two] = (await Promise.all(both)) as [Asking, Asking];
@@ -186,7 +186,12 @@ describe('a state that comes twice', () => {
     const single = Object.assign(handler, { resumption: () => ({ singleUse: true }) });
     const { ask, retry, options } = startRounds(single);
     const asking = await ask();
-    const elsewhere = retry(asking, { q1: accepted('a') }, {}, { to: new Rounds(options) });
+    const elsewhere = retry(
+      asking,
+      { q1: accepted('a') },
+      {},
+      { to: new SuspendableCalls(options) },
+    );
     await expect(elsewhere.result).rejects.toMatchObject({ code: -32602 });
     const second = (await retry(asking, { q1: accepted('a') }).result) as Asking;
     await expect(retry(asking, { q1: accepted('a') }).result).rejects.toMatchObject({

@@ -6,8 +6,8 @@ import { isJsonObject } from '../../src/protocol/classify.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
-import { Rounds } from '../../src/rounds/rounds.ts';
-import type { RoundsOptions } from '../../src/rounds/rounds.ts';
+import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
+import type { SuspendableCallsOptions } from '../../src/rounds/suspendable-calls.ts';
 import { TestClock } from '../../src/testing/clock.ts';
 import { clientId } from '../actors/ids.ts';
 
@@ -47,15 +47,15 @@ export interface Wired {
 
 export function startRounds(
   handler: RequestHandler,
-  given: Partial<Omit<RoundsOptions, 'limits'>> & {
-    limits?: Partial<RoundsOptions['limits']>;
+  given: Partial<Omit<SuspendableCallsOptions, 'limits'>> & {
+    limits?: Partial<SuspendableCallsOptions['limits']>;
   } = {},
 ) {
   const clock = (given.clock as TestClock | undefined) ?? new TestClock();
   const facts: Fact[] = [];
   let ids = 0;
   let requests = 0;
-  const options: RoundsOptions = {
+  const options: SuspendableCallsOptions = {
     clock,
     sealer: stateSealer('server'),
     shares: new Shares(),
@@ -76,7 +76,7 @@ export function startRounds(
       ...given.limits,
     },
   };
-  const rounds = new Rounds(options);
+  const rounds = new SuspendableCalls(options);
 
   /** Sends one request, on a connection of its own if it likes. */
   const send = (
@@ -90,7 +90,7 @@ export function startRounds(
       readonly method?: string;
       readonly principal?: string;
       readonly capabilities?: JsonObject;
-      readonly to?: Rounds;
+      readonly to?: SuspendableCalls;
     } = {},
   ): Wired => {
     const controller = new AbortController();

@@ -3,6 +3,7 @@ import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
 import { ScriptedPeer } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
+import type { AnyMachineSnapshot } from 'xstate';
 import { tool } from '../contract/serving.ts';
 
 const named = { name: 'shared', version: '1' };
@@ -39,9 +40,11 @@ describe('the sessions of a server', () => {
   test('have one machine of each kind, and actors of their own', async () => {
     const [one, other] = await twoSessions(createMcpServer(named));
     const machines = (session: typeof one.session) => {
-      const { machine, context } = session.actor.getSnapshot();
-      const { roots, keepalive } = context;
-      return [machine, roots?.getSnapshot().machine, keepalive?.getSnapshot().machine];
+      const { machine, children } = session.actor.getSnapshot();
+      const [roots, keepalive] = [children['roots'], children['keepalive']].map(
+        (child) => (child?.getSnapshot() as AnyMachineSnapshot | undefined)?.machine,
+      );
+      return [machine, roots, keepalive];
     };
     const of = machines(one.session);
     expect(of).not.toContain(undefined);

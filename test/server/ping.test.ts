@@ -132,7 +132,7 @@ everywhere('a keepalive', eachTransportAndHttp, () => {
     const serving = await operate({});
     await wait(serving, 24 * 3_600_000);
     expect(serving.peer.count('ping')).toBe(0);
-    expect(serving.session.actor.getSnapshot().context.keepalive).toBeUndefined();
+    expect(serving.session.actor.getSnapshot().children.keepalive).toBeUndefined();
   });
 
   test('pings a quiet client, again and again while it answers [PING-05]', async () => {

@@ -10,7 +10,7 @@ import type {
 import { ScriptedPeer, TestClock, gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { createActor, fromPromise } from 'xstate';
-import { record } from 'mcp-actors/inspect';
+import { record } from 'mcp-actors/recording';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
 import type { ProbeInput, ProbeOutcome } from '../../src/machines/keepalive.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';

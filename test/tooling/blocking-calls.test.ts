@@ -3,17 +3,18 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const source = join(import.meta.dirname, '../../src');
+const repository = join(import.meta.dirname, '../..');
 
 /** What may wait, and why. The command may, before it serves. */
 const allowed: { readonly [file: string]: string } = {
-  'cli/': 'it checks its arguments before there is a session',
-  'processes/process-group.ts': 'the kernel answers this from its memory, and a batch takes 1 ms',
-  'recording/recording-file.ts':
+  'packages/cli/src/': 'it checks its arguments before there is a session',
+  'src/processes/process-group.ts':
+    'the kernel answers this from its memory, and a batch takes 1 ms',
+  'src/recording/recording-file.ts':
     'a recording is complete whatever ends the process; it is opened before the session',
-  'serve/doctor/': 'a mark of a few bytes when it begins to serve; the rest when a person asks',
-  'serve/package-version.ts': 'the sources alone read it: what is built has it as a constant',
-  'workspace/disk/volumes.ts': 'the kernel answers this from its memory',
+  'src/serve/doctor/': 'a mark of a few bytes when it begins to serve; the rest when a person asks',
+  'src/serve/package-version.ts': 'the sources alone read it: what is built has it as a constant',
+  'src/roots/disk/volumes.ts': 'the kernel answers this from its memory',
 };
 
 /** `readFileSync(`, `spawnSync(`, `Atomics.wait(`. */
@@ -25,10 +26,19 @@ const blockingLines = (text: string): readonly string[] =>
     .map((line) => line.trim())
     .filter((line) => blocking.test(line) && !/^(?:\*|\/\/|\/\*\*)/.test(line));
 
-const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-  .map((name) => name.replaceAll('\\', '/'))
+const folders = [
+  'src',
+  ...readdirSync(join(repository, 'packages')).map((name) => `packages/${name}/src`),
+];
+
+const files = folders
+  .flatMap((folder) =>
+    readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map(
+      (name) => `${folder}/${name.replaceAll('\\', '/')}`,
+    ),
+  )
   .filter((name) => /\.tsx?$/.test(name))
-  .map((name) => ({ name, lines: blockingLines(readFileSync(join(source, name), 'utf8')) }))
+  .map((name) => ({ name, lines: blockingLines(readFileSync(join(repository, name), 'utf8')) }))
   .filter(({ lines }) => lines.length > 0);
 
 const isAllowed = (name: string) => Object.keys(allowed).some((path) => name.startsWith(path));

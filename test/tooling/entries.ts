@@ -1,4 +1,4 @@
-/** The package's entries and the names that they export, read from their sources. */
+/** The package's public entries and the names that they export, read from their sources. `mcp-actors/internal` promises nothing. */
 import { readFileSync } from 'node:fs';
 
 const read = (path: string): string =>
@@ -37,5 +37,6 @@ function entryOf(name: string, target: string): Entry {
 }
 
 export const entries: readonly Entry[] = Object.entries(manifest.exports).flatMap(
-  ([name, target]) => (typeof target === 'string' ? [] : [entryOf(name, target.default)]),
+  ([name, target]) =>
+    typeof target === 'string' || name === './internal' ? [] : [entryOf(name, target.default)],
 );

@@ -17,7 +17,12 @@ const declared = textsBelow('src').flatMap((text) =>
   ),
 );
 
-const tests = textsBelow('test').join('\n');
+const tests = [
+  'test',
+  ...readdirSync(join(repository, 'packages')).map((name) => `packages/${name}/test`),
+]
+  .flatMap(textsBelow)
+  .join('\n');
 
 test('each fact is declared once', () => {
   expect(declared.length).toBeGreaterThan(40);

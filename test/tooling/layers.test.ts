@@ -1,15 +1,51 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { circlesIn, faultOf, importsIn, importsOfSource, layers } from './layers.ts';
+import { z } from 'zod';
+import {
+  circlesIn,
+  faultOf,
+  groupOf,
+  groups,
+  importsIn,
+  importsOfSource,
+  isBelow,
+  layers,
+  packageLayers,
+  sourcesOf,
+} from './layers.ts';
 import type { Import } from './layers.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+const ranges = z.record(z.string(), z.string()).default({});
+const manifestShape = z.object({
+  name: z.string().default(''),
+  version: z.string().default(''),
+  bin: z.record(z.string(), z.string()).optional(),
+  dependencies: ranges,
+  devDependencies: ranges,
+  peerDependencies: ranges,
+});
+const libraryManifest = manifestShape.parse(
+  JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')),
+);
 
 const file = (from: string, to: string): Import => ({ from, to, isFile: true });
 const module = (from: string, to: string): Import => ({ from, to, isFile: false });
 
-describe('the layers of src/', () => {
-  const imports = importsOfSource();
+describe.each([
+  { folder: 'src', table: layers },
+  ...Object.entries(packageLayers).map(([name, table]) => ({
+    folder: `packages/${name}/src`,
+    table,
+  })),
+])('the layers of $folder', ({ folder, table }) => {
+  const imports = importsOfSource(folder);
 
   it('are held by every import', () => {
-    expect(imports.map((each) => faultOf(each)).filter(Boolean)).toEqual([]);
+    expect(imports.map((each) => faultOf(each, table)).filter(Boolean)).toEqual([]);
   });
 
   it('have no files that import each other in a circle', () => {
@@ -17,8 +53,8 @@ describe('the layers of src/', () => {
   });
 
   it('stand on each other: a layer names only layers that are listed before it', () => {
-    const names = Object.keys(layers);
-    const upward = Object.entries(layers).flatMap(([name, { imports: below }]) =>
+    const names = Object.keys(table);
+    const upward = Object.entries(table).flatMap(([name, { imports: below }]) =>
       below.filter((other) => {
         const at = names.indexOf(other);
         return at === -1 || at >= names.indexOf(name);
@@ -28,11 +64,98 @@ describe('the layers of src/', () => {
   });
 
   it('are each in use', () => {
-    const used = new Set(imports.flatMap(({ from }) => [from, from.split('/')[0]]));
-    const unused = Object.keys(layers).filter(
-      (path) => !used.has(path) && !imports.some(({ from }) => from.startsWith(`${path}/`)),
+    const unused = Object.keys(table).filter(
+      (path) => !imports.some(({ from }) => isBelow(from, path)),
     );
     expect(unused).toEqual([]);
+  });
+});
+
+describe('the layers of the library', () => {
+  it('are in three groups, each of which stands on those before it', () => {
+    const names = Object.keys(groups);
+    const heightOf = (path: string) => names.indexOf(groupOf(path) ?? '');
+    expect(Object.keys(layers).filter((path) => heightOf(path) === -1)).toEqual([]);
+    const first = new Set(Object.keys(layers).map((path) => path.split('/')[0] ?? ''));
+    expect(
+      Object.values(groups)
+        .flatMap(({ of }) => of)
+        .filter((path) => !first.has(path)),
+    ).toEqual([]);
+    const upward = Object.entries(layers).flatMap(([path, { imports: below }]) =>
+      below
+        .filter((other) => heightOf(other) > heightOf(path))
+        .map((other) => `${path} imports ${other}`),
+    );
+    expect(upward).toEqual([]);
+  });
+});
+
+describe('the packages', () => {
+  const folders = readdirSync(join(root, 'packages'));
+  const importsOf = (folder: string): Import[] => importsOfSource(`packages/${folder}/src`);
+
+  it('are each in the table', () => {
+    expect(Object.keys(packageLayers).sort()).toEqual(folders.sort());
+  });
+
+  const manifests = new Map(
+    folders.map((folder) => {
+      const text = readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8');
+      const manifest = manifestShape.parse(JSON.parse(text));
+      return [manifest.name, manifest];
+    }),
+  );
+
+  it.each(folders)('%s imports only what its manifest names, and names nothing else', (folder) => {
+    const { bin, dependencies, devDependencies, peerDependencies } =
+      manifests.get(`@mcp-actors/${folder}`) ?? manifestShape.parse({});
+    const used = importsOf(folder)
+      .filter(({ to, isFile }) => !isFile && !to.startsWith('node:') && !to.startsWith('#'))
+      .map(({ to }) => to.split('/', to.startsWith('@') ? 2 : 1).join('/'));
+    // A command bundles what it imports, and its user installs what that cannot do without. A page contains what it is built with.
+    const installed = bin === undefined ? { ...dependencies, ...peerDependencies } : {};
+    const named = { ...installed, ...devDependencies };
+    expect(Object.keys(named).sort()).toEqual([...new Set(used)].sort());
+    if (bin === undefined) return;
+    const ofBundled = [libraryManifest, ...manifests.values()]
+      .filter(({ name }) => name in devDependencies)
+      .flatMap((each) => Object.entries({ ...each.dependencies, ...each.peerDependencies }));
+    const others = Object.entries({ ...dependencies, ...peerDependencies }).filter(
+      ([name, range]) => !ofBundled.some(([other, same]) => other === name && same === range),
+    );
+    expect(others).toEqual([]);
+  });
+
+  it('all have the version of the library, and ask for exactly that', () => {
+    const { version } = libraryManifest;
+    const asked = [libraryManifest, ...manifests.values()]
+      .flatMap(({ name, ...each }) => [
+        [name, each.version],
+        ...Object.entries({ ...each.dependencies, ...each.devDependencies }),
+      ])
+      .filter(([name = '']) => name === 'mcp-actors' || name.startsWith('@mcp-actors/'))
+      // The library's link to itself.
+      .filter(([, range]) => range !== 'file:.');
+    expect(asked.length).toBeGreaterThan(folders.length);
+    expect(asked.filter(([, range]) => range !== version)).toEqual([]);
+  });
+
+  it('use each name of mcp-actors/internal', () => {
+    const namesIn = (source: string, pattern: RegExp): string[] =>
+      [...source.matchAll(pattern)].flatMap(([, names = '']) =>
+        names.split(',').flatMap((name) => name.trim().split(' as ')[0] || []),
+      );
+    const given = namesIn(
+      readFileSync(join(root, 'src/internal.ts'), 'utf8'),
+      /^export (?:type )?\{([^}]*)\} from/gm,
+    );
+    const used = folders
+      .flatMap((folder) => sourcesOf(`packages/${folder}/src`))
+      .flatMap((source) =>
+        namesIn(source, /^(?:im|ex)port (?:type )?\{([^}]*)\} from 'mcp-actors\/internal'/gm),
+      );
+    expect(given.filter((name) => !used.includes(name))).toEqual([]);
   });
 });
 
@@ -44,7 +167,6 @@ describe('what stands around a handler', () => {
     'actors/clock.ts',
     'actors/facts.ts',
     'actors/limits.ts',
-    'actors/router/refusals.ts',
     'actors/room.ts',
     'actors/transitions.ts',
     'machines/roots-report.ts',
@@ -90,12 +212,12 @@ describe('the reader of imports', () => {
   it.each([
     file('protocol/a.ts', 'machines/b.ts'),
     file('actors/a.ts', 'server/b.ts'),
-    file('check/a.ts', 'server/b.ts'),
+    file('http/a.ts', 'serve/b.ts'),
     file('server/a.ts', 'index.ts'),
-    file('workspace/a.ts', 'cli.ts'),
-    file('workspace/roots/a.ts', 'workspace/search/b.ts'),
-    file('workspace/tools/a.ts', 'workspace/b.ts'),
-    file('cli/a.ts', 'testing/index.ts'),
+    file('roots/a.ts', 'internal.ts'),
+    file('roots/disk/a.ts', 'roots/b.ts'),
+    file('roots/a.ts', '../packages/workspace-server/src/index.ts'),
+    file('client/a.ts', 'testing/index.ts'),
     file('nowhere/a.ts', 'protocol/b.ts'),
     module('protocol/a.ts', 'xstate'),
     module('machines/a.ts', 'rxjs'),
@@ -109,12 +231,23 @@ describe('the reader of imports', () => {
 
   it.each([
     file('protocol/a.ts', 'protocol/b.ts'),
-    file('cli/a.ts', 'workspace/b.ts'),
+    file('testing/a.ts', 'recording/b.ts'),
     module('actors/reader.actor.ts', 'rxjs'),
-    module('check/a.ts', 'xstate/graph'),
-    module('workspace/tools/a.ts', 'node:fs'),
+    module('machines/a.ts', 'xstate/graph'),
+    module('roots/a.ts', 'node:fs'),
   ])('lets through what a layer allows: $from imports $to', (each) => {
     expect(faultOf(each)).toBeUndefined();
+  });
+
+  it('keeps a package out of the sources of the library and of other packages', () => {
+    const table = packageLayers['workspace-server'];
+    const inside = (to: string) => faultOf(file('tools/a.ts', to), table);
+    expect(inside('search/b.ts')).toBeUndefined();
+    expect(inside('../../../src/actors/clock.ts')).toContain('tools/a.ts');
+    expect(inside('../../checker/src/index.ts')).toContain('tools/a.ts');
+    const alone = (to: string) => faultOf(file('http/a.ts', to), packageLayers['checker']);
+    expect(alone('invariants/b.ts')).toBeUndefined();
+    expect(alone('../../src/actors/clock.ts')).toContain('http/a.ts');
   });
 
   it('finds a circle, through dynamic imports as through any', () => {

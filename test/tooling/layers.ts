@@ -1,4 +1,4 @@
-/** The layers of `src/`, from the ground up, and a reader of the imports that hold them. */
+/** The layers of `src/` and of each package, from the ground up, and a reader of the imports that hold them. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +26,6 @@ export const runtime = [
   'features',
   'server',
 ];
-const roomsOf = (...rooms: string[]): string[] => rooms.map((room) => `workspace/${room}`);
 
 /** By path below `src/`; the longest path that a file begins with is its layer. A layer names only layers that stand above it in this table. */
 export const layers: { readonly [path: string]: Layer } = {
@@ -91,7 +90,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'http/nodes': {
     holds: 'what the nodes of an HTTP endpoint share: sessions, events, letters; in memory',
-    imports: ['protocol', 'actors'],
+    imports: core,
   },
   'http/auth': {
     holds: 'who makes an HTTP request: tokens, challenges, the metadata of the resource',
@@ -100,7 +99,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   redis: {
     holds: 'what the nodes share, in Redis; an entry of its own',
-    imports: ['protocol', 'actors', 'http/nodes'],
+    imports: ['protocol', 'machines', 'actors', 'http/nodes'],
     packages: ['redis'],
     node: true,
   },
@@ -136,7 +135,7 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate'],
   },
   recording: {
-    holds: 'a session or a connection written down, and played again',
+    holds: 'a session or a connection written down, and played again; an entry of its own',
     imports: [
       ...runtime,
       'rounds',
@@ -154,13 +153,6 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate', 'cross-spawn'],
     node: true,
   },
-  // It knows a server by its wire alone.
-  check: {
-    holds: 'plays a client against any server',
-    imports: [...core, 'processes'],
-    packages: ['xstate'],
-    node: true,
-  },
   'client/stdio': {
     holds:
       "a connection's way to a server that is launched as a process; the same for official clients",
@@ -173,48 +165,14 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: runtime,
     packages: ['@opentelemetry/api'],
   },
-  inspect: {
-    holds:
-      'the page, the official inspector, diagrams; an entry of its own, which exports the recording too',
-    imports: [...runtime, 'diagnosis', 'recording', 'client/connection'],
-    packages: ['xstate', 'preact', '@statelyai/inspect', '#inspect-page'],
-    node: true,
-  },
-  'workspace/disk': {
+  'roots/disk': {
     holds: 'the file system, so that a dead mount stops nobody',
     imports: ['actors'],
     node: true,
   },
-  'workspace/roots': {
-    holds: 'directories and paths inside them, checked',
-    imports: [...runtime, 'workspace/disk'],
-    node: true,
-  },
-  'workspace/text': { holds: 'the text of files', imports: ['workspace/disk'], node: true },
-  'workspace/globs': { holds: 'globs', imports: ['protocol', 'actors'] },
-  'workspace/search': {
-    holds: 'ripgrep, bounded',
-    imports: ['protocol', ...roomsOf('disk', 'roots', 'text', 'globs')],
-    packages: ['@vscode/ripgrep'],
-    node: true,
-  },
-  'workspace/project': {
-    holds: 'which project a session works in, and its facts',
-    imports: [...runtime, ...roomsOf('disk', 'roots', 'text', 'globs', 'search')],
-    node: true,
-  },
-  'workspace/tools': {
-    holds: 'the tools that a model sees',
-    imports: [...runtime, ...roomsOf('disk', 'roots', 'text', 'globs', 'search', 'project')],
-    node: true,
-  },
-  workspace: {
-    holds: 'the built-in workspace server',
-    imports: [...runtime, ...roomsOf('roots', 'project', 'tools')],
-  },
   roots: {
-    holds: "the client's roots for one's own server; an entry of its own",
-    imports: ['protocol', 'machines', ...roomsOf('disk', 'roots', 'text')],
+    holds: "the client's roots as directories, and paths inside them; an entry of its own",
+    imports: [...core, 'roots/disk'],
     node: true,
   },
   http: {
@@ -265,32 +223,130 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...runtime, 'recording', 'http/nodes', 'client/auth'],
     packages: ['xstate'],
   },
-  cli: {
-    holds: 'the command',
+  'index.ts': { holds: 'the names of `mcp-actors`', imports: [...runtime, 'diagnosis'] },
+  'internal.ts': {
+    holds: 'what the packages of this repository use beyond the public names',
     imports: [
       ...runtime,
       'diagnosis',
       'log',
       'http',
-      'http/nodes',
-      'redis',
-      'serve',
       'recording',
-      'inspect',
-      'workspace',
-      'workspace/search',
-      'check',
+      'processes',
+      'roots',
+      'roots/disk',
+      'serve',
       'client',
       'client/asked',
       'client/auth',
-      'client/connection',
       'client/hosts',
     ],
-    node: true,
   },
-  'cli.ts': { holds: "the command's first module", imports: ['protocol', 'cli'] },
-  'index.ts': { holds: 'the names of `mcp-actors`', imports: [...runtime, 'diagnosis'] },
 };
+
+/** By name: the packages in `packages/`, each by path below its own `src/`, of which `.` is all that no other path names. They reach `src/` through the library's entries alone. */
+export const packageLayers: { readonly [name: string]: { readonly [path: string]: Layer } } = {
+  cli: {
+    '.': {
+      holds: 'the command',
+      imports: [],
+      packages: [
+        'mcp-actors',
+        '@mcp-actors/checker',
+        '@mcp-actors/inspector',
+        '@mcp-actors/workspace-server',
+      ],
+      node: true,
+    },
+  },
+  // It knows a server by its wire alone.
+  checker: {
+    '.': {
+      holds: 'plays a client against any server',
+      imports: [],
+      packages: ['mcp-actors', 'xstate'],
+      node: true,
+    },
+  },
+  inspector: {
+    charts: {
+      holds: 'a machine as data, as a drawing, as a diagram',
+      imports: [],
+      packages: ['mcp-actors', 'xstate'],
+    },
+    '.': {
+      holds: 'the page, and the way to the official inspector',
+      imports: ['charts'],
+      packages: ['mcp-actors', 'xstate', 'preact', '@statelyai/inspect', '#inspect-page'],
+      node: true,
+    },
+  },
+  'workspace-server': {
+    globs: { holds: 'globs', imports: [], packages: ['mcp-actors'] },
+    text: {
+      holds: 'ranges of lines, encodings',
+      imports: [],
+      packages: ['mcp-actors'],
+      node: true,
+    },
+    search: {
+      holds: 'ripgrep, bounded',
+      imports: ['globs', 'text'],
+      packages: ['mcp-actors', '@vscode/ripgrep'],
+      node: true,
+    },
+    project: {
+      holds: 'which project a session works in, and its facts',
+      imports: ['globs', 'text', 'search'],
+      packages: ['mcp-actors'],
+      node: true,
+    },
+    tools: {
+      holds: 'the tools that a model sees',
+      imports: ['globs', 'text', 'search', 'project'],
+      packages: ['mcp-actors'],
+      node: true,
+    },
+    'workspace-server.ts': {
+      holds: 'the workspace server',
+      imports: ['project', 'tools'],
+      packages: ['mcp-actors'],
+    },
+    'index.ts': {
+      holds: 'the names of `@mcp-actors/workspace-server`',
+      imports: ['workspace-server.ts', 'search'],
+    },
+  },
+};
+
+/** A group of layers. A layer imports only from its own group and from those before it. */
+export interface Group {
+  /** For the page on the architecture. */
+  readonly holds: string;
+  /** Its folders and files below `src/`. */
+  readonly of: readonly string[];
+}
+
+/** The layers at one glance, from the ground up. */
+export const groups: { readonly [name: string]: Group } = {
+  core: {
+    holds: 'a session, from the wire to the handler and back; it runs without Node',
+    of: [...runtime, 'rounds', 'diagnosis', 'log', 'index.ts'],
+  },
+  edges: {
+    holds:
+      "HTTP, several nodes, processes, files in the client's roots, and the connections of a host",
+    of: ['http', 'redis', 'processes', 'roots', 'client', 'opentelemetry', 'serve'],
+  },
+  tools: {
+    holds: 'what uses the two: recordings, the test kit, and what the packages share',
+    of: ['recording', 'testing', 'internal.ts'],
+  },
+};
+
+/** The group of a layer or of a file below `src/`. */
+export const groupOf = (path: string): string | undefined =>
+  Object.keys(groups).find((name) => groups[name]?.of.includes(path.split('/')[0] ?? ''));
 
 /** RxJS is for the reader's pipeline, the transports that feed it, and the observables at the public edge. */
 const importsRxjs = (file: string): boolean =>
@@ -304,10 +360,14 @@ export interface Import {
   readonly isFile: boolean;
 }
 
+/** Whether a file belongs to a layer of this path, or to one of a longer path. */
+export const isBelow = (file: string, path: string): boolean =>
+  path === '.' ? !file.startsWith('..') : file === path || file.startsWith(`${path}/`);
+
 /** The layer of a file, by its path below `src/`. */
 function layerOf(file: string, table = layers): string | undefined {
   return Object.keys(table)
-    .filter((path) => file === path || file.startsWith(`${path}/`))
+    .filter((path) => isBelow(file, path))
     .sort((a, b) => b.length - a.length)[0];
 }
 
@@ -363,12 +423,20 @@ export function circlesIn(imports: readonly Import[]): string[] {
   return circles;
 }
 
-/** All imports of `src/`. */
-export function importsOfSource(): Import[] {
-  const source = fileURLToPath(new URL('../../src', import.meta.url));
-  const names = readdirSync(source, { recursive: true, encoding: 'utf8' });
-  return names
+function sourceFiles(folder: string): readonly { readonly name: string; readonly text: string }[] {
+  const source = fileURLToPath(new URL(`../../${folder}`, import.meta.url));
+  return readdirSync(source, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => /\.tsx?$/.test(name))
-    .flatMap((name) => importsIn(name, readFileSync(join(source, name), 'utf8')));
+    .map((name) => ({ name, text: readFileSync(join(source, name), 'utf8') }));
+}
+
+/** The texts of a folder's sources. */
+export function sourcesOf(folder: string): readonly string[] {
+  return sourceFiles(folder).map(({ text }) => text);
+}
+
+/** All imports of a folder of sources, `src/` unless another one is given. */
+export function importsOfSource(folder = 'src'): Import[] {
+  return sourceFiles(folder).flatMap(({ name, text }) => importsIn(name, text));
 }

@@ -1,50 +1,63 @@
 /** What is bundled of others stands in the notices with the text of its licence, as those licences ask. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-const dist = join(import.meta.dirname, '../../dist');
+const repository = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(path, 'utf8');
 const nameIn = (path: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? '';
 
 /** A part of the official SDK that is not published by itself. */
 const unpublished = '@modelcontextprotocol/core-internal';
 
-/** The packages whose files the source maps of what is built name, those that others have bundled into theirs included. */
-const bundled = new Set(
-  readdirSync(dist, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.js.map'))
-    .flatMap((name) => {
-      const map = JSON.parse(read(join(dist, name))) as { readonly sources: readonly string[] };
-      return map.sources;
-    })
-    .filter((source) => source.includes('node_modules/'))
-    .map((source) => nameIn(source.split('node_modules/').at(-1) ?? ''))
-    .filter((name) => name !== unpublished),
-);
+describe.each([
+  { folder: 'dist', least: 5, inOthers: ['pct-encode'] },
+  { folder: 'packages/cli/dist', least: 10, inOthers: ['content-type'] },
+])('$folder', ({ folder, least, inOthers }) => {
+  const dist = join(repository, folder);
 
-const sections = new Map(
-  read(join(dist, 'THIRD-PARTY-NOTICES.txt'))
-    .replace(/^Parts of .*\n\n/, '')
-    .split(`\n${'-'.repeat(80)}\n\n`)
-    .map((section) => [section.split(' ')[0] ?? '', section] as const),
-);
-
-test('every package of which something is bundled has its notice', () => {
-  expect(bundled.size).toBeGreaterThan(10);
-  expect([...bundled].filter((name) => !sections.has(name))).toEqual([]);
-});
-
-test('so has what a package has bundled itself', () => {
-  expect([...sections.keys()]).toEqual(
-    expect.arrayContaining(['ajv', 'ajv-formats', 'content-type', 'fast-uri']),
+  /** The packages whose files the source maps of what is built name, those that others have bundled into theirs included. */
+  const bundled = new Set(
+    readdirSync(dist, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.js.map'))
+      .flatMap((name) => {
+        const map = JSON.parse(read(join(dist, name))) as { readonly sources: readonly string[] };
+        return map.sources;
+      })
+      .filter((source) => source.includes('node_modules/'))
+      .map((source) => nameIn(source.split('node_modules/').at(-1) ?? ''))
+      .filter((name) => name !== unpublished),
   );
-});
 
-test.each([...sections])('the notice of %s has the text of its licence', (_name, section) => {
-  const [, ...lines] = section.split('\n');
-  expect(lines.join('\n')).toMatch(
-    /permission to use, copy|Permission is hereby granted|Redistribution and use|Apache License|Permission to use, copy/,
+  const sections = new Map(
+    read(join(dist, 'THIRD-PARTY-NOTICES.txt'))
+      .replace(/^Parts of .*\n\n/, '')
+      .split(`\n${'-'.repeat(80)}\n\n`)
+      .map((section) => [section.split(' ')[0] ?? '', section] as const),
   );
-  expect(section).toMatch(/Copyright|Apache License/);
+
+  test('every package of which something is bundled has its notice', () => {
+    expect(bundled.size).toBeGreaterThan(least);
+    expect([...bundled].filter((name) => !sections.has(name))).toEqual([]);
+  });
+
+  test('so has what a package has bundled itself', () => {
+    expect([...sections.keys()]).toEqual(expect.arrayContaining(inOthers));
+  });
+
+  test('of the official client only what a login runs is bundled, and so no JSON Schema validator', () => {
+    expect([...bundled, ...sections.keys()]).not.toContain('ajv');
+    const built = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => read(join(dist, name)));
+    expect(built.filter((text) => text.includes('AjvJsonSchemaValidator'))).toEqual([]);
+  });
+
+  test.each([...sections])('the notice of %s has the text of its licence', (_name, section) => {
+    const [, ...lines] = section.split('\n');
+    expect(lines.join('\n')).toMatch(
+      /permission to use, copy|Permission is hereby granted|Redistribution and use|Apache License|Permission to use, copy/,
+    );
+    expect(section).toMatch(/Copyright|Apache License/);
+  });
 });

@@ -11,7 +11,6 @@ const run = promisify(execFile);
 
 const manifestShape = z.object({
   version: z.string(),
-  bin: z.record(z.string(), z.string()),
   exports: z.record(z.string(), z.union([z.string(), z.object({ default: z.string() })])),
   peerDependencies: z.record(z.string(), z.string()),
   devDependencies: z.record(z.string(), z.string()),
@@ -40,11 +39,16 @@ describe('the package', () => {
     expect(sources.filter((source) => !config.include.includes(source))).toEqual([]);
   });
 
-  it('has an executable command that starts with the line that names Node', async () => {
-    for (const path of Object.values(manifest.bin)) {
-      const { mode } = await stat(join(root, path));
+  it('has its command in a package of its own, executable, with the line that names Node first', async () => {
+    const folder = join(root, 'packages', 'cli');
+    const { bin } = z
+      .object({ bin: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
+    expect(Object.keys(bin)).toEqual(['mcp-actors']);
+    for (const path of Object.values(bin)) {
+      const { mode } = await stat(join(folder, path));
       expect(mode & 0o111).toBe(0o111);
-      expect(await readFile(join(root, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n(?!#!)/);
+      expect(await readFile(join(folder, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n(?!#!)/);
     }
   });
 

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const dist = join(import.meta.dirname, '../../dist');
+const repository = join(import.meta.dirname, '../..');
+const folders = ['dist', 'packages/cli/dist'];
 
 /** A built file and those that Node loads with it, before any lazy import. */
 function loadedWith(file: string, loaded = new Set<string>()): ReadonlySet<string> {
@@ -18,16 +19,27 @@ function loadedWith(file: string, loaded = new Set<string>()): ReadonlySet<strin
 
 // The command imports the rest of itself once it has turned the compile cache on.
 test.each([
-  { entry: 'index.js', chunks: 1 },
-  { entry: 'bin/cli.js', chunks: 0 },
-  { entry: 'bin/main.js', chunks: 1 },
-])('$entry is loaded with no more than one chunk', ({ entry, chunks }) => {
-  const files = [...loadedWith(join(dist, entry))].map((file) => relative(dist, file));
-  expect(files).toEqual([
-    entry,
-    ...Array.from({ length: chunks }, () => expect.stringMatching(/chunks\/chunk-\w+\.js$/)),
-  ]);
-  expect(files.map((file) => readFileSync(join(dist, file), 'utf8')).join('')).not.toContain(
-    'unknown keyword',
-  );
+  { entry: 'dist/index.js', isCut: true },
+  { entry: 'packages/cli/dist/cli.js', isCut: false },
+  { entry: 'packages/cli/dist/main.js', isCut: true },
+])('$entry is loaded with as few chunks as their size allows', ({ entry, isCut }) => {
+  const [first, ...chunks] = loadedWith(join(repository, entry));
+  expect(first).toBe(join(repository, entry));
+  const texts = chunks.map((file) => readFileSync(file, 'utf8'));
+  const size = texts.reduce((sum, text) => sum + text.length, 0);
+  // Helpers of esbuild that all of them need come to lie in one more.
+  expect(texts.length).toBeLessThanOrEqual(isCut ? Math.ceil(size / 80_000) + 1 : 0);
+  expect(texts.join('')).not.toContain('unknown keyword');
+});
+
+test('no built file is larger than 100 KB', () => {
+  const large = [...folders, 'packages/inspector/dist']
+    .flatMap((folder) =>
+      readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+        join(folder, name),
+      ),
+    )
+    .filter((name) => name.endsWith('.js'))
+    .filter((name) => statSync(join(repository, name)).size > 100_000);
+  expect(large).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { pages } from '../docs/pages.ts';
 import { lackOf, lacks } from './systems.ts';
 
-const folder = join(import.meta.dirname, '..');
+const folder = join(import.meta.dirname, '../..');
 
 describe('what a system lacks', () => {
   const rows = lacks.flatMap(({ tests, why }) =>
@@ -21,13 +21,15 @@ describe('what a system lacks', () => {
   });
 
   test('skips a test there and nowhere else', () => {
-    const file = join(folder, 'e2e/serve.test.ts');
+    const file = join(folder, 'test/e2e/serve.test.ts');
     const title = 'a signal lets running calls finish';
     expect(lackOf('win32', file, title)).toMatch(/^Windows ends a process/);
     expect(lackOf('win32', String.raw`C:\a\test\e2e\serve.test.ts`, title)).toMatch(/^Windows/);
     expect(lackOf('darwin', file, title)).toBeUndefined();
     expect(lackOf('linux', file, title)).toBeUndefined();
     expect(lackOf('win32', file, 'an error of a handler is on stderr')).toBeUndefined();
-    expect(lackOf('win32', join(folder, 'e2e/lab.test.ts'), 'lists its tools')).toBeUndefined();
+    expect(
+      lackOf('win32', join(folder, 'test/e2e/lab.test.ts'), 'lists its tools'),
+    ).toBeUndefined();
   });
 });

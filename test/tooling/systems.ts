@@ -6,7 +6,7 @@
 export interface Lack {
   readonly on: readonly NodeJS.Platform[];
   readonly why: string;
-  /** Files below `test/`; with a pattern, only the tests whose full name it matches. */
+  /** Files by their path from the root of the repository; with a pattern, only the tests whose full name it matches. */
   readonly tests: { readonly [file: string]: RegExp | 'all' };
 }
 
@@ -15,85 +15,88 @@ export const lacks: readonly Lack[] = [
     on: ['win32'],
     why: 'Windows ends a process instead of sending it a signal',
     tests: {
-      'e2e/awaiting-script.test.ts': /a signal ends/,
-      'e2e/check.test.ts': /leaves no process behind/,
-      'e2e/lab.test.ts': /SIG/,
-      'e2e/process.test.ts': /SIG|a second signal|a failure that nobody catches/,
-      'e2e/recording.test.ts': /SIGTERM/,
-      'e2e/serve.test.ts': /signal/,
+      'test/e2e/awaiting-script.test.ts': /a signal ends/,
+      'test/e2e/check.test.ts': /leaves no process behind/,
+      'test/e2e/lab.test.ts': /SIG/,
+      'test/e2e/process.test.ts': /SIG|a second signal|a failure that nobody catches/,
+      'test/e2e/recording.test.ts': /SIGTERM/,
+      'test/e2e/serve.test.ts': /signal/,
     },
   },
   {
     on: ['win32'],
     why: 'Windows has no SIGUSR2, and so no doctor',
-    tests: { 'cli/doctor.test.ts': 'all', 'e2e/doctor.test.ts': 'all' },
+    tests: { 'packages/cli/test/doctor.test.ts': 'all', 'test/e2e/doctor.test.ts': 'all' },
   },
   {
     on: ['win32'],
     why: 'Windows has no named pipes in folders, and none of the devices in /dev',
     tests: {
-      'cli/log.test.ts': /no file and no character device/,
-      'e2e/recording.test.ts': /a pipe that nobody writes to|refused/,
-      'e2e/workspace.test.ts': /become pipes/,
-      'workspace/boundary.test.ts': /no regular file/,
-      'workspace/disk-lanes.test.ts': /threads that really hang/,
-      'workspace/project-facts.test.ts': /a pipe/,
-      'workspace/replaced-by-pipe.apart.test.ts': 'all',
+      'packages/cli/test/log.test.ts': /no file and no character device/,
+      'test/e2e/recording.test.ts': /a pipe that nobody writes to|refused/,
+      'test/e2e/workspace.test.ts': /become pipes/,
+      'test/roots/boundary.test.ts': /no regular file/,
+      'test/roots/disk-lanes.test.ts': /threads that really hang/,
+      'packages/workspace-server/test/project-facts.test.ts': /a pipe/,
+      'packages/workspace-server/test/replaced-by-pipe.apart.test.ts': 'all',
     },
   },
   {
     on: ['win32'],
     why: 'Windows has no file modes',
     tests: {
-      'browser/chromium.test.ts': 'all',
-      'cli/log.test.ts': /for its owner alone/,
-      'e2e/recording.test.ts': /for its owner alone/,
-      'tooling/package.test.ts': /an executable command/,
+      'test/browser/chromium.test.ts': 'all',
+      'packages/cli/test/log.test.ts': /for its owner alone/,
+      'test/e2e/recording.test.ts': /for its owner alone/,
+      'test/tooling/package.test.ts': /a package of its own, executable/,
     },
   },
   {
     on: ['win32'],
     why: 'Windows refuses such names of files',
     tests: {
-      'e2e/recording.test.ts': /obeyed by a terminal/,
-      'workspace/tools/find-files.test.ts': /whatever the names/,
-      'workspace/tools/hostile-names.test.ts': 'all',
+      'test/e2e/recording.test.ts': /obeyed by a terminal/,
+      'packages/workspace-server/test/tools/find-files.test.ts': /whatever the names/,
+      'packages/workspace-server/test/tools/hostile-names.test.ts': 'all',
     },
   },
   {
     on: ['win32'],
     why: 'It takes a POSIX shell or ps',
     tests: {
-      'cli/host-configuration.test.ts': /gives a shell the same arguments/,
-      'docs/blocks.test.ts': /that installs or fetches|that a page names exist/,
-      'docs/commands.test.ts': /do what it says/,
-      'workspace/ripgrep.test.ts': 'all',
+      'packages/cli/test/host-configuration.test.ts': /gives a shell the same arguments/,
+      'test/docs/blocks.test.ts': /that installs or fetches|that a page names exist/,
+      'test/docs/commands.test.ts': /do what it says/,
+      'packages/workspace-server/test/ripgrep.test.ts': 'all',
     },
   },
   {
     on: ['win32'],
     why: 'Windows keeps a directory in place while a process works in it or has it open',
     tests: {
-      'e2e/command.test.ts': /directory that it was started in is gone/,
-      'workspace/root-directory.test.ts': 'all',
+      'test/e2e/command.test.ts': /directory that it was started in is gone/,
+      'packages/workspace-server/test/root-directory.test.ts': 'all',
     },
   },
   {
     on: ['darwin', 'win32'],
     why: 'The process table is read in /proc',
     tests: {
-      'client/everything.test.ts': 'all',
-      'client/lost-processes.test.ts': 'all',
-      'client/stdio-channel.test.ts': 'all',
-      'processes/host-death.test.ts': 'all',
-      'processes/process.test.ts': 'all',
-      'processes/spawn-failures.test.ts': 'all',
+      'test/client/everything.test.ts': 'all',
+      'test/client/lost-processes.test.ts': 'all',
+      'test/client/stdio-channel.test.ts': 'all',
+      'test/processes/host-death.test.ts': 'all',
+      'test/processes/process.test.ts': 'all',
+      'test/processes/spawn-failures.test.ts': 'all',
     },
   },
   {
     on: ['darwin'],
     why: 'ps does not tell whether a process listens, so the doctor asks none that is younger than three seconds',
-    tests: { 'docs/commands.test.ts': /docs\/diagnosing\.md/, 'e2e/doctor.test.ts': 'all' },
+    tests: {
+      'test/docs/commands.test.ts': /docs\/diagnosing\.md/,
+      'test/e2e/doctor.test.ts': 'all',
+    },
   },
 ];
 
@@ -105,7 +108,7 @@ export function lackOf(
 ): string | undefined {
   const path = file.replaceAll('\\', '/');
   return lacks.find(({ on, tests }) => {
-    const which = Object.entries(tests).find(([name]) => path.endsWith(`/test/${name}`))?.[1];
+    const which = Object.entries(tests).find(([name]) => path.endsWith(`/${name}`))?.[1];
     return on.includes(platform) && (which === 'all' || which?.test(fullName) === true);
   })?.why;
 }

@@ -5,8 +5,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createMcpServer, memory } from 'mcp-actors';
-import { readRecordingFile } from 'mcp-actors/inspect';
-import type { TranscriptConnection } from 'mcp-actors/inspect';
+import { readRecordingFile } from 'mcp-actors/recording';
+import type { TranscriptConnection } from 'mcp-actors/recording';
 import { ScriptedPeer, expectReplay } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { officialSchemas } from '../contract/official-schemas.ts';

@@ -91,7 +91,9 @@ describe('the logic of a session is typed', () => {
     actor.on('roots.lost', () => {});
     // @ts-expect-error: a shutdown has its reason
     void (() => actor.send({ type: 'session.shutdown' }));
-    expectTypeOf(actor.getSnapshot().matches).toBeCallableWith({ open: { legacy: 'rootsKnown' } });
+    expectTypeOf(actor.getSnapshot().matches).toBeCallableWith({
+      open: { legacy: { handshake: 'rootsKnown' } },
+    });
     expectTypeOf(actor.getSnapshot().hasTag).toBeCallableWith('operating');
     expectTypeOf<SessionState>().toEqualTypeOf<
       | 'uninitialized'

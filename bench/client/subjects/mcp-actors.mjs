@@ -12,8 +12,12 @@ async function checksOf(connection) {
 }
 
 /** Opens a connection. The era is given, so that all clients send the same. */
-export async function open(server, { era, maxPending }) {
+export const open = (server, options) => openWith(server, options, {});
+
+/** @param ways how requests over HTTP are sent */
+export async function openWith(server, { era, maxPending }, ways) {
   const connection = await connect(server, {
+    ...ways,
     era,
     limits: { maxPending, maxLineBytes: 2 ** 30 },
   });

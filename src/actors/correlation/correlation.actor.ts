@@ -1,5 +1,5 @@
 /**
- * The pending requests of ours: who asked, since when, until when, and which answer belongs to
+ * Our pending requests: who asked, since when, until when, and which answer belongs to
  * whom.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Timeouts"
@@ -28,14 +28,34 @@ import type {
   OutboundRequestId,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import { away, greeting, missedBy, opened, refusalOf, unopened } from './correlation-gate.ts';
-import type { Gate, RequestBounds } from './correlation-gate.ts';
 import { describeReason } from './peer-request.ts';
-import { progressReportOf, refuse, sessionEnded } from './pending-request.ts';
-import type { Pending, PendingRequest } from './pending-request.ts';
-import { PendingRequests } from './pending-requests.ts';
-import type { PendingRequestsOptions } from './pending-requests.ts';
-import type { Unanswered } from './unexpected-responses.ts';
+import { PendingRequests, progressReportOf, refuse, sessionEnded } from './pending-requests.ts';
+import type {
+  Pending,
+  PendingRequest,
+  PendingRequestsOptions,
+  Unanswered,
+} from './pending-requests.ts';
+
+/**
+ * New requests are held until the peer may be asked, then sent; at the end they are refused. A host
+ * is `away` while it has no channel, and `greeting` until the handshake over one is done.
+ */
+type Gate =
+  | { readonly state: 'unopened' | 'away' | 'greeting' | 'open' }
+  | { readonly state: 'closed'; readonly error: RequestFailure };
+
+const unopened: Gate = { state: 'unopened' };
+const away: Gate = { state: 'away' };
+const greeting: Gate = { state: 'greeting' };
+const opened: Gate = { state: 'open' };
+
+export interface RequestBounds {
+  /** Requests that may be pending at once. */
+  readonly maxPending: number;
+  /** Of them, those that may wait for the gate to be opened. They have no bound of their own if it is missing. */
+  readonly maxWaitingAway?: number;
+}
 
 export interface CorrelationOptions extends PendingRequestsOptions {
   readonly limits: RequestBounds;
@@ -153,7 +173,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     else if (this.#writer) this.#send(taken.filter(isHandshake));
   }
 
-  /** Sends requests in order; those that belong to the same request of the peer's in one go. */
+  /** Sends requests in order; those that belong to the same request from the peer in one go. */
   #send(taken: readonly Pending[]): void {
     let frames: OutboundFrame[] | undefined = undefined;
     let relatedTo: RelatedRequest | undefined = undefined;
@@ -168,7 +188,6 @@ class Correlation implements Behaviour<CorrelationEvent> {
       try {
         if (request.awaits === 'delivery') this.#deliver(pending);
         else frames = withOneMore(frames, pending.frame);
-        request.written?.();
         if (this.#isTraced) this.#reportSent(pending);
       } catch (error) {
         // The params are the caller's: reading them may run its code.
@@ -224,9 +243,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #receive(response: InboundResponse): void {
     const { id, outcome } = response;
-    const pending = this.#books.find(id);
+    const pending = this.#books.answered(id);
     if (!pending) return this.#unexpected(response);
-    this.#books.forget(pending);
     if (outcome.ok) {
       if (this.#isTraced) this.#reportAnswered(pending, 'a result');
       return pending.request.settle(outcome);
@@ -397,4 +415,38 @@ class Correlation implements Behaviour<CorrelationEvent> {
   ): void {
     this.#options.report({ level: 'debug', name, message, ...(details ? { details } : {}) });
   }
+}
+
+/** Why a request is not taken; undefined if it is. */
+function refusalOf(
+  request: PeerRequest,
+  gate: Gate,
+  books: PendingRequests,
+  { limits, peer }: { readonly limits: RequestBounds; readonly peer: PeerRole },
+): RequestFailure | undefined {
+  if (gate.state === 'closed') return gate.error;
+  const { method, isHandshake } = request;
+  const { maxPending, maxWaitingAway = Infinity } = limits;
+  // A ping passes: whether the peer is there must be known also when it owes many answers.
+  if (books.byNumber.size >= maxPending && method !== Method.ping) {
+    const message = `${maxPending} requests to the ${peer} are pending, no more are sent until one ends`;
+    return { code: 'LIMIT_EXCEEDED', message };
+  }
+  if (gate.state === 'open' || isHandshake) return undefined;
+  if (request.whenAway === 'refuse') {
+    return { code: 'NOT_READY', message: `${method} was not sent: the ${peer} is not connected` };
+  }
+  if (maxWaitingAway === Infinity || books.waiting.length < maxWaitingAway) return undefined;
+  const message = `${method} was not sent: ${maxWaitingAway} requests wait already until the ${peer} is connected`;
+  return { code: 'LIMIT_EXCEEDED', message };
+}
+
+/** What a request's time has passed without. */
+function missedBy({ method, state, request }: Pending, gate: Gate, peer: PeerRole): string {
+  if (state === 'held' && gate.state !== 'unopened') {
+    return `${method} was not sent: the ${peer} was not connected`;
+  }
+  return request.awaits === 'delivery'
+    ? `The ${peer} has not taken ${method}`
+    : `The ${peer} has not answered ${method}`;
 }

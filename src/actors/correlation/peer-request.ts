@@ -4,9 +4,9 @@ import type { PeerRequest, CorrelationEvent, RequestOutcome } from '../../machin
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
-import { forgettable, refused } from '../exchange.ts';
+import { forgettable, rejectedQuestion } from '../exchange.ts';
 import type { RequestSpec } from '../exchange.ts';
-import { afterThis } from '../microtask.ts';
+import { turnEnd } from '../clock.ts';
 
 /** On whose behalf something is asked. */
 export interface Asker {
@@ -33,7 +33,7 @@ export interface SendableRequest extends PeerRequest {
   state: 'unsent' | 'sent' | 'settled';
 }
 
-/** A request of somebody's, from its making to its outcome. It is sent with {@link sendAsked}. */
+/** A request that a caller waits for, from its making to its outcome. It is sent with {@link sendAsked}. */
 export class AskedRequest implements SendableRequest {
   readonly method: string;
   readonly params: JsonObject | undefined;
@@ -139,7 +139,7 @@ export function sendAsked(
   correlation.send({ type: 'requests.send', requests: due });
   // An actor that is busy has them in its mailbox, and loses them if it is stopped before it is done.
   if (due.some(isUntaken)) {
-    afterThis(() => {
+    void turnEnd.then(() => {
       if (!isActive(correlation)) refuseAll(due.filter(isUntaken));
     });
   }
@@ -186,7 +186,7 @@ export function requestPeer(
 /** The promise of a request whose signal has already fired; undefined if it has not. */
 export function abortedBefore({ method, signal }: RequestSpec): Promise<never> | undefined {
   if (!signal?.aborted) return undefined;
-  return refused(cancelledUnsent(method, signal.reason));
+  return rejectedQuestion(cancelledUnsent(method, signal.reason));
 }
 
 /** The error of a request that was cancelled before it was sent. */

@@ -25,7 +25,7 @@ export interface MessageReaderOptions {
 }
 
 /**
- * The logic of a reader of messages. Nobody can be asked to pause: while the output is blocked it
+ * The logic of a reader of messages. The source cannot be asked to pause: while the output is blocked it
  * reads ahead up to a limit, and past that it ends the session, because what waits, and what would
  * be answered to it, would grow without bound.
  */

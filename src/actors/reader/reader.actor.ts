@@ -74,19 +74,19 @@ class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
   // What the source says.
 
   next(chunk: Uint8Array): void {
-    let frames: readonly InboundFrame[];
+    this.#allowance -= chunk.length;
     try {
-      frames = this.#framesIn(chunk);
+      if (this.#allowance < 0) this.#source.pause();
     } catch (error) {
       // A source that cannot be paused has failed.
       this.stop();
       return this.error(error);
     }
-    this.#send(frames);
+    this.#take(this.#splitter.push(chunk));
   }
 
   complete(): void {
-    this.#send(this.#splitter.end().map((line) => this.#decode(line)));
+    this.#take(this.#splitter.end());
     this.#input.owner.send({ type: 'input.ended' });
   }
 
@@ -96,17 +96,13 @@ class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
     this.complete();
   }
 
-  #send(frames: readonly InboundFrame[]): void {
-    if (frames.length > 0) this.#input.router.send({ type: 'frames.received', frames });
-  }
-
-  #framesIn(chunk: Uint8Array): readonly InboundFrame[] {
-    this.#allowance -= chunk.length;
-    if (this.#allowance < 0) this.#source.pause();
-    return this.#splitter.push(chunk).map((line) => this.#decode(line));
-  }
-
-  #decode(line: Line): InboundFrame {
-    return typeof line === 'string' ? decodeLine(line, this.#options.maxDepth) : line;
+  #take(lines: readonly Line[]): void {
+    if (lines.length === 0) return;
+    const { maxDepth } = this.#options;
+    const frames: InboundFrame[] = [];
+    for (const line of lines) {
+      frames.push(typeof line === 'string' ? decodeLine(line, maxDepth) : line);
+    }
+    this.#input.router.send({ type: 'frames.received', frames });
   }
 }

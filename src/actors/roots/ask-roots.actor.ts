@@ -58,7 +58,7 @@ export function askRootsActor(
   });
 }
 
-/** A resolver that throws is a bug of the server's: the log has it with its stack. */
+/** A resolver that throws is a bug in the server: the log has it with its stack. */
 async function resolved(
   listed: readonly ListedRoot[],
   { resolve, report }: AskRootsOptions,

@@ -83,7 +83,7 @@ export function settledRoots(
 
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
 
-/** If the call is cancelled, be it after its wait, others that wait have the client asked again. */
+/** If the call is cancelled, even after its wait, the client is asked again for others that wait. */
 function askOnBehalf(roots: RootsRef, { asker, signal }: RootsWait): void {
   const relatedTo = asker();
   if (!relatedTo) return;

@@ -3,28 +3,31 @@
  */
 import { classifyMessage } from '../../protocol/classify.ts';
 import type {
+  AnsweredInput,
   InboundBatch,
   InboundRequest,
   InvalidFrame,
+  OutboundFrame,
   OutboundResponse,
   SingleFrame,
 } from '../../protocol/frames.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
-import type { Outbox } from './outbox.ts';
 import type { Replies } from './call.ts';
 
+/** Takes the responses of a batch as one frame. */
+export interface FrameReplies {
+  add(frame: OutboundFrame, request: AnsweredInput): void;
+  drop(request: AnsweredInput): void;
+}
+
 export class BatchReplies implements Replies {
-  readonly #outbox: Pick<Outbox, 'add' | 'drop'>;
+  readonly #outbox: FrameReplies;
   readonly #batch: Pick<InboundBatch, 'origin'>;
   readonly #responses: OutboundResponse[] = [];
   #outstanding: number;
 
   /** @param expected how many responses will come */
-  constructor(
-    expected: number,
-    outbox: Pick<Outbox, 'add' | 'drop'>,
-    batch: Pick<InboundBatch, 'origin'>,
-  ) {
+  constructor(expected: number, outbox: FrameReplies, batch: Pick<InboundBatch, 'origin'>) {
     this.#outstanding = expected;
     this.#outbox = outbox;
     this.#batch = batch;
@@ -48,7 +51,7 @@ export class BatchReplies implements Replies {
 /** The messages of a batch, and what gathers their responses. */
 export function openBatch(
   batch: InboundBatch,
-  outbox: Pick<Outbox, 'add' | 'drop'>,
+  outbox: FrameReplies,
 ): { readonly frames: readonly SingleFrame[]; readonly replies: Replies } {
   const { messages, size, origin } = batch;
   const sizeOfEach = (size ?? 0) / messages.length;

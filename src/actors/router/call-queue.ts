@@ -1,8 +1,14 @@
-/** Which calls run and which wait: at most so many at once, first come first served. */
-import type { Share } from '../room.ts';
+/**
+ * Which calls run and which wait: at most so many at once, first come, first served. The calls of strangers
+ * without a session share one router. Each of these parties has a queue of its own, and they take turns.
+ */
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { WireError } from '../../protocol/frames.ts';
+import { fullParties } from '../limits.ts';
+import type { Share, Shares } from '../room.ts';
 import type { Call } from './call.ts';
 
-/** Why no call is started for a while: the peer does not read, or a handler is getting ready. */
+/** Why no call is started for a while: the peer does not read. */
 export type HoldReason = 'output';
 
 const nothing: readonly HoldReason[] = [];
@@ -27,8 +33,8 @@ export interface QueueBounds {
   readonly maxRunningBytes: number;
 }
 
-/** What several queues share: as much as their bounds, so many times. */
-export class SharedPlaces {
+/** The places of one router, which its queues share: as much as the bounds of one queue, so many times. */
+export class CallPlaces {
   readonly bounds: QueueBounds;
   running = 0;
   waiting = 0;
@@ -37,7 +43,7 @@ export class SharedPlaces {
   /** Why no call is started at present. */
   holds = nothing;
 
-  constructor(bounds: QueueBounds, times: number) {
+  constructor(bounds: QueueBounds, times = fullParties) {
     this.bounds = {
       maxRunning: bounds.maxRunning * times,
       maxWaiting: bounds.maxWaiting * times,
@@ -56,7 +62,7 @@ export class SharedPlaces {
   }
 }
 
-/** Runs a call whose turn it is. An object, not a function: a session would have its own. */
+/** Runs a call whose turn it is. An object, not a function: each session would have a function of its own. */
 export interface CallRunner {
   run(call: Call): void;
 }
@@ -79,23 +85,18 @@ export class CallQueue {
   #runningBytes = 0;
   /** How many calls run, wait or are parked. */
   #held = 0;
-  readonly #shared: SharedPlaces;
+  readonly #shared: CallPlaces;
   #running = 0;
 
-  /** @param shared what it shares with other queues of its session */
-  constructor(
-    bounds: QueueBounds,
-    room: Share,
-    runner: CallRunner,
-    shared = new SharedPlaces(bounds, 1),
-  ) {
+  /** @param shared what it shares with the other queues of its router */
+  constructor(bounds: QueueBounds, room: Share, runner: CallRunner, shared: CallPlaces) {
     this.#shared = shared;
     this.#bounds = bounds;
     this.#room = room;
     this.#runner = runner;
   }
 
-  /** No call is added any more. */
+  /** No call will be added. */
   leave(): void {
     this.#room.leave();
   }
@@ -253,4 +254,85 @@ export class CallQueue {
     call.state = 'running';
     this.#runner.run(call);
   }
+}
+
+/** The queues of parties. Each has the bounds of a session to itself, and all share the router's places. */
+export class PartyQueues {
+  readonly #made: (party: string) => CallQueue;
+  readonly #places: CallPlaces;
+  /** The one that was served last comes last. */
+  readonly #queues = new Map<string, CallQueue>();
+  /** The one that became idle last. It is kept: a client that has called calls again. */
+  #idle: string | undefined = undefined;
+
+  constructor(bounds: QueueBounds, shares: Shares, runner: CallRunner, places: CallPlaces) {
+    this.#made = (party) => new CallQueue(bounds, shares.enter(party), runner, places);
+    this.#places = places;
+  }
+
+  /** All calls have been removed, and none will be added. */
+  leave(): void {
+    for (const queue of this.#queues.values()) queue.leave();
+    this.#queues.clear();
+  }
+
+  of(party: string): CallQueue {
+    const known = this.#queues.get(party);
+    if (known) return known;
+    const made = this.#made(party);
+    this.#queues.set(party, made);
+    return made;
+  }
+
+  /** Starts what waits, as far as there is room: one call of each party in turn. */
+  startWaiting(): void {
+    if (this.#places.waiting === 0) return;
+    let started: number;
+    do {
+      started = 0;
+      for (const [party, queue] of [...this.#queues]) {
+        if (queue.startWaiting(1) === 0) continue;
+        started++;
+        this.#queues.delete(party);
+        this.#queues.set(party, queue);
+      }
+    } while (started > 0);
+  }
+
+  /** One of the party's calls has left its queue: only the last idle queue is kept. */
+  left(party: string): void {
+    if (!this.#isIdle(party) || this.#idle === party) return;
+    const idle = this.#idle;
+    this.#idle = party;
+    if (idle === undefined || !this.#isIdle(idle)) return;
+    this.#queues.get(idle)?.leave();
+    this.#queues.delete(idle);
+  }
+
+  #isIdle(party: string): boolean {
+    return this.#queues.get(party)?.isIdle ?? false;
+  }
+}
+
+/**
+ * The error for a request that is refused.
+ *
+ * @param now what waits as the request comes, and how long it is
+ */
+export function overloaded(
+  { maxRunning, maxRunningBytes, maxWaiting, maxWaitingBytes }: QueueBounds,
+  now: { readonly waiting: number; readonly waitingBytes: number; readonly size: number },
+): WireError {
+  const { waiting, waitingBytes, size } = now;
+  let what = `the requests in flight, of the client or of all clients, leave no room for this one of ${size} bytes: those of a client may come to ${maxRunningBytes + maxWaitingBytes}`;
+  if (waitingBytes + size > maxWaitingBytes) {
+    what = `${waiting} requests of ${waitingBytes} bytes wait, and this one of ${size} would be more than ${maxWaitingBytes}`;
+  } else if (waiting >= maxWaiting) {
+    what = `${maxRunning} requests run and ${maxWaiting} wait`;
+  }
+  return {
+    code: ErrorCode.serverUnavailable,
+    message: `Overloaded: ${what}; try again when some have been answered`,
+    data: { reason: 'overloaded', retryable: true },
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * A request of the peer's whose handler runs: a record of the router's, with its own cancellation. It is
+ * A request from the peer whose handler runs: a record that the router keeps, with its own cancellation. It is
  * not an XState actor, because a promise and a record cost a third of one
  * (docs/decisions/0001-control-plane-and-data-plane.md).
  */
@@ -28,7 +28,7 @@ import {
 } from '../correlation/peer-request.ts';
 import type { Asker } from '../correlation/peer-request.ts';
 import type { Clock } from '../clock.ts';
-import { madeOnce, refused } from '../exchange.ts';
+import { madeOnce, rejectedQuestion } from '../exchange.ts';
 import type {
   Caller,
   DetachedWork,
@@ -37,21 +37,17 @@ import type {
   RequestSpec,
   TaskHandle,
 } from '../exchange.ts';
-import { afterThis } from '../microtask.ts';
+import { turnEnd } from '../clock.ts';
 import { settledRoots } from '../roots/settled-roots.ts';
 
 /** What all calls of a session share. */
 export interface CallScope {
   /** What the server keeps of the session, as the router's input has it. */
   readonly session?: object | undefined;
-  /** A result, as this peer is to get it. */
-  readonly resultFor: (peer: PeerDescription, result: JsonObject) => object;
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
   /** The machine of the client's roots; undefined for a client that declares none. */
   readonly roots: () => RootsRef | undefined;
-  /** The handler for a request whose call may ask by ending. */
-  readonly inRounds: (handler: RequestHandler) => RequestHandler;
   /** Whether the peer reads what it is sent. */
   readonly isWritable: () => boolean;
   /** Calls back once it does: at once if it does. */
@@ -73,7 +69,7 @@ export interface CallScope {
    */
   readonly park: (call: Call) => void;
   /**
-   * Takes a place again for a call that has what it waited for: at once, be it one too many,
+   * Takes a place again for a call that has what it waited for: at once, even if it is one too many,
    * because it runs on anyhow.
    */
   readonly resume: (call: Call) => void;
@@ -98,7 +94,9 @@ export class Call implements Asker, Exchange {
   readonly params: JsonObject | undefined;
   readonly handler: RequestHandler;
   readonly scope: CallScope;
-  readonly caller: Caller;
+  readonly peer: PeerDescription;
+  readonly logLevel: Caller['logLevel'];
+  readonly session: object | undefined;
   readonly replies: Replies;
   state: CallState = 'waiting';
   /** How long its message was, in UTF-16 units. */
@@ -142,7 +140,9 @@ export class Call implements Asker, Exchange {
     this.size = request.size ?? 0;
     this.handler = handler;
     this.scope = scope;
-    this.caller = caller;
+    this.peer = caller.peer;
+    this.logLevel = caller.logLevel;
+    this.session = scope.session;
     this.replies = replies;
   }
 
@@ -168,18 +168,6 @@ export class Call implements Asker, Exchange {
     return undefined;
   }
 
-  get peer(): PeerDescription {
-    return this.caller.peer;
-  }
-
-  get logLevel(): Caller['logLevel'] {
-    return this.caller.logLevel;
-  }
-
-  get session(): object | undefined {
-    return this.scope.session;
-  }
-
   /** Whether its peer may be sent requests. */
   get sendsRequests(): boolean {
     return true;
@@ -199,14 +187,14 @@ export class Call implements Asker, Exchange {
    */
   ask(spec: RequestSpec): Promise<JsonObject> {
     if (this.state === 'ended') {
-      return refused(cancelledUnsent(spec.method, this.#endedBy ?? requestEnded));
+      return rejectedQuestion(cancelledUnsent(spec.method, this.#endedBy ?? requestEnded));
     }
     const aborted = abortedBefore(spec);
     if (aborted) return aborted;
     const unaskable = this.origin?.unaskable;
     if (unaskable !== undefined) {
       const message = `${spec.method} was not sent: ${unaskable}`;
-      return refused(new RuntimeError('CAPABILITY_MISSING', message));
+      return rejectedQuestion(new RuntimeError('CAPABILITY_MISSING', message));
     }
     const request = new AskedRequest(spec, this);
     request.place = (this.#asked ??= []).push(request) - 1;
@@ -214,7 +202,7 @@ export class Call implements Asker, Exchange {
       this.#unsent.push(request);
     } else {
       this.#unsent = [request];
-      afterThis(() => this.#sendAsked());
+      void turnEnd.then(() => this.#sendAsked());
     }
     if (this.state === 'running') this.scope.park(this);
     return request.result;

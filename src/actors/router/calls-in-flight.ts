@@ -2,7 +2,16 @@
  * The peer's requests whose answers are due: each runs a handler, waits for its turn, or is
  * cancelled. And the calls that outlive theirs.
  */
-import { RuntimeError } from '../../protocol/errors.ts';
+import type { RootsRef } from '../../machines/session-context.ts';
+import type { RouterInput } from '../../machines/peer-ports.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import {
+  ErrorCode,
+  RuntimeError,
+  errorResponse,
+  internalError,
+  textOfError,
+} from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type {
   OutboundResponse,
@@ -10,24 +19,26 @@ import type {
   RelatedRequest,
   WireError,
 } from '../../protocol/frames.ts';
+import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
-import type { Call } from './call.ts';
-import type { HoldReason, QueueBounds } from './call-queue.ts';
-import { inPlaceOf } from '../exchange.ts';
+import { turnEnd } from '../clock.ts';
+import { inPlaceOf, isThenable } from '../exchange.ts';
 import type { CallRounds, DetachedWork, RequestHandler, SuspendedCall } from '../exchange.ts';
-import { HandlerRuns } from './handler-runs.ts';
-import type { HandlerRunsHome } from './handler-runs.ts';
-import { afterThis } from '../microtask.ts';
 import type { Shares } from '../room.ts';
-import { PartyQueues } from './party-queues.ts';
-import { overloaded } from './refusals.ts';
+import type { Call, CallScope } from './call.ts';
+import { CallQueue, PartyQueues, CallPlaces, overloaded } from './call-queue.ts';
+import type { CallRunner, HoldReason, QueueBounds } from './call-queue.ts';
 import { TaskRun } from './task-run.ts';
 
-export interface CallOptions {
+export interface CallsInFlightOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
-  /** Towards which what its clients hold in memory counts. */
+  /** What its clients hold in memory counts towards these. */
   readonly shares: Shares;
+  /** How the server describes itself to its clients. A host has no such results. */
+  readonly server?: ServerDescription;
+  /** The machine of the client's roots; undefined for a client that declares none. */
+  roots?(): RootsRef | undefined;
   /**
    * What serves calls that ask their client by ending; missing if no call may.
    * @param onSettled called when one of them that was suspended has settled
@@ -47,39 +58,52 @@ export interface CallsView {
   readonly holds: Iterable<HoldReason>;
 }
 
+/** The router, as the calls know it. */
+export interface CallsOwner {
+  /** True once the session ends: no new request is served. */
+  readonly isClosing: boolean;
+  /** Something has happened outside of a turn: a promise has settled, or a place is free. */
+  late(): void;
+}
+
 /** A map that has taken fewer calls is not worth another one. */
 const leastAdded = 64;
 
-export class CallsInFlight implements HandlerRunsHome {
-  readonly #options: CallOptions;
-  readonly #onLate: () => void;
+export class CallsInFlight implements CallScope, CallRunner {
+  readonly #options: CallsInFlightOptions;
+  readonly #owner: CallsOwner;
+  readonly session: object | undefined;
+  readonly writer: CallScope['writer'];
+  readonly correlation: CallScope['correlation'];
   #calls = new Map<InboundRequestId | RequestOrigin, Call>();
   /** Calls that the map has taken. */
   #added = 0;
-  readonly #queue: PartyQueues;
-  readonly #runs: HandlerRuns;
+  /** How many calls run and wait. */
+  readonly places: CallPlaces;
+  /** Of a session that is one client's; made for its first call. */
+  #queue: CallQueue | undefined = undefined;
+  /** For the calls of strangers without a session. */
+  #parties: PartyQueues | undefined = undefined;
+  /**
+   * Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up.
+   */
+  #unsettled = 0;
   /** Calls whose request has been answered: they outlive it. Made for the first. */
-  #detached: Set<Call> | undefined = undefined;
+  #outliving: Set<Call> | undefined = undefined;
   /** Those of them that begin once this turn's answers are with the writer. */
-  readonly #starting: Call[] = [];
+  readonly detached: Call[] = [];
   #rounds: CallRounds | undefined = undefined;
   readonly #atFlow: (() => void)[] = [];
   /** The handlers in rounds, by the handlers themselves. */
   #inRounds: WeakMap<RequestHandler, RequestHandler> | undefined = undefined;
 
-  /**
-   * @param onLate called after something has happened outside of a turn: a promise has settled, a
-   *   place is free
-   */
-  constructor(options: CallOptions, onLate: () => void) {
+  constructor(options: CallsInFlightOptions, input: RouterInput, owner: CallsOwner) {
     this.#options = options;
-    this.#onLate = onLate;
-    this.#runs = new HandlerRuns(this);
-    this.#queue = new PartyQueues(options.limits, options.shares, this.#runs);
-  }
-
-  get report(): Report<ActorFactName> {
-    return this.#options.report;
+    this.#owner = owner;
+    this.session = input.scope;
+    this.writer = input.writer;
+    this.correlation = input.correlation;
+    this.places = new CallPlaces(options.limits);
   }
 
   /** The call of a request: by the peer's id, or by its origin if others may have the same id. */
@@ -88,7 +112,7 @@ export class CallsInFlight implements HandlerRunsHome {
   }
 
   get view(): CallsView {
-    const { running, waiting, holds } = this.#queue;
+    const { running, waiting, holds } = this.places;
     const suspended = this.#rounds?.waiting ?? [];
     const calls = [...this.#unended, ...suspended];
     return { calls, running, waiting, holds };
@@ -96,19 +120,19 @@ export class CallsInFlight implements HandlerRunsHome {
 
   /** The calls whose requests are not answered, and those that outlive theirs. */
   get #unended(): readonly Call[] {
-    return [...this.#calls.values(), ...(this.#detached ?? [])];
+    return [...this.#calls.values(), ...(this.#outliving ?? [])];
   }
 
   /** True if nothing is in flight and no handler still runs. */
   get isIdle(): boolean {
-    return this.#calls.size === 0 && this.#runs.unsettled === 0 && (this.#rounds?.isIdle ?? true);
+    return this.#calls.size === 0 && this.#unsettled === 0 && (this.#rounds?.isIdle ?? true);
   }
 
   /** A handler that may ask its client by ending the call, and goes on with a retry. */
   inRounds(handler: RequestHandler): RequestHandler {
     const known = this.#inRounds?.get(handler);
     if (known) return known;
-    const rounds = (this.#rounds ??= this.#options.makeRounds?.(this.#onLate));
+    const rounds = (this.#rounds ??= this.#options.makeRounds?.(() => this.#owner.late()));
     if (!rounds) return handler;
     const made = inPlaceOf(handler, (_, exchange) => rounds.serve(handler, exchange));
     (this.#inRounds ??= new WeakMap()).set(handler, made);
@@ -116,14 +140,80 @@ export class CallsInFlight implements HandlerRunsHome {
   }
 
   /**
-   * Runs a call, or lets it wait. If too many wait, it is answered with a retryable error.
+   * Runs a call, or lets it wait. If too many wait, it is answered with a retryable error; if its id is in
+   * flight, with an error too.
    * @param receivedAt the clock's milliseconds
    */
   start(call: Call, receivedAt: number): void {
+    const key = keyOf(call);
+    if (this.#calls.has(key)) {
+      return call.replies.add(errorResponse(call.id, duplicateId(call.id)), call);
+    }
     call.receivedAt = receivedAt;
-    this.#calls.set(keyOf(call), call);
-    this.#added++;
-    if (!this.#queue.add(call)) this.#refuseOverload(call);
+    if (++this.#added > leastAdded + 4 * this.#calls.size) this.#renewMap();
+    this.#calls.set(key, call);
+    if (!this.#queueOf(call).add(call)) this.#refuseOverload(call);
+  }
+
+  /** Runs a handler, whatever it throws or gives, and makes one response of what comes of it. */
+  run(call: Call): void {
+    try {
+      const result = call.handler(call.params, call);
+      const isPromise = result instanceof Promise;
+      if (!isPromise && !isThenable(result)) return this.#succeed(call, result);
+      this.#unsettled++;
+      // A promise of another kind becomes one of the platform, which settles once.
+      Promise.resolve(result).then(
+        (late) => {
+          this.#unsettled--;
+          this.#succeed(call, late);
+          this.#owner.late();
+        },
+        (error: unknown) => {
+          this.#unsettled--;
+          this.#fail(call, error);
+          this.#owner.late();
+        },
+      );
+    } catch (error) {
+      this.#fail(call, error);
+    }
+  }
+
+  #succeed(call: Call, result: unknown): void {
+    if (call.state === 'ended') return;
+    if (!isJsonObject(result)) {
+      const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
+      return this.#fail(call, new TypeError(message));
+    }
+    const { id, peer } = call;
+    const { server } = this.#options;
+    const projected = server ? peer.dialect.result(result, server) : result;
+    this.#answer(call, { jsonrpc: '2.0', id, result: projected });
+  }
+
+  #fail(call: Call, error: unknown): void {
+    if (call.state === 'ended') return;
+    this.#answer(call, errorResponse(call.id, this.#wireError(call, error)));
+  }
+
+  #wireError(call: Call, error: unknown): WireError {
+    const wireError = call.peer.dialect.wireError(error);
+    if (wireError) return wireError;
+    this.#options.report({
+      level: 'error',
+      name: 'handler.failed',
+      message: `The handler of ${call.method} failed: ${textOfError(error)}`,
+      details: { id: call.id, error },
+    });
+    return internalError;
+  }
+
+  #answer(call: Call, response: OutboundResponse): void {
+    // First its end: what takes the answer may want to end it, too.
+    this.#forget(call);
+    call.end();
+    call.replies.add(response, call);
   }
 
   /** Ends a call without an answer. */
@@ -153,46 +243,49 @@ export class CallsInFlight implements HandlerRunsHome {
     }
   }
 
-  /** The session is over: nothing is called any more. */
+  /** The session is over: no call is added. */
   leave(): void {
-    this.#queue.leave();
+    this.#queue?.leave();
+    this.#queue = undefined;
+    this.#parties?.leave();
   }
 
   /** Starts no call until {@link release}. */
   hold(reason: HoldReason): void {
-    this.#queue.hold(reason);
+    this.places.hold(reason);
   }
 
   release(reason: HoldReason): void {
-    this.#queue.release(reason);
+    this.places.release(reason);
     if (reason === 'output') for (const callback of this.#atFlow.splice(0)) callback();
   }
 
-  /** Whether the peer reads what it is sent. */
-  get isWritable(): boolean {
-    return !this.#queue.holds.includes('output');
+  roots(): RootsRef | undefined {
+    return this.#options.roots?.();
   }
 
-  /** Calls back once the peer reads. */
+  isClosing(): boolean {
+    return this.#owner.isClosing;
+  }
+
+  isWritable(): boolean {
+    return !this.places.holds.includes('output');
+  }
+
   whenWritable(callback: () => void): void {
-    if (this.isWritable) callback();
+    if (this.isWritable()) callback();
     else this.#atFlow.push(callback);
   }
 
-  /** Whether a call waits to be started, or begins once the turn's answers are sent. */
-  get isStarting(): boolean {
-    return this.#queue.waiting > 0 || this.#starting.length > 0;
-  }
-
-  /** Starts what waits, as far as there is room: before the turn's answers are sent. */
+  /** Starts what waits, as far as there is room. */
   startWaiting(): void {
-    this.#queue.startWaiting();
+    this.#queue?.startWaiting();
+    this.#parties?.startWaiting();
   }
 
   /** Starts the calls that outlive their requests: after the turn's answers are sent. */
   startDetached(): void {
-    if (this.#starting.length === 0) return;
-    for (const call of this.#starting.splice(0)) if (call.state !== 'ended') this.#runs.run(call);
+    for (const call of this.detached.splice(0)) if (call.state !== 'ended') this.run(call);
   }
 
   /**
@@ -201,18 +294,17 @@ export class CallsInFlight implements HandlerRunsHome {
    * no minor collection frees the others, nor the ended calls that stand in them; to move and to
    * mark all that took a quarter of a call's time.
    */
-  renewMap(): void {
-    if (this.#added < leastAdded + 4 * this.#calls.size) return;
+  #renewMap(): void {
     this.#calls = new Map(this.#calls);
-    this.#added = 0;
+    this.#added = 1;
   }
 
   /** Takes work that outlives its call; it begins at the end of the turn. Gives what cancels it. */
   detach(call: Call, handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
     const run = new TaskRun(call, handler, work);
     run.state = 'running';
-    (this.#detached ??= new Set()).add(run);
-    this.#starting.push(run);
+    (this.#outliving ??= new Set()).add(run);
+    this.detached.push(run);
     return (reason) => {
       if (run.state === 'ended') return;
       this.#forget(run);
@@ -220,44 +312,51 @@ export class CallsInFlight implements HandlerRunsHome {
     };
   }
 
-  /** Frees the place of a call that only waits for others. */
   park(call: Call): void {
-    if (this.#detached?.has(call)) return;
-    this.#queue.park(call);
-    // A handler that has awaited something is in no turn of the router's. Who comes later starts in
-    // a turn of its own.
-    if (this.#queue.waiting > 0) afterThis(this.#onLate);
+    if (this.#outliving?.has(call)) return;
+    this.#queueOf(call).park(call);
+    if (call.origin?.party !== undefined) this.#parties?.left(call.origin.party);
+    // A handler that has awaited something runs outside of the router's turns. A call that comes later starts
+    // in its own turn.
+    if (this.places.waiting > 0) void turnEnd.then(() => this.#owner.late());
   }
 
   resume(call: Call): void {
-    if (!this.#detached?.has(call)) this.#queue.resume(call);
+    if (!this.#outliving?.has(call)) this.#queueOf(call).resume(call);
   }
 
-  answered(call: Call, response: OutboundResponse): void {
-    // First its end: who takes the answer may want to end it, too.
-    this.#forget(call);
-    call.end();
-    call.replies.add(response, call);
-  }
-
-  settled(): void {
-    this.#onLate();
+  #queueOf({ origin }: Call): CallQueue {
+    const party = origin?.party;
+    if (party === undefined && this.#queue) return this.#queue;
+    const { limits, shares } = this.#options;
+    if (party === undefined) {
+      return (this.#queue = new CallQueue(limits, shares.enter(undefined), this, this.places));
+    }
+    this.#parties ??= new PartyQueues(limits, shares, this, this.places);
+    return this.#parties.of(party);
   }
 
   #forget(call: Call): void {
-    if (this.#detached?.delete(call)) return;
+    if (this.#outliving?.delete(call)) return;
     this.#calls.delete(keyOf(call));
-    this.#queue.remove(call);
+    this.#queueOf(call).remove(call);
+    if (call.origin?.party !== undefined) this.#parties?.left(call.origin.party);
   }
 
   #refuseOverload(call: Call): void {
     const { size, replies } = call;
-    const { waiting, waitingBytes } = this.#queue;
+    const { waiting, waitingBytes } = this.places;
     const error = overloaded(this.#options.limits, { waiting, waitingBytes, size });
     this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
     this.#calls.delete(keyOf(call));
     replies.add(call.refused(error), call);
   }
+}
+
+/** The error for a request whose id is that of another one in flight. */
+export function duplicateId(id: InboundRequestId): WireError {
+  const message = `Invalid request: a request with the id ${describe(id)} is in flight; it goes on`;
+  return { code: ErrorCode.invalidRequest, message };
 }
 
 function keyOf({ id, origin }: RelatedRequest): InboundRequestId | RequestOrigin {

@@ -9,7 +9,7 @@ import type { RouterInput } from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { InboundNotification, WireError } from '../../protocol/frames.ts';
-import type { RouterOptions, RouterSide } from './router-side.ts';
+import type { RouterOptions, RouterSide } from './router.actor.ts';
 
 export interface HostRouterOptions extends RouterOptions {
   /**
@@ -20,14 +20,14 @@ export interface HostRouterOptions extends RouterOptions {
 }
 
 export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
-  lifecycle: () => false,
+  kindOf: (_, gate) => (gate.state === 'modern' ? 'forbidden' : 'ordinary'),
 
-  /** A server of the modern era sends no requests: an answer to one would be a request to it. */
-  admit({ method, id }, { gate, options }) {
-    if (gate.state !== 'modern') return undefined;
+  /** A server of the modern era may send no requests: an answer to one would be a request to it. */
+  serve(request, _kind, { options }, replies) {
+    const { method, id } = request;
     const message = `The server asked ${describe(method)} with the id ${describe(id)}; in its era it may ask nothing, and gets no answer`;
     options.report({ level: 'warning', name: 'request.forbidden', message });
-    return 'unanswered';
+    replies.drop(request);
   },
 
   refusalInBatch: () => undefined,
@@ -37,16 +37,15 @@ export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
     code: ErrorCode.methodNotFound,
     message: `Method not found: ${describe(method)} is not offered by this client`,
   }),
-  resultFor: (_peer, result) => result,
-  rootsOf: () => undefined,
 
   notification(notification, { options }) {
     options.notified(notification);
+    return false;
   },
 
   /**
    * Both sides may count integers: in the legacy era a cancellation that comes too late for a
-   * request of the server's must not hit one of ours. In the modern era it can only mean ours.
+   * server's request must not hit one of our requests. In the modern era it can only mean ours.
    */
   cancelledUnknown(id, reason, { input, gate, options }) {
     if (gate.state === 'modern') {
@@ -57,12 +56,12 @@ export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
   },
 
   /**
-   * A server may have an id of its own that is the same. But without content it is an answer that its
-   * author forgot: no server asks without a method.
+   * A server may have an id of its own that is the same. But input without a method, a result or an error is
+   * an answer without content: no server asks without a method.
    */
   isMeantAsAnswer: ({ lacks }) => lacks === 'content',
 
-  /** What is on a server's output by mistake gets no answer; a request that is malformed does. */
+  /** Stray text on a server's output gets no answer; a malformed request does. */
   answersInvalid: ({ id }, gate) => id !== undefined && gate.state !== 'modern',
 };
 

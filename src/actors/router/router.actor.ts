@@ -11,11 +11,11 @@
  */
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
-import type { RootsRef } from '../../machines/session-context.ts';
-import type { RouterEvent, RouterInput } from '../../machines/peer-ports.ts';
+import type { PeerRole, RouterEvent, RouterInput } from '../../machines/peer-ports.ts';
 import { describe, isRequestId } from '../../protocol/classify.ts';
 import { ErrorCode, RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
+  AnsweredInput,
   InboundRequestId,
   InboundBatch,
   InboundFrame,
@@ -24,28 +24,116 @@ import type {
   InboundResponse,
   InvalidFrame,
   JsonObject,
+  OutboundFrame,
   RelatedRequest,
+  RequestId,
   WireError,
 } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { latestHandshake, negotiateDialect } from '../../protocol/dialects/registry.ts';
-import type { PeerDescription } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
+import type { Clock } from '../clock.ts';
+import { turnEnd } from '../clock.ts';
+import type { RequestIds } from '../correlation/pending-requests.ts';
+import type { Caller, RequestHandler } from '../exchange.ts';
+import type { Traffic } from '../traffic.ts';
 import { openBatch } from './batch-replies.ts';
 import { Call } from './call.ts';
-import type { CallScope, Replies } from './call.ts';
-import { CallsInFlight } from './calls-in-flight.ts';
-import type { CallsView } from './calls-in-flight.ts';
-import type { Caller } from '../exchange.ts';
-import { afterThis } from '../microtask.ts';
-import { Outbox } from './outbox.ts';
-import { duplicateId } from './refusals.ts';
-import type { Gate, RouterDesk, RouterOptions, RouterSide } from './router-side.ts';
-import { SharedScope } from './shared-scope.ts';
+import type { Replies } from './call.ts';
+import { CallsInFlight, duplicateId } from './calls-in-flight.ts';
+import type { CallsInFlightOptions, CallsOwner, CallsView } from './calls-in-flight.ts';
+
+/** What the routers of both sides work with. */
+export interface RouterOptions extends CallsInFlightOptions {
+  /** The handlers of the methods that are offered. */
+  readonly handlers: ReadonlyMap<string, RequestHandler>;
+  readonly clock: Clock;
+  /** Knows the ids of our requests to the peer. */
+  readonly requestIds: Pick<RequestIds, 'read'>;
+  /** Hears what comes in, before anything is done about it. */
+  readonly traffic: Pick<Traffic, 'received'>;
+  /** The peer's name in texts. */
+  readonly peer: PeerRole;
+}
+
+/**
+ * What becomes of requests that run user code. `unopened`: they are refused, the handshake is not done.
+ * `open`: they are served. `modern`: a client's are served only if they say themselves whose they are, a
+ * server may ask nothing. `closed`: they are refused, some still run. `drained`: none runs, and the owner
+ * has been told. `stopped`: the actor has ended.
+ */
+export type RouterGate =
+  | { readonly state: 'unopened' | 'modern' | 'closed' | 'drained' | 'stopped' }
+  | { readonly state: 'open'; readonly caller: Caller };
+
+/**
+ * How a request is served. `ordinary`: by the handler of its method, once the gate is open. `greeting`: by the
+ * owner. `settling`: as `stateless`, after the owner has heard that it settles the era. `stateless`: it says
+ * itself who its client is, or has to. `sessionless`: of the legacy era, without a session. `forbidden`: not
+ * at all.
+ */
+export type RequestKind =
+  | 'ordinary'
+  | 'greeting'
+  | 'settling'
+  | 'stateless'
+  | 'sessionless'
+  | 'forbidden';
+
+/** The router, as its side knows it. */
+export interface RouterOfSide<TInput, TOptions> {
+  readonly input: TInput;
+  readonly options: TOptions;
+  readonly gate: RouterGate;
+  /** True once the session ends. */
+  readonly isClosing: boolean;
+  /** The requests in flight, made for the first. */
+  readonly calls: CallsInFlight;
+  /** When the peer was last heard, the clock's milliseconds; -Infinity before that. */
+  readonly lastHeardAt: number;
+}
+
+/**
+ * What differs between the router of a server's session and that of a host's connection. One object for all
+ * routers of a side.
+ */
+export interface RouterSide<
+  TInput extends RouterInput = RouterInput,
+  TOptions extends RouterOptions = RouterOptions,
+> {
+  /** Asked once for each request. */
+  kindOf(request: InboundRequest, gate: RouterGate): RequestKind;
+  /** Serves a request that is not ordinary. Its id is not in flight. */
+  serve(
+    request: InboundRequest,
+    kind: RequestKind,
+    router: RouterOfSide<TInput, TOptions>,
+    replies: Replies,
+  ): void;
+  /** Why a request may not be part of a batch; undefined if it may. */
+  refusalInBatch(request: InboundRequest): WireError | undefined;
+  /** The error for a request that comes before the gate is open. */
+  tooEarly(method: string): WireError;
+  /** The error for a request at the end. */
+  readonly tooLate: WireError;
+  /** The error for a method without a handler. */
+  notOffered(method: string): WireError;
+  /**
+   * A notification that is neither progress nor a cancellation.
+   * @returns true if the owner answers it with events that come before the rest of its chunk
+   */
+  notification(notification: InboundNotification, router: RouterOfSide<TInput, TOptions>): boolean;
+  /** The peer cancels something that is not a request of its own in flight. */
+  cancelledUnknown(id: RequestId, reason: unknown, router: RouterOfSide<TInput, TOptions>): void;
+  /** Whether invalid input that names one of our ids must be meant as an answer. */
+  isMeantAsAnswer(frame: InvalidFrame): boolean;
+  /** Whether the sender of invalid input is told. */
+  answersInvalid(frame: InvalidFrame, gate: RouterGate): boolean;
+}
 
 /** What the router's snapshot shows as its `view`. */
 export interface RouterView extends CallsView {
-  readonly state: Gate['state'];
+  readonly state: RouterGate['state'];
   /** When the peer was last heard, the clock's milliseconds; -Infinity before that. */
   readonly lastHeardAt: number;
 }
@@ -60,23 +148,22 @@ export function routerActor<TInput extends RouterInput, TOptions extends RouterO
 
 const emptyResult = Object.freeze({});
 
-const unopened: Gate = { state: 'unopened' };
-const drained: Gate = { state: 'drained' };
+const unopened: RouterGate = { state: 'unopened' };
+const drained: RouterGate = { state: 'drained' };
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
 class Router<TInput extends RouterInput, TOptions extends RouterOptions>
-  implements Behaviour<RouterEvent>, RouterDesk<TInput, TOptions>
+  implements Behaviour<RouterEvent>, RouterOfSide<TInput, TOptions>, CallsOwner, Replies
 {
   readonly #side: RouterSide<TInput, TOptions>;
   readonly options: TOptions;
   readonly input: TInput;
   readonly #self: Ref<RouterEvent>;
-  #made: CallsInFlight | undefined = undefined;
-  readonly outbox: Outbox;
+  #calls: CallsInFlight | undefined = undefined;
+  /** What is said at the end of this turn. */
+  #frames: OutboundFrame[] = [];
   gate = unopened;
-  #shared: CallScope | undefined = undefined;
-  /** When the peer was last heard, the clock's milliseconds. */
-  #lastHeardAt = -Infinity;
+  lastHeardAt = -Infinity;
   /**
    * `due`: a handler has settled outside of a turn. The turn that this began ends when all that are
    * due have settled.
@@ -95,82 +182,84 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     this.options = options;
     this.input = input;
     this.#self = self;
-    this.outbox = new Outbox(input.writer);
   }
 
   get view(): RouterView {
     return {
-      ...(this.#made?.view ?? noCalls),
+      ...(this.#calls?.view ?? noCalls),
       state: this.gate.state,
-      lastHeardAt: this.#lastHeardAt,
+      lastHeardAt: this.lastHeardAt,
     };
   }
 
   /** Made for the first request: most sessions are idle most of the time. */
-  get #calls(): CallsInFlight {
-    return (this.#made ??= new CallsInFlight(this.options, () => this.#late()));
+  get calls(): CallsInFlight {
+    return (this.#calls ??= new CallsInFlight(this.options, this.input, this));
+  }
+
+  get isClosing(): boolean {
+    const { state } = this.gate;
+    return state === 'closed' || state === 'drained' || state === 'stopped';
   }
 
   /**
-   * Nobody waits any more for handlers that settle after the session. If it did not drain, they
+   * The session is over, and hears no answers of handlers that settle from now on. If it did not drain, they
    * still run, and their signals fire.
    */
   stop(): void {
     this.gate = { state: 'stopped' };
-    this.#made?.abandon(this.#side.tooLate);
-    this.#made?.leave();
-    this.outbox.clear();
+    this.#calls?.abandon(this.#side.tooLate);
+    this.#calls?.leave();
+    this.#frames = [];
   }
 
   receive(event: RouterEvent): void {
     switch (event.type) {
       case 'frames.received':
-        this.#lastHeardAt = this.options.clock.now();
-        this.#route(event.frames, event.from ?? 0);
+        this.#received(event.frames, event.from);
         break;
       case 'gate.opened':
-        this.#open(event.peer);
+        this.#dialect = event.peer.dialect;
+        this.gate = { state: 'open', caller: { peer: event.peer } };
         break;
       case 'envelopes.require':
         this.gate = { state: 'modern' };
         break;
       case 'gate.closed':
-        this.gate = { state: 'closed' };
-        this.#made?.close();
-        break;
+        return this.#close();
       case 'lifecycle.answered':
-        this.outbox.add(event.response, event.request);
+        this.add(event.response, event.request);
         break;
       case 'request.gone':
         this.#gone(event.request, event.reason);
         break;
       case 'calls.abandon':
-        this.#made?.abandon(this.#side.tooLate);
+        this.#calls?.abandon(this.#side.tooLate);
         break;
       case 'output.blocked':
-        this.#calls.hold('output');
+        this.calls.hold('output');
         break;
       case 'output.flowing':
-        this.#made?.release('output');
+        this.#calls?.release('output');
         break;
     }
     this.#endTurn();
   }
 
-  #route(frames: readonly InboundFrame[], from: number): void {
+  /** @param from the first frame that has not been dealt with */
+  #received(frames: readonly InboundFrame[], from = 0): void {
+    const { clock, traffic } = this.options;
+    this.lastHeardAt = clock.now();
+    if (from === 0) traffic.received(frames, this.lastHeardAt);
     for (let at = from; at < frames.length; at++) {
       const frame = frames[at] as InboundFrame;
       if (frame.kind === 'response') {
         at = this.#answers(frames, at);
         continue;
       }
-      // What the owner makes of it is an event to this actor. The rest of the chunk goes into the
-      // mailbox behind that.
-      if (!this.#side.lifecycle(frame, this)) {
-        this.#routeOne(frame);
-        continue;
-      }
-      // It is not copied: a chunk may hold nothing but lifecycle messages.
+      if (!this.#route(frame)) continue;
+      // What the owner makes of it is an event to this actor. The rest of the chunk goes into the mailbox
+      // behind that, uncopied: a chunk may hold nothing but lifecycle messages.
       const next = at + 1;
       if (next < frames.length) this.#self.send({ type: 'frames.received', frames, from: next });
       return;
@@ -186,97 +275,93 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     return at - 1;
   }
 
-  #routeOne(frame: InboundFrame): void {
+  /** @returns true if the owner has to react before the rest of the chunk */
+  #route(frame: InboundFrame): boolean {
     switch (frame.kind) {
-      case 'request':
-        return this.request(frame, this.outbox);
-      case 'response':
-        return this.input.correlation.send({ type: 'responses.received', responses: [frame] });
+      case 'request': {
+        const kind = this.#side.kindOf(frame, this.gate);
+        this.#request(frame, kind, this);
+        return kind === 'greeting' || kind === 'settling';
+      }
       case 'notification':
         return this.#notification(frame);
+      case 'response':
+        this.input.correlation.send({ type: 'responses.received', responses: [frame] });
+        break;
       case 'stray-error':
-        return this.#strayError(frame.error);
+        this.#strayError(frame.error);
+        break;
       case 'invalid':
-        return this.#invalid(frame, this.outbox);
+        this.#invalid(frame, this);
+        break;
       case 'batch':
-        return this.#batch(frame);
+        this.#batch(frame);
     }
+    return false;
   }
 
-  request(request: InboundRequest, replies: Replies): void {
+  #request(request: InboundRequest, kind: RequestKind, replies: Replies): void {
     const { id, method } = request;
     const { gate } = this;
-    if (this.isInFlight(request)) {
-      return replies.add(errorResponse(id, duplicateId(id)), request);
+    const isServed = kind === 'ordinary' && gate.state === 'open';
+    const handler = isServed ? this.options.handlers.get(method) : undefined;
+    if (isServed && handler) {
+      const { calls } = this;
+      return calls.start(new Call(request, handler, calls, gate.caller, replies), this.lastHeardAt);
     }
-    const admitted = this.#side.admit(request, this, replies);
-    if (admitted instanceof Call) this.#calls.start(admitted, this.#lastHeardAt);
-    else if (admitted === 'unanswered') replies.drop(request);
-    else if (admitted) replies.add(admitted, request);
-    else if (method === Method.ping) {
-      replies.add({ jsonrpc: '2.0', id, result: emptyResult }, request);
-    } else if (gate.state === 'open') {
-      this.#serve(request, gate.caller, replies);
+    if (this.#calls?.find(request)) return replies.add(errorResponse(id, duplicateId(id)), request);
+    if (kind !== 'ordinary') return this.#side.serve(request, kind, this, replies);
+    if (method === Method.ping) {
+      return replies.add({ jsonrpc: '2.0', id, result: emptyResult }, request);
+    }
+    replies.add(errorResponse(id, this.#refusalOf(method)), request);
+  }
+
+  /** Why an ordinary request is not served. */
+  #refusalOf(method: string): WireError {
+    switch (this.gate.state) {
+      case 'unopened':
+        return this.#side.tooEarly(method);
+      case 'open':
+        return this.#side.notOffered(method);
+      default:
+        return this.#side.tooLate;
+    }
+  }
+
+  // Answers leave together at the end of the turn. A request with an origin is answered by itself, at once:
+  // its transport has an answer of its own for each.
+
+  add(response: OutboundFrame, request: AnsweredInput): void {
+    if (request.origin) {
+      this.input.writer.send({ type: 'frames.send', frames: [response], relatedTo: request });
     } else {
-      const { tooLate } = this.#side;
-      const error = gate.state === 'unopened' ? this.#side.tooEarly(method) : tooLate;
-      replies.add(errorResponse(id, error), request);
+      this.#frames.push(response);
     }
   }
 
-  isInFlight(request: InboundRequest): boolean {
-    return this.#made?.find(request) !== undefined;
+  /** The owner hears at once whether it has to wait. */
+  #close(): void {
+    this.gate = { state: 'closed' };
+    this.#calls?.close();
+    this.#endTurn();
+    if (this.gate.state === 'closed') this.input.owner.send({ type: 'calls.running' });
   }
 
-  #serve(request: InboundRequest, caller: Caller, replies: Replies): void {
-    const handler = this.options.handlerOf(request.method);
-    if (!handler) {
-      const error = this.#side.notOffered(request.method);
-      return replies.add(errorResponse(request.id, error), request);
-    }
-    const call = new Call(request, handler, this.scope, caller, replies);
-    this.#calls.start(call, this.#lastHeardAt);
-  }
-
-  #open(peer: PeerDescription): void {
-    this.#dialect = peer.dialect;
-    this.gate = { state: 'open', caller: { peer } };
-  }
-
-  /** What calls are made with, once there is one. */
-  get scope(): CallScope {
-    return (this.#shared ??= new SharedScope({
-      input: this.input,
-      calls: this.#calls,
-      side: this,
-      gate: this,
-    }));
-  }
-
-  /** A result, as this peer is to get it. */
-  resultFor(peer: PeerDescription, result: JsonObject): object {
-    return this.#side.resultFor(peer, result, this.options);
-  }
-
-  /** The machine of the peer's roots, if it has any. */
-  roots(): RootsRef | undefined {
-    return this.#side.rootsOf(this.options);
-  }
-
-  /** True once the session ends. */
-  get isClosing(): boolean {
-    const { state } = this.gate;
-    return state === 'closed' || state === 'drained' || state === 'stopped';
+  drop(request: AnsweredInput): void {
+    if (request.origin) this.input.writer.send({ type: 'request.dropped', request });
   }
 
   // Notifications.
 
-  #notification(notification: InboundNotification): void {
+  /** @returns true if the owner has to react before the rest of the chunk */
+  #notification(notification: InboundNotification): boolean {
     const { method, params } = notification;
     if (method === Method.cancelled) this.#cancelled(params);
     else if (method === Method.progress) {
       this.input.correlation.send({ type: 'progress.received', params });
-    } else this.#side.notification(notification, this);
+    } else return this.#side.notification(notification, this);
+    return false;
   }
 
   /** Means the peer's own request; one of ours only if no such request is in flight. */
@@ -289,16 +374,16 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
         message: `A cancellation needs "requestId", this is ${describe(id)}`,
       });
     }
-    const call = this.#made?.find({ id: id as InboundRequestId });
+    const call = this.#calls?.find({ id: id as InboundRequestId });
     if (!call) return this.#side.cancelledUnknown(id, reason, this);
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The ${this.options.peer} cancelled the request${why}`;
-    this.#calls.cancel(call, new RuntimeError('CANCELLED', message));
+    this.calls.cancel(call, new RuntimeError('CANCELLED', message));
   }
 
   #gone(request: RelatedRequest, reason: string): void {
-    const call = this.#made?.find(request);
-    if (call) this.#calls.cancel(call, new RuntimeError('CANCELLED', reason));
+    const call = this.#calls?.find(request);
+    if (call) this.calls.cancel(call, new RuntimeError('CANCELLED', reason));
   }
 
   // Input that is not a message by itself.
@@ -341,24 +426,25 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     const dialect = revision === undefined ? this.#dialect : negotiateDialect(revision);
     const error = dialect.batchRefusal(batch.messages.length, maxRunning + maxWaiting);
     if (error) {
-      return this.#invalid({ kind: 'invalid', error, origin: batch.origin }, this.outbox);
+      return this.#invalid({ kind: 'invalid', error, origin: batch.origin }, this);
     }
-    const { frames, replies } = openBatch(batch, this.outbox);
+    const { frames, replies } = openBatch(batch, this);
     for (const frame of frames) {
       if (frame.kind === 'invalid') this.#invalid(frame, replies);
-      else if (frame.kind !== 'request') this.#routeOne(frame);
+      else if (frame.kind !== 'request') this.#route(frame);
       else {
         const refusal = this.#side.refusalInBatch(frame);
         if (refusal) replies.add(errorResponse(frame.id, refusal), frame);
-        else this.request(frame, replies);
+        else this.#request(frame, this.#side.kindOf(frame, this.gate), replies);
       }
     }
   }
 
-  #late(): void {
+  /** A handler has settled outside of a turn, or a place is free. */
+  late(): void {
     if (this.#lateTurn === 'due' || this.#isSettled()) return;
     this.#lateTurn = 'due';
-    afterThis(() => {
+    void turnEnd.then(() => {
       this.#lateTurn = 'none';
       this.#endTurn();
     });
@@ -366,25 +452,31 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
 
   /** Whether the end of a turn would have nothing to do. */
   #isSettled(): boolean {
-    if (this.gate.state === 'closed' || !this.outbox.isEmpty) return false;
-    return !this.#made?.isStarting;
+    if (this.gate.state === 'closed' || this.#frames.length > 0) return false;
+    return !this.#calls || (this.#calls.places.waiting === 0 && this.#calls.detached.length === 0);
   }
 
-  /** The end of a turn: calls that waited for room start, and the outbox goes to the writer. */
+  /** The end of a turn: what there is to say goes to the writer, and calls that waited for room start. */
   #endTurn(): void {
-    // What there is to say goes first: with it the output may be blocked, and then none of those
-    // that wait must start.
-    this.outbox.send();
-    const calls = this.#made;
-    if (calls) {
+    // What there is to say goes first: with it the output may be blocked, and then none of those that wait
+    // must start.
+    this.#send();
+    const calls = this.#calls;
+    if (calls && calls.places.waiting > 0) {
       calls.startWaiting();
-      this.outbox.send();
-      calls.startDetached();
-      calls.renewMap();
+      this.#send();
     }
+    if (calls && calls.detached.length > 0) calls.startDetached();
     if (this.gate.state === 'closed' && (!calls || calls.isIdle)) {
       this.gate = drained;
       this.input.owner.send({ type: 'calls.drained' });
     }
+  }
+
+  #send(): void {
+    if (this.#frames.length === 0) return;
+    const frames = this.#frames;
+    this.#frames = [];
+    this.input.writer.send({ type: 'frames.send', frames });
   }
 }

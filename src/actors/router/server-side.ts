@@ -1,83 +1,246 @@
 /**
- * The side of a server's session: its client opens it with `initialize`, or says itself with each
- * request who it is.
+ * The side of a server's session. Its client opens the session with `initialize`, or says with each request
+ * who it is; then nothing of a request outlives it, and its client is never sent one. A transport without
+ * sessions brings requests of the legacy era of which nothing is known but the revision.
  *
  * @see MCP 2025-11-25, basic/lifecycle
+ * @see MCP 2025-11-25, basic/transports, "Session Management"
  * @see MCP 2026-07-28, basic, "Statelessness"
  */
-import type { RootsRef } from '../../machines/session-context.ts';
+import { accepted, invalidInitialize } from '../../machines/initialize-answers.ts';
+import { unaskedRoots } from '../../machines/roots-report.ts';
+import type { RootsReport } from '../../machines/roots-report.ts';
+import { undeclaredRoots } from '../../machines/roots.machine.ts';
 import type { SessionRouterInput } from '../../machines/session-ports.ts';
-import { describe } from '../../protocol/classify.ts';
-import { errorResponse, shuttingDown } from '../../protocol/errors.ts';
-import { isEnveloped } from '../../protocol/envelope.ts';
-import type { InboundRequest } from '../../protocol/frames.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import type { CacheHints } from '../../protocol/dialects/dialect.ts';
+import { negotiateDialect, statelessVersions } from '../../protocol/dialects/registry.ts';
+import { isEnveloped, readEnvelope } from '../../protocol/envelope.ts';
+import { ErrorCode, RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
+import type {
+  InboundRequest,
+  JsonObject,
+  OutboundResponse,
+  WireError,
+} from '../../protocol/frames.ts';
+import type { ServerDescription } from '../../protocol/implementation.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
-import { Method } from '../../protocol/methods.ts';
-import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } from './refusals.ts';
-import type { RouterDesk, RouterOptions, RouterSide } from './router-side.ts';
-import { admit, isSessionless, isStateless, settlesEra } from './stateless-call.ts';
-import type { StatelessService } from './stateless-call.ts';
+import type { PeerDescription } from '../../protocol/initialize.ts';
+import { mayRequireInput } from '../../protocol/input-required.ts';
+import { Method, methodNotOffered } from '../../protocol/methods.ts';
+import { printableName } from '../../protocol/printable.ts';
+import { declaresRoots } from '../../protocol/roots.ts';
+import { rejectedQuestion } from '../exchange.ts';
+import type { RequestSpec } from '../exchange.ts';
+import { Call } from './call.ts';
+import type { Replies } from './call.ts';
+import type { RouterOfSide, RouterOptions, RouterSide } from './router.actor.ts';
 
-export interface ServerRouterOptions extends RouterOptions, StatelessService {
-  /** The machine of the client's roots, if it has any. */
-  roots(): RootsRef | undefined;
+export interface ServerRouterOptions extends RouterOptions {
+  /** How the server describes itself. */
+  readonly server: ServerDescription;
+  /** How long clients may cache what the server says of itself. */
+  readonly discovery: CacheHints;
 }
 
-type Desk = RouterDesk<SessionRouterInput, ServerRouterOptions>;
+type ServerRouter = RouterOfSide<SessionRouterInput, ServerRouterOptions>;
 
 export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
-  lifecycle(frame, desk) {
-    const { owner } = desk.input;
-    if (frame.kind === 'notification' && frame.method === Method.initialized) {
-      owner.send({ type: 'initialized.received' });
-    } else if (frame.kind !== 'request' || isSessionless(frame)) {
-      return false;
-    } else if (frame.method === Method.initialize && !isEnveloped(frame.params)) {
-      initialize(frame, desk);
-    } else if (desk.gate.state === 'unopened' && settlesEra(frame)) {
-      owner.send({ type: 'envelope.received' });
-      desk.request(frame, desk.outbox);
-    } else {
-      return false;
+  kindOf({ method, params, origin, size }, gate) {
+    const isEnveloping = params?.['_meta'] !== undefined && isEnveloped(params);
+    if (origin?.revision !== undefined) {
+      return isEnveloping || method === Method.discover ? 'stateless' : 'sessionless';
     }
-    return true;
+    // No era has an `initialize` with an envelope, and discovery settles nothing: a client may go on with
+    // `initialize`.
+    if (method === Method.discover) return 'stateless';
+    if (method === Method.initialize) return isEnveloping ? 'stateless' : 'greeting';
+    if (!isEnveloping) return gate.state === 'modern' ? 'stateless' : 'ordinary';
+    return gate.state === 'unopened' && readEnvelope(params, size).ok ? 'settling' : 'stateless';
   },
 
-  admit(request, { gate, scope, options }, replies) {
-    const isAnyOther = gate.state !== 'modern' && !isStateless(request) && !isSessionless(request);
-    return isAnyOther ? undefined : admit(request, scope, options, replies);
+  serve(request, kind, router, replies) {
+    const { owner } = router.input;
+    if (kind === 'greeting') {
+      const { id, params, origin } = request;
+      const reading = readInitialize(params);
+      return owner.send({ type: 'initialize.received', request: { id, origin }, reading });
+    }
+    if (kind === 'settling') owner.send({ type: 'envelope.received' });
+    const revision = request.origin?.revision;
+    const response =
+      kind === 'sessionless' && revision !== undefined
+        ? serveSessionless(request, revision, router, replies)
+        : serveStateless(request, router, replies);
+    if (response) replies.add(response, request);
   },
 
   refusalInBatch: ({ method }) => (method === Method.initialize ? initializeInBatch : undefined),
-  tooEarly: beforeInitialize,
+  tooEarly: (method) =>
+    invalidRequest(`${describe(method)} came before "initialize"; only "ping" may`),
   tooLate: shuttingDown,
   notOffered: methodNotOffered,
-  resultFor: (peer, result, { server }) => peer.dialect.result(result, server),
-  rootsOf: (options) => options.roots(),
 
   notification({ method }, { input, options }) {
-    if (method === Method.initialized) return input.owner.send({ type: 'initialized.received' });
-    if (method === Method.rootsListChanged) return input.owner.send({ type: 'roots.changed' });
-    const message = `Nobody handles the notification ${describe(method)}`;
-    options.report({ level: 'debug', name: 'notification.ignored', message });
+    if (method === Method.initialized) {
+      input.owner.send({ type: 'initialized.received' });
+      return true;
+    }
+    if (method === Method.rootsListChanged) {
+      input.owner.send({ type: 'roots.changed' });
+    } else {
+      const message = `Nobody handles the notification ${describe(method)}`;
+      options.report({ level: 'debug', name: 'notification.ignored', message });
+    }
+    return false;
   },
 
-  /** Our ids are no client's. */
+  /** No client mints ids like ours. */
   cancelledUnknown(id, reason, { input }) {
     input.correlation.send({ type: 'remote.cancelled', id, reason });
   },
 
-  /** Nobody else can know an id of ours. */
+  /** Our ids are known to this client alone. */
   isMeantAsAnswer: () => true,
   answersInvalid: () => true,
 };
 
-function initialize(frame: InboundRequest, desk: Desk): void {
-  const { id, params, origin } = frame;
-  if (desk.isInFlight(frame)) {
-    return desk.outbox.add(errorResponse(id, duplicateId(id)), frame);
+/** @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions" */
+const initializeInEnvelope: WireError = {
+  code: ErrorCode.methodNotFound,
+  message: `Method not found: "initialize" is not for requests that say in "_meta" which version they are of; send it without, or no "initialize" at all`,
+};
+
+const initializeInBatch: WireError = invalidRequest('"initialize" must not be part of a batch');
+
+function invalidRequest(reason: string): WireError {
+  return { code: ErrorCode.invalidRequest, message: `Invalid request: ${reason}` };
+}
+
+/** Starts the call of a request that says itself who its client is. @returns the answer, if there is one at once */
+function serveStateless(
+  request: InboundRequest,
+  router: ServerRouter,
+  replies: Replies,
+): OutboundResponse | undefined {
+  const { id, method } = request;
+  const { options, isClosing, calls } = router;
+  const envelope = readEnvelope(request.params, request.size);
+  if (!envelope.ok) return errorResponse(id, envelope.error);
+  const { dialect } = envelope.peer;
+  if (isClosing) return errorResponse(id, dialect.refusal(shuttingDown));
+  if (method === Method.discover) {
+    const result = dialect.discoverResult(options.server, statelessVersions, options.discovery);
+    return { jsonrpc: '2.0', id, result };
   }
-  const request = { id, origin };
-  const reading = readInitialize(params);
-  desk.input.owner.send({ type: 'initialize.received', request, reading });
+  if (method === Method.initialize) return errorResponse(id, initializeInEnvelope);
+  const handler = dialect.offers(method) ? options.handlers.get(method) : undefined;
+  if (!handler) return errorResponse(id, methodNotOffered(method));
+  const run = mayRequireInput.has(method) ? calls.inRounds(handler) : handler;
+  calls.start(new StatelessCall(request, run, calls, envelope, replies), router.lastHeardAt);
+  return undefined;
+}
+
+/**
+ * Starts the call of a request without a session. `initialize` is answered, and changes nothing.
+ * @returns the answer, if there is one at once
+ */
+function serveSessionless(
+  request: InboundRequest,
+  revision: string,
+  router: ServerRouter,
+  replies: Replies,
+): OutboundResponse | undefined {
+  const { id, method, params } = request;
+  const { options, isClosing } = router;
+  if (isClosing) return errorResponse(id, shuttingDown);
+  if (method === Method.ping) return { jsonrpc: '2.0', id, result: {} };
+  if (method === Method.initialize) {
+    const reading = readInitialize(params);
+    return reading.ok
+      ? accepted({ request }, reading.client, withoutSession(options.server)).response
+      : errorResponse(id, invalidInitialize(reading.fault));
+  }
+  if (ofSessions.has(method)) return errorResponse(id, needsSession(method));
+  const handler = options.handlers.get(method);
+  if (!handler) return errorResponse(id, methodNotOffered(method));
+  // It was not told that there would be log messages, and could not say how severe ones it wants.
+  const caller = { peer: unknownClient(revision), logLevel: 'none' } as const;
+  const { calls, lastHeardAt } = router;
+  calls.start(new StatelessCall(request, handler, calls, caller, replies), lastHeardAt);
+  return undefined;
+}
+
+/** The call of a request without a session. */
+class StatelessCall extends Call {
+  override ask(spec: RequestSpec): Promise<JsonObject> {
+    if (this.origin?.unaskable !== undefined) return super.ask(spec);
+    const { method } = spec;
+    const { dialect, info } = this.peer;
+    const message = `${method} was not sent: the client ${printableName(info.name)} speaks revision ${dialect.version}, in which a server sends no requests`;
+    return rejectedQuestion(new RuntimeError('CAPABILITY_MISSING', message));
+  }
+
+  override get sendsRequests(): boolean {
+    return false;
+  }
+
+  override roots(): Promise<RootsReport> {
+    const unaskable = this.origin?.unaskable;
+    if (unaskable !== undefined) return Promise.resolve(unaskedRoots(unaskable));
+    return Promise.resolve(
+      declaresRoots(this.peer.capabilities) ? unsupportedRoots : undeclaredRoots,
+    );
+  }
+
+  /** Its client has no other stream: what belongs to no request goes with this one, while it is open. */
+  override announce(method: string, params: JsonObject): void {
+    this.notify(method, params);
+  }
+}
+
+const unsupportedRoots: RootsReport = {
+  ...undeclaredRoots,
+  status: 'unsupported',
+  problem: 'This request cannot ask its client for them',
+};
+
+/** The methods that keep something for a client, or would show it what other clients have. */
+const ofSessions: ReadonlySet<string> = new Set([
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/list',
+]);
+
+function needsSession(method: string): WireError {
+  const message = `Method not found: "${method}" needs a session, and this server keeps none`;
+  return { code: ErrorCode.methodNotFound, message };
+}
+
+/** The server without the capabilities that need a session: a change could reach no client. */
+function withoutSession(server: ServerDescription): ServerDescription {
+  const kept = Object.entries(server.capabilities)
+    .filter(([name]) => name !== 'logging')
+    .map(([name, capability]) => [
+      name,
+      isJsonObject(capability) ? unlisted(capability) : capability,
+    ]);
+  return { ...server, capabilities: Object.fromEntries(kept) as JsonObject };
+}
+
+const membersOfSessions: ReadonlySet<string> = new Set(['listChanged', 'subscribe', 'list']);
+
+function unlisted(capability: object): object {
+  const members = Object.entries(capability).filter(([name]) => !membersOfSessions.has(name));
+  return Object.fromEntries(members);
+}
+
+function unknownClient(revision: string): PeerDescription {
+  return {
+    dialect: negotiateDialect(revision),
+    requestedVersion: revision,
+    info: { name: 'unknown', version: 'unknown' },
+    capabilities: {},
+  };
 }

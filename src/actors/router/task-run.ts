@@ -1,5 +1,5 @@
 /**
- * Work that has outlived its request: a call whose answer goes to a task. The router runs it as it
+ * Work that has outlived its request: a call whose answer goes to a task. The router runs it
  * runs any call, so what it is answered with is exactly what the request would have been answered
  * with. Everything that its handler sends says whose work it is.
  *
@@ -10,7 +10,7 @@ import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { Call } from './call.ts';
-import { refused } from '../exchange.ts';
+import { rejectedQuestion } from '../exchange.ts';
 import type { DetachedWork, RequestHandler, RequestSpec, TaskHandle } from '../exchange.ts';
 
 export class TaskRun extends Call {
@@ -24,7 +24,7 @@ export class TaskRun extends Call {
    * @param handler what would have answered it
    */
   constructor(call: Call, handler: RequestHandler, work: DetachedWork) {
-    super(call, handler, call.scope, call.caller, {
+    super(call, handler, call.scope, call, {
       add: (response) => work.answered(response),
       drop: () => {},
     });
@@ -39,7 +39,7 @@ export class TaskRun extends Call {
     };
   }
 
-  /** No answer can come any more: what waits for one goes on now. */
+  /** No answer can come from now on: what waits for one goes on. */
   override closing(): void {
     super.closing();
     this.#polled?.end('The session is ending');
@@ -84,7 +84,7 @@ export class TaskRun extends Call {
     if (this.state === 'ended' || question.signal?.aborted) return super.ask(question);
     if (this.#polled && this.scope.isClosing()) {
       const message = `${question.method} was not asked: the session is ending`;
-      return refused(new RuntimeError('TRANSPORT_CLOSED', message));
+      return rejectedQuestion(new RuntimeError('TRANSPORT_CLOSED', message));
     }
     const waiting = this.#polled?.ask(question);
     // First the status, then the question: who looks at the task sees why it does not go on.

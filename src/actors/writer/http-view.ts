@@ -72,7 +72,7 @@ export type HttpView = HttpSessionView | HttpRequestsView;
 /** So much of an id tells sessions apart, and leaves the rest unguessable. */
 const shownLength = 8;
 
-/** The beginning of a session's id: whoever knows the whole may use the session. */
+/** The beginning of a session's id: anyone who knows all of it can use the session. */
 export function shortenedId(id: string): string {
   return `${id.slice(0, Math.min(shownLength, id.length / 4))}…`;
 }

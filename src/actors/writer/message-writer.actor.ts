@@ -16,7 +16,7 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type { OutboundFrame, RequestId } from '../../protocol/frames.ts';
 import { OutboundFlow } from './outbound-flow.ts';
-import type { Outlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
+import type { FlowOutlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
 
 /** The sink of messages. */
 export interface MessageSink {
@@ -25,7 +25,7 @@ export interface MessageSink {
    * @param relatedTo the peer's request that a request or notification belongs to
    */
   send(frame: OutboundFrame, relatedTo: RequestId | undefined): Promise<void>;
-  /** What a send that failed means: this message alone is lost, or nothing can be sent any more. */
+  /** What a send that failed means: this message alone is lost, or nothing can be sent from now on. */
   failureOf(error: unknown): 'lost' | 'broken';
   /** Starts listening; gives what stops it. */
   listen(events: { broken(error: unknown): void }): () => void;
@@ -48,7 +48,7 @@ export function messageWriterActor(
   return plainActor(({ input }) => new MessageWriter(sink, options, input.owner));
 }
 
-class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
+class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
   readonly #sink: MessageSink;
   readonly #report: Report<ActorFactName>;
   readonly #flow: OutboundFlow<Item>;

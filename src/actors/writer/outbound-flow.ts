@@ -1,7 +1,7 @@
 /**
  * A session's output on its way to the peer, and the one state that it is in. What has to wait is
  * kept and counted here. The session and the log hear when too much waits, when all of it is gone,
- * and when nobody takes anything any more.
+ * and when the output has ended.
  */
 import type { Ref } from '../../machines/port.ts';
 import type { FramesToSend, TransportFact } from '../../machines/peer-ports.ts';
@@ -28,7 +28,7 @@ export interface WriterView {
 }
 
 /** The sink of output, as its writer knows it. */
-export interface Outlet<T> {
+export interface FlowOutlet<T> {
   /**
    * Takes it in any case; false: what comes next has to wait until there is {@link
    * OutboundFlow.room}.
@@ -44,14 +44,14 @@ export interface Outlet<T> {
 
 /**
  * `flowing`: what comes is taken. `waiting`: it is kept until there is room. `blocked`: too much is
- * kept, the session knows. `ended`: nobody takes anything any more.
+ * kept, the session knows. `ended`: nothing is taken from now on.
  */
 export type FlowState = 'flowing' | 'waiting' | 'blocked' | 'ended';
 
 export class OutboundFlow<T extends { readonly length: number }> {
   readonly #options: OutboundFlowOptions;
   readonly #owner: Ref<TransportFact>;
-  readonly #outlet: Outlet<T>;
+  readonly #outlet: FlowOutlet<T>;
   readonly #taker: string;
   #state: FlowState = 'flowing';
   /** What waits, from `#next` on; what stood before has been taken, and is let go of. */
@@ -70,7 +70,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
   constructor(
     options: OutboundFlowOptions,
     owner: Ref<TransportFact>,
-    outlet: Outlet<T>,
+    outlet: FlowOutlet<T>,
     taker: string,
   ) {
     this.#options = options;
@@ -88,7 +88,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
     return this.#queued;
   }
 
-  /** Sends it, keeps it until there is room, or lets it go once nobody takes anything any more. */
+  /** Sends it, keeps it until there is room, or lets it go once the output has ended. */
   deliver(item: T): void {
     switch (this.#state) {
       case 'flowing':
@@ -139,7 +139,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#notice(after);
   }
 
-  /** Nobody takes anything any more, and the session does not know. */
+  /** The output has ended, and the session does not know. */
   break(error: unknown): void {
     if (this.#state === 'ended') return;
     this.stop();
@@ -192,7 +192,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
     return item;
   }
 
-  /** Nothing waits any more. */
+  /** Nothing waits from now on. */
   #emptied(hasRoom: boolean): void {
     const before = this.#state;
     this.#state = hasRoom ? 'flowing' : 'waiting';

@@ -18,9 +18,9 @@ import type {
 import { encodeFrame } from '../../protocol/codec.ts';
 import type { Unserializable } from '../../protocol/codec.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
-import { afterThis } from '../microtask.ts';
+import { turnEnd } from '../clock.ts';
 import { OutboundFlow } from './outbound-flow.ts';
-import type { Outlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
+import type { FlowOutlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
 
 /** What is written: text, or the bytes of it. */
 export type Chunk = string | Uint8Array;
@@ -65,7 +65,7 @@ export function writerActor(sink: Sink, options: WriterOptions): Port<WriterEven
   return plainActor(({ input }) => new Writer(sink, options, input.owner));
 }
 
-class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
+class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
   readonly #sink: Sink;
   readonly #flow: OutboundFlow<Chunk>;
   readonly #stopListening: () => void;
@@ -147,7 +147,7 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
   }
 
   #append(text: string): void {
-    if (this.#turn === '') afterThis(() => this.#endTurn());
+    if (this.#turn === '') void turnEnd.then(() => this.#endTurn());
     if (this.#turn.length + text.length > turnLimit) this.#endTurn();
     this.#turn += text;
   }

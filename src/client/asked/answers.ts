@@ -1,8 +1,9 @@
 /**
- * What a host answers, by its providers: whether a server asks it with a request of its own, or in
- * the result of a call.
+ * A host's answers to its server, made by its providers: for the server's own requests, and for
+ * questions in the result of a call.
  *
- * A bug in a provider is the host's: the server gets `-32603` without details, and the host a fact.
+ * If a provider throws, the server gets `-32603` without details, and the error is reported to the
+ * host.
  *
  * @see MCP 2025-11-25, client/roots, client/sampling, client/elicitation
  */
@@ -27,21 +28,21 @@ import type {
   SampleProvider,
   SampleRequest,
   UrlProvider,
-  UrlRequest,
+  UrlToOpen,
 } from './providers.ts';
 
-/** Who hears of what is asked. */
+/** Hears what the server asks. */
 export interface AnswersHost {
   readonly report: Report<'provider.failed'>;
   /** The server asks something. */
   asked(method: string, params: JsonObject | undefined): void;
-  /** It does not want the answer any more, or cannot get it. */
+  /** The server no longer wants the answer, or cannot get it. */
   withdrawn(method: string): void;
 }
 
 type Answer = (params: JsonObject, asked: Asked) => Promise<JsonObject>;
 
-/** How many URLs are remembered whose end has not been told. */
+/** How many opened URLs are remembered until the server says that the person is done. */
 const maxOpenUrls = 1024;
 
 export class Answers {
@@ -51,12 +52,12 @@ export class Answers {
   readonly #form: FormProvider | undefined;
   readonly #url: UrlProvider | undefined;
   #roots: RootsProvider | undefined;
-  /** The ends that are waited for, by elicitation id. */
+  /** Resolves the `completed` promise of each open URL, by elicitation id. */
   readonly #open = new BoundedMap<string, () => void>(maxOpenUrls);
 
   /**
-   * @param given more that the host is capable of
-   * @throws {TypeError} a provider is none, a root is none, or a capability has no provider
+   * @param given further capabilities of the host
+   * @throws {TypeError} a provider or a root is invalid, or a capability has no provider
    */
   constructor(providers: Providers, host: AnswersHost, given: JsonObject = {}) {
     const { roots, sample, elicit } = providers;
@@ -74,9 +75,9 @@ export class Answers {
   }
 
   /**
-   * What is declared to the server.
+   * The capabilities to declare to the server.
    *
-   * @param changes whether the server is told when the roots change; since 2026-07-28 none is
+   * @param changes whether the server is told when the roots change; since 2026-07-28 it never is
    */
   capabilities(changes: 'told' | 'untold'): JsonObject {
     const merged: Record<string, unknown> = { ...this.#given };
@@ -102,8 +103,8 @@ export class Answers {
   /**
    * Answers a question.
    *
-   * @param signal fires if the server does not want the answer any more, or cannot get it
-   * @throws {ProtocolError} what the server is answered instead
+   * @param signal fires if the server no longer wants the answer, or cannot get it
+   * @throws {ProtocolError} the error to answer with instead
    */
   async answer(
     method: string,
@@ -129,7 +130,9 @@ export class Answers {
     }
   }
 
-  /** Replaces the roots. @returns false if none were declared: the server must not hear of any */
+  /**
+   * Replaces the roots. @returns false if roots were not declared: the server must not hear of them
+   */
   setRoots(roots: RootsProvider): boolean {
     const given = checkedRoots(roots);
     if (this.#roots === undefined) return false;
@@ -137,7 +140,7 @@ export class Answers {
     return true;
   }
 
-  /** Takes `notifications/elicitation/complete`. Unknown ids mean nothing. */
+  /** Takes `notifications/elicitation/complete`. Unknown ids are ignored. */
   completed(params: JsonObject | undefined): void {
     const id = params?.['elicitationId'];
     if (typeof id !== 'string') return;
@@ -203,7 +206,7 @@ export class Answers {
     if (typeof message !== 'string') {
       throw invalidParams(`"message" must be a string, this is ${describe(message)}`);
     }
-    // A host opens what it is given: nothing but the web.
+    // The host will open the URL, so only web URLs are allowed.
     if (
       typeof url !== 'string' ||
       !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')
@@ -213,13 +216,13 @@ export class Answers {
     const completed = new Promise<void>((resolve) => {
       if (typeof id === 'string') this.#open.set(id, resolve);
     });
-    const action = await provider(params as UrlRequest, { signal, completed });
+    const action = await provider(params as UrlToOpen, { signal, completed });
     if (action !== 'accept' && typeof id === 'string') this.#open.delete(id);
     return checkedAnswer(Method.elicit, { action });
   }
 
   #failed(method: string, error: unknown, signal: AbortSignal): ProtocolError {
-    // Who was told that nobody wants the answer may well end with an error.
+    // A provider whose signal was aborted is expected to fail.
     const level = signal.aborted ? 'debug' : 'error';
     const message = `The host could not answer ${method}: ${textOfError(error)}`;
     this.#host.report({ level, name: 'provider.failed', message, details: { method, error } });
@@ -265,7 +268,7 @@ function checkedRoots(roots: RootsProvider | undefined): RootsProvider | undefin
   return roots === undefined || typeof roots === 'function' ? roots : listOfRoots(roots);
 }
 
-/** @throws {TypeError} naming the root that is none */
+/** @throws {TypeError} naming the invalid root */
 function listOfRoots(roots: unknown): readonly ProvidedRoot[] {
   if (!Array.isArray(roots)) {
     throw new TypeError(`The roots must be an array, this is ${describe(roots)}`);

@@ -1,10 +1,10 @@
-/** How much of what a server asks is put to the host's code at once. */
+/** Limits how many of a server's questions the host's code answers at once. */
 import { RuntimeError } from '../../protocol/errors.ts';
 
 export interface DialogBounds {
-  /** What the server asks that is answered at once. */
+  /** How many questions may be answered at once. */
   readonly maxRunning: number;
-  /** What of it waits for its turn; more is refused. */
+  /** How many more may wait for their turn; others are refused. */
   readonly maxWaiting: number;
 }
 
@@ -17,7 +17,7 @@ export class DialogPlaces {
     this.#bounds = bounds;
   }
 
-  /** @throws {RuntimeError} LIMIT_EXCEEDED: so many at once are never answered */
+  /** @throws {RuntimeError} LIMIT_EXCEEDED: this many could never be answered at once */
   refuseMoreThan(count: number): void {
     const { maxRunning, maxWaiting } = this.#bounds;
     if (count <= maxRunning + maxWaiting) return;
@@ -26,7 +26,7 @@ export class DialogPlaces {
   }
 
   /**
-   * Runs it once there is a place.
+   * Runs the function once there is a place.
    *
    * @throws {RuntimeError} LIMIT_EXCEEDED: too many wait
    * @throws what `run` throws, or the signal's reason if it fires before the turn comes

@@ -1,6 +1,6 @@
 /**
- * What goes back for a form: the defaults of its schema if the person has left a field alone, and
- * nothing that the form does not allow.
+ * The answer to a form: fields that the person left alone get the defaults of the schema, and
+ * nothing is sent that the form does not allow.
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
@@ -14,7 +14,7 @@ import type { ElicitAnswer } from './providers.ts';
 
 const actions: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
-/** What is wrong with a form that a server has sent; undefined if it can be shown. */
+/** What is wrong with a form from a server; undefined if it can be shown. */
 export function faultOfForm({ message, requestedSchema }: JsonObject): string | undefined {
   if (typeof message !== 'string')
     return `"message" must be a string, this is ${describe(message)}`;
@@ -26,7 +26,8 @@ export function faultOfForm({ message, requestedSchema }: JsonObject): string | 
 /**
  * The answer as it is sent.
  *
- * @throws {TypeError} it is none, or its content does not conform to the form's schema
+ * @throws {TypeError} it is not a valid answer, or its content does not conform to the form's
+ *   schema
  */
 export function formAnswer(schema: JsonObject, answer: unknown): JsonObject {
   if (!isJsonObject(answer) || !actions.includes(answer['action'])) {
@@ -50,7 +51,7 @@ function propertiesOf({ properties }: JsonObject): readonly (readonly [string, u
   return isJsonObject(properties) ? Object.entries(properties) : [];
 }
 
-/** The content, with the default of each property that it does not have (SEP-1034). */
+/** The content, with the defaults of missing properties (SEP-1034). */
 function withDefaults(schema: JsonObject, content: JsonObject): JsonObject {
   const defaults = propertiesOf(schema).flatMap(([name, property]) => {
     const value = isJsonObject(property) ? property['default'] : undefined;
@@ -65,7 +66,7 @@ function faultsOf(schema: JsonObject, content: JsonObject): readonly string[] {
   const missing = names
     .filter((name) => typeof name === 'string' && !Object.hasOwn(content, name))
     .map((name) => `${describe(name)} is missing`);
-  // What is too much for these is left to the server: it checks the values itself.
+  // A check that takes more steps than this is left to the server, which checks the values too.
   const steps = stepsForStranger();
   const wrong = propertiesOf(schema).flatMap(([name, property]) => {
     if (!Object.hasOwn(content, name)) return [];
@@ -76,7 +77,10 @@ function faultsOf(schema: JsonObject, content: JsonObject): readonly string[] {
   return [...missing, ...wrong];
 }
 
-/** The field that a property is; undefined if it is none of the protocol's: its server checks it. */
+/**
+ * Reads a property as a form field; undefined if the protocol has no such field: then the server
+ * checks it.
+ */
 function fieldOf(name: string, property: unknown, steps: Steps): FormField | undefined {
   try {
     return readForm({ type: 'object', properties: { [name]: property } }, steps).fields[0];

@@ -1,11 +1,12 @@
 /**
- * A call to a server that asks by ending it: each `input_required` is answered by the host's
- * providers, and the call is made again with the answers, until its result is complete.
+ * A call to a server that asks by ending the call: the host's providers answer each
+ * `input_required`, and the call is made again with the answers until its result is complete.
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
 import { holdProcess } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
+import { unlessAborted, waitFor } from '../../actors/waiting.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -14,19 +15,19 @@ import { Method } from '../../protocol/methods.ts';
 import type { Answers } from './answers.ts';
 import type { DialogPlaces } from './dialog-places.ts';
 
-/** What the rounds of a connection's calls have in common. */
-/** @typeParam TCall what is known of a call besides */
+/** What the rounds of a connection's calls share. */
+/** @typeParam TCall what else is known of a call */
 export interface RoundsHost<TCall extends RoundsCall = RoundsCall> {
   readonly clock: Clock;
   readonly answers: Pick<Answers, 'answer'>;
   readonly places: DialogPlaces;
   /** How often one call may ask. */
   readonly maxRounds: number;
-  /** The result of a call that has become a task, which its own result tells. */
+  /** Waits for the result of a call whose first result says that it runs as a task. */
   readonly awaitTask: (call: TCall, first: FirstResult) => Promise<JsonObject>;
 }
 
-/** What a call was answered with, and when it was made, the clock's milliseconds. */
+/** The first result of a call, and when the call was made, the clock's milliseconds. */
 export interface FirstResult {
   readonly result: JsonObject;
   readonly startedAt: number;
@@ -35,11 +36,11 @@ export interface FirstResult {
 export interface RoundsCall {
   readonly method: string;
   readonly params: JsonObject | undefined;
-  /** How long all rounds may take together, the answers of people included, milliseconds. */
+  /** How long all rounds may take together, including people's answers, milliseconds. */
   readonly maxTotalMs: number;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Sends one round's request, each with an id of its own.
+   * Sends the request of one round; each gets a new id.
    *
    * @param maxTotalMs what is left of the call's time
    */
@@ -49,7 +50,7 @@ export interface RoundsCall {
   ): Promise<JsonObject>;
 }
 
-/** What a result asks for. Each member goes into the next request if, and as, it is there. */
+/** What a result asks for. The members that are present are copied into the next request. */
 interface Wanted {
   readonly inputRequests?: JsonObject;
   readonly requestState?: string;
@@ -61,18 +62,20 @@ const questions: ReadonlySet<unknown> = new Set([
   Method.elicit,
 ]);
 
-/** Delays of calls that are only to come again, milliseconds: the first comes at once. */
+/**
+ * The delay before a call that the server only wants again, milliseconds; the first one has none.
+ */
 const shedRetryMs = 100;
 const maxShedRetryMs = 5000;
 
 /**
  * The result of a call after the rounds that its first result asks for; undefined if it asks for
- * none.
+ * nothing.
  *
- * @throws {RuntimeError} PROTOCOL_VIOLATION: the result asks for what the protocol does not know. It
- *   rejects with that too, and if it is asked too often; with LIMIT_EXCEEDED: for too much at once;
- *   REQUEST_TIMEOUT, CANCELLED; REQUEST_FAILED: a provider has failed, or there is none; and with what
- *   `send` rejects with
+ * @throws {RuntimeError} PROTOCOL_VIOLATION: the result asks for something that the protocol does
+ *   not know. The promise rejects with PROTOCOL_VIOLATION too, also if the server asks too often;
+ *   with LIMIT_EXCEEDED if it asks too much at once; with REQUEST_TIMEOUT or CANCELLED; with
+ *   REQUEST_FAILED if a provider fails or is missing; and with the error of `send`
  */
 export function roundsAfter<TCall extends RoundsCall>(
   host: RoundsHost<TCall>,
@@ -83,7 +86,7 @@ export function roundsAfter<TCall extends RoundsCall>(
   const wanted = wantedBy(call.method, result);
   if (!wanted) return result['resultType'] === 'task' ? host.awaitTask(call, first) : undefined;
   const endsAt = startedAt + call.maxTotalMs;
-  // The host's code does not run while the result is still being handed on.
+  // The host's code does not run while the result is still being processed.
   return Promise.resolve().then(() => goOn(host, call, { wanted, endsAt }));
 }
 
@@ -121,7 +124,7 @@ async function goOn<TCall extends RoundsCall>(
       wanted = more;
     }
   } catch (error) {
-    // It is the call's own end, whatever became of its request.
+    // If the call itself was ended, that is the error, whatever its request failed with.
     throw end.signal.aborted ? endOf(method, end.signal.reason) : error;
   } finally {
     clock.clearTimeout(timer);
@@ -134,7 +137,7 @@ class Rounds {
   readonly #host: Omit<RoundsHost, 'awaitTask'>;
   readonly #call: RoundsCall;
   readonly #signal: AbortSignal;
-  /** Rounds in a row that have asked nothing: the server sheds load. */
+  /** How many rounds in a row asked nothing: the server sheds load. */
   #shed = 0;
 
   constructor(host: Omit<RoundsHost, 'awaitTask'>, call: RoundsCall, signal: AbortSignal) {
@@ -155,37 +158,39 @@ class Rounds {
     }
     this.#shed = 0;
     const { method } = this.#call;
-    const answers = await answersTo(this.#host, method, inputRequests, this.#signal);
+    const answers = await askProviders(this.#host, method, inputRequests, this.#signal);
     return { ...params, inputResponses: answers };
   }
 
-  /** Before a call that is only to come again: none at first, longer each time. */
+  /**
+   * The pause before a call that the server only wants again: none at first, then longer each time.
+   */
   async #pause(): Promise<void> {
     const times = this.#shed++;
     if (times === 0) return;
     const delayMs = Math.min(maxShedRetryMs, shedRetryMs * 2 ** (times - 1));
-    const { clock } = this.#host;
-    let timer: unknown;
-    const over = new Promise<void>((resolve) => {
-      timer = clock.setTimeout(resolve, delayMs);
-    });
-    try {
-      await unlessAborted(over, this.#signal);
-    } finally {
-      clock.clearTimeout(timer);
-    }
+    await waitFor<void>(
+      {
+        clock: this.#host.clock,
+        timeoutMs: delayMs,
+        signal: this.#signal,
+        overdue: ({ resolve }) => resolve(),
+        cancelled: (reason) => reason as Error,
+      },
+      () => () => {},
+    );
   }
 }
 
 /**
- * All answers to what a server asks in a result, by key; the first failure withdraws the other
+ * The answers to all questions in a result, by key. The first failure withdraws the other
  * questions.
  *
- * @param asker the method whose result it is, for messages
- * @throws {RuntimeError} PROTOCOL_VIOLATION: one is no question; LIMIT_EXCEEDED: they are too many;
- *   REQUEST_FAILED: a provider has failed, or there is none; the reason of the signal
+ * @param asker the method that had this result, for messages
+ * @throws {RuntimeError} PROTOCOL_VIOLATION: an entry is not a question; LIMIT_EXCEEDED: there are
+ *   too many; REQUEST_FAILED: a provider fails or is missing; the reason of the signal
  */
-export async function answersTo(
+export async function askProviders(
   host: Pick<RoundsHost, 'answers' | 'places'>,
   asker: string,
   requests: JsonObject,
@@ -231,7 +236,10 @@ function refuseNoQuestions(requests: JsonObject): void {
   }
 }
 
-/** What a result asks for; undefined if it is complete, as one is that does not say so. */
+/**
+ * What a result asks for; undefined if it is complete. A result without `resultType` counts as
+ * complete.
+ */
 function wantedBy(method: string, result: JsonObject): Wanted | undefined {
   const { resultType = 'complete', inputRequests, requestState } = result;
   if (resultType === 'complete') return undefined;
@@ -254,16 +262,6 @@ function wantedBy(method: string, result: JsonObject): Wanted | undefined {
     ...(inputRequests === undefined ? {} : { inputRequests }),
     ...(requestState === undefined ? {} : { requestState }),
   };
-}
-
-/** A promise that nobody waits for any more once the signal fires. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = (): void => reject(signal.reason as Error);
-    if (signal.aborted) cancel();
-    signal.addEventListener('abort', cancel, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', cancel));
-  });
 }
 
 function violation(fault: string): RuntimeError {

@@ -1,18 +1,18 @@
 /**
- * What a host answers when its server asks: its roots, a model, a person. Only what is given is
- * declared as a capability.
+ * What answers when a server asks its host: roots, a model, a person. Only the given providers are
+ * declared as capabilities.
  *
  * @see MCP 2025-11-25, client/roots, client/sampling, client/elicitation
  */
 import type { JsonObject } from '../../protocol/frames.ts';
 
-/** What the host's code gets beside the question. */
+/** What the host's code gets along with the question. */
 export interface Asked {
   /** Aborted if the server withdraws the question, the connection is lost, or it is closed. */
   readonly signal: AbortSignal;
 }
 
-/** A root that a host names: a boundary for the server to keep to, not an access control. */
+/** A root that a host names: a boundary that the server is asked to respect, not access control. */
 export interface ProvidedRoot {
   /** A `file:` URI. */
   readonly uri: string;
@@ -20,7 +20,7 @@ export interface ProvidedRoot {
   readonly name?: string;
 }
 
-/** Gives the roots: a list, or what makes one each time that the server asks. */
+/** The roots: a list, or a function that makes one each time the server asks. */
 export type RootsProvider =
   | readonly ProvidedRoot[]
   | (() => readonly ProvidedRoot[] | Promise<readonly ProvidedRoot[]>);
@@ -30,9 +30,9 @@ export interface SampleRequest extends JsonObject {
   readonly messages: readonly JsonObject[];
 }
 
-/** What a model has said: the result of `sampling/createMessage`. */
+/** A model's answer: the result of `sampling/createMessage`. */
 export interface SampleAnswer {
-  /** Who speaks: the model as a rule. */
+  /** Who speaks: usually the model. */
   readonly role: 'user' | 'assistant';
   /** The model that the host has asked. */
   readonly model: string;
@@ -42,7 +42,7 @@ export interface SampleAnswer {
   readonly stopReason?: string;
 }
 
-/** Asks a model on the server's behalf. What it throws is answered with an error. */
+/** Asks a model on the server's behalf. If it throws, the server gets an error. */
 export type SampleProvider = (
   request: SampleRequest,
   asked: Asked,
@@ -55,13 +55,13 @@ export interface FormRequest extends JsonObject {
   readonly requestedSchema: JsonObject;
 }
 
-/** What a person has done with a form. `cancel`: closed it without a choice. */
+/** What a person did with a form. `cancel`: they closed it without choosing. */
 export interface ElicitAnswer {
   /** What the person chose; `cancel` if they chose nothing. */
   readonly action: 'accept' | 'decline' | 'cancel';
   /**
-   * What was filled in; only with `accept`. Properties that are missing get the default of the
-   * form's schema.
+   * The person's input; only with `accept`. Missing properties get the defaults of the form's
+   * schema.
    */
   readonly content?: JsonObject;
 }
@@ -72,34 +72,34 @@ export type FormProvider = (
 ) => ElicitAnswer | Promise<ElicitAnswer>;
 
 /** A URL for a person to open. */
-export interface UrlRequest extends JsonObject {
+export interface UrlToOpen extends JsonObject {
   readonly message: string;
-  /** To be shown whole before it is opened; never fetched by the host itself. */
+  /** Show all of it before opening it, and never fetch it yourself. */
   readonly url: string;
 }
 
-/** A question with a URL, and the end of what happens there. */
+/** Context of a question with a URL. */
 export interface UrlAsked extends Asked {
   /**
-   * Resolves when the server says that the person is done; that may be long after the answer. It
-   * stays pending if the server never says so: in 2026-07-28 none does.
+   * Resolves when the server says that the person is done, which may be long after the answer. It
+   * stays pending if the server never says so, as in 2026-07-28.
    */
   readonly completed: Promise<void>;
 }
 
 /** Asks the person to open a URL. `accept` means that the person agreed to open it. */
 export type UrlProvider = (
-  request: UrlRequest,
+  request: UrlToOpen,
   asked: UrlAsked,
 ) => ElicitAnswer['action'] | Promise<ElicitAnswer['action']>;
 
-/** Asks a person: by forms alone, or in each way that has a function. */
+/** Asks a person: one function for forms only, or a function for each way. */
 export type ElicitProvider =
   | FormProvider
   | { readonly form: FormProvider; readonly url?: UrlProvider }
   | { readonly form?: FormProvider; readonly url: UrlProvider };
 
-/** What a host can be asked. */
+/** The providers of a host. */
 export interface Providers {
   /** The roots that the server may know. With it the capability `roots` is declared. */
   readonly roots?: RootsProvider;

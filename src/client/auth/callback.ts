@@ -7,21 +7,21 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { refused } from './official-client.ts';
-import { unlessAborted } from './turns.ts';
+import { refusedAuthorization } from './official-client.ts';
+import { unlessAborted } from '../../actors/waiting.ts';
 
 /** Where a person is sent back to. */
 export interface Callback {
   /** For the authorization server. */
   readonly redirectUrl: string;
   /**
-   * Resolves to the URL of the request that has this `state`. Others are turned away, whoever has
-   * sent them, and waited past.
+   * Resolves to the URL of the request that has this `state`. Other requests are refused, and the
+   * wait goes on.
    *
    * @throws the signal's reason
    */
   answer(state: string, signal: AbortSignal): Promise<URL>;
-  /** Listens no longer. */
+  /** Stops listening. */
   close(): Promise<void>;
 }
 
@@ -30,16 +30,19 @@ type Phase =
   | { readonly name: 'waiting'; readonly state: string; readonly take: (url: URL) => void }
   | { readonly name: 'answered' };
 
-/** A URL on loopback: this one, or any port that is free, the given one if it is. */
+/**
+ * Which loopback URL to listen on: this one, or the given port if it is free, otherwise any free
+ * port.
+ */
 export type Wish = { readonly redirectUrl: string } | { readonly port: number | undefined };
 
-/** @throws {RefusedAuthorization} the URL that is wished for cannot be listened on */
+/** @throws {RefusedAuthorization} it cannot listen on the wanted URL */
 export async function listenForCallback(wish: Wish): Promise<Callback> {
   if ('redirectUrl' in wish) {
     return await LoopbackCallback.at(new URL(wish.redirectUrl)).catch((error: unknown) => {
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code === 'EADDRINUSE' ? 'the port is taken' : message;
-      throw refused(
+      throw refusedAuthorization(
         'declined',
         `A login was not begun: nobody can come back to ${wish.redirectUrl}: ${why}`,
         error,
@@ -80,7 +83,7 @@ class LoopbackCallback implements Callback {
     this.#http = http;
     this.redirectUrl = redirectUrl;
     http.on('request', (request, response) => this.#serve(request, response));
-    // It is there for a person's login, and holds up no process that wants to end.
+    // It must not keep a process alive that wants to end.
     http.unref();
   }
 
@@ -110,7 +113,7 @@ class LoopbackCallback implements Callback {
     response.end(page(text), after);
   }
 
-  /** What the browser is answered, and what happens once it has the answer. */
+  /** The answer to the browser, and what to do once it was sent. */
   #judge(request: IncomingMessage): { status: number; text: string; after?: () => void } {
     const { headers, method, url = '/' } = request;
     const target = URL.canParse(url, this.#url.href) ? new URL(url, this.#url) : undefined;
@@ -118,7 +121,7 @@ class LoopbackCallback implements Callback {
       return { status: 403, text: 'This address is for one program on this machine.' };
     }
     if (target.pathname !== this.#url.pathname) return { status: 404, text: 'Nothing is here.' };
-    // A person is sent here by a navigation. Everything else is another page's doing.
+    // A person arrives by a navigation. Any other request comes from another page.
     const mode = headers['sec-fetch-mode'];
     if (method !== 'GET' || headers.origin !== undefined || (mode ?? 'navigate') !== 'navigate') {
       return { status: 403, text: 'Only a browser that was sent here is answered.' };

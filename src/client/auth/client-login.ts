@@ -1,18 +1,18 @@
 /**
- * A host that logs in for itself: no person, no code.
+ * A host that logs in as itself, without a person or a code.
  *
  * @see RFC 6749, section 4.4; RFC 7523, section 2.2
  */
 import type { LoginInput } from '../../machines/authorization.machine.ts';
-import { assertItsOwn, issuerOf } from './discovery.ts';
+import { assertIssuer, assertItsOwn, issuerOf } from './discovery.ts';
 import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
-import { refusalFrom, refused } from './official-client.ts';
+import { refusalFrom } from './official-client.ts';
 import type { ClientCredentialsAuth } from './options.ts';
 import type { LoginScope } from './person-login.ts';
 
-/** @throws {RefusedAuthorization} there is no grant, and why */
+/** @throws {RefusedAuthorization} if there is no grant, with the reason */
 export async function logInClient(
   scope: LoginScope<ClientCredentialsAuth>,
   wanted: LoginInput,
@@ -39,13 +39,7 @@ async function logIn(
   });
   assertItsOwn(found, server, official);
   const issuer = issuerOf(found);
-  const only = options.issuer ?? (await grants.pinnedIssuer(options.clientId, issuer));
-  if (only !== issuer) {
-    throw refused(
-      'unsafe',
-      `The server names the authorization server ${issuer}; what the host gives is for ${only} alone ("issuer")`,
-    );
-  }
+  assertIssuer(issuer, options.issuer ?? (await grants.pinnedIssuer(options.clientId, issuer)));
   const metadata = found.authorizationServerMetadata;
   const resource = found.resourceMetadata?.resource;
   const asked = scope ?? found.resourceMetadata?.scopes_supported?.join(' ') ?? options.scope;

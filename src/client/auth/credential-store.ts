@@ -1,24 +1,24 @@
-/** Where a host keeps what it was given by authorization servers. */
+/** Where a host keeps its tokens and registrations. */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import { Turns } from './turns.ts';
+import { unlessAborted } from '../../actors/waiting.ts';
 
 /**
- * Keeps tokens and registrations: small JSON documents, each under a key. Whoever is given the same
- * store shares them. A store of one's own can be checked with `credentialStoreContract` of
+ * Keeps tokens and registrations: small JSON documents, each under a key. Connections with the same
+ * store share them. If you write your own store, check it with `credentialStoreContract` of
  * `mcp-actors/testing`.
  */
 export interface CredentialStore {
   /** What was written last; undefined if nothing was. */
   read(key: string): Promise<JsonObject | undefined>;
-  /** Whole or not at all: nobody ever reads half of it. */
+  /** Writes atomically: a reader never sees half of a document. */
   write(key: string, value: JsonObject): Promise<void>;
-  /** Does nothing if there is nothing. */
+  /** Does nothing if the key is absent. */
   remove(key: string): Promise<void>;
   /**
-   * Runs the work while nobody else who shares the store runs work for this key: no other connection
-   * and, if the store outlives the process, no other process. If its holder dies, the next one gets
-   * its turn.
+   * Runs the work exclusively for this key among all that share the store: other connections and,
+   * if the store outlives the process, other processes. If the holder dies, the next one gets its
+   * turn.
    *
    * @throws what the work throws, or the signal's reason if it is aborted before the work begins
    */
@@ -28,7 +28,7 @@ export interface CredentialStore {
 /** A store that is forgotten with the process. */
 export function memoryCredentialStore(): CredentialStore {
   const values = new Map<string, string>();
-  const turns = new Turns();
+  const turns = new KeyedTurns();
   return {
     read: (key) => Promise.resolve(documentOf(values.get(key))),
     write: (key, value) => {
@@ -46,4 +46,32 @@ export function memoryCredentialStore(): CredentialStore {
 function documentOf(text: string | undefined): JsonObject | undefined {
   const value: unknown = text === undefined ? undefined : JSON.parse(text);
   return isJsonObject(value) ? value : undefined;
+}
+
+/** Takes turns within one process. */
+export class KeyedTurns {
+  readonly #last = new Map<string, Promise<void>>();
+
+  /**
+   * Runs the work as soon as no other work for this key runs.
+   *
+   * @throws what the work throws, or the abort reason if it has not begun by then
+   */
+  async take<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve();
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    // If this wait is given up, the next one still waits for the earlier work.
+    const mine = before.then(() => ended);
+    this.#last.set(key, mine);
+    try {
+      await unlessAborted(before, signal);
+      return await work();
+    } finally {
+      end();
+      if (this.#last.get(key) === mine) this.#last.delete(key);
+    }
+  }
 }

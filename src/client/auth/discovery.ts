@@ -1,20 +1,20 @@
 /** Which authorization server a resource names, and whether a host may trust it. */
 import { assertTrusted } from './guarded-fetch.ts';
-import { refused } from './official-client.ts';
+import { refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
 
 /** What the official client finds. */
 export type Discovered = Awaited<ReturnType<Official['discoverOAuthServerInfo']>>;
 
-/** The issuer that credentials are kept by. */
+/** The issuer under which credentials are stored. */
 export function issuerOf({ authorizationServerMetadata, authorizationServerUrl }: Discovered) {
   return authorizationServerMetadata?.issuer ?? authorizationServerUrl;
 }
 
 /**
- * What is found has to be for this server, and nothing may lead to where secrets are not sent.
+ * Checks that the metadata are for this server, and that each endpoint may be trusted with secrets.
  *
- * @throws {RefusedAuthorization} it is of another resource
+ * @throws {RefusedAuthorization} the metadata belong to another resource
  * @throws {RuntimeError} UNAUTHORIZED: an endpoint is not to be trusted
  */
 export function assertItsOwn(found: Discovered, server: URL, official: Official): void {
@@ -24,7 +24,7 @@ export function assertItsOwn(found: Discovered, server: URL, official: Official)
     resource !== undefined &&
     !official.checkResourceAllowed({ requestedResource, configuredResource: resource })
   ) {
-    throw refused(
+    throw refusedAuthorization(
       'unsafe',
       `The server ${server.origin} says that it is ${resource}: no token of another resource is sent to it`,
     );
@@ -50,8 +50,20 @@ export function assertItsOwn(found: Discovered, server: URL, official: Official)
 export function assertProtectsCodes(found: Discovered): void {
   const metadata = found.authorizationServerMetadata;
   if (metadata?.code_challenge_methods_supported?.includes('S256')) return;
-  throw refused(
+  throw refusedAuthorization(
     'unsafe',
     `The authorization server ${issuerOf(found)} ${metadata ? 'does not say that it supports PKCE with S256' : 'has no metadata'}: a login there could be stolen`,
+  );
+}
+
+/**
+ * @param only the issuer that the client's credentials are for
+ * @throws {RefusedAuthorization} it is another one
+ */
+export function assertIssuer(issuer: string, only: string): void {
+  if (only === issuer) return;
+  throw refusedAuthorization(
+    'unsafe',
+    `The server names the authorization server ${issuer}; what the host gives is for ${only} alone ("issuer")`,
   );
 }

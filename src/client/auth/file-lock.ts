@@ -1,7 +1,7 @@
 /**
  * A lock between processes: a file that only one of them can create. Its holder touches it while it
- * works. A lock is taken over if its holder's process is gone, or if it was not touched for a while:
- * then it was left by another machine, or its process number belongs to another by now.
+ * works. A lock is taken over if its holder's process is gone, or if it was not touched for a
+ * while: then its holder was on another machine, or its process id was reused.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ export interface LockTimes {
   readonly pollMs: number;
   /** How often its holder touches it, milliseconds. */
   readonly touchMs: number;
-  /** How long it may be untouched until it counts as left behind, milliseconds. */
+  /** How long it may be untouched before it counts as abandoned, milliseconds. */
   readonly staleMs: number;
 }
 
@@ -40,21 +40,22 @@ export async function withFileLock<T>(
     else await elapse(times.pollMs, undefined, signal ? { signal } : {});
   }
   const touching = setInterval(() => touch(path), times.touchMs);
-  // The lock holds no process up: who ends leaves it, and it is taken over.
+  // The lock does not keep the process alive: if the process ends, the lock is taken over.
   touching.unref();
   try {
     signal?.throwIfAborted();
     return await work();
   } finally {
     clearInterval(touching);
-    // A process that was suspended may have lost it to another.
+    // A process that was suspended may have lost the lock to another one.
     if ((await textOf(path)) === holder) await rm(path, { force: true });
   }
 }
 
 function touch(path: string): void {
   const now = new Date();
-  // One that is gone was taken over: the work goes on, and its end leaves the other's alone.
+  // If the file is gone, the lock was taken over: the work goes on, and leaves the new lock alone
+  // at its end.
   utimes(path, now, now).catch(() => {});
 }
 
@@ -78,7 +79,7 @@ async function textOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whether nobody holds it any more, though it is there. */
+/** Whether its owner has ended and left the file behind. */
 async function isLeft(path: string, { staleMs }: LockTimes): Promise<boolean> {
   const text = await textOf(path);
   if (text === undefined) return false;
@@ -91,7 +92,7 @@ async function isOld(path: string, staleMs: number): Promise<boolean> {
   try {
     return Date.now() - (await stat(path)).mtimeMs > staleMs;
   } catch {
-    // It has just been given back.
+    // The lock has just been released.
     return false;
   }
 }
@@ -112,19 +113,19 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: somebody else's, but there.
+    // EPERM: the process exists but belongs to another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 
 /**
- * Removes a lock that was left. Of several that find it, one gets to do so: otherwise the slower one
- * would remove the lock that the faster one has just created in its place.
+ * Removes an abandoned lock. Only one of several finders may do so: otherwise a slower one would
+ * remove the lock that a faster one has just created in its place.
  */
 async function takeAway(path: string, times: LockTimes): Promise<void> {
   const claim = `${path}.claim`;
   if (!(await isCreated(claim, ''))) {
-    // Its maker has died between two calls.
+    // The process that made the claim died between two calls.
     if (await isOld(claim, times.staleMs)) await rm(claim, { force: true });
     else await elapse(times.pollMs);
     return;

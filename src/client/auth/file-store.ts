@@ -1,4 +1,4 @@
-/** Credentials in files that nobody but their owner may read. */
+/** Credentials in files that only their owner may read. */
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
@@ -9,12 +9,12 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { withFileLock } from './file-lock.ts';
-import { Turns } from './turns.ts';
+import { KeyedTurns } from './credential-store.ts';
 
 /** A document, its lock, or a draft of it. */
 const ownName = /^[\da-f]{32}\.json(?:\.|$)/;
 
-/** More than any token, and little enough to read at once. */
+/** Larger than any token, and small enough to read at once. */
 const maxFileBytes = 1024 * 1024;
 
 /** Where a host keeps its logins. */
@@ -24,10 +24,10 @@ export interface FileStoreOptions {
 }
 
 /**
- * A store in files, shared by all processes that are given the same folder: mode 0600 in a folder of
- * mode 0700, one for each key, replaced by rename. What belongs to another user, or is open to others,
- * is not read: they could have seen or forged it. The files are not encrypted: whoever can read the
- * user's files can read them.
+ * A store in files, shared by all processes that use the same folder: one file of mode 0600 for
+ * each key, in a folder of mode 0700, replaced by rename. A file that belongs to another user, or
+ * is open to others, is not read: they could have seen or forged it. The files are not encrypted:
+ * anyone who can read the user's files can read them.
  */
 export function fileCredentialStore(options: FileStoreOptions = {}): CredentialStore {
   return new FileStore(options.folder ?? defaultCredentialFolder());
@@ -35,7 +35,7 @@ export function fileCredentialStore(options: FileStoreOptions = {}): CredentialS
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** In the folder for what is to be kept, as the system has it. */
+/** In the system's folder for persistent state. */
 export function defaultCredentialFolder(
   environment: Environment = process.env,
   platform: NodeJS.Platform = process.platform,
@@ -51,7 +51,7 @@ export function defaultCredentialFolder(
 
 class FileStore implements CredentialStore {
   readonly #folder: string;
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedTurns();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -71,7 +71,7 @@ class FileStore implements CredentialStore {
     return document['value'];
   }
 
-  /** The text of a file that nobody but this user could have written or read. */
+  /** The text of a file that only this user could have written or read. */
   async #textOf(path: string): Promise<string> {
     const folder = await lstat(this.#folder);
     if (!folder.isDirectory()) throw noFolder(this.#folder);
@@ -95,7 +95,7 @@ class FileStore implements CredentialStore {
       const file = await open(draft, 'wx', 0o600);
       try {
         await file.writeFile(JSON.stringify({ key, value }));
-        // A power cut leaves the old one or the new one.
+        // After a power cut, the file is either the old or the new one.
         await file.sync();
       } finally {
         await file.close();
@@ -117,7 +117,7 @@ class FileStore implements CredentialStore {
     return await this.#turns.take(key, () => withFileLock(lock, work, signal), signal);
   }
 
-  /** Keys hold URLs, which are no names of files. */
+  /** Keys hold URLs, which cannot be file names. */
   #pathOf(key: string): string {
     const name = createHash('sha256').update(key).digest('hex').slice(0, 32);
     return join(this.#folder, `${name}.json`);
@@ -130,7 +130,7 @@ class FileStore implements CredentialStore {
     refuseOtherUser(this.#folder, found);
     const mode = found.mode % 0o1000;
     if (process.platform === 'win32' || mode % 0o100 === 0) return;
-    // One that holds nothing else was made for this.
+    // A folder without other files was made for this store.
     const names = await readdir(this.#folder);
     if (names.every((name) => ownName.test(name))) return await chmod(this.#folder, 0o700);
     throw new Error(
@@ -143,15 +143,15 @@ class FileStore implements CredentialStore {
   }
 }
 
-/** A link is not followed, and a pipe is not waited for. Windows has neither flag. */
+/** Follows no links and does not block on a pipe. Windows has neither flag. */
 const readAsItIs = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 const notUsed = 'and credentials in it are not used: others could have seen or forged them';
 
 /**
- * Windows has neither owners nor modes in this form: there the user's folders are the user's.
+ * Windows has no such owners and modes: there the user's own folders are trusted.
  *
- * @param mode that it should have
+ * @param mode the mode that it should have
  */
 function refuseOthers(path: string, found: Stats, mode: '600' | '700'): void {
   refuseOtherUser(path, found);

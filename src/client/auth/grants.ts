@@ -1,4 +1,4 @@
-/** What a host was granted at one resource, as it is kept in a store. */
+/** A host's grants at one resource, as they are kept in a store. */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { CredentialStore } from './credential-store.ts';
@@ -14,24 +14,24 @@ export interface KnownClient {
 /** A token, and what is needed to renew it. */
 export interface Grant {
   readonly issuer: string;
-  /** Tells the login that it came of from all others; a renewed grant has that of the one before. */
+  /** Identifies the login that it comes from; a renewed grant keeps it. */
   readonly login?: string | undefined;
-  /** Who it was given to. */
+  /** The client that it was issued to. */
   readonly client: KnownClient;
   readonly accessToken: string;
   readonly refreshToken?: string | undefined;
   /** Separated by spaces. */
   readonly scope?: string | undefined;
-  /** What the resource calls itself (RFC 8707); undefined if it has no metadata. */
+  /** The resource's identifier (RFC 8707); undefined if it has no metadata. */
   readonly resource?: string | undefined;
   /**
-   * From when on it is renewed before it is used: a little before it ends. Milliseconds since 1970;
-   * undefined if the authorization server did not say when that is.
+   * When it should be renewed, a little before it expires: milliseconds since 1970; undefined if
+   * the authorization server did not name a lifetime.
    */
   readonly renewAt?: number | undefined;
 }
 
-/** The tokens that an authorization server has answered with. */
+/** The tokens in an authorization server's answer. */
 export interface GivenTokens {
   readonly access_token: string;
   readonly refresh_token?: string | undefined;
@@ -39,7 +39,7 @@ export interface GivenTokens {
   readonly scope?: string | undefined;
 }
 
-/** @param asked the scopes that were asked for: a server may leave out what it has granted if it is that */
+/** @param asked the requested scopes: a server may omit the granted scopes if they are the same */
 export function grantFrom(
   tokens: GivenTokens,
   asked: string | undefined,
@@ -55,7 +55,7 @@ export function grantFrom(
   };
 }
 
-/** One that lives shortly is used for half of its time. */
+/** A short-lived token is renewed after half of its lifetime. */
 const renewAt = (lifetimeMs: number): number =>
   Date.now() + lifetimeMs - Math.min(10_000, lifetimeMs / 2);
 
@@ -74,12 +74,12 @@ export class Grants {
     this.#resource = resource.href;
   }
 
-  /** Work that only one at a time does for this resource, of all who share the store. */
+  /** Runs the work exclusively for this resource among all that share the store. */
   exclusive<T>(what: 'login' | 'refresh', work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     return this.#store.exclusive(`${what} ${this.#resource}`, work, signal);
   }
 
-  /** What was granted last. */
+  /** The last grant. */
   async read(): Promise<Grant | undefined> {
     const issuer = await this.issuer();
     if (issuer === undefined) return undefined;
@@ -87,7 +87,7 @@ export class Grants {
     return isGrant(kept) && kept.issuer === issuer ? kept : undefined;
   }
 
-  /** The issuer of what was granted last. */
+  /** The issuer of the last grant. */
   async issuer(): Promise<string | undefined> {
     return textIn(await this.#store.read(`resource ${this.#resource}`), 'issuer');
   }
@@ -101,7 +101,7 @@ export class Grants {
     await this.#store.remove(this.#grantKey(issuer));
   }
 
-  /** The registration of ours at this issuer. */
+  /** Our registration at this issuer. */
   async client(issuer: string): Promise<KnownClient | undefined> {
     const kept = await this.#store.read(`client ${issuer}`);
     return isClient(kept) ? kept : undefined;
@@ -112,12 +112,12 @@ export class Grants {
     await this.#store.write(`redirect ${this.#resource}`, { url: client.redirect_uris?.[0] });
   }
 
-  /** Where the person was sent back to last: a client that was registered with it can be used again. */
+  /** The last redirect URL: a client that was registered with it can be used again. */
   async redirectUrl(): Promise<string | undefined> {
     return textIn(await this.#store.read(`redirect ${this.#resource}`), 'url');
   }
 
-  /** The only issuer that a client of the host's own is shown to; the given one if there is none yet. */
+  /** The only issuer that may see the host's own client; the given one if none is pinned yet. */
   async pinnedIssuer(clientId: string, first: string): Promise<string> {
     const key = `pinned ${clientId} ${this.#resource}`;
     const kept = textIn(await this.#store.read(key), 'issuer');
@@ -135,7 +135,7 @@ function textIn(document: JsonObject | undefined, name: string): string | undefi
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A store is a host's own, and may hold what another version has written. */
+/** The host provides the store, and it may contain what another version wrote. */
 function isGrant(value: unknown): value is Grant {
   return (
     isJsonObject(value) &&

@@ -1,4 +1,4 @@
-/** Requests to authorization servers: to https alone, bounded in time and size. */
+/** Requests to authorization servers: only over https, bounded in time and size. */
 import { RuntimeError } from '../../protocol/errors.ts';
 
 /** How long one request may take, milliseconds. */
@@ -16,8 +16,8 @@ export function isLoopback(url: URL): boolean {
 }
 
 /**
- * Checks where secrets are about to go. A server that is elsewhere must not lead a host to its own
- * machine, so `http://` on loopback is allowed only if the server is there too.
+ * Checks a URL before secrets are sent to it. A remote server must not direct a host to its own
+ * machine, so `http://` on loopback is allowed only if the server is on loopback too.
  *
  * @param what names the URL in the error
  * @throws {RuntimeError} UNAUTHORIZED
@@ -34,7 +34,7 @@ export function assertTrusted(url: URL, server: URL, what: string): void {
 /**
  * A `fetch` for the login at this server. It does not follow redirects by itself.
  *
- * @throws {RuntimeError} UNAUTHORIZED: the URL is not to be trusted, or its answer is too long
+ * @throws {RuntimeError} UNAUTHORIZED: the URL cannot be trusted, or its answer is too long
  */
 export function guardedFetch(server: URL, signal?: AbortSignal): Fetch {
   return async (target, init) => {
@@ -45,7 +45,7 @@ export function guardedFetch(server: URL, signal?: AbortSignal): Fetch {
       signal: AbortSignal.any([AbortSignal.timeout(requestMs), ...(signal ? [signal] : [])]),
     });
     const body = await bounded(response, url);
-    // A status without a body does not take an empty one.
+    // A status that forbids a body does not accept an empty one either.
     return new Response(body.byteLength === 0 ? null : body, response);
   };
 }

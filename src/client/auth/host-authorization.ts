@@ -1,10 +1,9 @@
 /**
- * The authorization of one connection: which token a request carries, and what becomes of one that
- * was refused. When something is asked for says its machine; this is what is done.
+ * The authorization of one connection: the token that a request carries, and what happens after the
+ * server refuses it. The machine decides when to log in or renew; this class does it.
  */
-import { createActor, fromPromise, waitFor } from 'xstate';
+import { createActor, waitFor } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
-import { RuntimeError } from '../../protocol/errors.ts';
 import { quoted } from '../../protocol/printable.ts';
 import {
   authorizationMachine,
@@ -12,10 +11,11 @@ import {
   scopesMissing,
 } from '../../machines/authorization.machine.ts';
 import type {
-  Demand,
+  AuthorizationInput,
+  AuthorizationPort,
+  TokenDemand,
   LoginInput,
   LoginOutcome,
-  RefreshInput,
   RefreshOutcome,
   Refusal,
 } from '../../machines/authorization.machine.ts';
@@ -25,23 +25,26 @@ import type {
   HttpAuthorization,
   MakeAuthorization,
 } from '../http/authorization.ts';
-import { wordsOf } from '../http/authorization.ts';
-import { bearerAuthorization } from './bearer.ts';
+import { challengeWords } from '../http/authorization.ts';
 import { logInClient } from './client-login.ts';
 import { memoryCredentialStore } from './credential-store.ts';
-import { observedMachine } from '../../actors/transitions.ts';
+import { observedMachine, unobserved } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { loadOfficial } from './official-client.ts';
 import type { Official } from './official-client.ts';
 import { assertUsable, defaultVisitMs } from './options.ts';
-import type { AuthOption, ClientCredentialsAuth, PersonAuth } from './options.ts';
+import type { AuthOption, ClientCredentialsAuth, PersonAuth, BearerAuth } from './options.ts';
 import { logInPerson } from './person-login.ts';
 import type { LoginScope } from './person-login.ts';
 import { renewGrant } from './refresh.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
 
-/** How often one request is sent again: with a newer token, with one for which the person was asked, with more scopes. */
+/**
+ * How often one request is sent again: with a newer token, with the token of a new login, and with
+ * more scopes.
+ */
 const maxRetries = 3;
 
 /**
@@ -61,20 +64,27 @@ export function hostAuthorization(
   return (asked, observed) => new OAuthAuthorization(server, options, asked, observed);
 }
 
-/** Whether nobody who waits for a token has anything to wait for. */
+/** Whether neither a login nor a renewal is under way. */
 const isSettled = (snapshot: SnapshotFrom<typeof authorizationMachine>): boolean =>
   !snapshot.matches('obtaining') && !snapshot.matches('refreshing');
 
-class OAuthAuthorization implements HttpAuthorization {
+const observedAuthorization = observedMachine('authorization', authorizationMachine, (input) => {
+  const { port } = input as AuthorizationInput;
+  return port instanceof OAuthAuthorization ? port.observed : unobserved;
+});
+
+class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
+  /** The connection among whose machines it is shown. */
+  readonly observed: ObservedScope;
   readonly #server: URL;
   readonly #options: PersonAuth | ClientCredentialsAuth;
   readonly #grants: Grants;
   readonly #actor;
-  /** What was granted last, as far as this connection knows. */
+  /** The last grant that this connection knows. */
   #grant: Grant | undefined;
-  /** The token that was asked for last, in this connection. */
+  /** The token of the last login on this connection. */
   #askedFor: string | undefined;
-  /** A token that the server has refused though it was just renewed. */
+  /** A token that the server refused although it had just been renewed. */
   #useless: string | undefined;
   #reading: Promise<void> | undefined;
   #official: Promise<Official> | undefined;
@@ -88,20 +98,13 @@ class OAuthAuthorization implements HttpAuthorization {
     this.#server = server;
     this.#options = options;
     this.#grants = new Grants(options.store ?? memoryCredentialStore(), server);
-    const provided = authorizationMachine.provide({
-      actors: {
-        login: fromPromise<LoginOutcome, LoginInput>(({ input, signal }) =>
-          this.#logIn(input, signal),
-        ),
-        refresh: fromPromise<RefreshOutcome, RefreshInput>(({ input, signal }) =>
-          this.#refresh(input, signal),
-        ),
-      },
-    });
     const isPerson = options.kind !== 'client-credentials';
     const visitTimeoutMs = (isPerson ? options.visitTimeoutMs : undefined) ?? defaultVisitMs;
-    const machine = observedMachine('authorization', provided, () => observed);
-    this.#actor = createActor(machine, { id: 'authorization', input: { visitTimeoutMs } });
+    this.observed = observed;
+    this.#actor = createActor(observedAuthorization, {
+      id: 'authorization',
+      input: { port: this, visitTimeoutMs },
+    });
     this.#actor.on('authorization.asked', ({ url }) => asked(url));
     this.#actor.start();
   }
@@ -121,7 +124,8 @@ class OAuthAuthorization implements HttpAuthorization {
     if (renewAt <= Date.now() && refreshToken !== undefined) {
       this.#actor.send({ type: 'token.refused', demand: {} });
     }
-    // Where a person is being asked, this is sent as it is: it may need less.
+    // While a person is being asked, requests are still sent: this one may need no token, or fewer
+    // scopes.
     if (this.#actor.getSnapshot().matches('refreshing')) await this.#settled();
     return this.#headers();
   }
@@ -131,7 +135,7 @@ class OAuthAuthorization implements HttpAuthorization {
     if (!this.#isItsOwn(url) || retries >= maxRetries) return this.#refuse(challenge);
     await this.#read();
     if (this.#isNewerThan(sent)) return { kind: 'retry' };
-    let demand: Demand & { readonly error?: string | undefined };
+    let demand: TokenDemand & { readonly error?: string | undefined };
     try {
       demand = await this.#demandOf(challenge);
     } catch (error) {
@@ -139,13 +143,13 @@ class OAuthAuthorization implements HttpAuthorization {
     }
     if (status === 403) {
       if (demand.error !== 'insufficient_scope') return this.#refuse(challenge);
-      // What it has got it need not ask for: the server means something else.
+      // If the token has all of these scopes, scopes are not what is missing.
       const scope = scopesMissing(demand.scope, this.#grant?.scope);
       if (scope === undefined) return this.#refuse(challenge);
       this.#actor.send({ type: 'scope.missing', demand: { ...demand, scope } });
     } else {
       if (retries > 0) {
-        // The person has just been asked: asking again would lead nowhere.
+        // The person has just logged in: asking again would not help.
         if (this.#grant && this.#grant.accessToken === this.#askedFor)
           return this.#refuse(challenge);
         this.#useless = this.#grant?.accessToken;
@@ -179,7 +183,7 @@ class OAuthAuthorization implements HttpAuthorization {
     return authorization !== undefined && authorization !== sent['authorization'];
   }
 
-  /** What has been kept, once. */
+  /** Reads what is in the store, once for each channel. */
   #read(): Promise<void> {
     this.#reading ??= this.#takeKept();
     return this.#reading;
@@ -195,7 +199,7 @@ class OAuthAuthorization implements HttpAuthorization {
     }
   }
 
-  /** What was given to another client is of no use to this one. */
+  /** A grant of another client cannot be used. */
   async #kept(): Promise<Grant | undefined> {
     const { clientId } = this.#options;
     const kept = await this.#grants.read();
@@ -237,7 +241,7 @@ class OAuthAuthorization implements HttpAuthorization {
     const { status, wwwAuthenticate } = challenge;
     const cause = refusal?.error;
     if (cause instanceof RuntimeError) return cause;
-    const { said, scope } = wordsOf(wwwAuthenticate);
+    const { said, scope } = challengeWords(wwwAuthenticate);
     const lacking = scope === undefined ? '' : ` without the scope ${quoted(scope)}`;
     const reason =
       status === 403 ? `does not allow this${lacking}` : 'does not take the token that it was sent';
@@ -248,7 +252,7 @@ class OAuthAuthorization implements HttpAuthorization {
     );
   }
 
-  async #refresh(demand: Demand, signal: AbortSignal): Promise<RefreshOutcome> {
+  async refresh(demand: TokenDemand, signal: AbortSignal): Promise<RefreshOutcome> {
     const options = this.#options;
     const refusedToken = this.#grant?.accessToken;
     if (options.kind === 'client-credentials') return { kind: 'spent', client: 'known' };
@@ -260,10 +264,12 @@ class OAuthAuthorization implements HttpAuthorization {
     return renewal.kind === 'renewed' ? { kind: 'renewed' } : renewal;
   }
 
-  /** Of all who share the store, one at a time: the others find what it has got. */
-  async #logIn(input: LoginInput, signal: AbortSignal): Promise<LoginOutcome> {
+  /**
+   * Only one connection of those that share the store logs in at a time: the others find its grant.
+   */
+  async logIn(input: LoginInput, signal: AbortSignal): Promise<LoginOutcome> {
     const known = this.#grant;
-    // A new token has all that the old one had.
+    // The new token gets all scopes of the old one.
     const scope = input.reason === 'no token' ? input.scope : scopeUnion(known?.scope, input.scope);
     return await this.#grants.exclusive(
       'login',
@@ -290,7 +296,7 @@ class OAuthAuthorization implements HttpAuthorization {
       : await logInPerson(await this.#scope(options, signal), wanted);
   }
 
-  /** It is used even if it cannot be kept. */
+  /** The grant is used even if it cannot be stored. */
   async #keep(grant: Grant): Promise<void> {
     this.#grant = grant;
     await this.#grants.write(grant);
@@ -306,4 +312,39 @@ class OAuthAuthorization implements HttpAuthorization {
       signal,
     };
   }
+}
+
+/**
+ * Sends the token only to the server's origin. If it is refused and there is no other token, the
+ * request fails.
+ */
+function bearerAuthorization(server: URL, { token }: BearerAuth): HttpAuthorization {
+  let holder: string | undefined;
+  const headers = async (url: string): Promise<Record<string, string>> => {
+    if (new URL(url).origin !== server.origin) return {};
+    const given = typeof token === 'function' ? await token() : token;
+    holder = given;
+    return { authorization: `Bearer ${given}` };
+  };
+  return {
+    get holder() {
+      return holder;
+    },
+    headers,
+    challenged: async ({ url, sent, retries, status }: Challenge): Promise<ChallengeOutcome> => {
+      const now = await headers(url);
+      const isNew = now['authorization'] !== sent['authorization'];
+      if (isNew && retries === 0 && status === 401) return { kind: 'retry' };
+      return {
+        kind: 'refused',
+        error: new RuntimeError(
+          'UNAUTHORIZED',
+          `${server.origin} refuses the token that the host has given (HTTP ${status})`,
+          { status },
+        ),
+      };
+    },
+    begin: () => {},
+    close: () => {},
+  };
 }

@@ -1,5 +1,7 @@
-/** The official client's OAuth, loaded when a server first wants a login, and what its errors say. */
-import type * as client from '@modelcontextprotocol/client';
+/**
+ * Loads the official client's OAuth when a server first wants a login, and translates its errors.
+ */
+import type * as oauth from './official-oauth.ts';
 import { textOfError, RuntimeError } from '../../protocol/errors.ts';
 import { printable } from '../../protocol/printable.ts';
 import { redactText } from '../../diagnosis/redaction.ts';
@@ -7,11 +9,11 @@ import { RefusedAuthorization } from '../../machines/authorization.machine.ts';
 import type { RefusalKind } from '../../machines/authorization.machine.ts';
 
 /** The package: an optional peer. */
-export type Official = typeof client;
+export type Official = typeof oauth;
 
 /** @throws {RuntimeError} CONFIG_INVALID: the package is not installed */
 export async function loadOfficial(
-  load: () => Promise<Official> = () => import('@modelcontextprotocol/client'),
+  load: () => Promise<Official> = () => import('./official-oauth.ts'),
 ): Promise<Official> {
   try {
     return await load();
@@ -25,8 +27,12 @@ export async function loadOfficial(
   }
 }
 
-/** An authorization that is refused, in our words. */
-export function refused(kind: RefusalKind, message: string, cause?: unknown): RefusedAuthorization {
+/** A refusal with a message of our own. */
+export function refusedAuthorization(
+  kind: RefusalKind,
+  message: string,
+  cause?: unknown,
+): RefusedAuthorization {
   const options = cause === undefined ? {} : { cause };
   return new RefusedAuthorization({
     kind,
@@ -35,10 +41,10 @@ export function refused(kind: RefusalKind, message: string, cause?: unknown): Re
 }
 
 /**
- * Why a step of a login has failed. Messages of the official client may hold what a server has
- * answered, so that of its errors only what is known to hold no secret is passed on.
+ * Why a step of a login failed. The official client's messages may quote a server's answer, so only
+ * parts that are known to contain no secret are passed on.
  *
- * @param secrets what must not be in the message, whoever has put it there
+ * @param secrets texts that must never be in the message
  */
 export function refusalFrom(
   error: unknown,
@@ -49,28 +55,34 @@ export function refusalFrom(
   if (error instanceof RuntimeError) return new RefusedAuthorization({ kind: 'unsafe', error });
   const said = (text: string) => withoutSecrets(text, secrets);
   if (error instanceof official.IssuerMismatchError) {
-    return refused('unsafe', `The issuer is not the one that it should be: ${said(error.message)}`);
+    return refusedAuthorization(
+      'unsafe',
+      `The issuer is not the one that it should be: ${said(error.message)}`,
+    );
   }
   if (error instanceof official.InsecureTokenEndpointError) {
-    return refused('unsafe', said(error.message));
+    return refusedAuthorization('unsafe', said(error.message));
   }
   if (error instanceof official.RegistrationRejectedError) {
-    return refused(
+    return refusedAuthorization(
       error.status >= 500 ? 'unreachable' : 'declined',
       `The authorization server does not register this client (HTTP ${error.status}); register it there, and give its "clientId"`,
     );
   }
   if (error instanceof official.OAuthError) return refusalOfOAuth(error, official, said);
   if (error instanceof SyntaxError || nameOf(error) === 'ZodError') {
-    // The message of either quotes what was read.
-    return refused(
+    // Both messages quote what was read.
+    return refusedAuthorization(
       'unsafe',
       'The authorization server has answered what its specification does not allow',
     );
   }
   const { cause } = error as { readonly cause?: unknown };
   const reason = error instanceof TypeError && cause !== undefined ? cause : error;
-  return refused('unreachable', `The login could not be made: ${said(textOfError(reason))}`);
+  return refusedAuthorization(
+    'unreachable',
+    `The login could not be made: ${said(textOfError(reason))}`,
+  );
 }
 
 function refusalOfOAuth(
@@ -78,15 +90,19 @@ function refusalOfOAuth(
   { OAuthErrorCode }: Official,
   said: (text: string) => string,
 ): RefusedAuthorization {
-  // The official client's own for an answer that it could not read: its message has the whole body.
+  // The official client uses this for an answer that it could not read; the message contains the
+  // whole body.
   if (code === OAuthErrorCode.ServerError) {
-    return refused('unreachable', 'The authorization server has failed');
+    return refusedAuthorization('unreachable', 'The authorization server has failed');
   }
   const kind = code === OAuthErrorCode.TemporarilyUnavailable ? 'unreachable' : 'declined';
-  return refused(kind, `The authorization server says ${said(code)}: ${said(message)}`);
+  return refusedAuthorization(
+    kind,
+    `The authorization server says ${said(code)}: ${said(message)}`,
+  );
 }
 
-/** The text with nothing secret in it, on one line, at most 300 characters. */
+/** The text without secrets, on one line, at most 300 characters. */
 function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
   let clean = text;
   for (const secret of secrets) {

@@ -1,85 +1,86 @@
-/** How a host allows authorization, and what it brings for it. */
+/** The options with which a host allows authorization. */
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { isLoopback } from './guarded-fetch.ts';
 
-/** What every way of getting a token has in common. */
+/** The options that every way of getting a token shares. */
 interface Granting {
-  /** The scopes to ask for if the server names none, separated by spaces. */
+  /** The scopes to request if the server names none, separated by spaces. */
   readonly scope?: string;
   /** Where tokens and registrations are kept. By default in memory, for this connection alone. */
   readonly store?: CredentialStore;
   /**
-   * The only issuer that `clientId` is for. Without it, the first authorization server that the
-   * resource names gets to see it, and no other after that.
+   * The only issuer that `clientId` is for. By default it is the first authorization server that
+   * the resource names; no other one gets to see it.
    */
   readonly issuer?: string;
 }
 
 /** A person logs in, in a browser. */
 export interface PersonAuth extends Granting {
-  /** Tells it from other ways to log in; it is the default. */
+  /** Distinguishes it from other ways to log in; it is the default. */
   readonly kind?: 'person';
   /**
-   * Where the authorization server sends the person back to. By default a port of `127.0.0.1` that is
-   * free, and is listened on while the person is away. On loopback, that port is listened on.
-   * Elsewhere `visit` has to bring the answer.
+   * Where the authorization server sends the person back to. By default a free port on `127.0.0.1`,
+   * which listens while the person is away. A loopback URL is listened on in the same way; for any
+   * other URL, `visit` must bring the answer.
    */
   readonly redirectUrl?: string;
   /**
-   * Shows the URL to a person, and resolves to the URL that they were sent back to, whole. By default
-   * the system's browser is opened, and the answer comes to `redirectUrl`.
+   * Shows the URL to a person, and resolves to the complete URL that they were sent back to. By
+   * default the system's browser is opened, and the answer comes to `redirectUrl`.
    */
   readonly visit?: (url: URL, visit: { readonly signal: AbortSignal }) => Promise<string | URL>;
   /**
-   * How long that may take, milliseconds (5 minutes). The login as a whole has `limits.loginTimeoutMs`
-   * of the connection, by default 30 s more.
+   * How long the visit may take, milliseconds; 5 minutes by default. The whole login may take the
+   * connection's `limits.loginTimeoutMs`, by default 30 s more.
    */
   readonly visitTimeoutMs?: number;
   /** The client, if it is registered already. */
   readonly clientId?: string;
-  /** For a client that has one; most that run on a person's machine have none. */
+  /** If the client has a secret; most clients on a person's machine have none. */
   readonly clientSecret?: string;
-  /** The URL of a metadata document of the client's: its id, if the server knows such ids. */
+  /** The URL of the client's metadata document. It is the client's id, if the server knows such ids. */
   readonly clientMetadataUrl?: string;
   /** Shown to the person. By default `mcp-actors`. */
   readonly clientName?: string;
 }
 
-/** The host logs in for itself, with a secret or with a key that it signs with. */
+/** The host logs in as itself, with a secret or a signing key. */
 export interface ClientCredentialsAuth extends Granting {
-  /** Tells it from other ways to log in. */
+  /** Distinguishes it from other ways to log in. */
   readonly kind: 'client-credentials';
-  /** As the authorization server knows the host. */
+  /** The host's id at the authorization server. */
   readonly clientId: string;
-  /** Sent as HTTP Basic authentication, or as the authorization server has it. */
+  /** Sent as HTTP Basic authentication, or by the method that the authorization server requires. */
   readonly clientSecret?: string;
-  /** PKCS #8 in PEM: signs an assertion in place of a secret (RFC 7523). */
+  /** A PKCS #8 key in PEM: signs an assertion instead of sending a secret (RFC 7523). */
   readonly privateKey?: string;
-  /** What it signs with, such as `ES256` (the default) or `RS256`. */
+  /** The signing algorithm, such as `ES256` (the default) or `RS256`. */
   readonly algorithm?: string;
 }
 
 /** A token that the host has got elsewhere. */
 export interface BearerAuth {
-  /** Tells it from other ways to log in. */
+  /** Distinguishes it from other ways to log in. */
   readonly kind: 'bearer';
-  /** A function is asked again when the server refuses what it gave last. */
+  /** A function is called again when the server refuses its last token. */
   readonly token: string | (() => string | Promise<string>);
 }
 
-/** How long a person may take for a visit if the host does not say, milliseconds. */
+/** The default for `visitTimeoutMs`, milliseconds. */
 export const defaultVisitMs = 5 * 60_000;
 
-/** What a login takes beside the person's visit: finding the way there, and the tokens, milliseconds. */
+/** The time for the rest of a login, discovery and tokens, milliseconds. */
 const besideVisitMs = 30_000;
 /** The longest delay that a timer of the platform takes. */
 const longestMs = 2 ** 31 - 1;
 
 /**
- * How long a login may take in all, so that a visit has its time; undefined if the defaults will do.
+ * How long a login may take in all, so that the visit has its time; undefined if the defaults
+ * suffice.
  *
- * @param given how long the host gives it
+ * @param given the limit that the host sets
  * @throws {RangeError} `given` would cut the visit
  */
 export function loginTimeFor(
@@ -96,13 +97,14 @@ export function loginTimeFor(
   );
 }
 
-/** What a server's entry may say of the client. */
+/** What a server's entry may say about the client. */
 type EntryClient = Pick<PersonAuth, 'clientId' | 'clientSecret' | 'clientMetadataUrl'> & {
   readonly callbackPort?: number;
 };
 
 /**
- * A person's login with the client that a server's entry names; other ways to log in stay as they are.
+ * Adds the client that a server's entry names to a person's login; other ways to log in are
+ * unchanged.
  */
 export function authWith(
   auth: AuthOption | undefined,
@@ -123,9 +125,7 @@ export function authWith(
 /** `true`: a person logs in, with all defaults. */
 export type AuthOption = boolean | PersonAuth | ClientCredentialsAuth | BearerAuth;
 
-/**
- * @throws {RuntimeError} CONFIG_INVALID: what is given cannot be used; the message names it
- */
+/** @throws {RuntimeError} CONFIG_INVALID: an option cannot be used; the message names it */
 export function assertUsable(
   server: URL,
   options: PersonAuth | ClientCredentialsAuth | BearerAuth,

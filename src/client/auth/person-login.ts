@@ -1,30 +1,30 @@
 /**
- * One login of a person: from the server's demand to a grant. The official client finds the
- * authorization server, registers there, and makes the URL to visit; the rest is here.
+ * One person's login: from the server's demand to a grant. The official client finds the
+ * authorization server, registers there, and makes the URL to visit; this file does the rest.
  */
 import { randomBytes } from 'node:crypto';
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { LoginInput } from '../../machines/authorization.machine.ts';
-import { openBrowser } from './browser.ts';
 import { listenForCallback } from './callback.ts';
-import { assertItsOwn, assertProtectsCodes, issuerOf } from './discovery.ts';
+import { assertIssuer, assertItsOwn, assertProtectsCodes, issuerOf } from './discovery.ts';
 import type { Discovered } from './discovery.ts';
 import { grantFrom } from './grants.ts';
 import type { Grant, Grants, KnownClient } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
-import { refusalFrom, refused } from './official-client.ts';
+import { refusalFrom, refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
 import type { PersonAuth } from './options.ts';
-import { unlessAborted } from './turns.ts';
+import { unlessAborted } from '../../actors/waiting.ts';
+import { spawn } from 'node:child_process';
 
-/** What a login works with. */
+/** The dependencies of a login. */
 export interface LoginScope<TOptions> {
   readonly official: Official;
   readonly server: URL;
   readonly options: TOptions;
   readonly grants: Grants;
-  /** From now on this is the token. */
+  /** Stores the grant and uses it from now on. */
   readonly keep: (grant: Grant) => Promise<void>;
   readonly signal: AbortSignal;
 }
@@ -32,12 +32,15 @@ export interface LoginScope<TOptions> {
 /** A way to a person and back. */
 interface Visit {
   readonly redirectUrl: string;
-  /** From now on an answer with this state is awaited. What it gives shows the person a URL, and resolves to where they were sent back to. */
+  /**
+   * Begins to wait for an answer with this state. The returned function shows the person a URL, and
+   * resolves to the URL that they were sent back to.
+   */
   readonly begin: (state: string) => (url: URL) => Promise<URL>;
   readonly end: () => Promise<void>;
 }
 
-/** @throws {RefusedAuthorization} there is no grant, and why */
+/** @throws {RefusedAuthorization} if there is no grant, with the reason */
 export async function logInPerson(
   scope: LoginScope<PersonAuth>,
   wanted: LoginInput,
@@ -70,7 +73,11 @@ async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): P
           return new URL(await unlessAborted(visit(url, { signal }), signal));
         } catch (error) {
           signal.throwIfAborted();
-          throw refused('declined', 'The visit to the authorization server has failed', error);
+          throw refusedAuthorization(
+            'declined',
+            'The visit to the authorization server has failed',
+            error,
+          );
         }
       },
       end: () => Promise.resolve(),
@@ -84,7 +91,7 @@ async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): P
     begin: (state) => {
       const answer = callback.answer(state, signal);
       return async (url) => {
-        // The URL is told as an event as well: without a browser a person can open it elsewhere.
+        // The URL is emitted as an event too: without a browser, a person can open it elsewhere.
         await Promise.race([answer, openBrowser(url).catch(() => {})]);
         return await answer;
       };
@@ -93,7 +100,7 @@ async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): P
   };
 }
 
-/** What the official client asks of a host, and what it gives for one login. */
+/** The official client's provider for one login. */
 class PersonLogin implements OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadataUrl?: string;
@@ -117,7 +124,7 @@ class PersonLogin implements OAuthClientProvider {
     if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl;
   }
 
-  /** What must not be in any error. */
+  /** The texts that no error may contain. */
   get secrets(): readonly (string | undefined)[] {
     const { clientSecret } = this.#scope.options;
     return [clientSecret, this.#client?.client_secret, this.#verifier, this.#code, this.#state];
@@ -135,14 +142,14 @@ class PersonLogin implements OAuthClientProvider {
     };
   }
 
-  /** Where the person has to go. */
+  /** The URL that the person must visit. */
   async ask(): Promise<URL> {
     const { official, server } = this.#scope;
     const { scope, resourceMetadataUrl } = this.#wanted;
     await official.auth(this, {
       serverUrl: server,
       fetchFn: this.#fetch,
-      // Refreshing is a matter of its own, with a lock around it.
+      // A refresh is done elsewhere, under a lock.
       forceReauthorization: true,
       ...(scope === undefined ? {} : { scope }),
       ...(resourceMetadataUrl === undefined
@@ -153,23 +160,25 @@ class PersonLogin implements OAuthClientProvider {
     return this.#url;
   }
 
-  /** @throws {RefusedAuthorization} it is not the answer to this login, or it is a no */
+  /**
+   * @throws {RefusedAuthorization} it is not the answer to this login, or the login was declined
+   */
   codeIn(landed: URL): string {
     const redirect = new URL(this.redirectUrl);
     const { searchParams } = landed;
     if (landed.origin !== redirect.origin || landed.pathname !== redirect.pathname) {
-      throw refused(
+      throw refusedAuthorization(
         'unsafe',
         `The person was sent back to ${landed.origin}${landed.pathname}, and not to ${this.redirectUrl}`,
       );
     }
     if (searchParams.get('state') !== this.#state) {
-      throw refused(
+      throw refusedAuthorization(
         'unsafe',
         'The answer is not to the login that was begun here: its "state" is another one',
       );
     }
-    // Before anything else of the answer is believed (RFC 9207).
+    // This check comes before the rest of the answer is trusted (RFC 9207).
     const metadata = this.#discovered().authorizationServerMetadata;
     this.#iss = searchParams.get('iss') ?? undefined;
     this.#scope.official.validateAuthorizationResponseIssuer({
@@ -183,7 +192,8 @@ class PersonLogin implements OAuthClientProvider {
       throw new this.#scope.official.OAuthError(error, description);
     }
     this.#code = searchParams.get('code') ?? undefined;
-    if (!this.#code) throw refused('unsafe', 'The answer of the authorization server has no code');
+    if (!this.#code)
+      throw refusedAuthorization('unsafe', 'The answer of the authorization server has no code');
     return this.#code;
   }
 
@@ -209,8 +219,8 @@ class PersonLogin implements OAuthClientProvider {
     } catch (error) {
       const refusal = refusalFrom(error, official, this.secrets);
       if (refusal.refusal.kind !== 'unreachable') throw refusal;
-      // The person is not sent there again by itself.
-      throw refused('unanswered', refusal.refusal.error.message);
+      // The person is not sent there again automatically.
+      throw refusedAuthorization('unanswered', refusal.refusal.error.message);
     }
   }
 
@@ -226,13 +236,7 @@ class PersonLogin implements OAuthClientProvider {
     const { clientId, issuer: given } = options;
     const issuer = issuerOf(found);
     if (clientId === undefined && given === undefined) return;
-    const only = given ?? (await grants.pinnedIssuer(clientId ?? '', issuer));
-    if (only !== issuer) {
-      throw refused(
-        'unsafe',
-        `The server names the authorization server ${issuer}; what the host gives is for ${only} alone ("issuer")`,
-      );
-    }
+    assertIssuer(issuer, given ?? (await grants.pinnedIssuer(clientId ?? '', issuer)));
   }
 
   async clientInformation(context?: { readonly issuer: string }) {
@@ -246,7 +250,7 @@ class PersonLogin implements OAuthClientProvider {
     }
     if (this.#wanted.client === 'unknown') return undefined;
     const kept = await grants.client(issuer);
-    // Another port, or another host: the authorization server would send nobody there.
+    // It was registered with another redirect URL, which the authorization server would refuse.
     if (!kept?.redirect_uris?.includes(this.redirectUrl)) return undefined;
     this.#client = kept;
     return { ...kept, redirect_uris: [...kept.redirect_uris], issuer };
@@ -276,7 +280,7 @@ class PersonLogin implements OAuthClientProvider {
     return this.#verifier;
   }
 
-  /** Nobody asks: a new token is what the login is for. */
+  /** Never called: the login is there to get new tokens. */
   tokens(): undefined {
     return undefined;
   }
@@ -285,7 +289,7 @@ class PersonLogin implements OAuthClientProvider {
     throw new RuntimeError('UNAUTHORIZED', 'A login of a person gives no token without its code');
   }
 
-  /** The host has its own secret, and it is not written down. */
+  /** The host's own secret is not stored. */
   #kept(client: KnownClient): KnownClient {
     return this.#scope.options.clientId === undefined ? client : { client_id: client.client_id };
   }
@@ -294,4 +298,35 @@ class PersonLogin implements OAuthClientProvider {
     if (!this.#found) throw new Error('The official client has discovered nothing');
     return this.#found;
   }
+}
+
+/** The program that opens a URL, and its arguments. No shell is involved. */
+export function browserCommand(
+  url: URL,
+  environment: { readonly [name: string]: string | undefined } = process.env,
+  platform: NodeJS.Platform = process.platform,
+): readonly [command: string, ...args: string[]] {
+  if (environment['BROWSER']) return [environment['BROWSER'], url.href];
+  if (platform === 'darwin') return ['open', url.href];
+  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url.href];
+  return ['xdg-open', url.href];
+}
+
+/**
+ * Opens the system's browser, or the program that `BROWSER` names. Resolves once it has started.
+ *
+ * @throws {TypeError} the URL is not a web URL
+ * @throws {Error} the program does not exist
+ */
+export async function openBrowser(url: URL): Promise<void> {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new TypeError(`A browser is not opened for ${url.protocol}`);
+  }
+  const [command, ...args] = browserCommand(url);
+  const child = spawn(command, args, { stdio: 'ignore', detached: true, windowsHide: true });
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+  child.unref();
 }

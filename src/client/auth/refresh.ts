@@ -1,34 +1,35 @@
 /**
- * Renews a grant, once for all who share its store.
+ * Renews a grant, once for all connections that share its store.
  *
- * A refresh token may serve only once. So whoever wants to renew it takes the lock first, and looks
- * whether somebody has done so meanwhile. What fails deletes nothing: the answer may have been lost on
- * its way, and the next attempt tells. Only if the authorization server says that the very token which
- * is kept is not valid, the grant is given up.
+ * A refresh token may work only once, so a connection takes the lock first and checks whether
+ * another one has renewed the grant meanwhile. A failure deletes nothing: the answer may have been
+ * lost on its way, and the next attempt will show. The grant is given up only if the authorization
+ * server rejects the token that is in the store.
  */
-import type { Demand, RefreshOutcome } from '../../machines/authorization.machine.ts';
+import type { TokenDemand, RefreshOutcome } from '../../machines/authorization.machine.ts';
 import { assertItsOwn, issuerOf } from './discovery.ts';
 import type { Discovered } from './discovery.ts';
 import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
-import { refusalFrom, refused } from './official-client.ts';
+import { refusalFrom, refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
 import type { PersonAuth } from './options.ts';
 import type { LoginScope } from './person-login.ts';
 
-/** What came of it, and the grant that holds now. */
+/** The outcome, and the grant that is valid now. */
 export type Renewal = RefreshOutcome & { readonly grant?: Grant };
 
 const spent = (client: 'known' | 'unknown'): Renewal => ({ kind: 'spent', client });
 
 /**
- * @param useless the access token that was refused; another one is newer, and good enough
- * @throws {RefusedAuthorization} it could not be renewed now; nothing is lost
+ * @param useless the access token that was refused; a different one in the store is newer and will
+ *   do
+ * @throws {RefusedAuthorization} it could not be renewed now; the grant is kept
  */
 export async function renewGrant(
   scope: LoginScope<PersonAuth>,
-  demand: Demand,
+  demand: TokenDemand,
   useless: string | undefined,
 ): Promise<Renewal> {
   const { grants, signal } = scope;
@@ -47,14 +48,14 @@ export async function renewGrant(
 
 async function renew(
   scope: LoginScope<PersonAuth>,
-  demand: Demand,
+  demand: TokenDemand,
   kept: Grant,
   refreshToken: string,
 ): Promise<Renewal> {
   const { official, options, server } = scope;
   try {
-    // Once it is asked for, it is waited for: a refresh token may serve only once, and what it gives
-    // would be lost with the connection.
+    // The request is not aborted: a refresh token may work only once, and its answer would be lost
+    // with the connection.
     const fetchFn = guardedFetch(server);
     const { resourceMetadataUrl } = demand;
     const found = await official.discoverOAuthServerInfo(server, {
@@ -65,7 +66,7 @@ async function renew(
     });
     assertItsOwn(found, server, official);
     assertFoundAgain(found, kept);
-    // Another authorization server than the one that gave the token: that one has no say any more.
+    // The server now names another authorization server, which did not issue this token.
     if (issuerOf(found) !== kept.issuer) return spent('known');
     const tokens = await official.refreshAuthorization(found.authorizationServerUrl, {
       metadata: found.authorizationServerMetadata,
@@ -82,10 +83,10 @@ async function renew(
   }
 }
 
-/** The official client takes a resource whose metadata cannot be had for one that has none. */
+/** The official client treats a resource whose metadata cannot be read as one without metadata. */
 function assertFoundAgain(found: Discovered, kept: Grant): void {
   if (kept.resource === undefined || found.resourceMetadata) return;
-  throw refused('unreachable', `The metadata of ${kept.resource} cannot be had now`);
+  throw refusedAuthorization('unreachable', `The metadata of ${kept.resource} cannot be had now`);
 }
 
 async function afterFailure(
@@ -111,7 +112,7 @@ function codeOf(error: unknown, official: Official): string | undefined {
   return error instanceof official.OAuthError ? error.code : undefined;
 }
 
-/** With the secret, if it is the host's own. */
+/** The client, with its secret if it is the host's own. */
 function clientOf({ client }: Grant, { clientId, clientSecret }: PersonAuth) {
   const isOwn = clientId === client.client_id && clientSecret !== undefined;
   const { redirect_uris, ...known } = client;

@@ -1,4 +1,4 @@
-/** What a connection asks of each way to a server: stdio, HTTP, another transport. */
+/** What a connection needs from each kind of channel: stdio, HTTP, another transport. */
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { TransportLimits } from '../../actors/limits.ts';
@@ -7,41 +7,47 @@ import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports
 import type { Port } from '../../machines/port.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 
-/** What a channel gets of its connection. The same for all channels of one connection. */
+/** What a channel gets from its connection; the same for all channels of a connection. */
 export interface ChannelTools {
   readonly limits: TransportLimits;
   readonly report: Report;
   readonly clock: Clock;
-  /** The connection: whoever watches it sees the machines of its channels too. */
+  /** The connection, whose watchers see the machines of its channels too. */
   readonly observed: ObservedScope;
-  /** Takes what the server's process writes to its standard error, as it comes. */
+  /** Takes the stderr of the server's process as it arrives. */
   stderr(text: string): void;
-  /** A person is to open this URL to log in. */
+  /** A person must open this URL to log in. */
   authorize(url: string): void;
 }
 
 /**
- * A way to one server, for one connection. Each channel is an actor of its logic, and there is never
- * more than one: the next is started when the one before has told `channel.stopped`.
+ * A way to reach one server, for one connection. Each channel is an actor of its logic. There is at
+ * most one at a time: the next starts after its predecessor has sent `channel.stopped`.
  */
 export interface ChannelKind {
-  /** What the host calls the server if it has no name for it. */
+  /** The default name of the server. */
   readonly name: string;
-  /** By what a server shows its era over it; see `ConnectionInput.shows`. */
+  /** How a server shows its era over it; see `ConnectionInput.shows`. */
   readonly shows: 'pipe' | 'answer';
-  /** When a lost connection is made again, unless the host says otherwise; `none`: it cannot be. */
+  /**
+   * When a lost connection is reopened, unless the host says otherwise; `none`: it cannot be
+   * reopened.
+   */
   readonly restart: RestartTimes | 'none';
   /**
-   * Whether the era of this server is known from another connection: the key under which it is
-   * remembered. Undefined: it is asked each time.
+   * The key under which this server's era is remembered for other connections. Undefined: it is
+   * asked each time.
    */
   readonly eraKey?: string | undefined;
-  /** What the host has given to reach the server, and no recording may hold, whoever repeats it. */
+  /**
+   * The host's secrets for reaching the server. A recording must never contain them, even if a peer
+   * repeats them.
+   */
   readonly secrets?: readonly string[];
-  /** What its processes have written to their standard error, if it has processes. */
+  /** The stderr of its processes, if it has processes. */
   readonly stderr?: { readonly text: string; readonly bytes: number };
-  /** The last lines of it that are of the process that runs, or ran last: what an error quotes. */
+  /** The last stderr lines of the current or last process, which an error quotes. */
   readonly lastWords?: string;
-  /** The logic of its channels. An actor that is stopped releases everything at once. */
+  /** The logic of its channels. A stopped actor releases everything at once. */
   logic(tools: ChannelTools): Port<ChannelEvent, ChannelInput>;
 }

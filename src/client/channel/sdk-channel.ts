@@ -1,4 +1,4 @@
-/** The way to a server over a transport of the official SDK's shape. */
+/** A channel over a transport with the official SDK's interface. */
 import type { ChannelEvent, ChannelInput, Loss } from '../../machines/connection-ports.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour } from '../../machines/port.ts';
@@ -11,9 +11,9 @@ import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import type { ChannelKind, ChannelTools } from './channel-kind.ts';
 
 /**
- * Reaches a server over anything with the shape of the official SDK's `Transport`. The connection
- * starts it, and closes it when it ends. A transport is started once, so that only a function makes
- * a connection that can be made again.
+ * Reaches a server over anything with the interface of the official SDK's `Transport`. The
+ * connection starts the transport, and closes it at its end. A transport can be started only once,
+ * so a connection can be reopened only if it was given a function.
  */
 export function sdkChannel(transport: SdkTransport | (() => SdkTransport)): ChannelKind {
   const make = typeof transport === 'function' ? transport : () => transport;

@@ -1,7 +1,7 @@
 /**
- * The environment of a connection: its clock, its channels, its jitter, what its host calls and
- * answers. The plain environment hands everything on. A recorder notes what passes; a replay takes it
- * from the recording.
+ * The environment of a connection: its clock, its channels, its jitter, its host's calls and
+ * answers. The plain environment passes everything on. A recorder notes what passes; a replay takes
+ * it from the recording.
  */
 import type { Clock } from '../../actors/clock.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
@@ -11,7 +11,7 @@ import type { Answers } from '../asked/answers.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import type { ConnectionSetup } from './connection-setup.ts';
 
-/** The methods by which a host asks something of its connection. */
+/** The methods of a connection that a host calls. */
 export const hostMethods = [
   'request',
   'notify',
@@ -36,36 +36,36 @@ export const hostMethods = [
 
 export type HostMethod = (typeof hostMethods)[number];
 
-/** What a host asks of its connection, by method. */
+/** A connection's methods that a host calls, by name. */
 export type HostCalls = {
   readonly [method in HostMethod]: (...args: never[]) => Promise<unknown>;
 };
 
 /**
- * Stands between one connection and everything outside of it. Each method hands on what it is given,
- * or puts something else in its place.
+ * Stands between one connection and everything outside of it. Each method passes on its argument,
+ * or replaces it.
  */
 export interface ConnectionEnvironment {
-  /** The clock of the connection's own actors; its channels have the host's. Called first. */
+  /** The clock of the connection's own actors; its channels use the host's. Called first. */
   clock(hostClock: Clock): Clock;
-  /** Called once, before anything of the connection is made. Returns what it starts with. */
+  /** Called once, before anything of the connection is made. Returns the setup to start with. */
   begin(setup: ConnectionSetup, report: Report): ConnectionSetup;
   /** Called once, before the first event. */
   observe(transitions: Pick<Transitions, 'listen'>): void;
   channel(kind: ChannelKind): ChannelKind;
   /** From 0 to less than 1. */
   random(random: () => number): () => number;
-  /** What answers the server's requests, by method. */
+  /** The handlers of the server's requests, by method. */
   handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler>;
-  /** What answers what a server asks in the result of a call. */
+  /** Answers the questions that a server asks in the result of a call. */
   answers(answers: Pick<Answers, 'answer'>): Pick<Answers, 'answer'>;
-  /** Replaces, in place, what the host calls. Called once. */
+  /** Replaces the methods that the host calls, in place. Called once. */
   calls(connection: HostCalls): void;
   /** The host watches the list of tools. */
   watch<T>(watch: () => T): T;
   /** The connection's actor is started. */
   start(start: () => void): void;
-  /** Nothing of it is left. */
+  /** Nothing is left of the connection. */
   closed(kind: 'closed' | 'failure'): void;
 }
 

@@ -4,22 +4,29 @@
  */
 import type { ActorRefFrom, AnyActorRef, SnapshotFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
-import { RequestIds } from '../../actors/correlation/request-ids.ts';
+import { RequestIds } from '../../actors/correlation/pending-requests.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { HostRouterOptions } from '../../actors/router/host-side.ts';
 import type { RouterView } from '../../actors/router/router.actor.ts';
 import { Shares } from '../../actors/room.ts';
 import { Traffic } from '../../actors/traffic.ts';
+import type { ObservedTransport } from '../../actors/traffic.ts';
 import { Transitions } from '../../actors/transitions.ts';
 import type { ServerProfile } from '../../machines/connection-context.ts';
+import type {
+  FramesToSend,
+  InputScope,
+  ReaderInput,
+  WriterInput,
+} from '../../machines/peer-ports.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import { viewOf } from '../../machines/port.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
-import type { JsonObject, RequestId } from '../../protocol/frames.ts';
+import type { JsonObject, OutboundFrame, RequestId } from '../../protocol/frames.ts';
 import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
-import { Envelopes } from './enveloped.ts';
+import { Envelopes, withEnvelope } from './enveloped.ts';
 import type { HostDescription } from './enveloped.ts';
 import type { ConnectionLimits } from './limits.ts';
 
@@ -27,14 +34,14 @@ import type { ConnectionLimits } from './limits.ts';
 export type ConnectionActorRef = ActorRefFrom<typeof connectionMachine>;
 export type ConnectionSnapshot = SnapshotFrom<typeof connectionMachine>;
 
-/** The machine's own timer, at the end of which a connection that is not ready yet is given up. */
+/** The machine's timer after which a connection that is not ready is given up. */
 interface RunningTimer {
   readonly name: 'connectTimeoutMs' | 'loginTimeoutMs';
   /** The clock's milliseconds. */
   readonly startedAt: number;
 }
 
-/** What a connection is made of. */
+/** The parts of a connection. */
 export interface ConnectionParts {
   readonly actor: ConnectionActorRef;
   readonly kind: ChannelKind;
@@ -43,13 +50,13 @@ export interface ConnectionParts {
   readonly clock: Clock;
   /** Never throws. */
   readonly report: Report;
-  /** What the server may ask, by method. */
+  /** The handlers of the server's requests, by method. */
   readonly handlers: ReadonlyMap<string, RequestHandler>;
-  /** The server has sent it. */
+  /** Called for each notification from the server. */
   readonly onNotification: (method: string, params: JsonObject | undefined) => void;
-  /** What log messages a modern server may send with its answers. */
+  /** The level of the log messages that a modern server may send with its answers. */
   readonly logLevel: () => LogLevel | undefined;
-  /** Of a request that is answered: of a task. */
+  /** Progress of a request that was already answered: of a task. */
   readonly onLateProgress: (token: RequestId, report: ProgressReport) => void;
   readonly onStderr: (text: string) => void;
   readonly onAuthorize: (url: string) => void;
@@ -59,13 +66,13 @@ export class ConnectionScope {
   readonly parts: ConnectionParts;
   readonly requestIds = new RequestIds('integers');
   readonly traffic: Traffic;
-  /** What requests to a modern server say of themselves. */
+  /** The envelopes of requests to a modern server. */
   readonly envelopes: Envelopes;
   /** The logic of its channels. */
   readonly channel: ReturnType<ChannelKind['logic']>;
   #transitions: Transitions | undefined = undefined;
   #router: AnyActorRef | undefined = undefined;
-  /** By the routers of earlier channels. */
+  /** When the routers of earlier channels last heard the server. */
   #heardAt = -Infinity;
   #timer: RunningTimer | undefined = undefined;
 
@@ -73,14 +80,7 @@ export class ConnectionScope {
     const { report, clock } = parts;
     this.parts = parts;
     this.envelopes = new Envelopes(parts.host);
-    const scope = () => this.lastHeardAt;
-    this.traffic = new Traffic({
-      get lastHeardAt() {
-        return scope();
-      },
-      hostClock: clock,
-      report,
-    });
+    this.traffic = new Traffic({ hostClock: clock, report });
     this.channel = parts.kind.logic(this.#tools());
   }
 
@@ -101,7 +101,8 @@ export class ConnectionScope {
   /** The server, while the connection is ready. */
   get served(): ServerProfile | undefined {
     const { value, context } = this.snapshot;
-    // Each request and each turn's output asks: `matches` would cost as much as the rest of it.
+    // Called for each request and each turn's output: `matches` would cost as much as everything
+    // else in it.
     return typeof value === 'object' && 'ready' in value ? context.profile : undefined;
   }
 
@@ -116,7 +117,7 @@ export class ConnectionScope {
     return this.#timer && this.#timer.startedAt + this.parts.limits[this.#timer.name];
   }
 
-  /** Notes the times that a dump tells. Called with each snapshot of the machine. */
+  /** Notes the times that a dump shows. Called with each snapshot of the machine. */
   moved(snapshot: ConnectionSnapshot): void {
     const router = snapshot.context.messaging?.router;
     if (router !== this.#router) {
@@ -128,13 +129,13 @@ export class ConnectionScope {
     this.#timer = name && { name, startedAt: this.parts.clock.now() };
   }
 
-  /** The connection begins anew, whatever it does now: with it the machine's timer does. */
+  /** The connection is reopened in any state, and the machine's timer restarts with it. */
   reopen(): void {
     this.#timer = undefined;
     this.parts.actor.send({ type: 'connection.reopen' });
   }
 
-  /** What the router of a channel works with. */
+  /** The dependencies of a channel's router. */
   get routing(): HostRouterOptions {
     const { report, limits, clock, handlers, onNotification } = this.parts;
     return {
@@ -144,12 +145,13 @@ export class ConnectionScope {
       peer: 'server',
       shares: new Shares(),
       requestIds: this.requestIds,
-      handlerOf: (method) => handlers.get(method),
+      traffic: this.traffic,
+      handlers,
       notified: ({ method, params }) => onNotification(method, params),
     };
   }
 
-  /** Keeps the scope out of a machine's context that an inspector serializes. */
+  /** Keeps the scope out of the serialized context that an inspector shows. */
   toJSON(): undefined {
     return undefined;
   }
@@ -169,10 +171,40 @@ function timerIn(snapshot: ConnectionSnapshot): RunningTimer['name'] | undefined
   return snapshot.matches({ connecting: 'authorizing' }) ? 'loginTimeoutMs' : undefined;
 }
 
-/** The connection in an actor's input. @throws {TypeError} there is none */
+/** The connection in an actor's input. @throws {TypeError} the input has none */
 export function connectionIn({ scope }: { readonly scope?: object | undefined }): ConnectionScope {
   if (scope instanceof ConnectionScope) return scope;
   throw new TypeError(
     'The input of an actor of a connection has no "scope": hand on what it was given',
   );
+}
+
+/**
+ * The channel of the reader or the writer with this input. @throws {TypeError} the input has none
+ */
+export function transportIn(input: ReaderInput | WriterInput): ObservedTransport {
+  const { traffic } = connectionIn(input);
+  if (input.ends) return { traffic, ends: input.ends };
+  throw new TypeError('The input of a connection\'s reader or writer has no "ends"');
+}
+
+/**
+ * Prepares frames for a modern server: requests get an envelope, and answers are dropped, because
+ * such a server may not send requests.
+ *
+ * @see MCP 2026-07-28, basic, "Messages"
+ */
+export function withClientEnvelope(input: InputScope, event: FramesToSend): FramesToSend {
+  const { served, parts, envelopes } = connectionIn(input);
+  if (served?.era !== 'modern') return event;
+  const envelope = envelopes.of(served.revision, parts.logLevel());
+  const { frames, relatedTo, rejected, returned, taken } = event;
+  for (const [at, frame] of frames.entries()) frames[at] = withEnvelope(frame, envelope);
+  if (frames.every(isAsked)) return event;
+  const asked = frames.filter(isAsked);
+  return { type: 'frames.send', frames: asked, relatedTo, rejected, returned, taken };
+}
+
+function isAsked(frame: OutboundFrame): boolean {
+  return 'method' in frame;
 }

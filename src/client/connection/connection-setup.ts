@@ -1,4 +1,4 @@
-/** What a connection starts with, from its options and from what is remembered of its server. */
+/** The setup of a connection, from its options and from what is remembered of its server. */
 import type { Era, EraKnowledge } from '../../machines/connection-context.ts';
 import { processRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
 import type { RestartOption, RestartPolicy } from '../../machines/restart-policy.ts';
@@ -8,24 +8,27 @@ import type { Implementation } from '../../protocol/implementation.ts';
 import { tasksExtension } from '../../protocol/tasks.ts';
 import type { Answers } from '../asked/answers.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
-import { knownEra } from './era-memory.ts';
+import { knownEra } from './era.ts';
 import { connectionLimitsWith } from './limits.ts';
 import type { ConnectionLimits } from './limits.ts';
 
-/** What a connection starts with. A recording's header holds it: no headers, tokens or variables. */
+/**
+ * The setup of a connection. It is stored in a recording's header, so it contains no HTTP headers,
+ * tokens or variables.
+ */
 export interface ConnectionSetup {
-  /** What the host calls the server. */
+  /** The host's name for the server. */
   readonly name: string;
   readonly shows: ChannelKind['shows'];
   readonly restart: RestartPolicy;
   /** What is known of the server's era. */
   readonly era: EraKnowledge;
-  /** The era that the host wants, and no other. */
+  /** The only era that the host accepts. */
   readonly wanted?: Era;
-  /** What the host says of itself. */
+  /** How the host describes itself. */
   readonly clientInfo: Implementation;
   readonly capabilities: { readonly [era in Era]: JsonObject };
-  /** What the server may ask. */
+  /** The methods that the server may call. */
   readonly methods: readonly string[];
   readonly limits: ConnectionLimits;
 }
@@ -55,7 +58,7 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
     era: eraWanted(era) ?? knownEra(kind.eraKey),
     ...(era === undefined ? {} : { wanted: era }),
     clientInfo,
-    // A modern server is never told of changes of the roots.
+    // A modern server is never told that the roots changed.
     capabilities: {
       legacy: answers.capabilities('told'),
       modern: takingTasks(answers.capabilities('untold')),
@@ -65,7 +68,7 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
   };
 }
 
-/** What a host says of itself since 2026-07-28: its calls may be answered with a task. */
+/** The capabilities since 2026-07-28: calls may be answered with a task. */
 function takingTasks(capabilities: JsonObject): JsonObject {
   const { extensions } = capabilities;
   const given = isJsonObject(extensions) ? extensions : {};

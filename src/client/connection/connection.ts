@@ -1,16 +1,7 @@
 /** A host's connection to one server, over any number of processes and channels. */
 import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
+import type { ServerProfile } from '../../machines/connection-context.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { LogLevel } from '../../protocol/log-levels.ts';
-import type { RootsProvider } from '../asked/providers.ts';
-import type { ConnectionState, ServerProfile } from './connection-state.ts';
-import type { ConnectionStreams } from './connection-streams.observable.ts';
-import type {
-  CallToolResult,
-  CompletionRequest,
-  GetPromptResult,
-  ReadResourceResult,
-} from '../lists/offered.ts';
 import type {
   Completion,
   ListedPrompt,
@@ -18,32 +9,44 @@ import type {
   ListedResourceTemplate,
   ListedTool,
 } from '../../protocol/listed.ts';
+import type { LogLevel } from '../../protocol/log-levels.ts';
+import type { RootsProvider } from '../asked/providers.ts';
+import type {
+  CallToolResult,
+  CompletionRequest,
+  GetPromptResult,
+  ReadResourceResult,
+} from '../lists/offered.ts';
+import type { ConnectionState, ConnectionStreams } from './connection-streams.observable.ts';
 import type { HostRequestOptions } from './options.ts';
 import type { ToolTask } from './tool-task.observable.ts';
 import type { TaskOptions } from './tool-tasks.ts';
 
 /**
- * A connection. What it asks settles once: with the server's result; with its error, a
- * `ProtocolError` that is untouched; or with a `RuntimeError` whose code says why there is none.
+ * A connection. Each request settles once: with the server's result, with the server's error as an
+ * unchanged `ProtocolError`, or with a `RuntimeError` whose code says why there is no answer.
  */
 export interface Connection extends ConnectionStreams, AsyncDisposable {
-  /** What messages and the page call it; by default the server's command or URL. */
+  /** Its name in messages and on the page; by default the server's command or URL. */
   readonly name: string;
-  /** Where the connection stands, and since when. */
+  /** The state of the connection, and since when. */
   readonly state: ConnectionState;
-  /** Undefined until the first handshake; then the server of the last one. */
+  /** Undefined until the first handshake; then the server of the last handshake. */
   readonly server: ServerProfile | undefined;
-  /** How often a server was begun with: processes that were launched, endpoints that were tried, and sessions in the place of expired ones. */
+  /**
+   * How many processes were launched, endpoints tried, and sessions opened in place of expired
+   * ones.
+   */
   readonly launches: number;
-  /** Requests of the host's that are not settled. */
+  /** The number of the host's requests that are not settled. */
   readonly pending: number;
-  /** The last of what the process has written to its standard error, and how much there was. */
+  /** The end of the process's stderr, and how much it has written. */
   readonly stderr: { readonly text: string; readonly bytes: number };
 
   /**
    * Resolves once the connection is ready; at once if it is.
    *
-   * @throws {RuntimeError} it has failed, or is closed; CANCELLED
+   * @throws {RuntimeError} the connection has failed or is closed; CANCELLED
    */
   ready(options?: { readonly signal?: AbortSignal }): Promise<ServerProfile>;
   /**
@@ -65,16 +68,19 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
     options?: Pick<HostRequestOptions, 'timeoutMs' | 'signal'>,
   ): Promise<void>;
 
-  /** Calls a tool; if that runs as a task, its end is waited for. @throws as {@link request} does */
+  /**
+   * Calls a tool; if the call runs as a task, waits for its end. @throws as {@link request} does
+   */
   callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult>;
   /**
-   * Calls a tool as a task, and gives it as soon as the server has made one. A server of 2026-07-28
-   * decides itself, and may answer at once. The `signal` cancels the call until then.
+   * Calls a tool as a task, and resolves to it as soon as the server has made it. A server of
+   * 2026-07-28 decides by itself, and may answer at once. Until then the `signal` cancels the call.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: the server runs no calls as tasks; as {@link request}
+   * @throws {RuntimeError} CAPABILITY_MISSING: the server does not run calls as tasks; as {@link
+   *   request}
    */
   callToolAsTask(name: string, args?: JsonObject, options?: TaskOptions): Promise<ToolTask>;
-  /** All tools. Without `refresh` what is known is given, if nothing has changed since. */
+  /** All tools. Without `refresh`, a known list that has not changed is returned without asking. */
   listTools(options?: ListOptions): Promise<readonly ListedTool[]>;
   /** All resources, as {@link listTools} gives tools. */
   listResources(options?: ListOptions): Promise<readonly ListedResource[]>;
@@ -104,48 +110,56 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
    * @throws as {@link request} does
    */
   complete(request: CompletionRequest, options?: HostRequestOptions): Promise<Completion>;
-  /** Wants to hear of changes of a resource, on every later connection too, until `unsubscribe`. */
+  /**
+   * Subscribes to changes of a resource until `unsubscribe`, also after the connection was
+   * reopened.
+   */
   subscribe(uri: string, options?: HostRequestOptions): Promise<void>;
   /**
-   * Wants to hear no more of a resource.
+   * Ends the subscription to a resource.
    *
    * @throws as {@link request} does
    */
   unsubscribe(uri: string, options?: HostRequestOptions): Promise<void>;
-  /** The least severe log messages that the host wants, on every later connection too. */
+  /**
+   * Sets the level of the least severe log messages that the host wants, also after the connection
+   * was reopened.
+   */
   setLogLevel(level: LogLevel, options?: HostRequestOptions): Promise<void>;
   /**
-   * Replaces the roots at once, and tells the server. What cancels that leaves the new roots.
+   * Replaces the roots at once, and tells the server. If telling is cancelled, the new roots stay.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: the connection was made without roots; as
-   *   {@link notify} does
+   * @throws {RuntimeError} CAPABILITY_MISSING: the connection was made without roots; as {@link
+   *   notify} does
    */
   setRoots(
     roots: RootsProvider,
     options?: Pick<HostRequestOptions, 'timeoutMs' | 'signal'>,
   ): Promise<void>;
-  /** Whether the server answers; gives the time that it took, milliseconds. */
+  /** Pings the server. Resolves to the time that the answer took, milliseconds. */
   ping(options?: HostRequestOptions): Promise<number>;
 
   /**
-   * Tells where it stands and since when, what is pending, what is known of the server, and the states
-   * of its actors. Contains no headers, tokens or environment.
+   * Its state and since when, what is pending, what is known of the server, and the states of its
+   * actors. Contains no headers, tokens or environment.
    */
   dump(): ConnectionDump;
 
   /**
-   * Makes the connection anew: what is pending fails with `CLOSED`, attempts count from 0. The
-   * `signal` ends the waiting alone.
+   * Reopens the connection: pending requests fail with `CLOSED`, attempts count from 0. The
+   * `signal` ends only the waiting.
    *
    * @throws as {@link ready} does
    */
   reconnect(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile>;
-  /** Ends it for good. Resolves when nothing of it is left; what is pending fails with `CLOSED`. */
+  /**
+   * Closes it for good. Resolves when nothing of it is left; pending requests fail with `CLOSED`.
+   */
   close(): Promise<void>;
 }
 
 /** The options of a list. */
 export interface ListOptions extends HostRequestOptions {
-  /** Asks the server, whatever is known. */
+  /** Asks the server even if the list is known. */
   readonly refresh?: boolean;
 }

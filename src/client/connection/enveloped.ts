@@ -1,6 +1,5 @@
 /**
- * The envelope of the modern era: each request of the host's says itself who it is from, and in
- * which revision.
+ * The envelope of the modern era: each request from the host names its sender and its revision.
  *
  * @see MCP 2026-07-28, basic, "General fields", "_meta"
  */
@@ -32,7 +31,9 @@ export function envelopeOf(
   };
 }
 
-/** The envelopes of one host: the same one, until another revision or log level is asked for. */
+/**
+ * The envelopes of one host. The same object is reused until the revision or the log level changes.
+ */
 export class Envelopes {
   readonly #host: HostDescription;
   #last: { readonly revision: string; readonly logLevel: LogLevel | undefined } | undefined;
@@ -53,11 +54,11 @@ export class Envelopes {
 }
 
 /** The frame with this envelope, if it is a request that has none. */
-export function enveloped(frame: OutboundFrame, envelope: JsonObject): OutboundFrame {
+export function withEnvelope(frame: OutboundFrame, envelope: JsonObject): OutboundFrame {
   if (!('method' in frame) || !('id' in frame)) return frame;
   const { id, method } = frame;
   const params = (frame.params ?? {}) as JsonObject;
-  // What the request says itself stays: another log level, fewer capabilities.
+  // The request's own members win: another log level, fewer capabilities.
   const { _meta: own } = params;
   const meta = isJsonObject(own) ? Object.assign({}, envelope, own) : envelope;
   return { jsonrpc: '2.0', id, method, params: Object.assign({}, params, { _meta: meta }) };

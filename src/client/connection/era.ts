@@ -1,11 +1,13 @@
 /**
- * What a server's answers to `server/discover` and `initialize` say of its era, its revision and
- * itself.
+ * Reads a server's era, revision and description from its answers to `server/discover` and
+ * `initialize`.
  *
- * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
+ * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based
+ *   Versions"
  * @see MCP 2025-11-25, basic/lifecycle, "Version Negotiation"
  */
-import type { ServerProfile } from '../../machines/connection-context.ts';
+import type { ServerProfile, EraKnowledge } from '../../machines/connection-context.ts';
+import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { handshakeVersions, statelessVersions } from '../../protocol/dialects/registry.ts';
 import { ErrorCode, RuntimeError } from '../../protocol/errors.ts';
@@ -18,7 +20,7 @@ import { MetaKey } from '../../protocol/meta.ts';
 export type EraReading =
   | { readonly era: 'legacy' }
   | { readonly era: 'modern'; readonly profile: ServerProfile }
-  /** It is modern, and speaks this other revision of ours. */
+  /** It is modern, and shares this other revision with us. */
   | { readonly era: 'again'; readonly revision: string }
   | { readonly era: 'refused'; readonly error: RuntimeError };
 
@@ -29,7 +31,7 @@ export type GreetingReading =
 /** Reads the result of `server/discover`. */
 export function readDiscovery(result: JsonObject): EraReading {
   const { supportedVersions, capabilities, instructions } = result;
-  // Some answer everything that they do not know with an empty result.
+  // Some servers answer unknown methods with an empty result.
   if (capabilities === undefined && supportedVersions === undefined) return { era: 'legacy' };
   if (!isJsonObject(capabilities) || !isTexts(supportedVersions)) {
     const error = violation(
@@ -50,7 +52,7 @@ export function readDiscovery(result: JsonObject): EraReading {
   return { era: 'modern', profile };
 }
 
-/** Reads the error that `server/discover` was answered with: only a modern server has the modern codes. */
+/** Reads the error answer to `server/discover`: only a modern server has the modern codes. */
 export function readProbeError({ code, message, data }: WireError): EraReading {
   if (code === ErrorCode.unsupportedProtocolVersion) {
     const supported = isJsonObject(data) ? data['supported'] : undefined;
@@ -66,7 +68,10 @@ export function readProbeError({ code, message, data }: WireError): EraReading {
   return { era: 'legacy' };
 }
 
-/** A modern server without a modern revision of ours: it may have one that begins with `initialize`. */
+/**
+ * A modern server that shares no modern revision with us. It may share one that begins with
+ * `initialize`.
+ */
 function elsewhere(supported: readonly string[]): EraReading {
   if (handshakeVersions.some((version) => supported.includes(version))) return { era: 'legacy' };
   return { era: 'refused', error: unsupported(supported.join(', ')) };
@@ -111,4 +116,19 @@ function unsupported(theirs: string): RuntimeError {
 
 function violation(message: string): RuntimeError {
   return new RuntimeError('PROTOCOL_VIOLATION', message);
+}
+
+const remembered = new BoundedMap<string, EraKnowledge>(1024);
+const unknown: EraKnowledge = { kind: 'unknown' };
+
+/** What is known of a server under this key. */
+export function knownEra(key: string | undefined): EraKnowledge {
+  return (key === undefined ? undefined : remembered.get(key)) ?? unknown;
+}
+
+/** Remembers the era for later connections; `unknown` forgets it. */
+export function rememberEra(key: string | undefined, era: EraKnowledge): void {
+  if (key === undefined) return;
+  if (era.kind === 'unknown') remembered.delete(key);
+  else remembered.set(key, era);
 }

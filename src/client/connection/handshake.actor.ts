@@ -1,6 +1,6 @@
 /**
  * The handshake over one channel: `server/discover` and `initialize`, and what their answers mean.
- * When each is sent is the connection machine's to say.
+ * The connection machine decides when each is sent.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  * @see MCP 2026-07-28, server/discover
@@ -24,7 +24,7 @@ import type { EraReading } from './era.ts';
 
 export interface HandshakeOptions {
   readonly host: HostDescription;
-  /** How long an answer may take, milliseconds. The machine has shorter times. */
+  /** How long an answer may take, milliseconds. The machine has shorter timeouts. */
   readonly handshakeTimeoutMs: number;
 }
 
@@ -36,13 +36,13 @@ export function handshakeActor(
 }
 
 const [newest = ''] = statelessVersions;
-/** How often a server that names another revision, or the same, is asked again. */
+/** How often a server that names a revision in its refusal is asked again. */
 const maxRepeats = 1;
 
 class Handshake implements Behaviour<HandshakeEvent> {
   readonly #options: HandshakeOptions;
   readonly #input: HandshakeInput;
-  /** Nobody waits for the answers of a channel that is gone. */
+  /** Does nothing once the channel is gone. */
   #tell: (fact: HandshakeFact) => void;
 
   constructor(options: HandshakeOptions, input: HandshakeInput) {
@@ -60,7 +60,7 @@ class Handshake implements Behaviour<HandshakeEvent> {
     this.#tell = () => {};
   }
 
-  /** @param times how often it was asked before */
+  /** @param times how often the server was asked before */
   #probe(revision: string, times = 0): void {
     const params = { _meta: envelopeOf(this.#options.host, revision) };
     this.#send(Method.discover, params, (outcome) => this.#probed(outcome, times));
@@ -78,7 +78,8 @@ class Handshake implements Behaviour<HandshakeEvent> {
         return this.#tell({ type: 'era.refused', error: reading.error });
       case 'again': {
         const { revision } = reading;
-        // One that refuses what it names may have been starting, or be several behind one address.
+        // A server that refuses the revision that it names may be starting, or be several servers
+        // behind one address.
         if (times < maxRepeats) return this.#probe(revision, times + 1);
         const message = `The server refuses ${revision}, which it says that it speaks`;
         const error = new RuntimeError('PROTOCOL_VIOLATION', message);
@@ -88,9 +89,9 @@ class Handshake implements Behaviour<HandshakeEvent> {
   }
 
   /**
-   * Behind a probe it has the envelope of a modern request: a server of both eras that reads the two
-   * one after the other would else take this one for the choice of the legacy era. To a legacy server
-   * these members of `_meta` say nothing.
+   * After a probe it carries the envelope of a modern request: otherwise a server of both eras that
+   * reads both messages would conclude that the legacy era was chosen. A legacy server ignores
+   * these members of `_meta`.
    */
   #greet(behind: 'probe' | 'nothing'): void {
     const { info, capabilities } = this.#options.host;
@@ -126,7 +127,7 @@ function readProbe(outcome: RequestOutcome): EraReading | undefined {
   return neverHeard.has(code) ? { era: 'legacy' } : undefined;
 }
 
-/** What a server answers with that has never heard of the method: a refusal, a page, nonsense. */
+/** How a server fails that does not know the method: with a refusal, a web page, nonsense. */
 const neverHeard: ReadonlySet<RuntimeError['code']> = new Set([
   'HTTP_STATUS',
   'INVALID_RESPONSE',
@@ -134,7 +135,7 @@ const neverHeard: ReadonlySet<RuntimeError['code']> = new Set([
   'PROTOCOL_VIOLATION',
 ]);
 
-/** The server's refusal, as the error that the host gets. */
+/** The error that the host gets for the server's refusal. */
 function refusalOf(error: RuntimeError): RuntimeError {
   const { remote } = error;
   if (!remote) return error;

@@ -1,8 +1,12 @@
-/** A connection around its actor, as a host sees it: whether opened by itself, invoked or spawned. */
+/**
+ * A connection around its actor, as a host sees it, whether it was opened alone, invoked or
+ * spawned.
+ */
 import { failWithCallers } from '../../actors/caller-frames.ts';
 import { heldProcess, systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Fact, Report } from '../../actors/facts.ts';
+import { waitFor } from '../../actors/waiting.ts';
 import type { ConnectionInput, ServerProfile } from '../../machines/connection-context.ts';
 import type { ConnectionEmitted } from '../../machines/connection-events.ts';
 import { errorOf } from '../../machines/connection-failures.ts';
@@ -24,22 +28,20 @@ import type { ConnectionEnvironment } from './connection-environment.ts';
 import { setupOf } from './connection-setup.ts';
 import { ConnectionScope } from './connection-scope.ts';
 import type { ConnectionActorRef, ConnectionSnapshot } from './connection-scope.ts';
-import { stateValueOf } from './connection-state.ts';
-import type { ConnectionState } from './connection-state.ts';
-import { connectionStreams } from './connection-streams.observable.ts';
-import { rememberEra } from './era-memory.ts';
-import { EventLog } from './event-log.ts';
-import type { HostCall } from './host-request.ts';
-import { connectionLimitsWith } from './limits.ts';
-import type { ConnectOptions, HostRequestOptions } from './options.ts';
-import { Requests, stateRefusal } from './requests.ts';
+import { connectionStreams, EventLog, stateValueOf } from './connection-streams.observable.ts';
+import type { ConnectionState } from './connection-streams.observable.ts';
 import type { WatchedConnection } from './watched-connection.ts';
+import { rememberEra } from './era.ts';
+import type { HostCall } from './requests.ts';
+import { connectionLimitsWith } from './limits.ts';
+import type { ConnectionOptions, HostRequestOptions } from './options.ts';
+import { Requests, stateRefusal } from './requests.ts';
 import { ServerFeatures } from './server-features.ts';
 
-/** What a connection is made with, its way to the server included. */
-export interface ConnectionLogicInput extends ConnectOptions {
+/** The options of a connection, including its kind of channel. */
+export interface HostConnectionInput extends ConnectionOptions {
   readonly kind: ChannelKind;
-  /** Of a connection in a system of its own: what stands around it, and the clock of its actors. */
+  /** For a connection in its own system: its environment, and the clock of its actors. */
   readonly host?: { readonly environment: ConnectionEnvironment; readonly clock: Clock };
 }
 
@@ -51,7 +53,7 @@ export class HostConnection extends ServerFeatures {
   readonly #scope: ConnectionScope;
   readonly #clock: Clock;
   readonly #events: EventLog;
-  readonly #options: ConnectionLogicInput;
+  readonly #options: HostConnectionInput;
   readonly #environment: ConnectionEnvironment;
   readonly #startedAt: number;
   #state: ConnectionState;
@@ -59,7 +61,7 @@ export class HostConnection extends ServerFeatures {
   #streams: ReturnType<typeof connectionStreams> | undefined = undefined;
 
   /** @throws {RangeError} an option is wrong; names it */
-  constructor(actor: ConnectionActorRef, options: ConnectionLogicInput) {
+  constructor(actor: ConnectionActorRef, options: HostConnectionInput) {
     const { host = { clock: options.clock ?? systemClock, environment: plainConnection } } =
       options;
     const { environment, clock } = host;
@@ -75,7 +77,7 @@ export class HostConnection extends ServerFeatures {
       host: { info: setup.clientInfo, capabilities: (era) => capabilities[era] },
       handlers: environment.handlers(answers.handlers),
       onNotification: (method, params) => this.heard(method, params),
-      logLevel: () => this.wishes.logLevel,
+      logLevel: () => this.preferences.logLevel,
       onLateProgress: (token, report) => this.tasks.progressed(token, report),
       onStderr: (text) => events.tell({ type: 'stderr', text }),
       onAuthorize: (url) => events.tell({ type: 'authorize', url }),
@@ -134,7 +136,7 @@ export class HostConnection extends ServerFeatures {
     return this.#options.kind.stderr ?? { text: '', bytes: 0 };
   }
 
-  /** Tells it apart from all others that a page shows. */
+  /** Unique among all connections and sessions that a page shows. */
   get id(): string {
     return (this.#id ??= crypto.randomUUID());
   }
@@ -153,7 +155,7 @@ export class HostConnection extends ServerFeatures {
       givenUpAt,
       stderr: this.stderr.text,
       lists: this.lists.kept.map(({ view }) => view),
-      machines: [...this.lists.machines, ...this.wishes.machines, ...this.tasks.machines],
+      machines: [...this.lists.machines, ...this.preferences.machines, ...this.tasks.machines],
     });
   }
 
@@ -169,7 +171,7 @@ export class HostConnection extends ServerFeatures {
     }));
   }
 
-  /** To watch the tools is to want them. */
+  /** Watching the tools makes them be asked for. */
   get #watchedLists() {
     const { lists } = this;
     const watch = (listener: (report: ListReport<ListedTool>) => void) =>
@@ -237,7 +239,7 @@ export class HostConnection extends ServerFeatures {
     return this.#awaitReady('failed', signal).catch(failWithCallers);
   }
 
-  /** As {@link ready}; the first loss is the end of the waiting. */
+  /** Like {@link ready}, but rejects at the first loss. */
   firstReady({ signal }: Pick<HostRequestOptions, 'signal'> = {}): Promise<ServerProfile> {
     return this.#awaitReady('lost', signal).catch(failWithCallers);
   }
@@ -272,30 +274,24 @@ export class HostConnection extends ServerFeatures {
     const age = this.#clock.now() - this.#state.since;
     const refusal = stateRefusal(snapshot, `${this.name} is not ready`, age);
     if (refusal) return Promise.reject(refusal);
-    if (signal?.aborted) return Promise.reject(waitCancelled(this.name, signal));
-    return new Promise((resolve, reject) => {
-      const release = heldProcess();
-      const cancel = () => fail(waitCancelled(this.name, signal));
-      const end = () => {
-        for (const subscription of subscriptions) subscription.unsubscribe();
-        signal?.removeEventListener('abort', cancel);
-        release();
-      };
-      const fail = (error: unknown) => {
-        end();
-        reject(error instanceof Error ? error : errorOf({ kind: 'failure', error }));
-      };
-      signal?.addEventListener('abort', cancel);
-      const subscriptions = [
-        actor.on('connection.ready', ({ profile }) => {
-          end();
-          resolve(profile);
-        }),
-        actor.on(`connection.${until}`, ({ loss }) => fail(errorOf(loss))),
-        actor.on('connection.closed', () => fail(errorOf(undefined))),
-        actor.subscribe({ error: fail, complete: () => fail(errorOf(undefined)) }),
-      ];
-    });
+    const cancelled = () => waitCancelled(this.name, signal);
+    const fail = (error: unknown) =>
+      error instanceof Error ? error : errorOf({ kind: 'failure', error });
+    return waitFor<ServerProfile>(
+      { clock: this.#clock, timeoutMs: Infinity, signal, cancelled },
+      ({ resolve, reject }) => {
+        const end = () => reject(errorOf(undefined));
+        const subscriptions = [
+          actor.on('connection.ready', ({ profile }) => resolve(profile)),
+          actor.on(`connection.${until}`, ({ loss }) => reject(errorOf(loss))),
+          actor.on('connection.closed', end),
+          actor.subscribe({ error: (error) => reject(fail(error)), complete: end }),
+        ];
+        return () => {
+          for (const subscription of subscriptions) subscription.unsubscribe();
+        };
+      },
+    );
   }
 
   #moved(snapshot: ConnectionSnapshot): void {
@@ -348,7 +344,7 @@ export class HostConnection extends ServerFeatures {
     }
   }
 
-  /** Worth remembering is what saves the next connection a launch or a refused request. */
+  /** Remembers the era if that saves the next connection a launch or a refused request. */
   #remember({ era }: ServerProfile): void {
     const { era: wanted, kind } = this.#options;
     if (wanted !== undefined) return;
@@ -371,7 +367,7 @@ function askedOf(events: EventLog, report: Report): AnswersHost {
   };
 }
 
-/** Facts that say that the server did what the protocol does not allow. */
+/** The facts that report a breach of the protocol by the server. */
 const problems: ReadonlySet<string> = new Set([
   'frame.invalid',
   'response.malformed',

@@ -1,30 +1,30 @@
-/** Every bound and every time of a connection, with its default. Each is an option. */
+/** Every limit of a connection, with its default. Each is an option. */
 import { defaultLimits } from '../../actors/limits.ts';
 import type { CorrelationLimits, RouterLimits, TransportLimits } from '../../actors/limits.ts';
 import type { ConnectionTimes } from '../../machines/connection-context.ts';
 import { describe } from '../../protocol/classify.ts';
 import { defaultListLimits } from '../lists/lists.ts';
-import type { ListLimits } from '../lists/lists.ts';
+import type { KeptListLimits } from '../lists/lists.ts';
 
 const second = 1000;
 
-/** The bounds and times of a host's connection; docs/limits.md has them all in one table. */
+/** The limits of a host's connection; docs/limits.md has them all in one table. */
 export interface ConnectionLimits
   extends
     TransportLimits,
     RouterLimits,
     Omit<CorrelationLimits, 'humanTimeoutMs'>,
     ConnectionTimes,
-    ListLimits {
+    KeptListLimits {
   /** Requests that may wait for the next connection; more are refused with `LIMIT_EXCEEDED`. */
   readonly maxWaitingAway: number;
   /** How often one call of a modern server may ask its host. */
   readonly maxRounds: number;
-  /** Events of the server that are kept until somebody listens. */
+  /** Events that are kept for the first listener. */
   readonly maxUnheardEvents: number;
 }
 
-/** What a connection keeps to if nobody says otherwise. docs/limits.md explains each. */
+/** The defaults. docs/limits.md explains each. */
 export const defaultConnectionLimits: ConnectionLimits = {
   maxLineBytes: defaultLimits.maxLineBytes,
   maxDepth: defaultLimits.maxDepth,
@@ -46,13 +46,13 @@ export const defaultConnectionLimits: ConnectionLimits = {
   ...defaultListLimits,
 };
 
-/** Without one of them nothing that the server asks would ever run. */
+/** With 0 of these, no request from the server would ever run. */
 const atLeastOne: ReadonlySet<string> = new Set<keyof ConnectionLimits>(['maxRunning']);
 
 /**
- * The defaults with these in their places; what is undefined stays the default.
+ * The defaults, overridden by these; an undefined limit keeps its default.
  *
- * @throws {RangeError} there is no such limit, or it is not a number, or too small
+ * @throws {RangeError} the limit does not exist, is not a number, or is too small
  */
 export function connectionLimitsWith(
   given: { readonly [K in keyof ConnectionLimits]?: number | undefined } = {},
@@ -64,7 +64,7 @@ export function connectionLimitsWith(
       throw new RangeError(`There is no limit ${describe(name)}; the limits are ${known}`);
     }
     const least = atLeastOne.has(name) ? 1 : 0;
-    // Not a number is neither.
+    // NaN fails this comparison too.
     if (typeof value === 'number' && value >= least) continue;
     throw new RangeError(
       `limits.${name} must be a number of at least ${least}, this is ${describe(value)}`,

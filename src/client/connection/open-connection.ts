@@ -1,4 +1,4 @@
-/** A connection as actor logic, and by itself. */
+/** A connection as actor logic, and opened alone. */
 import { createActor } from 'xstate';
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import { systemClock } from '../../actors/clock.ts';
@@ -7,16 +7,24 @@ import type {
   ConnectionMachineEvent,
 } from '../../machines/connection-events.ts';
 import { plainConnection } from './connection-environment.ts';
-import { connectedMachine } from './connection-logic.ts';
 import type { ConnectionActorRef, ConnectionSnapshot } from './connection-scope.ts';
 import type { Connection } from './connection.ts';
 import { HostConnection } from './host-connection.ts';
-import type { ConnectionLogicInput } from './host-connection.ts';
+import type { HostConnectionInput } from './host-connection.ts';
+import { correlationActor } from '../../actors/correlation/correlation.actor.ts';
+import { hostSide } from '../../actors/router/host-side.ts';
+import { routerActor } from '../../actors/router/router.actor.ts';
+import { observedMachine } from '../../actors/transitions.ts';
+import { connectionMachine } from '../../machines/connection.machine.ts';
+import { observedWriter, readerPort } from '../../actors/traffic.ts';
+import { portByInput } from '../../machines/port.ts';
+import { connectionIn, withClientEnvelope, transportIn } from './connection-scope.ts';
+import { handshakeActor } from './handshake.actor.ts';
 
 /**
  * A connection as XState actor logic. Each actor that a host invokes or spawns with it is a
- * connection, which opens when it starts and is done when it was closed: by `connection.close`, or
- * its `signal`. The snapshot is the connection machine's, the output says why it was lost last, and
+ * connection, which opens when it starts and is done when it was closed by `connection.close` or
+ * its `signal`. Its snapshot is the connection machine's, its output says why it was lost last, and
  * it emits {@link ConnectionEmitted}.
  *
  * `stop` releases everything at once. A connection cannot be restored from a persisted snapshot: it
@@ -30,10 +38,39 @@ export type ConnectionLogic<TInput> = ActorLogic<
   ConnectionEmitted
 >;
 
+/** The connection machine with its actors, provided once for all connections. */
+const connectedMachine = observedMachine(
+  'connection',
+  connectionMachine.provide({
+    actors: {
+      channel: portByInput((input) => connectionIn(input).channel),
+      reader: readerPort(transportIn),
+      writer: observedWriter(transportIn, withClientEnvelope),
+      router: routerActor(hostSide, (input) => connectionIn(input).routing),
+      correlation: correlationActor(correlating),
+      handshake: handshakeActor(greeting),
+    },
+  }),
+  connectionIn,
+);
+
+function correlating(input: { readonly scope?: object | undefined }) {
+  const { requestIds, parts } = connectionIn(input);
+  const { limits, clock, report, onLateProgress: lateProgress } = parts;
+  const how = { peer: 'server', malformed: 'reported', lateProgress } as const;
+  return { limits, clock, report, requestIds, ...how };
+}
+
+function greeting(input: { readonly scope?: object | undefined }) {
+  const { host, limits } = connectionIn(input).parts;
+  // The machine has shorter timeouts; this one is for a host's own machine.
+  return { host, handshakeTimeoutMs: limits.connectTimeoutMs + limits.loginTimeoutMs };
+}
+
 const owned = new WeakMap<object, HostConnection>();
 
 /** The logic of connections over the given kind of channel. */
-export const channelConnectionLogic: ConnectionLogic<ConnectionLogicInput> = {
+export const channelConnectionLogic: ConnectionLogic<HostConnectionInput> = {
   getInitialSnapshot: (scope, options) => {
     if (options.record && !options.host) {
       throw new TypeError('Only what connect or openConnection opens can be recorded');
@@ -57,8 +94,7 @@ export const channelConnectionLogic: ConnectionLogic<ConnectionLogicInput> = {
 };
 
 /**
- * The connection of an actor that a host has invoked or spawned, with everything that a connection
- * has.
+ * The {@link Connection} of an actor that a host has invoked or spawned.
  *
  * @throws {TypeError} the actor is not a connection
  */
@@ -71,17 +107,17 @@ export function connectionOf(actor: AnyActorRef): Connection {
 }
 
 /**
- * Opens a connection, in a system of its own. Does not wait for it.
+ * Opens a connection in its own system, without waiting for it.
  *
  * @throws {RangeError} an option is wrong; names it
  */
-export function openChannel(options: ConnectionLogicInput): HostConnection {
+export function openChannel(options: HostConnectionInput): HostConnection {
   const { clock: hostClock = systemClock, record: environment = plainConnection } = options;
   const clock = environment.clock(hostClock);
   const input = { ...options, host: { environment, clock } };
   const actor = createActor(channelConnectionLogic, { input, clock });
   const connection = owned.get(actor);
-  // XState keeps what the options have made it throw.
+  // XState keeps an error that the options caused in the snapshot.
   if (!connection) throw actor.getSnapshot().error;
   environment.start(() => actor.start());
   return connection;

@@ -1,4 +1,4 @@
-/** How a host says which server it wants, and how it wants to be connected. */
+/** The options with which a host names a server and its connection. */
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { Era } from '../../machines/connection-context.ts';
@@ -18,23 +18,28 @@ import type { ConnectionWatcher } from './watched-connection.ts';
 export interface CommandEntry {
   /** A program's name or path. No shell reads it. */
   readonly command: string;
-  /** By default none. */
+  /** None by default. */
   readonly args?: readonly string[];
-  /** Added to what is inherited of the host's environment. */
+  /** Added to the variables inherited from the host. */
   readonly env?: { readonly [name: string]: string };
   /** By default the host's working directory. */
   readonly cwd?: string;
 }
 
-/** A client that is registered at a server's authorization server, as a person logs in with it. */
+/** The registered OAuth client with which a person logs in. */
 export interface RegisteredClient {
-  /** As the authorization server knows it. */
+  /** Its id at the authorization server. */
   readonly clientId?: string;
-  /** For a client that has one. */
+  /** If the client has a secret. */
   readonly clientSecret?: string;
-  /** The URL of a metadata document of the client's: its id, if the server knows such ids. */
+  /**
+   * The URL of the client's metadata document, which is its id if the authorization server supports
+   * such ids.
+   */
   readonly clientMetadataUrl?: string;
-  /** The person is sent back to `http://127.0.0.1:PORT/callback`, as it is registered. */
+  /**
+   * The port of the registered `http://127.0.0.1:PORT/callback`, to which the person is sent back.
+   */
   readonly callbackPort?: number;
 }
 
@@ -46,47 +51,50 @@ export interface UrlEntry {
   readonly url: string;
   /** Sent with each request. */
   readonly headers?: { readonly [name: string]: string };
-  /** For an issuer that registers nobody by itself. It counts if a login is allowed (`auth`). */
+  /** For an issuer without dynamic registration. Used only if a login is allowed (`auth`). */
   readonly oauth?: RegisteredClient;
 }
 
 /**
- * A server behind a transport of the official SDK's shape. A transport lives once, so a connection
- * that may be made again needs a function that makes one.
+ * A server behind a transport with the official SDK's interface. A transport can be started only
+ * once, so a connection that may be reopened needs a function that makes one.
  */
 export interface TransportEntry {
   /** An official SDK transport; a function makes one for each attempt to connect. */
   readonly transport: SdkTransport | (() => SdkTransport);
 }
 
-/** Which server a connection is to. */
+/** The server to connect to. */
 export type ServerEntry = CommandEntry | UrlEntry | TransportEntry;
 
-/** The options of a connection. What is absent has a default. */
-export interface ConnectOptions extends Providers {
-  /** What the host calls the server, in errors and lists. By default from the entry. */
+/** The options of a connection. Each has a default. */
+export interface ConnectionOptions extends Providers {
+  /** The host's name for the server, in errors and lists. By default it is taken from the entry. */
   readonly name?: string;
-  /** Who the host is, for the server. */
+  /** How the host introduces itself to the server. */
   readonly clientInfo?: Implementation;
-  /** Nothing else is tried. By default the server is asked which it speaks. */
+  /** The only era to try. By default the server is asked which one it speaks. */
   readonly era?: Era;
-  /** More that the host is capable of; merged into what the providers declare. */
+  /** Further capabilities of the host; merged into those that the providers declare. */
   readonly capabilities?: JsonObject;
   readonly limits?: Partial<ConnectionLimits>;
-  /** When a lost connection is made again. */
+  /** When a lost connection is reopened. */
   readonly restart?: RestartOption;
-  /** How long each means of ending a launched server has, milliseconds. */
+  /** How long each step of ending a launched server may take, milliseconds. */
   readonly stop?: { readonly [K in keyof StopTimes]?: number | undefined };
   /**
-   * What a launched server inherits of the host's environment, beside what every process needs: all,
-   * or these names, in which `*` stands for any text.
+   * The variables that a launched server inherits from the host, besides those that every process
+   * needs: all, or these names, in which `*` stands for any text.
    */
   readonly inheritEnv?: boolean | readonly string[];
-  /** Whether a launched server ends if the host is killed. By default it does, where that is known. */
+  /**
+   * Whether a launched server ends if the host is killed. By default it does, on systems that
+   * support it.
+   */
   readonly endsWithHost?: boolean;
   /** Watch the whole connection, as the inspector's page does. */
   readonly watchers?: readonly ConnectionWatcher[];
-  /** Hears what no message tells. By default, warnings and errors go to stderr. */
+  /** Gets the facts that no message carries. By default, warnings and errors go to stderr. */
   readonly report?: Report;
   readonly clock?: Clock;
   /** From 0 to less than 1, for the jitter of the restarts. */
@@ -94,33 +102,37 @@ export interface ConnectOptions extends Providers {
   /** Closes the connection when it is aborted. */
   readonly signal?: AbortSignal;
   /**
-   * Records the connection: what `recordConnection` or `recordConnectionToFile` gives, one for each
-   * connection. A connection that a machine invokes cannot be recorded: it has no clock of its own.
+   * Records the connection: the result of `recordConnection` or `recordConnectionToFile`, a new one
+   * for each connection. A connection that a machine invokes cannot be recorded, because it has no
+   * clock of its own.
    */
   readonly record?: ConnectionEnvironment;
 }
 
 /** The options of one request. */
 export interface HostRequestOptions {
-  /** Without an answer or progress for so long it fails with `REQUEST_TIMEOUT`, milliseconds. */
+  /**
+   * It fails with `REQUEST_TIMEOUT` after this time without an answer or progress, milliseconds.
+   */
   readonly timeoutMs?: number;
-  /** The longest that it may take, whatever progress comes, milliseconds. */
+  /** The longest that it may take, even if progress comes, milliseconds. */
   readonly maxTotalMs?: number;
   /** Cancels it: it fails with `CANCELLED`, and the server is told. */
   readonly signal?: AbortSignal | undefined;
-  /** Asks for progress, and is called with each report. */
+  /** If given, progress is requested and each report is passed to it. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
-  /** Hears of the task that a tool's call has become, if the server runs it as one. */
+  /** Gets the task if the server runs the tool call as one. */
   readonly onTask?: ((task: ToolTask) => void) | undefined;
   /**
-   * What becomes of it while there is no connection. `wait`, the default: it is sent with the next
-   * one, if its own time allows. `refuse`: it fails with `NOT_READY`.
+   * What happens while there is no connection. `wait`, the default: the request is sent over the
+   * next one, if its time allows. `refuse`: it fails with `NOT_READY`.
    */
   readonly whenAway?: 'wait' | 'refuse' | undefined;
   /**
-   * `reads`: if the connection is lost before the answer, it is sent once more with the next one, if
-   * the protocol makes that harmless: lists, reads, prompts, completion, and calls of tools that are
-   * annotated as `readOnlyHint` or `idempotentHint`. By default nothing is ever sent twice.
+   * `reads`: if the connection is lost before the answer, the request is sent once more over the
+   * next one, provided that the protocol makes this harmless: lists, reads, prompts, completion,
+   * and calls of tools annotated as `readOnlyHint` or `idempotentHint`. By default nothing is sent
+   * twice.
    */
   readonly retry?: 'never' | 'reads' | undefined;
 }

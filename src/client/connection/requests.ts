@@ -1,30 +1,27 @@
-/** What a host asks its server: when it is sent, sent again, or refused. */
-import { failedWithCallers } from '../../actors/caller-frames.ts';
-import { afterThis } from '../../actors/microtask.ts';
+/** A host's requests to its server: when each is sent, sent again, or refused. */
+import { failedWithCallers, failWithCallers } from '../../actors/caller-frames.ts';
 import { refuseDuration } from '../../actors/clock.ts';
-import { cancelledUnsent, sendAsked } from '../../actors/correlation/peer-request.ts';
-import type { CorrelationEvent } from '../../machines/peer-ports.ts';
+import {
+  cancelledUnsent,
+  sendAsked,
+  progressFailed,
+} from '../../actors/correlation/peer-request.ts';
+import type { SendableRequest } from '../../actors/correlation/peer-request.ts';
+import type { PendingRequest } from '../../actors/correlation/pending-requests.ts';
+import { turnEnd } from '../../actors/clock.ts';
 import { errorOf } from '../../machines/connection-failures.ts';
-import { RuntimeError } from '../../protocol/errors.ts';
+import type { PeerRequest, RequestOutcome } from '../../machines/peer-ports.ts';
+import { viewOf } from '../../machines/port.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
+import type { JsonObject, RequestId } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
 import { roundsAfter } from '../asked/input-rounds.ts';
 import type { RoundsCall, RoundsHost } from '../asked/input-rounds.ts';
-import { Method } from '../../protocol/methods.ts';
-import type { JsonObject, RequestId } from '../../protocol/frames.ts';
-import type { PendingRequest } from '../../actors/correlation/pending-request.ts';
-import { viewOf } from '../../machines/port.ts';
-import type { Ref } from '../../machines/port.ts';
 import type { ConnectionScope, ConnectionSnapshot } from './connection-scope.ts';
-import { HostRequest } from './host-request.ts';
-import type {
-  AskedOfServer,
-  HostCall,
-  HostRequestOwner,
-  HostRequestSpec,
-  RequestManner,
-} from './host-request.ts';
 import type { HostRequestOptions } from './options.ts';
 
-/** What the protocol makes harmless to ask twice. */
+/** The methods that are harmless to call twice. */
 const reads: ReadonlySet<string> = new Set([
   'ping',
   'tools/list',
@@ -37,8 +34,8 @@ const reads: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a connection asks for itself, and no host. A subscription is never settled, nor is a probe
- * that a server passes over.
+ * The requests that a connection makes for itself, not for its host. A subscription is unsettled
+ * while it is open, and so is a probe that the server ignores.
  */
 const ofConnections: ReadonlySet<string> = new Set([
   Method.listen,
@@ -50,22 +47,22 @@ const noOptions: HostRequestOptions = {};
 
 const whole = (result: JsonObject): JsonObject => result;
 
-/** The options of a request, and who hears what id it has got. */
+/** The options of a request, and a callback for its id. */
 export interface SentOptions extends HostRequestOptions {
   readonly sent?: ((id: RequestId) => void) | undefined;
-  /** `held`: the task that the call becomes does not end with it. Needs `onTask`. */
+  /** `held`: the call's task outlives the call. Needs `onTask`. */
   readonly task?: 'held' | undefined;
 }
 
 /** The requests of one connection. */
-export class Requests implements HostRequestOwner {
+export class Requests {
   readonly #scope: ConnectionScope;
   readonly #name: string;
   /** Whether a tool is annotated so that calling it twice does no harm. */
   readonly #isHarmless: (tool: string) => boolean;
 
   readonly #rounds: RoundsHost<HostCall>;
-  /** The manner of the last request that wanted nothing special. */
+  /** The manner of the last request without special options. */
   #lastPlain: RequestManner | undefined = undefined;
   /** How long the connection has been in its state, milliseconds. */
   readonly #age: () => number;
@@ -106,9 +103,9 @@ export class Requests implements HostRequestOwner {
   }
 
   /**
-   * As {@link request}, and gives what `read` makes of the result.
+   * Like {@link request}, but resolves to what `read` makes of the result.
    *
-   * @param read throws what is wrong with the result
+   * @param read throws if the result is wrong
    */
   ask<T>(
     method: string,
@@ -119,10 +116,16 @@ export class Requests implements HostRequestOwner {
     const { limits } = this.#scope.parts;
     const { timeoutMs = limits.requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
-    // A server of an era that is not known yet may be one that says of what type its results are.
-    const mayAsk = this.#scope.served?.era === 'legacy' ? 'no' : 'yes';
-    const manner = this.#mannerOf(options, { timeoutMs, maxTotalMs, mayAsk });
-    return this.#send({ method, params, manner }, read, options.sent);
+    const { value, context } = this.#snapshot;
+    const isReady = typeof value === 'object' && 'ready' in value;
+    // Only modern servers ask in a result, and the era is certain only while connected.
+    const mayAsk = isReady && context.profile?.era === 'legacy' ? 'no' : 'yes';
+    try {
+      const manner = this.#mannerOf(options, { timeoutMs, maxTotalMs, mayAsk });
+      return this.#send({ method, params, manner }, read, options.sent);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
   }
 
   /** See `Connection.notify`. */
@@ -133,12 +136,13 @@ export class Requests implements HostRequestOwner {
   ): Promise<void> {
     const { limits } = this.#scope.parts;
     const waitMs = timeoutMs ?? limits.requestTimeoutMs;
+    refuseDuration('timeoutMs', waitMs);
     const times = { timeoutMs: waitMs, maxTotalMs: waitMs };
     const manner = { awaits: 'delivery', mayAsk: 'no', owner: this, signal, ...times } as const;
     await this.#send({ method, params, manner }, whole);
   }
 
-  /** Sends it now. What is wrong with it rejects the promise. */
+  /** Sends it now. A fault in the request rejects the promise. */
   #send<T>(
     spec: HostRequestSpec,
     read: (result: JsonObject) => T,
@@ -147,24 +151,28 @@ export class Requests implements HostRequestOwner {
     return new Promise((resolve) => {
       const { method, manner } = spec;
       const { signal } = manner;
-      refuseDuration('timeoutMs', manner.timeoutMs);
-      refuseDuration('maxTotalMs', manner.maxTotalMs);
-      const refusal = this.#refusal(method);
-      // The caller is on the stack, but may be deeper than an engine shows.
+      const snapshot = this.#snapshot;
+      const refusal = this.#refusal(method, snapshot);
+      // The caller is on the stack, but may be deeper than the engine shows.
       if (refusal) return resolve(failedWithCallers(refusal));
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
-      const request = new HostRequest(spec, { read, resolve });
-      sendAsked(this.#correlation, [request]);
-      if (this.#scope.snapshot.value === 'backoff' && manner.whenAway !== 'refuse') {
+      const request = new HostRequest(spec, read, resolve);
+      sendAsked(snapshot.context.correlation, [request]);
+      // Arguments may be large and answers late, so the params are kept only if the request may be
+      // sent again.
+      const isSentOnce = manner.mayAsk === 'no' && manner.retry !== 'reads';
+      if (isSentOnce && request.ticket?.state === 'sent') request.params = undefined;
+      if (snapshot.value === 'backoff' && manner.whenAway !== 'refuse') {
         this.#scope.parts.actor.send({ type: 'connection.wanted' });
       }
       if (!sent) return;
-      // A correlation that is busy takes the request, and gives it its id, before this turn is over.
+      // A busy correlation takes the request, and gives it its id, later in this turn.
       if (request.ticket) sent(request.ticket.id);
-      else afterThis(() => request.ticket && sent(request.ticket.id));
+      else void turnEnd.then(() => request.ticket && sent(request.ticket.id));
     });
   }
 
+  /** @throws {RangeError} a time is wrong */
   #mannerOf(
     { signal, onProgress, whenAway, retry, onTask, task }: SentOptions,
     { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
@@ -174,19 +182,21 @@ export class Requests implements HostRequestOwner {
     if (last?.timeoutMs === timeoutMs && last.maxTotalMs === maxTotalMs && last.mayAsk === mayAsk) {
       return last;
     }
+    refuseDuration('timeoutMs', timeoutMs);
+    refuseDuration('maxTotalMs', maxTotalMs);
     const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs } as const;
     if (isPlain) return (this.#lastPlain = plain);
     return { ...plain, signal, onProgress, whenAway, retry, onTask, task };
   }
 
-  get #correlation(): Ref<CorrelationEvent> {
-    return this.#scope.snapshot.context.correlation;
+  get #snapshot(): ConnectionSnapshot {
+    return this.#scope.parts.actor.getSnapshot();
   }
 
-  // What a request asks of its owner.
+  // The owner's side of a request.
 
   cancel(request: AskedOfServer, reason: unknown): void {
-    this.#correlation.send({ type: 'request.cancel', request, reason });
+    this.#snapshot.context.correlation.send({ type: 'request.cancel', request, reason });
   }
 
   goOn(request: AskedOfServer, result: JsonObject): Promise<JsonObject> | undefined {
@@ -207,7 +217,7 @@ export class Requests implements HostRequestOwner {
   }
 
   async repeat(request: AskedOfServer, error: Error): Promise<JsonObject> {
-    // What the loss has made of the connection is known once it is dealt with.
+    // The connection's new state is known only after the loss has been processed.
     await Promise.resolve();
     if (!this.#mayRepeat(request, error)) throw error;
     const { method, params, manner } = request;
@@ -220,30 +230,26 @@ export class Requests implements HostRequestOwner {
   }
 
   /**
-   * Why nothing comes of a method however long it waits: the connection has failed, or is closed.
-   * Undefined if it is there, or may be again.
+   * Why waiting for a connection is useless for this method: it has failed or is closed. Undefined
+   * if there is a connection, or may be one again.
    */
-  away(method: string): RuntimeError | undefined {
-    const { snapshot } = this.#scope;
-    // The texts cost more than all else here.
+  away(method: string, snapshot = this.#snapshot): RuntimeError | undefined {
+    // Making the texts costs more than everything else here.
     if (!isEnding(snapshot)) return undefined;
     return stateRefusal(snapshot, `${method} was not sent to ${this.#name}`, this.#age());
   }
 
-  /** Why a request is not even kept for later; undefined if it is sent or waits. */
-  #refusal(method: string): RuntimeError | undefined {
-    const { snapshot, parts } = this.#scope;
-    const away = this.away(method);
+  /** Why a request is refused instead of kept for later; undefined if it is sent or waits. */
+  #refusal(method: string, snapshot: ConnectionSnapshot): RuntimeError | undefined {
+    const away = this.away(method, snapshot);
     if (away || snapshot.context.output === 'flowing') return away;
-    const { maxOutboundBytes } = parts.limits;
+    const { maxOutboundBytes } = this.#scope.parts.limits;
     const message = `${method} was not sent: ${this.#name} has not read ${maxOutboundBytes} bytes that it was sent before`;
     return new RuntimeError('LIMIT_EXCEEDED', message);
   }
 
   get #books(): ReadonlyMap<number, PendingRequest> {
-    const view = viewOf<ReadonlyMap<number, PendingRequest>>(
-      this.#scope.snapshot.context.correlation,
-    );
+    const view = viewOf<ReadonlyMap<number, PendingRequest>>(this.#snapshot.context.correlation);
     return view ?? new Map();
   }
 
@@ -256,13 +262,13 @@ export class Requests implements HostRequestOwner {
   }
 }
 
-/** Whether there is no way to the server, and will be none. */
+/** Whether the server cannot be reached now or later. */
 function isEnding({ value, status, context }: ConnectionSnapshot): boolean {
   return status !== 'active' || value === 'stopping' || (value === 'failed' && !!context.loss);
 }
 
 /**
- * Why nothing can be asked any more; undefined if it can.
+ * Why requests can no longer be sent; undefined if they can.
  *
  * @param ageMs how long the connection has been in its state, milliseconds
  */
@@ -283,4 +289,135 @@ export function stateRefusal(
   }
   if (!isEnding(snapshot)) return undefined;
   return new RuntimeError('NOT_READY', `${what}: the connection is closed`);
+}
+
+/**
+ * How a request is sent, how long it may take, and what follows its end. Consecutive requests
+ * without special options share one.
+ */
+export interface RequestManner
+  extends
+    Pick<HostRequestOptions, 'signal' | 'onProgress' | 'whenAway' | 'retry' | 'onTask'>,
+    Pick<PeerRequest, 'timeoutMs' | 'maxTotalMs'> {
+  readonly awaits: 'answer' | 'delivery';
+  /**
+   * Whether its result may ask the host something, so that the call is made again with the answer.
+   */
+  readonly mayAsk: 'yes' | 'no';
+  /** `held`: the call's task outlives the call. */
+  readonly task?: 'held' | undefined;
+  /** Handles what follows its end. */
+  readonly owner: Requests;
+}
+
+/** A call whose result may ask something, or be a task. */
+export interface HostCall extends RoundsCall, Pick<RequestManner, 'onTask' | 'task'> {}
+
+/** The content of a request, and how it is sent. */
+export interface HostRequestSpec extends Pick<PeerRequest, 'method' | 'params'> {
+  readonly manner: RequestManner;
+}
+
+/** A request that was sent, as its owner sees it. */
+export type AskedOfServer = PeerRequest & HostRequestSpec;
+
+/**
+ * All that is kept of a pending request: one record and one promise. There may be ten thousand, so
+ * nothing here is nested.
+ */
+class HostRequest<T> implements SendableRequest, HostRequestSpec {
+  readonly method: string;
+  params: JsonObject | undefined;
+  readonly manner: RequestManner;
+  readonly awaits: PeerRequest['awaits'];
+  readonly timeoutMs: number;
+  readonly maxTotalMs: number;
+  state: SendableRequest['state'] = 'unsent';
+  ticket: PeerRequest['ticket'] = undefined;
+  readonly #read: (result: JsonObject) => T;
+  readonly #resolve: (value: T | PromiseLike<T>) => void;
+
+  /** @param read turns the result into what the host gets; throws if it is wrong */
+  constructor(
+    { method, params, manner }: HostRequestSpec,
+    read: (result: JsonObject) => T,
+    resolve: (value: T | PromiseLike<T>) => void,
+  ) {
+    this.method = method;
+    this.params = params;
+    this.manner = manner;
+    this.awaits = manner.awaits;
+    this.timeoutMs = manner.timeoutMs;
+    this.maxTotalMs = manner.maxTotalMs;
+    this.#read = read;
+    this.#resolve = resolve;
+    manner.signal?.addEventListener('abort', this);
+  }
+
+  get whenAway(): PeerRequest['whenAway'] {
+    return this.manner.whenAway;
+  }
+
+  settle(outcome: RequestOutcome): void {
+    // An error in its callback has already ended it.
+    if (this.state === 'settled') return;
+    this.#end();
+    if (outcome.ok) this.#succeed(outcome.result);
+    else this.#fail(hostError(outcome.error));
+  }
+
+  /**
+   * Progress extends its time, so the server is asked for progress even if the host does not
+   * listen. An error in the host's callback ends only this request.
+   */
+  onProgress(progress: ProgressReport): void {
+    if (this.state === 'settled') return;
+    try {
+      this.manner.onProgress?.(progress);
+    } catch (error) {
+      this.#end();
+      this.#reject(error as Error);
+      this.manner.owner.cancel(this, progressFailed);
+    }
+  }
+
+  /** Takes the event of its signal. */
+  handleEvent(): void {
+    if (this.state === 'sent') this.manner.owner.cancel(this, this.manner.signal?.reason);
+  }
+
+  #end(): void {
+    this.state = 'settled';
+    this.manner.signal?.removeEventListener('abort', this);
+  }
+
+  /**
+   * The promise's resolve function serves for a rejection too: a second function would be kept just
+   * as long.
+   */
+  #reject(error: Error): void {
+    this.#resolve(failedWithCallers(error));
+  }
+
+  #succeed(result: JsonObject): void {
+    try {
+      const last = this.manner.mayAsk === 'yes' ? this.manner.owner.goOn(this, result) : undefined;
+      this.#resolve(last ? last.then(this.#read, failWithCallers) : this.#read(result));
+    } catch (error) {
+      this.#reject(error as Error);
+    }
+  }
+
+  #fail(error: Error): void {
+    if (this.manner.retry !== 'reads') return this.#reject(error);
+    this.#resolve(this.manner.owner.repeat(this, error).then(this.#read, failWithCallers));
+  }
+}
+
+/** The error that a host gets: the server's own error is unchanged. */
+function hostError(error: RuntimeError): Error {
+  if (error.code === 'REQUEST_FAILED' && error.remote) return fromWireError(error.remote);
+  if (error.code !== 'TRANSPORT_CLOSED') return error;
+  const { message, request, cause } = error;
+  return new RuntimeError('CLOSED', message, { cause, ...(request ? { request } : {}) });
 }

@@ -1,6 +1,6 @@
 /**
- * What a connection asks by name: tools, resources, prompts, completion; and what is made anew with
- * each channel: subscriptions, the log level, the lists.
+ * The named requests of a connection (tools, resources, prompts, completion), and what is renewed
+ * with each channel: subscriptions, the log level, the lists.
  */
 import { ownCopy, withCallers } from '../../actors/caller-frames.ts';
 import type { Clock } from '../../actors/clock.ts';
@@ -19,9 +19,9 @@ import type { RootsProvider } from '../asked/providers.ts';
 import type { KeptList } from '../lists/kept-list.ts';
 import type { OwnRequest } from '../lists/ask-list.ts';
 import { Lists } from '../lists/lists.ts';
-import { ToolOutputs } from '../lists/tool-outputs.ts';
-import { Wishes } from '../lists/wishes.ts';
-import type { WishOptions } from '../lists/wishes.ts';
+import { Results } from '../lists/results.ts';
+import { Preferences } from '../lists/preferences.ts';
+import type { PreferenceOptions } from '../lists/preferences.ts';
 import type {
   CallToolResult,
   CompletionRequest,
@@ -37,12 +37,9 @@ import type {
 } from '../../protocol/listed.ts';
 import type { ListOptions } from './connection.ts';
 import type { ConnectionLimits } from './limits.ts';
-import type { HostCall } from './host-request.ts';
+import type { HostCall, Requests } from './requests.ts';
 import type { HostRequestOptions } from './options.ts';
-import type { Requests } from './requests.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
-import { resultReadersOf } from './result-readers.ts';
-import type { ResultReaders } from './result-readers.ts';
 import type { ToolTask } from './tool-task.observable.ts';
 import { ToolTasks } from './tool-tasks.ts';
 import type { TaskOptions } from './tool-tasks.ts';
@@ -61,27 +58,30 @@ export interface FeatureParts {
 
 export abstract class ServerFeatures {
   readonly lists: Lists;
-  readonly wishes: Wishes;
+  readonly preferences: Preferences;
   readonly tasks: ToolTasks;
   readonly #parts: FeatureParts;
-  readonly #read: ResultReaders;
-  readonly #outputs = new ToolOutputs(() => this.lists.tools.report);
-  /** The ids of the subscriptions that were asked for last: what one told late is still ours. */
+  readonly #results: Results;
+  /** The capabilities of the server in the last handshake. */
+  #capabilities: JsonObject | undefined = undefined;
+  /** The ids of our latest subscriptions: a late notification of one still belongs to us. */
   readonly #subscriptions = new BoundedMap<RequestId, true>(64);
 
   constructor(parts: FeatureParts) {
     this.#parts = parts;
-    this.#read = resultReadersOf(parts.name);
+    this.#results = new Results(parts.name, parts.problem);
     const { clock, limits, report, problem, requests, observed } = parts;
     const request: OwnRequest = (method, params, options) =>
       requests.request(method, params, options);
     const listening = (id: RequestId) => this.#subscriptions.set(id, true);
-    this.lists = new Lists({ clock, limits, report, problem, request, observed, listening });
-    this.wishes = new Wishes({ clock, limits, problem, request, observed, listening });
+    const toolsListed = (tools: readonly ListedTool[]) => this.#results.toolsListed(tools);
+    const server = { clock, limits, report, problem, request, observed, listening };
+    this.lists = new Lists({ ...server, toolsListed });
+    this.preferences = new Preferences({ clock, limits, problem, request, observed, listening });
     this.tasks = new ToolTasks({
       ...{ clock, limits, report, request, observed, requests, listening },
       ...{ name: parts.name, rounds: parts.rounds },
-      readerOf: (name) => this.#readerOf(name),
+      readerOf: (name) => (result) => this.#results.callTool(name, result),
       cancel: (id) => this.cancelTask(id),
     });
   }
@@ -90,7 +90,7 @@ export abstract class ServerFeatures {
 
   abstract ready(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile>;
 
-  /** Tells the host of a notification. */
+  /** Passes a notification to the host. */
   protected abstract tellNotification(method: string, params: JsonObject | undefined): void;
 
   get pending(): number {
@@ -112,19 +112,9 @@ export abstract class ServerFeatures {
   callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult> {
     const params = args ? { name, arguments: args } : { name };
     if (this.tasks.only?.has(name) !== false) return this.#callMaybeAsTask(params, options);
-    return this.#ask('tools/call', params, options, this.#readerOf(name));
-  }
-
-  /** Gives a host its tool's result as it is; one that breaks its schema is a result too, and is told. */
-  #readerOf(name: string): ResultReaders['callTool'] {
-    return (result) => {
-      const fault = this.#outputs.faultOf(name, result);
-      if (fault !== undefined) {
-        const message = `The "structuredContent" of ${describe(name)} breaks its "outputSchema": ${fault}`;
-        this.#parts.problem('output.invalid', message);
-      }
-      return this.#read.callTool(result);
-    };
+    return this.#ask('tools/call', params, options, (result) =>
+      this.#results.callTool(name, result),
+    );
   }
 
   async callToolAsTask(
@@ -132,7 +122,7 @@ export abstract class ServerFeatures {
     args?: JsonObject,
     options: TaskOptions = {},
   ): Promise<ToolTask> {
-    // Only a server that is known can be asked in the right way.
+    // How to call depends on the server, so it must be known first.
     if (this.tasks.offer === 'unknown') await this.ready(options);
     const params = args ? { name, arguments: args } : { name };
     return this.tasks.begin(params, options, this.lists.tools);
@@ -143,7 +133,7 @@ export abstract class ServerFeatures {
     return this.tasks.cancel(id);
   }
 
-  /** Before it is known which tools have to run as tasks, or of one that has. */
+  /** Calls a tool that may have to run as a task: it must, or the server is not known yet. */
   async #callMaybeAsTask(
     params: { readonly name: string } & JsonObject,
     options?: HostRequestOptions,
@@ -154,10 +144,12 @@ export abstract class ServerFeatures {
     const asTask = () => this.tasks.call(params, options);
     const isUnknown = this.tasks.offer === 'unknown';
     if (!isUnknown && (await isTaskOnly())) return asTask();
-    const called = this.#ask('tools/call', params, options, this.#readerOf(params.name));
+    const called = this.#ask('tools/call', params, options, (result) =>
+      this.#results.callTool(params.name, result),
+    );
     if (!isUnknown) return called;
-    // It was called before its server was known, which cannot have run it then: it refuses, in
-    // either way.
+    // The server was unknown, so the call was plain. A server refuses a plain call of such a tool,
+    // without running it, in either of two ways.
     const isRefusal = (error: unknown): boolean =>
       error instanceof ProtocolError && error.code === ErrorCode.methodNotFound;
     try {
@@ -186,7 +178,7 @@ export abstract class ServerFeatures {
   }
 
   readResource(uri: string, options?: HostRequestOptions): Promise<ReadResourceResult> {
-    return this.#ask('resources/read', { uri }, options, this.#read.readResource);
+    return this.#ask('resources/read', { uri }, options, this.#results.readResource);
   }
 
   getPrompt(
@@ -195,27 +187,27 @@ export abstract class ServerFeatures {
     options?: HostRequestOptions,
   ): Promise<GetPromptResult> {
     const params = args ? { name, arguments: args } : { name };
-    return this.#ask('prompts/get', params, options, this.#read.getPrompt);
+    return this.#ask('prompts/get', params, options, this.#results.getPrompt);
   }
 
   complete(request: CompletionRequest, options?: HostRequestOptions): Promise<Completion> {
-    return this.#ask('completion/complete', { ...request }, options, this.#read.complete);
+    return this.#ask('completion/complete', { ...request }, options, this.#results.complete);
   }
 
   async subscribe(uri: string, options?: HostRequestOptions): Promise<void> {
     this.#refuseAway('resources/subscribe');
     const { era } = this.#served('resources/subscribe');
-    await this.wishes.subscribe(uri, era, this.#wish(options));
+    await this.preferences.subscribe(uri, era, this.#preference(options));
   }
 
   unsubscribe(uri: string, options?: HostRequestOptions): Promise<void> {
-    return this.wishes.unsubscribe(uri, this.#wish(options));
+    return this.preferences.unsubscribe(uri, this.#preference(options));
   }
 
   async setLogLevel(level: LogLevel, options?: HostRequestOptions): Promise<void> {
     this.#refuseAway('logging/setLevel');
     const { era } = this.#served('logging/setLevel');
-    await this.wishes.setLogLevel(level, era, this.#wish(options));
+    await this.preferences.setLogLevel(level, era, this.#preference(options));
   }
 
   async setRoots(
@@ -227,7 +219,7 @@ export abstract class ServerFeatures {
       const message = `The roots of ${name} cannot be set: it was connected without any`;
       throw new RuntimeError('CAPABILITY_MISSING', message);
     }
-    // A modern server asks for them with each call that needs them.
+    // A modern server asks for the roots in each call that needs them.
     if (this.server?.era === 'legacy') {
       await this.notify(Method.rootsListChanged, undefined, options);
     }
@@ -240,7 +232,7 @@ export abstract class ServerFeatures {
     return clock.now() - startedAt;
   }
 
-  /** Whether a tool says of itself that calling it twice does no harm. */
+  /** Whether a tool's annotations say that calling it twice does no harm. */
   protected isHarmless(name: string): boolean {
     const { annotations } = this.lists.tools.report.items.find((tool) => tool.name === name) ?? {};
     return annotations?.['readOnlyHint'] === true || annotations?.['idempotentHint'] === true;
@@ -248,14 +240,17 @@ export abstract class ServerFeatures {
 
   protected heard(method: string, params: JsonObject | undefined): void {
     if (this.#isForeign(method, params)) return;
-    if (method === Method.subscriptionAcknowledged) this.wishes.acknowledged(params);
+    if (method === Method.subscriptionAcknowledged) this.preferences.acknowledged(params);
     this.lists.heard(method, params);
     this.tasks.heard(method, params);
     if (method === Method.elicitationComplete) this.#parts.answers.completed(params);
     this.tellNotification(method, params);
   }
 
-  /** Whether it belongs to a subscription that is not this host's: that is told, and nothing else. */
+  /**
+   * Whether it belongs to someone else's subscription: it is then passed to the host and not acted
+   * on.
+   */
   #isForeign(method: string, params: JsonObject | undefined): boolean {
     const meta = params?.['_meta'];
     const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
@@ -265,26 +260,27 @@ export abstract class ServerFeatures {
     return true;
   }
 
-  /** A channel is ready: what the one before had is made anew. */
+  /** A channel is ready: subscriptions and the like are renewed on it. */
   protected opened({ era, capabilities }: ServerProfile): void {
+    this.#capabilities = capabilities;
     this.lists.opened({ capabilities, changes: era === 'legacy' ? 'told' : 'listened-for' });
-    this.wishes.opened(era);
+    this.preferences.opened(era);
     this.tasks.opened(era, capabilities);
   }
 
   protected lost(): void {
     this.lists.closed();
-    this.wishes.closed();
+    this.preferences.closed();
   }
 
   protected refused(error: RuntimeError): void {
     this.lists.refuse(error);
-    this.wishes.refuse(error);
+    this.preferences.refuse(error);
   }
 
   protected ended(error: RuntimeError): void {
     this.lists.end(error);
-    this.wishes.end(error);
+    this.preferences.end(error);
     this.tasks.end(error);
   }
 
@@ -315,9 +311,9 @@ export abstract class ServerFeatures {
   }
 
   /**
-   * The server, as far as it is known.
+   * The server's era, as far as it is known.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: it does not declare what the method needs
+   * @throws {RuntimeError} CAPABILITY_MISSING: the server does not declare what the method needs
    */
   #served(method: string): { readonly era: Era | undefined } {
     const missing = this.#missing(method);
@@ -325,21 +321,24 @@ export abstract class ServerFeatures {
     return { era: this.server?.era };
   }
 
-  /** The error of a method that needs what the server does not declare; undefined if it may be sent. */
+  /**
+   * The error of a method whose capability the server does not declare; undefined if it may be
+   * sent.
+   */
   #missing(method: string): RuntimeError | undefined {
-    const missing = missingFor(method, this.server?.capabilities);
+    const missing = missingFor(method, this.#capabilities);
     if (missing === undefined) return undefined;
     const message = `${method} was not sent: ${this.#parts.name} does not declare ${missing}`;
     return new RuntimeError('CAPABILITY_MISSING', message);
   }
 
-  /** @throws {RuntimeError} NOT_READY: waiting for a channel would be in vain */
+  /** @throws {RuntimeError} NOT_READY: waiting for a channel would be useless */
   #refuseAway(method: string): void {
     const away = this.#parts.requests.away(method);
     if (away) throw away;
   }
 
-  #wish({ signal, timeoutMs }: HostRequestOptions = {}): WishOptions {
+  #preference({ signal, timeoutMs }: HostRequestOptions = {}): PreferenceOptions {
     return { signal, timeoutMs: timeoutMs ?? this.#parts.limits.requestTimeoutMs };
   }
 }
@@ -360,7 +359,9 @@ function featureOf(method: string): string | undefined {
   return prefix === undefined ? undefined : features[prefix];
 }
 
-/** What a server would have to declare for a method; undefined if it does, or is not known yet. */
+/**
+ * The missing capability for a method; undefined if it is declared, or the server is not known yet.
+ */
 function missingFor(method: string, capabilities: JsonObject | undefined): string | undefined {
   if (!capabilities) return undefined;
   const feature = featureOf(method);

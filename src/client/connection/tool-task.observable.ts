@@ -1,4 +1,4 @@
-/** A tool's call that runs as a task, as its host holds it. */
+/** A tool call that runs as a task, as its host sees it. */
 import type { Observable } from 'rxjs';
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
@@ -17,24 +17,24 @@ import type { Guard } from '../../session/guarded-listeners.ts';
 import { GuardedObservable } from '../../session/guarded.observable.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 
-/** How far a task is. */
+/** The status of a task. */
 export interface ToolTaskStatus {
-  /** As the server tells it; `cancelled` also once the host has cancelled it. */
+  /** As the server reports it; `cancelled` also once the host has cancelled it. */
   readonly status: TaskStatus;
-  /** What the server says of it, for a person or a model. */
+  /** The server's message about it, for a person or a model. */
   readonly message?: string;
 }
 
-/** A call that runs as a task. It is followed until it ends, whoever waits for it. */
+/** A call that runs as a task. It is followed until it ends, even if no one waits for it. */
 export interface ToolTask {
-  /** What the server calls it; undefined if it has answered the call at once. */
+  /** The server's id for it; undefined if the call was answered at once. */
   readonly id: string | undefined;
-  /** How far it is now. */
+  /** Its present status. */
   readonly status: ToolTaskStatus;
   /** Begins with the present status; completes when the task has ended, and never fails. */
   readonly status$: Observable<ToolTaskStatus>;
   /**
-   * What the call is answered with, once the task has ended. The `signal` ends the waiting alone.
+   * The result of the call, once the task has ended. The `signal` ends only the waiting.
    *
    * @throws {ProtocolError} the server's own error
    * @throws {RuntimeError} CANCELLED; REMOTE_CANCELLED: the server has cancelled it; CLOSED: the
@@ -45,11 +45,11 @@ export interface ToolTask {
   cancel(): Promise<void>;
 }
 
-/** What stands around a task. */
+/** What a task needs from its connection. */
 export interface ToolTaskPort {
   readonly clock: Clock;
   readonly guard: Guard;
-  /** With its actors. */
+  /** The machine with its actors. */
   readonly machine: typeof followedTaskMachine;
   readonly input: FollowedTaskInput;
   readonly read: (result: JsonObject) => CallToolResult;
@@ -57,7 +57,7 @@ export interface ToolTaskPort {
   readonly cancel: (id: string) => Promise<void>;
 }
 
-/** As long as a timer can be: a task has the time that its server gives it. */
+/** The longest delay of a timer, milliseconds: the server decides how long a task may take. */
 const longestMs = 2 ** 31 - 1;
 
 export class FollowedTask implements ToolTask {
@@ -106,9 +106,7 @@ export class FollowedTask implements ToolTask {
     return this.settled({ timeoutMs: longestMs, signal, cancelled }).then(this.#port.read);
   }
 
-  /**
-   * What the call is answered with, unread, if that comes in time.
-   */
+  /** The unread result of the call, if it comes in time. */
   settled(bounds: {
     readonly timeoutMs: number;
     readonly signal: AbortSignal | undefined;
@@ -140,23 +138,23 @@ export class FollowedTask implements ToolTask {
     return this.#port.cancel(this.id);
   }
 
-  /** Hears of it. */
+  /** The server has sent news of it. */
   told(task: TaskReport): void {
     if (this.#isFollowed) this.#actor.send({ type: 'task.told', task });
   }
 
-  /** Hears of it from now on. */
+  /** The server sends news of it from now on. */
   listened(): void {
     if (this.#isFollowed) this.#actor.send({ type: 'task.listened' });
   }
 
-  /** The host wants it no more. Resolves when the server has been told, or cannot be. */
+  /** The host no longer wants it. Resolves when the server was told, or cannot be told. */
   abandon(error: Error): Promise<void> {
     if (this.#isFollowed) this.#actor.send({ type: 'task.abandon', error });
     return this.over;
   }
 
-  /** Resolves when it is not followed any more. */
+  /** Resolves when it is no longer followed. */
   get over(): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => resolve();
@@ -166,7 +164,7 @@ export class FollowedTask implements ToolTask {
   }
 }
 
-/** What has become of it: the server may not have said so. */
+/** The final status, which the server may not have reported. */
 function endOf(task: TaskReport, outcome: TaskOutcome): TaskStatus {
   if (task.status !== 'working' && task.status !== 'input_required') return task.status;
   if (outcome.ok) return 'completed';
@@ -174,7 +172,7 @@ function endOf(task: TaskReport, outcome: TaskOutcome): TaskStatus {
   return error instanceof RuntimeError && error.code === 'CANCELLED' ? 'cancelled' : 'failed';
 }
 
-/** The handle of a call that the server has answered at once. */
+/** The handle of a call that the server answered at once. */
 export function answeredTask(guard: Guard, result: CallToolResult): ToolTask {
   const status: ToolTaskStatus = { status: 'completed' };
   return {

@@ -1,6 +1,6 @@
 /**
- * Calls of a connection that run as tasks: a tool demands it (2025-11-25), the server decides it
- * (2026-07-28), or the host wants it. Each is followed until it ends.
+ * The calls of a connection that run as tasks, because the tool requires it (2025-11-25), the
+ * server decides so (2026-07-28), or the host wants it. Each is followed until it ends.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  * @see the extension io.modelcontextprotocol/tasks
@@ -21,7 +21,7 @@ import type { JsonObject, RequestId, WireError } from '../../protocol/frames.ts'
 import { readTaskReport, tasksExtension } from '../../protocol/tasks.ts';
 import type { TaskReport } from '../../protocol/tasks.ts';
 import { guardOf } from '../../session/guarded-listeners.ts';
-import { answersTo } from '../asked/input-rounds.ts';
+import { askProviders } from '../asked/input-rounds.ts';
 import type { FirstResult, RoundsHost } from '../asked/input-rounds.ts';
 import { Subscription } from '../lists/listening.ts';
 import type { KeptList } from '../lists/kept-list.ts';
@@ -30,17 +30,16 @@ import type { Era } from '../../machines/connection-context.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { Report } from '../../actors/facts.ts';
-import type { HostCall } from './host-request.ts';
+import type { HostCall, Requests } from './requests.ts';
 import type { ConnectionLimits } from './limits.ts';
 import type { HostRequestOptions } from './options.ts';
-import type { Requests } from './requests.ts';
 import { FollowedTask, answeredTask } from './tool-task.observable.ts';
 import type { ToolTask } from './tool-task.observable.ts';
 
 /** Whether the server of the present channel runs calls as tasks; `unknown` before the first one. */
 type TaskOffer = 'unknown' | 'none' | 'legacy' | 'modern';
 
-/** What a server with these capabilities offers. */
+/** The offer of a server with these capabilities. */
 function taskOfferOf(era: Era, capabilities: JsonObject): TaskOffer {
   const { extensions, tasks } = capabilities;
   if (era === 'modern') {
@@ -51,7 +50,7 @@ function taskOfferOf(era: Era, capabilities: JsonObject): TaskOffer {
   return isJsonObject(tools) && isJsonObject(tools['call']) ? 'legacy' : 'none';
 }
 
-/** What a tool of 2025-11-25 says of tasks. */
+/** What a tool of 2025-11-25 says about tasks. */
 function supportOf(tool: ListedTool | undefined): unknown {
   return isJsonObject(tool?.execution) ? tool.execution['taskSupport'] : undefined;
 }
@@ -63,36 +62,38 @@ export interface ToolTasksHost extends ListeningPort {
   readonly report: Report;
   readonly requests: Pick<Requests, 'ask' | 'request'>;
   readonly rounds: Pick<RoundsHost, 'answers' | 'places' | 'maxRounds'>;
-  /** What a host gets of a tool's result. */
+  /** Makes the reader of a tool's result. */
   readonly readerOf: (tool: string) => (result: JsonObject) => CallToolResult;
-  /** Cancels a task by its id: the host's own call, if it is recorded. */
+  /** Cancels a task by its id. A recording notes this as a call of the host. */
   readonly cancel: (id: string) => Promise<void>;
 }
 
 /** The options of a call as a task. */
 export interface TaskOptions extends HostRequestOptions {
-  /** How long the server shall keep the task, milliseconds. Only servers of 2025-11-25 are told. */
+  /**
+   * How long the server should keep the task, milliseconds. Only servers of 2025-11-25 are told.
+   */
   readonly ttlMs?: number;
 }
 
-/** A task, and what its host hears of it. */
+/** A followed task, and the callbacks of its host. */
 interface Followed {
   readonly task: FollowedTask;
-  /** The id of its call, with which progress comes. */
+  /** The id of its call, which is also its progress token. */
   readonly token: RequestId | undefined;
   readonly onProgress: HostRequestOptions['onProgress'];
   readonly listening: Subscription | undefined;
 }
 
-/** As long as a timer can be. */
+/** The longest delay of a timer, milliseconds. */
 const longestMs = 2 ** 31 - 1;
 
 export class ToolTasks {
   readonly #host: ToolTasksHost;
   readonly #followed = new Map<string, Followed>();
-  /** Of the server of the last channel. */
+  /** The offer of the last channel's server. */
   offer: TaskOffer = 'unknown';
-  /** The tools that have to run as tasks; undefined until that is known. */
+  /** The tools that must run as tasks; undefined until the list is known. */
   only: ReadonlySet<string> | undefined = undefined;
 
   constructor(host: ToolTasksHost) {
@@ -103,7 +104,7 @@ export class ToolTasks {
     return this.#host.observed;
   }
 
-  /** The charts of the tasks that are followed, and of what tells of them. */
+  /** The charts of the followed tasks, and of the subscriptions to them. */
   get machines(): readonly MachineActor[] {
     return [...this.#followed.values()].flatMap(({ task, listening }) =>
       listening ? [task.machine, listening.machine] : [task.machine],
@@ -116,7 +117,9 @@ export class ToolTasks {
     this.only = this.offer === 'legacy' ? undefined : new Set();
   }
 
-  /** Whether a tool of 2025-11-25 has to run as a task. No, if the server does not list its tools. */
+  /**
+   * Whether a tool of 2025-11-25 must run as a task; false if the server does not list its tools.
+   */
   async demands(name: string, list: KeptList<ListedTool>, options: HostRequestOptions = {}) {
     if (this.offer === 'legacy' && !this.only) {
       const tools = await this.#listed(list, options);
@@ -132,7 +135,7 @@ export class ToolTasks {
     return list.items({ timeoutMs, signal }).catch(() => undefined);
   }
 
-  /** Calls a tool of 2025-11-25 that has to run as a task, and gives its result. */
+  /** Calls a tool of 2025-11-25 that must run as a task, and resolves to its result. */
   async call(params: JsonObject, options: HostRequestOptions = {}): Promise<CallToolResult> {
     const { limits, clock } = this.#host;
     const { timeoutMs = limits.requestTimeoutMs, signal, onTask } = options;
@@ -150,7 +153,7 @@ export class ToolTasks {
     return this.#await(task, { ...call, startedAt });
   }
 
-  /** Its result. The end of the call is that of the task, unless that is held. */
+  /** The task's result. If the call ends, the task ends too, unless it is held. */
   #await(
     task: FollowedTask,
     call: Pick<HostCall, 'onTask' | 'task' | 'signal' | 'maxTotalMs'> & {
@@ -176,8 +179,8 @@ export class ToolTasks {
   }
 
   /**
-   * Calls a tool as a task, if the server makes one of it. A server of 2025-11-25 is not asked for a
-   * task of a tool whose `execution.taskSupport` does not allow one.
+   * Calls a tool as a task, if the server makes one. A server of 2025-11-25 is not asked for a task
+   * if the tool's `execution.taskSupport` does not allow it.
    */
   async begin(
     params: JsonObject,
@@ -206,7 +209,7 @@ export class ToolTasks {
     }
     return new Promise((resolve, reject) => {
       const held = { ...options, task: 'held', onTask: resolve } as const;
-      // Whoever holds the task hears of its end there.
+      // The holder of the task hears of its end through the task.
       requests.ask('tools/call', params, held, this.#readerOf(params)).then(
         (result) => resolve(answered(result)),
         (error: Error) => reject(error),
@@ -220,7 +223,7 @@ export class ToolTasks {
     return this.#followed.get(id)?.task.abandon(error) ?? Promise.resolve();
   }
 
-  /** Takes a notification of the server's, if it is about a task that is followed. */
+  /** Takes a server's notification if it is about a followed task. */
   heard(method: string, params: JsonObject | undefined): void {
     if (method === 'notifications/tools/list_changed' && this.offer === 'legacy') {
       this.only = undefined;
@@ -243,7 +246,7 @@ export class ToolTasks {
     }
   }
 
-  /** Progress of a request that is answered: a task's goes on. */
+  /** Progress of a request that was answered: a task's progress continues after that. */
   progressed(token: RequestId, report: ProgressReport): void {
     for (const followed of this.#followed.values()) {
       if (followed.token !== token) continue;
@@ -255,12 +258,12 @@ export class ToolTasks {
     }
   }
 
-  /** Nothing is asked any more. */
+  /** No more requests are sent. */
   end(error: RuntimeError): void {
     for (const { task } of this.#followed.values()) void task.abandon(error);
   }
 
-  /** The task that a server of 2025-11-25 has made of a call, or what it has answered instead. */
+  /** The task that a server of 2025-11-25 made of a call, or its plain answer. */
   #askForTask(
     params: JsonObject,
     options: HostRequestOptions,
@@ -309,7 +312,7 @@ export class ToolTasks {
     return task;
   }
 
-  /** It is looked at besides, so nothing depends on what is told. */
+  /** The task is polled as well, so nothing depends on these notifications. */
   #listen(task: FollowedTask): Subscription {
     const nothing = (): void => {};
     const owner = { opened: () => task.listened(), cut: nothing, refused: nothing };
@@ -326,13 +329,13 @@ export class ToolTasks {
     const { taskId } = context.task;
     const { requests, rounds } = this.#host;
     if (context.era === 'legacy') {
-      // The questions come as requests as long as somebody waits for the result.
+      // The questions come as requests while a request for the result is open.
       const times = { timeoutMs: longestMs, maxTotalMs: longestMs };
       const result = await requests.request('tasks/result', { taskId }, { signal, ...times });
       return { kind: 'result', result };
     }
     const open = openQuestions(context);
-    const inputResponses = await answersTo(rounds, `The task ${taskId}`, open, signal);
+    const inputResponses = await askProviders(rounds, `The task ${taskId}`, open, signal);
     await requests.request('tasks/update', { taskId, inputResponses }, { signal });
     return { kind: 'answered', keys: Object.keys(open) };
   }

@@ -5,26 +5,31 @@ import type { Transitions } from '../../actors/transitions.ts';
 import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
 
 /**
- * Watches a connection. Called once, before it opens; what it throws is thrown to who opens it. Of
- * many servers it is also given those that there is no connection to, whose dumps say why: `idle`,
- * `disabled`, `failed`. A connection that comes later has the id of its server's.
+ * Watches a connection. Called once, before it opens; if it throws, so does the call that opens it.
+ * With several servers it also gets those without a connection, whose dumps say why: `idle`,
+ * `disabled`, `failed`. If such a server connects later, its connection keeps the id.
  */
 export type ConnectionWatcher = (watched: WatchedConnection) => void;
 
 /** A connection as a {@link ConnectionWatcher} gets it. */
 export interface WatchedConnection {
-  /** Tells it from a server's session. */
+  /** Distinguishes it from a server's session. */
   readonly side: 'host';
-  /** Tells it apart from all others; the name of its server is in its dump. */
+  /** Unique; the name of the server is in the dump. */
   readonly id: string;
-  /** The connection's actor. What its context holds is not meant to be shown. */
+  /** The connection's actor. Do not show its context. */
   readonly actor: AnyActorRef;
-  /** What the connection waits for now, and since when. */
+  /** What the connection waits for, and since when. */
   dump(): ConnectionDump;
-  /** Resolves once nothing of it is left; with an error if that was a bug of ours. */
+  /**
+   * Resolves once nothing of it is left; to an error if it ended because of a bug in the runtime.
+   */
   readonly closed: Promise<Error | undefined>;
   /** The messages between the host and its server. */
   readonly traffic: Pick<Traffic, 'listen'>;
-  /** The transitions of its machines: of the connection itself, its lists, its process, its streams. */
+  /**
+   * The transitions of its machines: those of the connection, its lists, its process and its
+   * streams.
+   */
   readonly transitions: Pick<Transitions, 'listen'>;
 }

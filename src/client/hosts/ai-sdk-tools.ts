@@ -1,20 +1,22 @@
-/** The tools of many servers for Vercel's AI SDK (the package `ai`), which stays the host's own dependency. */
+/**
+ * The tools of many servers for Vercel's AI SDK (the package `ai`), which the host installs itself.
+ */
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { Servers } from './servers.ts';
 
-/** What the AI SDK makes a tool of. */
+/** The definition of a tool for the AI SDK. */
 export interface AiSdkTool<TSchema> {
   /** For the model; undefined if the server says nothing. */
   readonly description: string | undefined;
-  /** Of the arguments. */
+  /** The schema of the arguments. */
   readonly inputSchema: TSchema;
   /** Calls the tool at its server; the AI SDK's signal cancels the call. */
   execute(
     input: unknown,
     options: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<CallToolResult>;
-  /** What the model reads of a result: its text, as an error if the tool says that it failed. */
+  /** What the model reads: the text of the result, as an error if the tool says that it failed. */
   toModelOutput(result: { readonly output: unknown }): {
     readonly type: 'text' | 'error-text';
     readonly value: string;
@@ -25,16 +27,14 @@ export interface AiSdkTool<TSchema> {
 export interface AiSdkFunctions<TSchema, TTool> {
   /** Makes a tool whose types are known only when it runs. */
   dynamicTool(tool: AiSdkTool<TSchema>): TTool;
-  /** Makes a schema of the AI SDK's of a JSON Schema. */
+  /** Turns a JSON Schema into a schema of the AI SDK. */
   jsonSchema(schema: JsonObject): TSchema;
 }
 
 /**
- * The tools of all servers, by the names of the merged list, as `generateText` and `streamText` take
- * them.
+ * The tools of all servers by their names in the merged list, for `generateText` and `streamText`.
  *
- * ```ts
- * const tools = await toolsForAiSdk(servers, { dynamicTool, jsonSchema });
+ * ```ts const tools = await toolsForAiSdk(servers, { dynamicTool, jsonSchema });
  * ```
  *
  * @throws what `servers.listTools` throws

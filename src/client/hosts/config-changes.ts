@@ -3,19 +3,21 @@ import { isDeepStrictEqual } from 'node:util';
 import type { HostsConfig } from './hosts-file.ts';
 import type { ServerSettings } from './server-entry.ts';
 
-/** The names of servers, by what is to be done with each. */
+/** The names of servers, by what has to be done with each. */
 export interface ConfigChanges {
   /** It is to be started. */
   readonly added: readonly string[];
   /** It is to be ended. */
   readonly removed: readonly string[];
-  /** It is to be ended and started anew: it is reached in another way, or has other bounds. */
+  /**
+   * It must be ended and started anew, because it is reached in another way or has other limits.
+   */
   readonly changed: readonly string[];
-  /** It goes on as it is, with other settings of ours. */
+  /** Its connection stays; only the manager's settings for it have changed. */
   readonly adjusted: readonly string[];
 }
 
-/** Compares what each server is, whatever the order of its members. */
+/** Compares the servers, regardless of the order of their members. */
 export function changesBetween(
   before: Pick<HostsConfig, 'servers'>,
   after: Pick<HostsConfig, 'servers'>,
@@ -41,7 +43,7 @@ export function changesBetween(
   };
 }
 
-/** What a connection is made with. The rest is the manager's own. */
+/** The settings that a connection is made with. The rest concerns only the manager. */
 const toConnection = ({ entry, timeoutMs, restart, era }: ServerSettings) => ({
   entry,
   timeoutMs,

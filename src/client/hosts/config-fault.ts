@@ -12,7 +12,7 @@ export interface ConfigFault {
   readonly server?: string | undefined;
   /** The key, down to the element: `args[1]`, `env.PORT`. Undefined if it is about the whole entry. */
   readonly key?: string | undefined;
-  /** What is wrong and what is allowed. It holds no secret. */
+  /** What is wrong and what is allowed. Contains no secret. */
   readonly message: string;
 }
 
@@ -32,10 +32,10 @@ export function configInvalid(faults: readonly ConfigFault[], cause?: unknown): 
 }
 
 /**
- * A value in a sentence, as far as it may be shown. Values of the environment and of headers are
- * secrets, whatever they are. Others are shown without what redaction recognises.
+ * A value in a sentence, as far as it may be shown. Environment variables and headers always count
+ * as secrets. Other values are shown after redaction.
  */
-export function shown(key: string, value: unknown): string {
+export function shownEntry(key: string, value: unknown): string {
   const isSecret = /^(?:env|headers|oauth\.clientSecret)\b/.test(key);
   if (isSecret && typeof value !== 'object') return `the value, a ${typeof value},`;
   return printable(redactText(describe(value)), 200);

@@ -1,23 +1,26 @@
 /**
- * Reads an `mcpServers` file: what hosts call the file that says which servers they launch and
- * reach. Comments and trailing commas are allowed.
+ * Reads an `mcpServers` file, in which a host lists the servers that it launches or reaches.
+ * Comments and trailing commas are allowed.
  */
+import { watch } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import type { Clock } from '../../actors/clock.ts';
 import { readFile } from 'node:fs/promises';
 import { parseTree, printParseErrorCode, getNodeValue } from 'jsonc-parser';
 import type { Node, ParseError } from 'jsonc-parser';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { nearest } from '../../protocol/nearest.ts';
-import { configInvalid, shown } from './config-fault.ts';
+import { configInvalid, shownEntry } from './config-fault.ts';
 import type { ConfigFault } from './config-fault.ts';
 import { readServer } from './server-entry.ts';
 import type { HostedServer } from './server-entry.ts';
-import type { Environment } from './variables.ts';
+import type { EnvironmentVariables } from './variables.ts';
 
-/** The keys under which the servers stand: VS Code has the second one. */
+/** The keys that contain the servers: VS Code uses the second one. */
 const serverKeys = ['mcpServers', 'servers'] as const;
 
-/** A longer file is no configuration. */
+/** A longer file cannot be a configuration. */
 const maxBytes = 4 * 1024 ** 2;
 const maxServers = 1000;
 const maxSyntaxErrors = 10;
@@ -27,17 +30,17 @@ export interface HostsConfig {
   readonly file: string | undefined;
   /** By their names, in the order of the file. */
   readonly servers: ReadonlyMap<string, HostedServer>;
-  /** All that is wrong with servers. The others can be started. */
+  /** All faults of servers. The other servers can be started. */
   readonly faults: readonly ConfigFault[];
-  /** What has no effect, and may be mistyped. */
+  /** Keys that have no effect and may be typing errors. */
   readonly remarks: readonly ConfigFault[];
 }
 
 export interface ReadHostsOptions {
   /** Named in faults. */
   readonly file?: string | undefined;
-  /** Where variables are taken from; the process's own by default. */
-  readonly environment?: Environment;
+  /** The source of variables; the process's environment by default. */
+  readonly environment?: EnvironmentVariables;
 }
 
 /**
@@ -68,7 +71,7 @@ function unreadable(error: unknown): string {
 /**
  * Reads a file's text.
  *
- * @throws {RuntimeError} CONFIG_INVALID: it is no JSON with comments, or holds no servers
+ * @throws {RuntimeError} CONFIG_INVALID: it is not JSON with comments, or holds no servers
  */
 export function readHostsText(text: string, options: ReadHostsOptions = {}): HostsConfig {
   const { file } = options;
@@ -110,7 +113,7 @@ function repeatedServers(root: Node): readonly string[] {
 }
 
 /**
- * Reads a configuration that is an object already, as it stands in a file.
+ * Reads a configuration given as an object, with the content of a file.
  *
  * @throws {RuntimeError} CONFIG_INVALID: it holds no servers
  */
@@ -141,11 +144,12 @@ function entriesIn(written: unknown, file: string | undefined): (readonly [strin
     throw configInvalid([{ file, key, message }]);
   };
   const wanted = 'an object with the servers under "mcpServers" or "servers"';
-  if (!isJsonObject(written)) return refuse(`${shown('', written)} is not ${wanted}`);
+  if (!isJsonObject(written)) return refuse(`${shownEntry('', written)} is not ${wanted}`);
   const given = serverKeys.filter((key) => Object.hasOwn(written, key));
   if (given.length === 0) {
     const keys = Object.keys(written);
-    // Servers are in an object: the version of a package.json is none, whatever it is called.
+    // Only an object can contain servers, so a text such as the version in a package.json is not
+    // suggested.
     const near = keys.find(
       (key) => isJsonObject(written[key]) && nearest(key, serverKeys) !== undefined,
     );
@@ -155,8 +159,46 @@ function entriesIn(written: unknown, file: string | undefined): (readonly [strin
   const entries = given.flatMap((key) => {
     const servers: unknown = written[key];
     if (isJsonObject(servers)) return Object.entries(servers as JsonObject);
-    return refuse(`${shown(key, servers)} is not an object of servers by name`, key);
+    return refuse(`${shownEntry(key, servers)} is not an object of servers by name`, key);
   });
   if (entries.length > maxServers) refuse(`it has more than ${maxServers} servers`);
   return entries;
+}
+
+/** How long a file must be unchanged before it is read: editors write it in several steps. */
+const quietMs = 100;
+
+export interface WatchOptions {
+  readonly clock: Clock;
+  /** The file may have changed. */
+  changed(): void;
+  /** Watching has failed and ended. */
+  failed(error: Error): void;
+}
+
+/**
+ * Watches the file's folder, because many editors replace the file. Does not keep the process
+ * alive.
+ *
+ * @returns a function that stops watching
+ */
+export function watchFile(file: string, { clock, changed, failed }: WatchOptions): () => void {
+  const path = resolve(file);
+  let timer: unknown;
+  try {
+    const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+      // Some systems do not say which file it was.
+      if (name !== null && name !== basename(path)) return;
+      clock.clearTimeout(timer);
+      timer = clock.setTimeout(changed, quietMs);
+    });
+    watcher.on('error', failed);
+    return () => {
+      clock.clearTimeout(timer);
+      watcher.close();
+    };
+  } catch (error) {
+    failed(error as Error);
+    return () => {};
+  }
 }

@@ -1,5 +1,5 @@
 /** Many servers: a plain map of connections, and one list of all their tools. */
-import { heldProcess, systemClock } from '../../actors/clock.ts';
+import { heldProcess, onceAtTurnEnd, systemClock } from '../../actors/clock.ts';
 import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { waitFor } from '../../actors/waiting.ts';
@@ -9,9 +9,8 @@ import { quoted } from '../../protocol/printable.ts';
 import { guardOf } from '../../session/guarded-listeners.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { CallToolResult } from '../lists/offered.ts';
-import type { ConnectOptions, HostRequestOptions } from '../connection/options.ts';
+import type { ConnectionOptions, HostRequestOptions } from '../connection/options.ts';
 import { defaultConnectionLimits } from '../connection/limits.ts';
-import { AbsentServers, watchingAs } from './absent-servers.ts';
 import { changesBetween } from './config-changes.ts';
 import { configInvalid } from './config-fault.ts';
 import type { ConfigFault } from './config-fault.ts';
@@ -21,20 +20,48 @@ import type { HostedServer } from './server-entry.ts';
 import { ServerSlot } from './server-slot.ts';
 import type { SlotHost } from './server-slot.ts';
 import type { FoundTool, MergedTool, ServerStatus, Startup } from './server-reports.ts';
-import type { ConnectionMaker, Servers, ServersOptions } from './servers.ts';
+import type { ConnectionMaker, Servers, ManagedOptions } from './servers.ts';
 import { ServersFeed } from './servers-streams.observable.ts';
-import { ShownStartup } from './shown-startup.ts';
-import { StartPlaces } from './start-places.ts';
+import { SlotChart, UnconnectedServers } from './slot-chart.ts';
 import { ToolSearch } from './tool-search.ts';
 import { defaultCacheFolder, toolsCache } from './tools-cache.ts';
 
 const defaultStartupMs = 3000;
 const defaultMaxStarting = 8;
 
-/** How long a server that does not get ready keeps its place among those that start. */
+/** How long a starting server may occupy a place if it does not get ready. */
 const placeMs = 1000;
 
 type Listed = MergedTool & { readonly tool: string };
+
+/** Limits how many servers start at once. Others wait for a place, first come, first served. */
+export class StartPlaces {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  /** @param places how many may start at once */
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  /**
+   * Calls back as soon as there is a place, with a function that releases it; at once if one is
+   * free.
+   */
+  take(start: (release: () => void) => void): void {
+    if (this.#free === 0) {
+      this.#waiting.push(() => this.take(start));
+      return;
+    }
+    this.#free--;
+    let release = (): void => {
+      release = () => {};
+      this.#free++;
+      this.#waiting.shift()?.();
+    };
+    start(() => release());
+  }
+}
 
 export class ServerManager implements Servers {
   readonly tools$: Servers['tools$'];
@@ -43,19 +70,22 @@ export class ServerManager implements Servers {
   readonly #feed: ServersFeed;
   readonly #host: SlotHost;
   readonly #places: StartPlaces;
-  readonly #startup: ShownStartup;
-  readonly #absent: AbsentServers;
-  /** What `forServer` gave for a connection that is still to be made: it is asked once for each. */
-  readonly #ownOptions = new Map<string, ReturnType<NonNullable<ServersOptions['forServer']>>>();
+  /** Resolves once the start is over. */
+  readonly #startup: Promise<void>;
+  #settleStart: () => void = () => {};
+  readonly #unconnected: UnconnectedServers;
+  /**
+   * The results of `forServer` for connections that are not made yet: it is called once for each.
+   */
+  readonly #ownOptions = new Map<string, ReturnType<NonNullable<ManagedOptions['forServer']>>>();
   #config: HostsConfig;
-  #merging: 'settled' | 'scheduled' = 'settled';
-  /** The merged list, since something has changed last. */
+  /** The merged list; undefined after a change until it is needed. */
   #mergedNow: ReadonlyMap<string, MergedTool> | undefined = undefined;
   readonly #search: ToolSearch;
   #closed: Promise<void> | undefined;
   readonly #ends: (() => void)[] = [];
 
-  constructor(config: HostsConfig, options: ServersOptions, maker: ConnectionMaker) {
+  constructor(config: HostsConfig, options: ManagedOptions, maker: ConnectionMaker) {
     const { clock = systemClock, cacheFolder = defaultCacheFolder(options.environment) } = options;
     const { report = () => {} } = options;
     const guard = guardOf(report);
@@ -69,6 +99,7 @@ export class ServerManager implements Servers {
         return maker.callerOf(entry, { ...options, ...own });
       },
       clock,
+      report,
       cache: cacheFolder === false ? undefined : toolsCache(cacheFolder),
       now: () => new Date().toISOString(),
       optionsFor: (name) => this.#optionsFor(name, options),
@@ -81,12 +112,15 @@ export class ServerManager implements Servers {
     this.#config = config;
     const started = [...config.servers].filter(([name, server]) => this.#add(name, server));
     const { startupMs = defaultStartupMs } = options;
-    const servers = started.map(([name]) => name);
-    const startup = new ShownStartup({ servers, startupMs }, clock, report);
-    this.#startup = startup;
+    this.#startup = this.#waitForStart(
+      started.map(([name]) => name),
+      startupMs,
+    );
     const { watchers = [] } = options;
-    const { actor } = startup;
-    this.#absent = new AbsentServers({ watchers, clock, actor, dumped: () => startup.dumped() });
+    this.#unconnected = new UnconnectedServers(watchers, clock, (name, { state }) => {
+      const slot = this.#slots.get(name);
+      return slot?.chart ?? new SlotChart(state === 'disabled' ? 'disabled' : 'faulty', report);
+    });
     this.#changed();
   }
 
@@ -124,7 +158,7 @@ export class ServerManager implements Servers {
 
   async started(): Promise<Startup> {
     const release = heldProcess();
-    await this.#startup.over.finally(release);
+    await this.#startup.finally(release);
     const named = (...states: readonly ServerStatus['state'][]) =>
       [...this.status].flatMap(([name, { state }]) => (states.includes(state) ? [name] : []));
     return {
@@ -132,6 +166,21 @@ export class ServerManager implements Servers {
       late: named('connecting', 'lost', 'backoff'),
       failed: named('failed'),
     };
+  }
+
+  /** Waits until each of these is ready or has failed, for at most `startupMs`. */
+  #waitForStart(servers: readonly string[], startupMs: number): Promise<void> {
+    let awaited = servers;
+    return new Promise((resolve) => {
+      const { clock } = this.#host;
+      const timer = clock.setTimeout(resolve, startupMs);
+      this.#settleStart = () => {
+        awaited = awaited.filter((name) => isUnderway(this.#statusOf(name).state));
+        if (awaited.length > 0 && !this.#closed) return;
+        clock.clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   get(server: string): Connection | undefined {
@@ -144,7 +193,7 @@ export class ServerManager implements Servers {
     throw this.#unusable(server);
   }
 
-  /** Why a server cannot be used that is not among those that may run. */
+  /** Why a server without a slot cannot be used. */
   #unusable(server: string): Error {
     const { error } = this.#statusOf(server);
     if (error) return error;
@@ -166,12 +215,12 @@ export class ServerManager implements Servers {
     const { timeoutMs = defaultConnectionLimits.requestTimeoutMs } = options;
     const enough = new AbortController();
     const signal = AbortSignal.any([enough.signal, ...(options.signal ? [options.signal] : [])]);
-    // Who fails or is late is missing in the list, and its status says why.
+    // Servers that fail or are late are missing from the list; their status says why.
     const lists = asked.map(async (slot) => {
       const isLate = options.whenAway === 'refuse' && isUnderway(slot.status.state);
       if (isLate) return;
       const connection = await slot.use();
-      // A list waits for a connection, and one that has failed has none.
+      // A list would wait for a connection, which a failed server does not get.
       await connection.ready({ signal });
       await connection.listTools({ ...options, signal, refresh });
     });
@@ -210,7 +259,7 @@ export class ServerManager implements Servers {
     return this.#search.named(name, options);
   }
 
-  /** Why there is no tool of this name. */
+  /** The error for a name that no tool has. */
   #refusal(name: string): Error {
     const owner = splitName(name)?.server;
     const isKept = owner !== undefined && this.#config.servers.has(owner);
@@ -223,7 +272,7 @@ export class ServerManager implements Servers {
     return invalidParams(`There is no tool ${quoted(name)}${advice}${unheard.join('')}`);
   }
 
-  /** Does what another configuration says that the present one does not. */
+  /** Applies the differences of a new configuration. */
   apply(config: HostsConfig): void {
     if (this.#closed) return;
     const changes = changesBetween(this.#config, config);
@@ -232,7 +281,6 @@ export class ServerManager implements Servers {
       [...changes.removed, ...changes.changed].map((name) => {
         const ended = this.#slots.get(name)?.close();
         this.#slots.delete(name);
-        this.#startup.settled(name);
         return [name, ended];
       }),
     );
@@ -248,12 +296,12 @@ export class ServerManager implements Servers {
     this.#changed();
   }
 
-  /** Tells that a configuration cannot be used. */
+  /** Emits that a configuration cannot be used. */
   refused(error: Error): void {
     this.#feed.happened({ type: 'config-failed', error });
   }
 
-  /** Resolves to whether it was started. */
+  /** @returns whether it was started */
   #add(name: string, server: HostedServer, after: Promise<void> = Promise.resolve()): boolean {
     if (server.kind !== 'enabled') return false;
     const slot = new ServerSlot(name, server.settings, this.#host, after);
@@ -263,7 +311,7 @@ export class ServerManager implements Servers {
     return true;
   }
 
-  /** Only processes wait for a place: a request costs the machine nothing. */
+  /** Only processes wait for a place: an HTTP request costs this machine next to nothing. */
   #start(slot: ServerSlot): void {
     if (!('command' in slot.settings.entry)) {
       void slot.use().catch(() => {});
@@ -285,37 +333,34 @@ export class ServerManager implements Servers {
     });
   }
 
-  #optionsFor(name: string, options: ServersOptions): ConnectOptions {
+  #optionsFor(name: string, options: ManagedOptions): ConnectionOptions {
     const own = this.#ownOptions.get(name) ?? options.forServer?.(name);
     this.#ownOptions.delete(name);
     const wanted = { ...options, ...own };
     const { watchers } = wanted;
     if (!watchers) return wanted;
-    const shown = this.#startup.shownTo(watchers);
-    return { ...wanted, watchers: watchingAs(this.#absent.take(name), shown) };
+    const shown = this.#slots.get(name)?.chart.shownTo(watchers, this.#unconnected.take(name));
+    return { ...wanted, watchers: shown ?? watchers };
   }
 
   #connections(): readonly Connection[] {
     return [...this.#slots.values()].flatMap(({ connection }) => connection ?? []);
   }
 
-  /** Many things that change at once are one change. */
+  /** Changes in the same turn are reported as one. */
   #changed(): void {
     this.#mergedNow = undefined;
-    if (this.#merging === 'scheduled') return;
-    this.#merging = 'scheduled';
-    queueMicrotask(() => {
-      this.#merging = 'settled';
-      if (this.#closed) return;
-      const { status } = this;
-      for (const [name, { state }] of status) {
-        if (!isUnderway(state)) this.#startup.settled(name);
-      }
-      this.#absent.show(new Map([...status].filter(([name]) => !this.get(name))));
-      this.#feed.tell(this.tools);
-      this.#search.changed();
-    });
+    onceAtTurnEnd(this.#tellChange);
   }
+
+  readonly #tellChange = (): void => {
+    if (this.#closed) return;
+    const { status } = this;
+    this.#settleStart();
+    this.#unconnected.show(new Map([...status].filter(([name]) => !this.get(name))));
+    this.#feed.tell(this.tools);
+    this.#search.changed();
+  };
 
   #merged(): ReadonlyMap<string, MergedTool> {
     return (this.#mergedNow ??= this.#merge());
@@ -332,7 +377,7 @@ export class ServerManager implements Servers {
     return new Map(named);
   }
 
-  /** Calls back when all is closed. */
+  /** Calls back when everything is closed. */
   atEnd(end: () => void): void {
     this.#ends.push(end);
   }
@@ -347,8 +392,8 @@ export class ServerManager implements Servers {
     this.#search.end();
     const ends = [...this.#slots.values()].map((slot) => slot.close());
     const results = await Promise.allSettled(ends);
-    this.#startup.stop();
-    this.#absent.end();
+    this.#settleStart();
+    this.#unconnected.end();
     this.#feed.complete();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
@@ -359,7 +404,7 @@ export class ServerManager implements Servers {
   }
 }
 
-/** Whether it may be ready some time, and is not yet. */
+/** Whether it is not ready but may become so. */
 function isUnderway(state: ServerStatus['state']): boolean {
   return ['connecting', 'lost', 'backoff'].includes(state);
 }

@@ -1,18 +1,18 @@
 /**
- * The names under which the tools of many servers stand in one list.
+ * The names of many servers' tools in one list.
  *
- * A name is the same after a restart, and depends on no other tool: what a model remembers of a
- * conversation stays right, and a prompt cache holds.
+ * A name survives a restart and does not depend on other tools, so that earlier parts of a
+ * conversation stay correct and a prompt cache stays valid.
  */
 import { createHash } from 'node:crypto';
 
-/** What model APIs take as the name of a tool. */
+/** The tool names that model APIs accept. */
 const taken = /^[A-Za-z0-9_-]{1,64}$/;
 const longest = 64;
 const separator = '__';
 const digits = 8;
 
-/** A tool and whose it is. */
+/** A tool and its server. */
 export interface OwnedTool {
   readonly server: string;
   /** Its name at the server. */
@@ -20,11 +20,10 @@ export interface OwnedTool {
 }
 
 /**
- * The name of one tool: `server__tool`, if a model API takes that and it can be told where the
- * server's name ends. Otherwise what is left of it after the characters that are not allowed, with a
- * digest of both names.
+ * The name of one tool: `server__tool`, if model APIs accept it and it is unambiguous where the
+ * server's name ends. Otherwise its allowed characters, with a digest of both names.
  *
- * @param round counts the attempts, if another tool has that name already
+ * @param round the number of earlier attempts, if another tool already has the name
  */
 export function mergedName({ server, tool }: OwnedTool, round = 0): string {
   const plain = `${server}${separator}${tool}`;
@@ -37,7 +36,7 @@ export function mergedName({ server, tool }: OwnedTool, round = 0): string {
   return `${readable(plain)}_${digest}`;
 }
 
-/** What of a name stands before its digest. */
+/** The readable part of a name, before its digest. */
 const readable = (plain: string): string =>
   plain.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longest - digits - 1);
 
@@ -48,22 +47,18 @@ export function mayBeNamed(server: string, name: string): boolean {
   return isDigested && name.startsWith(readable(`${server}${separator}`));
 }
 
-/**
- * The server and the tool that an undigested name speaks of; undefined if it has no such form.
- */
+/** The server and the tool in a name without a digest; undefined if it does not have this form. */
 export function splitName(name: string): OwnedTool | undefined {
   const at = name.indexOf(separator);
   if (at < 1 || at + separator.length >= name.length) return undefined;
   return { server: name.slice(0, at), tool: name.slice(at + separator.length) };
 }
 
-/**
- * All tools by their names in the merged list, sorted by name. A tool that is given twice stands
- * there once.
- */
+/** All tools by their names in the merged list, sorted by name. Duplicates are merged. */
 export function mergeTools<T extends OwnedTool>(tools: Iterable<T>): ReadonlyMap<string, T> {
   const named = new Map<string, T>();
-  // Plain names come first: a server cannot take one from another by a name that looks digested.
+  // Plain names come first, so that a server cannot take another server's name with one that looks
+  // digested.
   const order = [...tools].sort(
     (a, b) => rank(a) - rank(b) || compare(a.server, b.server) || compare(a.tool, b.tool),
   );

@@ -1,9 +1,9 @@
-/** One entry of an `mcpServers` file: its keys, what each takes, and what is made of it. */
+/** One entry of an `mcpServers` file: its keys, their values, and the settings read from it. */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import { quoted } from '../../protocol/printable.ts';
-import { shown } from './config-fault.ts';
+import { shownEntry } from './config-fault.ts';
 import type { ConfigFault } from './config-fault.ts';
 import type { CommandEntry, UrlEntry } from '../connection/options.ts';
 import {
@@ -17,42 +17,42 @@ import {
 import type { Era } from '../../machines/connection-context.ts';
 import type { RestartOption } from '../../machines/restart-policy.ts';
 import { expand } from './variables.ts';
-import type { Environment } from './variables.ts';
+import type { EnvironmentVariables } from './variables.ts';
 
-/** Which of a server's tools are in the merged list: names, in which `*` stands for any text. */
+/** Which of a server's tools are in the merged list. `*` in a name stands for any text. */
 export interface ToolFilter {
-  /** Without it, all. */
+  /** All by default. */
   readonly allow?: readonly string[];
-  /** It wins over `allow`. */
+  /** Takes precedence over `allow`. */
   readonly deny?: readonly string[];
 }
 
-/** What the manager does with a server, beside connecting to it. */
+/** A server's settings for the manager. */
 export interface ServerSettings {
   readonly entry: CommandEntry | UrlEntry;
   /** How long a request may be unanswered, milliseconds. */
   readonly timeoutMs?: number;
   readonly restart?: RestartOption;
-  /** The era that its server speaks; undefined: it is found out. */
+  /** The era that its server speaks; detected if undefined. */
   readonly era?: Era;
-  /** Whether the server is started with its first use. */
+  /** Whether the server is started only at its first use. */
   readonly lazy: boolean;
-  /** After how long without a request it is stopped, milliseconds; undefined: never. */
+  /** It is stopped after this time without a request, milliseconds; undefined: never. */
   readonly idleMs?: number;
   readonly tools: ToolFilter;
-  /** What other hosts' keys say, as it is written; we do nothing with it. */
+  /** The keys of other hosts, unread. */
   readonly others: JsonObject;
 }
 
 /** A server of a configuration. */
 export type HostedServer =
   | { readonly kind: 'enabled'; readonly settings: ServerSettings }
-  /** It is not looked at further. */
+  /** Its entry is not checked further. */
   | { readonly kind: 'disabled' }
   /** It cannot be started. */
   | { readonly kind: 'invalid'; readonly faults: readonly ConfigFault[] };
 
-/** A server, and what its author may want to know. */
+/** A server, with remarks for the author of its entry. */
 export interface ReadServer {
   readonly server: HostedServer;
   readonly remarks: readonly ConfigFault[];
@@ -63,7 +63,7 @@ const eras = ['auto', 'legacy', 'modern'];
 const longestMs = 2 ** 31 - 1;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-/** What a value must be. Of lists and objects, each element. */
+/** What a value must be, or each element of a list or an object. */
 interface Shape {
   readonly allowed: string;
   takes?(value: unknown): boolean;
@@ -149,7 +149,10 @@ const restartShapes: { readonly [key: string]: Shape } = Object.fromEntries(
   ]),
 );
 
-/** What other hosts have in their files: VS Code, Claude Code, Cursor, Cline, Windsurf, Gemini CLI, Codex, LibreChat. */
+/**
+ * The keys of other hosts: VS Code, Claude Code, Cursor, Cline, Windsurf, Gemini CLI, Codex,
+ * LibreChat.
+ */
 const keysOfOthers = new Set(
   `alwaysAllow alwaysLoad auth authProviderType autoApprove description dev disabledTools displayName
   enabled envFile env_file excludeTools gallery headersHelper httpUrl icon includeTools initTimeout
@@ -157,24 +160,24 @@ const keysOfOthers = new Set(
   title trust version watchPaths`.split(/\s+/),
 );
 
-/** What is wrong, by its key within the entry. */
+/** Reports a fault of a key within the entry. */
 type Tell = (key: string | undefined, message: string) => void;
 
 /**
- * Reads one entry. Its faults are all found at once.
+ * Reads one entry, and finds all of its faults at once.
  *
- * @param place the file and the server that faults name
+ * @param place the file and the server to name in faults
  */
 export function readServer(
   written: unknown,
   place: Pick<ConfigFault, 'file' | 'server'>,
-  environment: Environment,
+  environment: EnvironmentVariables,
 ): ReadServer {
   const faults: ConfigFault[] = [];
   const remarks: ConfigFault[] = [];
   const tell: Tell = (key, message) => faults.push({ ...place, key, message });
   if (!isJsonObject(written)) {
-    tell(undefined, `${shown('', written)} is not an object with a "command" or a "url"`);
+    tell(undefined, `${shownEntry('', written)} is not an object with a "command" or a "url"`);
     return { server: { kind: 'invalid', faults }, remarks };
   }
   if (written['disabled'] === true) return { server: { kind: 'disabled' }, remarks };
@@ -196,8 +199,13 @@ export function readServer(
   return { server: { kind: 'enabled', settings }, remarks };
 }
 
-/** A copy with the variables put in. Keys stay as they are. */
-function expanded(value: unknown, key: string, environment: Environment, tell: Tell): unknown {
+/** A copy with variables expanded in the values, not in the keys. */
+function expanded(
+  value: unknown,
+  key: string,
+  environment: EnvironmentVariables,
+  tell: Tell,
+): unknown {
   if (typeof value === 'string') {
     const expansion = expand(value, environment);
     if (expansion.ok) return expansion.text;
@@ -219,7 +227,7 @@ function expanded(value: unknown, key: string, environment: Environment, tell: T
 const isWord = (restart: unknown): boolean =>
   restart === undefined || typeof restart === 'boolean' || restart === 'none';
 
-/** Field by field, and then whether they fit each other. */
+/** Checks each field, then whether they fit together. */
 function checkRestart(restart: unknown, isLaunched: boolean, tell: Tell): void {
   let faults = 0;
   checkObject(restart, restartShapes, 'restart', (key, message) => {
@@ -234,7 +242,10 @@ function checkRestart(restart: unknown, isLaunched: boolean, tell: Tell): void {
   }
 }
 
-/** Of members that are objects themselves. An unknown key is a fault: a filter or a bound that does nothing would be dangerous. */
+/**
+ * Checks a member that is an object. An unknown key is a fault: a filter or a limit without effect
+ * would be dangerous.
+ */
 function checkObject(
   value: unknown,
   table: { readonly [key: string]: Shape },
@@ -244,7 +255,7 @@ function checkObject(
   const keys = Object.keys(table).join(', ');
   const allowed = `an object with any of ${keys}${key === 'restart' ? ', or true, false or "none"' : ''}`;
   if (!isJsonObject(value)) {
-    tell(key, `${shown(key, value)} is not ${allowed}`);
+    tell(key, `${shownEntry(key, value)} is not ${allowed}`);
     return;
   }
   for (const name of Object.keys(value).filter((each) => !Object.hasOwn(table, each))) {
@@ -264,23 +275,23 @@ function checkKeys(
     if (value === undefined) continue;
     const key = prefix + name;
     if (each === undefined) {
-      if (takes?.(value) !== true) tell(key, `${shown(key, value)} is not ${allowed}`);
+      if (takes?.(value) !== true) tell(key, `${shownEntry(key, value)} is not ${allowed}`);
     } else if (each.of === 'list' ? !Array.isArray(value) : !isJsonObject(value)) {
-      tell(key, `${shown('', value)} is not ${allowed}`);
+      tell(key, `${shownEntry('', value)} is not ${allowed}`);
     } else {
       for (const [at, element] of Object.entries(value as object)) {
         const inside = each.of === 'list' ? `${key}[${at}]` : `${key}.${at}`;
         if (!each.takes(element, at))
-          tell(inside, `${shown(inside, element)} is not ${each.allowed}`);
+          tell(inside, `${shownEntry(inside, element)} is not ${each.allowed}`);
       }
     }
   }
 }
 
-/** Hosts differ in what they read here: what is not ours has no effect, and is told. */
+/** Hosts read different keys here. Those that we do not know have no effect, and get a remark. */
 function checkLogin(oauth: unknown, { url }: JsonObject, tell: Tell, remark: Tell): void {
   if (oauth === undefined) return;
-  if (!isJsonObject(oauth)) return tell('oauth', `${shown('', oauth)} is not an object`);
+  if (!isJsonObject(oauth)) return tell('oauth', `${shownEntry('', oauth)} is not an object`);
   if (url === undefined) return tell('oauth', 'it has no meaning for a server with a "command"');
   checkKeys(oauth, oauthShapes, 'oauth.', tell);
   if (oauth['clientSecret'] !== undefined && oauth['clientId'] === undefined) {
@@ -291,7 +302,7 @@ function checkLogin(oauth: unknown, { url }: JsonObject, tell: Tell, remark: Tel
   }
 }
 
-/** Whether it is launched or reached, and whether the keys fit that. */
+/** Checks whether it is launched or reached over HTTP, and whether the keys fit that. */
 function checkKind({ type, command, url, ...rest }: JsonObject, tell: Tell): void {
   if (command !== undefined && url !== undefined) {
     tell(undefined, 'it has both a "command" and a "url": remove one of them');
@@ -306,21 +317,21 @@ function checkKind({ type, command, url, ...rest }: JsonObject, tell: Tell): voi
   const isLaunched = command !== undefined;
   const means = isLaunched ? 'a "command"' : 'a "url"';
   if (type !== undefined && types.includes(type as string) && (type === 'stdio') !== isLaunched) {
-    tell('type', `${shown('type', type)} does not fit a server with ${means}`);
+    tell('type', `${shownEntry('type', type)} does not fit a server with ${means}`);
   }
   for (const key of isLaunched ? ['headers'] : ['args', 'env', 'cwd']) {
     if (rest[key] !== undefined) tell(key, `it has no meaning for a server with ${means}`);
   }
 }
 
-/** What of it is ours. */
+/** The keys that we read. */
 function loginOf(oauth: unknown): object {
   if (!isJsonObject(oauth)) return {};
   const known = Object.entries(oauth).filter(([name]) => Object.hasOwn(oauthShapes, name));
   return known.length === 0 ? {} : { oauth: Object.fromEntries(known) };
 }
 
-/** Of an entry whose members are all as they should be. */
+/** The settings of a valid entry. */
 function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
   const picked = (...keys: readonly string[]) =>
     Object.fromEntries(
@@ -349,8 +360,8 @@ export function isAllowed(tool: string, { allow, deny = [] }: ToolFilter): boole
 }
 
 /**
- * Whether a name fits a pattern whose stars stand for any characters. The server chooses the name:
- * each part between the stars is looked for once, from where the last one ended.
+ * Whether a name matches a pattern with stars. The server chooses the name, so the cost is bounded:
+ * each part between stars is searched once, from the end of the last one.
  */
 function fitsStars(pattern: string, name: string): boolean {
   const [first = '', ...parts] = pattern.split('*');

@@ -1,79 +1,82 @@
-/** What is told of many servers: their tools, where each stands, what happens. */
-import type { ConnectionEvent, ConnectionState } from '../connection/connection-state.ts';
+/** Reports on many servers: their tools, the status of each, their events. */
+import type {
+  ConnectionEvent,
+  ConnectionState,
+} from '../connection/connection-streams.observable.ts';
 import type { ListReport, ListStanding } from '../lists/offered.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import type { ConfigChanges } from './config-changes.ts';
 import type { ConfigFault } from './config-fault.ts';
 import type { OwnedTool } from './merged-names.ts';
 
-/** A tool in the merged list, with everything that its server says of it. */
+/** A tool in the merged list, with everything that its server says about it. */
 export interface MergedTool extends ListedTool {
-  /** What `callTool` takes: `server__tool`, made to fit where model APIs would refuse it. */
+  /** The name for `callTool`: `server__tool`, adapted if model APIs would refuse that. */
   readonly name: string;
   /** The server's name in the configuration. */
   readonly server: string;
   /** Its name at the server. */
   readonly tool: string;
   /**
-   * When the server gave it, ISO 8601, if that was to another process of the host's: the server is
-   * still starting, or is not started until it is used. Undefined once the server has answered.
+   * Set if the tool comes from the cache, because the server is still starting or starts at its
+   * first use: when the server listed it, ISO 8601. Undefined once the server has answered.
    */
   readonly cachedAt: string | undefined;
 }
 
-/** A tool that a name means. */
+/** A tool found for a name. */
 export interface FoundTool extends OwnedTool {
   /**
-   * As it stands in the merged list. Undefined if its server has not given a list that says whether
-   * it has this tool: its answer to the call will.
+   * Its entry in the merged list. Undefined if its server has not listed its tools, so that only a
+   * call will show whether it has this one.
    */
   readonly listed: MergedTool | undefined;
 }
 
-/** Where a server stands. */
+/** The status of a server. */
 export interface ServerStatus {
   /**
-   * As its connection's. `connecting` also before it is its turn, `failed` also if its entry is
-   * faulty. `idle`: its first or next use starts it. `disabled`: the configuration says so.
+   * The state of its connection. `connecting` also before its turn to start, `failed` also if its
+   * entry is faulty. `idle`: its first or next use starts it. `disabled`: by the configuration.
    */
   readonly state: ConnectionState['value'] | 'idle' | 'disabled';
   /** Why there is no connection. */
   readonly error?: Error;
-  /** How many processes were launched, or endpoints tried. */
+  /** How many processes were launched or endpoints tried. */
   readonly launches: number;
   /**
-   * Where its own list of tools stands, and why there is none. `asking` also if it was never started;
-   * `failed` also if the server has.
+   * The state of its list of tools, and why there is none. `asking` also if the server was never
+   * started; `failed` also if the server has failed.
    */
   readonly tools: ListStanding;
 }
 
-/** What came of the start. */
+/** The outcome of the start. */
 export interface Startup {
   /** The servers that can be used. */
   readonly ready: readonly string[];
-  /** Who had neither become ready nor failed in time, and goes on trying. */
+  /** The servers that were neither ready nor failed in time; they keep trying. */
   readonly late: readonly string[];
   /** The servers that could not be started. */
   readonly failed: readonly string[];
 }
 
-/** What happens, beside the tools. */
+/** The events besides changes of the tools. */
 export type ServersEvent =
-  /** Of one connection. */
+  /** An event of one connection. */
   | {
       readonly type: 'connection';
       readonly server: string;
       readonly event: ConnectionEvent;
     }
-  /** A server's own list: what is known of it now, under the server's names, unfiltered. */
+  /** A server's own list as it is known now, with the server's names, unfiltered. */
   | { readonly type: 'tools'; readonly server: string; readonly report: ListReport<ListedTool> }
-  /** The file has changed, and what it says now is done. */
+  /** The file has changed and was applied. */
   | {
       readonly type: 'config';
       readonly changes: ConfigChanges;
       readonly faults: readonly ConfigFault[];
       readonly remarks: readonly ConfigFault[];
     }
-  /** The file has changed and cannot be used; all goes on as it was. Or it cannot be watched. */
+  /** The file has changed but cannot be used, so nothing changes; or it cannot be watched. */
   | { readonly type: 'config-failed'; readonly error: Error };

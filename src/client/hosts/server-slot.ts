@@ -1,16 +1,18 @@
 /**
- * The place of one server among many: its connection while there is one, and its tools while there
- * is none.
+ * One server among many: its connection, and its tools even without a connection. Its chart shows
+ * its state.
  */
 import { errorOf } from '../../machines/connection-failures.ts';
 import type { Clock } from '../../actors/clock.ts';
+import type { Report } from '../../actors/facts.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import { quoted } from '../../protocol/printable.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { ListReport, ListStanding } from '../lists/offered.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
-import type { ConnectOptions } from '../connection/options.ts';
+import type { ConnectionOptions } from '../connection/options.ts';
 import { isAllowed } from './server-entry.ts';
+import { SlotChart } from './slot-chart.ts';
 import type { ServerSettings } from './server-entry.ts';
 import type { ServerStatus } from './server-reports.ts';
 import type { ConnectionMaker } from './servers.ts';
@@ -21,33 +23,20 @@ export interface SlotHost {
   readonly open: ConnectionMaker['open'];
   readonly cache: ToolsCache | undefined;
   readonly clock: Clock;
+  readonly report: Report;
   /** The time of day, ISO 8601. */
   now(): string;
-  optionsFor(name: string): ConnectOptions;
+  optionsFor(name: string): ConnectionOptions;
   /** See {@link ConnectionMaker}. */
   callerOf(name: string, entry: ServerSettings['entry']): string | undefined;
   opened(connection: Connection): void;
-  /** Its server has said what tools it has, or is asked for them. */
+  /** The server has listed its tools, or is being asked for them. */
   reported(server: string, report: ListReport<ListedTool>): void;
-  /** Its tools, or where it stands, are others now. */
+  /** Its tools or its status have changed. */
   changed(): void;
 }
 
-type Phase =
-  /** Nothing runs; `ended` is the end of what ran before. `waiting`: it is to be started soon. */
-  | { readonly kind: 'idle' | 'waiting'; readonly ended: Promise<void> }
-  /** It is opened when what ran before has ended. */
-  | {
-      readonly kind: 'opening';
-      readonly ended: Promise<void>;
-      readonly connection: Promise<Connection>;
-    }
-  | { readonly kind: 'open'; readonly connection: Connection; release(): void }
-  /** It could not even be tried. */
-  | { readonly kind: 'refused'; readonly error: Error }
-  | { readonly kind: 'closed'; readonly ended: Promise<void> };
-
-/** Tools as a slot knows them. */
+/** The tools that a slot knows. */
 export interface SlotTools {
   readonly items: readonly ListedTool[];
   readonly cachedAt: string | undefined;
@@ -58,22 +47,29 @@ const unasked: ListStanding = { state: 'asking' };
 
 export class ServerSlot {
   readonly name: string;
+  readonly chart: SlotChart;
   #settings: ServerSettings;
-  #phase: Phase;
-  /** What the server itself said last. */
+  /** Resolves when the previous connection has ended. */
+  #ended: Promise<void>;
+  /** The connection that the last use opened, or why it could not. */
+  #used: Promise<Connection> | undefined;
+  /** Set while the chart is `open`. */
+  #opened: { readonly connection: Connection; release(): void } | undefined;
+  /** The server's own last report. */
   #report: ListReport<ListedTool> | undefined;
   #cached: CachedTools | undefined;
-  /** Whose tools are kept on disk; undefined: they are not. */
+  /** The cache key of its tools; undefined if they are not cached. */
   readonly #owner: ToolsOwner | undefined;
   #launchesBefore = 0;
   readonly #host: SlotHost;
 
-  /** @param after the end of the server that had this name before */
+  /** @param after resolves when the previous server of this name has ended */
   constructor(name: string, settings: ServerSettings, host: SlotHost, after: Promise<void>) {
     this.name = name;
     this.#settings = settings;
     this.#host = host;
-    this.#phase = { kind: settings.lazy ? 'idle' : 'waiting', ended: after };
+    this.#ended = after;
+    this.chart = new SlotChart(settings.lazy ? 'idle' : 'waiting', host.report);
     const { entry } = settings;
     const caller = host.callerOf(name, entry);
     this.#owner = caller === undefined ? undefined : { entry, caller };
@@ -88,21 +84,21 @@ export class ServerSlot {
     return this.#settings;
   }
 
-  /** Takes settings that ask for no other connection. */
+  /** Takes settings that do not need a new connection. */
   adjust(settings: ServerSettings): void {
     this.#settings = settings;
     this.#host.changed();
   }
 
   get connection(): Connection | undefined {
-    return this.#phase.kind === 'open' ? this.#phase.connection : undefined;
+    return this.#opened?.connection;
   }
 
   get status(): ServerStatus {
     return { ...this.#standing, tools: this.list };
   }
 
-  /** Where its own list of tools stands. */
+  /** The state of its own list of tools. */
   get list(): ListStanding {
     const { state: server, error } = this.#standing;
     if (server === 'failed') return { state: 'failed', ...(error && { reason: error.message }) };
@@ -111,43 +107,33 @@ export class ServerSlot {
   }
 
   get #standing(): Omit<ServerStatus, 'tools'> {
-    const phase = this.#phase;
     const launches = this.#launchesBefore;
-    switch (phase.kind) {
-      case 'idle':
-        return { state: 'idle', launches };
-      case 'waiting':
-      case 'opening':
-        return { state: 'connecting', launches };
-      case 'refused':
-        return { state: 'failed', error: phase.error, launches };
-      case 'open': {
-        const { state, launches: more } = phase.connection;
-        const { value, loss } = state;
-        const isWithout = value !== 'ready' && loss !== undefined;
-        return {
-          state: value,
-          launches: launches + more,
-          ...(isWithout ? { error: errorOf(loss) } : {}),
-        };
-      }
-      case 'closed':
-        return { state: 'closed', launches };
+    if (this.#opened) {
+      const { state, launches: more } = this.#opened.connection;
+      const { value, loss } = state;
+      const isWithout = value !== 'ready' && loss !== undefined;
+      return {
+        state: value,
+        launches: launches + more,
+        ...(isWithout ? { error: errorOf(loss) } : {}),
+      };
     }
+    const { state, error } = this.chart;
+    return { state: shownAs[state], launches, ...(error ? { error } : {}) };
   }
 
-  /** What of its tools may be in the merged list: what a server that has failed had is gone. */
+  /** Its tools for the merged list; those of a failed server are gone. */
   get tools(): SlotTools {
     const { items, cachedAt } = this.#known();
     return { items: items.filter(({ name }) => isAllowed(name, this.#settings.tools)), cachedAt };
   }
 
-  /** Whether its list is known, from itself or from before. */
+  /** Whether its list is known, from the server or from the cache. */
   get isListed(): boolean {
     return this.#cached !== undefined || this.list.state !== 'asking';
   }
 
-  /** Whether its own list is still to come, and may say more than what is known. */
+  /** Whether its own list is still to come and may say more than is known. */
   get isListDue(): boolean {
     const { state } = this.#standing;
     if (state === 'idle' || state === 'closed') return !this.isListed;
@@ -167,29 +153,16 @@ export class ServerSlot {
       : { items: cached.tools as readonly ListedTool[], cachedAt: cached.date };
   }
 
-  /** The connection; the server is started if it is idle, or if its host has closed the connection. */
+  /** The connection. Starts the server if it is idle, or if its host has closed the connection. */
   use(): Promise<Connection> {
-    const phase = this.#phase;
-    switch (phase.kind) {
-      case 'open':
-        if (!isEnded(phase.connection)) return Promise.resolve(phase.connection);
-        this.#sleep();
-        return this.use();
-      case 'opening':
-        return phase.connection;
-      case 'refused':
-        return Promise.reject(phase.error);
-      case 'idle':
-      case 'waiting': {
-        const { ended } = phase;
-        const connection = ended.then(() => this.#open());
-        this.#phase = { kind: 'opening', ended, connection };
-        this.#host.changed();
-        return connection;
-      }
-      case 'closed':
-        return Promise.reject(this.#closedError());
+    if (this.chart.state === 'closed') return Promise.reject(this.#closedError());
+    if (this.#opened && isEnded(this.#opened.connection)) this.#sleep();
+    if (this.chart.state === 'idle' || this.chart.state === 'waiting') {
+      this.#used = this.#ended.then(() => this.#open());
+      this.chart.send({ type: 'server.use' });
+      this.#host.changed();
     }
+    return this.#used ?? Promise.reject(this.#closedError());
   }
 
   #closedError(): RuntimeError {
@@ -198,7 +171,7 @@ export class ServerSlot {
 
   #open(): Connection {
     const { name } = this;
-    if (this.#phase.kind === 'closed') throw this.#closedError();
+    if (this.chart.state === 'closed') throw this.#closedError();
     const { entry, timeoutMs, restart, era } = this.#settings;
     try {
       const options = this.#host.optionsFor(name);
@@ -211,24 +184,26 @@ export class ServerSlot {
         ...(restart === undefined ? {} : { restart }),
         ...(era === undefined ? {} : { era }),
       });
-      this.#phase = { kind: 'open', connection, release: this.#follow(connection) };
+      this.#opened = { connection, release: this.#follow(connection) };
+      this.chart.send({ type: 'connection.opened' });
       this.#host.opened(connection);
       return connection;
     } catch (error) {
-      this.#phase = { kind: 'refused', error: error as Error };
+      this.chart.send({ type: 'connection.refused', error: error as Error });
       throw error;
     } finally {
       this.#host.changed();
     }
   }
 
-  /** Listens to a connection until what it gives is called. */
+  /** Listens to a connection. Returns a function that stops listening. */
   #follow(connection: Connection): () => void {
     const subscription = connection.tools$.subscribe((report) => this.#reported(report));
     subscription.add(connection.state$.subscribe(() => this.#host.changed()));
     const { clock } = this.#host;
     let usedAt = clock.now();
-    // Only who may be stopped is listened to: it costs a little with each message.
+    // Listening costs a little with each message, so only servers with an idle time are listened
+    // to.
     if (this.#settings.idleMs !== undefined) {
       subscription.add(connection.traffic$.subscribe(() => (usedAt = clock.now())));
     }
@@ -260,28 +235,41 @@ export class ServerSlot {
   }
 
   #sleep(): void {
-    this.#phase = { kind: 'idle', ended: this.#end() };
+    this.#endConnection();
+    this.chart.send({ type: 'connection.closed' });
     this.#host.changed();
   }
 
   /** Ends it for good. Resolves when nothing of it is left. */
   close(): Promise<void> {
-    const ended = this.#end();
-    this.#phase = { kind: 'closed', ended };
+    this.#endConnection();
+    if (this.chart.state !== 'closed') this.chart.send({ type: 'server.close' });
     this.#host.changed();
-    return ended;
+    return this.#ended;
   }
 
-  #end(): Promise<void> {
-    const phase = this.#phase;
-    if (phase.kind === 'refused') return Promise.resolve();
-    if (phase.kind !== 'open') return phase.ended;
-    const { connection, release } = phase;
+  #endConnection(): void {
+    if (!this.#opened) return;
+    const { connection, release } = this.#opened;
+    this.#opened = undefined;
     this.#launchesBefore += connection.launches;
     release();
-    return connection.close();
+    this.#ended = connection.close();
   }
 }
+
+/** The status of a server without a connection. */
+const shownAs = {
+  configured: 'connecting',
+  disabled: 'disabled',
+  faulty: 'failed',
+  idle: 'idle',
+  waiting: 'connecting',
+  opening: 'connecting',
+  open: 'connecting',
+  refused: 'failed',
+  closed: 'closed',
+} as const;
 
 const isEnded = ({ state }: Connection): boolean =>
   state.value === 'closing' || state.value === 'closed';

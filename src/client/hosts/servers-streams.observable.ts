@@ -1,4 +1,4 @@
-/** What happens to many servers, as observables. */
+/** The events of many servers, as observables. */
 import { BehaviorSubject, Subject, Subscription } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { isDeepStrictEqual } from 'node:util';
@@ -9,11 +9,11 @@ import type { MergedTool, ServersEvent } from './server-reports.ts';
 
 /** Both complete when the servers are closed, and never fail. */
 export interface ServersStreams {
-  /** The merged list of tools, beginning with what is known; whole after every change. */
+  /** The merged list of tools: first as it is known now, then whole after every change. */
   readonly tools$: Observable<readonly MergedTool[]>;
   /**
-   * What happens on every connection. What a connection tells before anybody listens is kept, up to
-   * a bound, for the first listener.
+   * The events of every connection. Events before the first listener are kept for it, up to a
+   * bound.
    */
   readonly events$: Observable<ServersEvent>;
 }
@@ -26,7 +26,7 @@ export class ServersFeed implements ServersStreams {
   readonly #opened = new Subject<Connection>();
   readonly #own = new Subject<ServersEvent>();
 
-  /** @param connections those that there are now */
+  /** @param connections the present connections */
   constructor(guard: Guard, connections: () => Iterable<Connection>) {
     this.tools$ = new GuardedObservable(guard, (subscriber) => {
       const subscription = this.#tools.subscribe(subscriber);
@@ -45,12 +45,12 @@ export class ServersFeed implements ServersStreams {
     });
   }
 
-  /** The merged list as it was told last. */
+  /** The merged list as it was emitted last. */
   get tools(): readonly MergedTool[] {
     return this.#tools.value;
   }
 
-  /** Tells the list, if it differs from the one before. */
+  /** Emits the list if it differs from the last one. */
   tell(tools: readonly MergedTool[]): void {
     if (!isDeepStrictEqual(tools, this.#tools.value)) this.#tools.next(tools);
   }

@@ -1,73 +1,76 @@
 /** Connections to many servers, as their host uses them. */
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { ConnectOptions, HostRequestOptions, ServerEntry } from '../connection/options.ts';
+import type { ConnectionOptions, HostRequestOptions, ServerEntry } from '../connection/options.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { ConfigFault } from './config-fault.ts';
 import type { FoundTool, MergedTool, ServerStatus, Startup } from './server-reports.ts';
 import type { ServersStreams } from './servers-streams.observable.ts';
-import type { Environment } from './variables.ts';
+import type { EnvironmentVariables } from './variables.ts';
 
-/** The options of {@link Servers}; those of a connection are for each of them. */
-export interface ServersOptions extends Omit<ConnectOptions, 'name' | 'record'> {
-  /** How long the start is waited for, milliseconds; 3000 by default. */
+/** The options of {@link Servers}. Options of a single connection apply to each of them. */
+export interface ManagedOptions extends Omit<ConnectionOptions, 'name' | 'record'> {
+  /** How long to wait for the start, milliseconds; 3000 by default. */
   readonly startupMs?: number;
   /** How many processes may be starting at once; 8 by default. */
   readonly maxStarting?: number;
-  /** Options for one server, above the others; the file's stand above both. */
-  readonly forServer?: (name: string) => Partial<ConnectOptions>;
-  /** Where lists of tools are kept between runs; `false`: nowhere. By default the user's caches. */
+  /** Options for one server, which override the general ones; the file's settings override both. */
+  readonly forServer?: (name: string) => Partial<ConnectionOptions>;
+  /**
+   * Where lists of tools are cached between runs; `false`: nowhere. By default in the user's cache
+   * folder.
+   */
   readonly cacheFolder?: string | false;
-  /** Where `${VAR}` comes from; the process's environment by default. */
-  readonly environment?: Environment;
-  /** Whether a file is read again when it changes; by default it is. */
+  /** The source of `${VAR}`; the process's environment by default. */
+  readonly environment?: EnvironmentVariables;
+  /** Whether a file is read again when it changes; true by default. */
   readonly watch?: boolean;
 }
 
 /** Connections by the names of their servers. */
 export interface Servers extends ServersStreams, AsyncDisposable {
-  /** What is wrong with the configuration. A server that it is about has failed; the others run. */
+  /** The faults of the configuration. A faulty server counts as failed; the others run. */
   readonly faults: readonly ConfigFault[];
-  /** What has no effect in the configuration, and may be mistyped. */
+  /** Keys of the configuration that have no effect and may be typing errors. */
   readonly remarks: readonly ConfigFault[];
   /** All servers of the configuration, in its order. */
   readonly status: ReadonlyMap<string, ServerStatus>;
-  /** The merged list, sorted by name, as it is known now. */
+  /** The merged list as it is known now, sorted by name. */
   readonly tools: readonly MergedTool[];
 
-  /** Resolves when each server is ready or has failed, and after `startupMs` at the latest. */
+  /** Resolves when each server is ready or has failed, after `startupMs` at the latest. */
   started(): Promise<Startup>;
-  /** The connection to a server; undefined if there is none now, or no such server. */
+  /** The connection to a server; undefined if there is no connection or no such server. */
   get(server: string): Connection | undefined;
   /**
-   * The connection to a server, which is started if it is idle, or if you have closed its connection.
+   * The connection to a server. Starts the server if it is idle, or if you have closed its
+   * connection.
    *
    * @throws {RuntimeError} CONFIG_INVALID: there is no such server, or it is disabled or faulty
    */
   use(server: string): Promise<Connection>;
   /**
-   * The merged list, with servers that are idle and have never been seen started for it. Servers that
-   * are not ready yet are waited for, at most `timeoutMs` (60 s); with `whenAway: 'refuse'` they are
-   * not. Of those that are late then, what is known from before is in the list. What servers have
-   * failed to give is missing. `status` says of both why.
+   * The merged list. Starts idle servers whose tools are unknown. Waits at most `timeoutMs` (60 s)
+   * for servers that are not ready; with `whenAway: 'refuse'` it does not wait. A late server's
+   * tools are listed as known from earlier runs; a failed server's are missing. `status` says why.
    */
   listTools(
     options?: HostRequestOptions & { readonly refresh?: boolean },
   ): Promise<readonly MergedTool[]>;
   /**
-   * What a name means: a tool by its name in the merged list, or by its own name, which several servers
-   * may have. Only servers that could have it are waited for, at most `timeoutMs` (60 s), and no longer
-   * than until one has said that it has; after that the others have one second more if the name is a
-   * tool's own.
+   * Finds tools by name: the name in the merged list, or a tool's own name, which several servers
+   * may share. Waits only for servers that could have it, at most `timeoutMs` (60 s), until one
+   * says that it has it. If that is the tool's own name, the other servers get one more second.
    *
-   * @returns none, one, or all that have this own name
-   * @throws {RuntimeError} REQUEST_TIMEOUT: nobody has said that it has it, and somebody may; CANCELLED;
+   * @returns no tool, one, or all with this own name
+   * @throws {RuntimeError} REQUEST_TIMEOUT: no server has it so far, but a late one may; CANCELLED;
    *   NOT_READY: all servers are closed
    */
   findTools(name: string, options?: HostRequestOptions): Promise<readonly FoundTool[]>;
   /**
-   * Calls a tool by its name in the merged list. While nobody is known to have it, the lists that could
-   * have it are waited for, at most `timeoutMs`; a server that the name spells out gets the call at once.
+   * Calls a tool by its name in the merged list. If the name spells out a server, the call is sent
+   * there at once. If no server is known to have it, this waits at most `timeoutMs` for the lists
+   * that could.
    *
    * @throws {ProtocolError} there is no such tool; the server's own error
    * @throws {RuntimeError} as a connection's `callTool`
@@ -79,11 +82,12 @@ export interface Servers extends ServersStreams, AsyncDisposable {
 
 /** How connections are made. */
 export interface ConnectionMaker {
-  /** Makes a connection, without waiting for it. */
-  open(entry: ServerEntry, options: ConnectOptions): Connection;
+  /** Opens a connection without waiting for it. */
+  open(entry: ServerEntry, options: ConnectionOptions): Connection;
   /**
-   * Who the server will take the host for, as a text; empty if the entry says it all. Undefined if
-   * that is not known before: then nothing that the server says may be kept for another run.
+   * Identifies the host as the server will see it, as a text; empty if the entry alone decides it.
+   * Undefined if it is not known before connecting: then nothing from the server may be cached for
+   * another run.
    */
-  callerOf(entry: ServerEntry, options: ConnectOptions): string | undefined;
+  callerOf(entry: ServerEntry, options: ConnectionOptions): string | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Whose tool a name means, among servers of which some have not said yet what they have: only those
- * are waited for that could have it, and only until one has.
+ * Finds the server of a tool's name while some servers have not listed their tools. Waits only for
+ * servers that could have it, and only until one does.
  */
 import type { Clock } from '../../actors/clock.ts';
 import { waitFor } from '../../actors/waiting.ts';
@@ -14,40 +14,40 @@ import { isAllowed } from './server-entry.ts';
 import type { FoundTool, MergedTool } from './server-reports.ts';
 import type { ServerSlot } from './server-slot.ts';
 
-/** Where tools are looked for. */
+/** The servers to search. */
 export interface SearchedServers {
   readonly clock: Clock;
   readonly slots: ReadonlyMap<string, ServerSlot>;
-  /** The merged list, as it is known now. */
+  /** The merged list as it is known now. */
   merged(): ReadonlyMap<string, MergedTool>;
 }
 
-/** Where a search stands. */
+/** The state of a search. */
 interface Finding {
-  /** What the name means, as far as that is known. */
+  /** The tools found so far. */
   readonly found: readonly FoundTool[];
-  /** The servers whose lists are still to come, and could change that. */
+  /** The servers whose lists are still to come and could change that. */
   readonly late: readonly ServerSlot[];
 }
 
 /**
- * How long others are waited for, milliseconds, if one server has a tool that was named without its
- * server: they may have one of that name too.
+ * How long to wait for other servers once one has the tool, milliseconds, if the name does not say
+ * which server: they may have one of that name too.
  */
 const namesakeMs = 1000;
 
 export class ToolSearch {
   readonly #servers: SearchedServers;
-  /** Looks that wait for a change. */
+  /** Searches that wait for a change. */
   readonly #looks = new Set<() => void>();
-  /** Ends the waits: nothing changes any more. */
+  /** Ends the waits when everything is closed. */
   readonly #end = new AbortController();
 
   constructor(servers: SearchedServers) {
     this.#servers = servers;
   }
 
-  /** Something is known that was not known before. */
+  /** Something new is known. */
   changed(): void {
     for (const look of [...this.#looks]) look();
   }
@@ -58,13 +58,13 @@ export class ToolSearch {
     this.changed();
   }
 
-  /** Whose a name of the merged list is, if no list has to be waited for to know it. */
+  /** The owner of a name in the merged list, if it is known without waiting. */
   ownerNow(name: string): FoundTool | undefined {
     const { found, late } = this.#owners(name);
     return late.length === 0 ? found[0] : undefined;
   }
 
-  /** Whose a name of the merged list is; undefined if nobody has it. */
+  /** The tool with this name in the merged list; undefined if no server has it. */
   async owner(name: string, options: HostRequestOptions): Promise<FoundTool | undefined> {
     const { found } = await this.#settled(() => this.#owners(name), name, options);
     return found[0];
@@ -83,8 +83,8 @@ export class ToolSearch {
   }
 
   /**
-   * What a name of the merged list means. A server that such a name spells out gets the call without
-   * its list.
+   * Searches a name of the merged list. If it spells out a server, that server gets the call
+   * without its list.
    */
   #owners(name: string): Finding {
     const { slots } = this.#servers;
@@ -98,8 +98,8 @@ export class ToolSearch {
   }
 
   /**
-   * What a name means that is one of the merged list, or a tool's own. What its server had before is
-   * not enough: its own list is waited for.
+   * Searches a name of the merged list, or a tool's own name. Cached tools are not enough: this
+   * waits for the server's own list.
    */
   #named(name: string): Finding {
     const merged = this.#servers.merged();
@@ -115,23 +115,23 @@ export class ToolSearch {
     return { found: own.map(foundAs), late: due };
   }
 
-  /** The tool that a name spells out, unless its server's list says that there is none. */
+  /** The tool that a name spells out, unless its server's list does not have it. */
   #speltOut(name: string): FoundTool | undefined {
     const split = splitName(name);
     const slot = split && this.#servers.slots.get(split.server);
     if (!slot || !isAllowed(split.tool, slot.settings.tools)) return undefined;
     const { state, reason } = slot.list;
-    // A list with a reason is cut: what is missing in it may be there.
+    // A list with a reason is incomplete, so the server may still have the tool.
     const isWhole = state === 'known' && reason === undefined;
     return isWhole ? undefined : { ...split, listed: undefined };
   }
 
-  /** What is found once no more lists are due, or one server has said that it has the tool. */
+  /** The result once no more lists are due, or one server says that it has the tool. */
   #settled(find: () => Finding, name: string, options: HostRequestOptions): Promise<Finding> {
     const { timeoutMs = defaultConnectionLimits.requestTimeoutMs, signal, whenAway } = options;
     const look = (): Finding => {
       const { found, late } = find();
-      // What is not started yet is started for its list, as it is for the merged one.
+      // Idle servers are started for their lists, as they are for the merged list.
       for (const slot of late) {
         if (['idle', 'closed'].includes(slot.status.state)) void slot.use().catch(() => {});
       }
@@ -152,7 +152,7 @@ export class ToolSearch {
     return this.#until(over, { timeoutMs, signal }, overdue);
   }
 
-  /** Looks after each change, until there is something. */
+  /** Searches after each change until there is a result. */
   #until<T>(
     look: () => T | undefined,
     { timeoutMs, signal }: { readonly timeoutMs: number } & Pick<HostRequestOptions, 'signal'>,

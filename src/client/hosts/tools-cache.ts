@@ -1,6 +1,6 @@
 /**
- * The tools that servers had when they were last seen, on disk: an answer for a server that is still
- * starting. It is never needed: what cannot be read or written is as if it were not there.
+ * The tools that servers listed in their last run, on disk, for servers that are still starting.
+ * The cache is optional: a file that cannot be read or written counts as absent.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -9,38 +9,38 @@ import { join } from 'node:path';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ServerSettings } from './server-entry.ts';
-import type { Environment } from './variables.ts';
+import type { EnvironmentVariables } from './variables.ts';
 
-/** A longer list is not kept. */
+/** Longer lists are not cached. */
 const maxBytes = 4 * 1024 ** 2;
-/** The oldest of more are removed. */
+/** If there are more, the oldest are removed. */
 const maxFiles = 256;
 
-/** What a server had, and when. */
+/** A server's tools, and when it listed them. */
 export interface CachedTools {
   readonly tools: readonly (JsonObject & { readonly name: string })[];
-  /** When the server gave them, ISO 8601. */
+  /** When the server listed them, ISO 8601. */
   readonly date: string;
 }
 
-/** Whose tools they are: how their server is launched or reached, and by whom. */
+/** The key of cached tools: how their server is launched or reached, and by whom. */
 export interface ToolsOwner {
   readonly entry: ServerSettings['entry'];
-  /** Who the server takes the host for, if its entry does not say so. */
+  /** The host's identity as the server sees it, if the entry alone does not decide it. */
   readonly caller: string;
 }
 
-/** Tools of servers. What one caller was given is never shown to another. */
+/** Servers' tools. One caller never gets the tools of another. */
 export interface ToolsCache {
-  /** Resolves to undefined if there are none, or none that can be read. */
+  /** Resolves to undefined if there are no readable ones. */
   read(owner: ToolsOwner): Promise<CachedTools | undefined>;
-  /** Replaces what there is. Resolves to whether it could be written. */
+  /** Replaces them. Resolves to whether they could be written. */
   write(owner: ToolsOwner, tools: CachedTools): Promise<boolean>;
 }
 
-/** The folder for what can be made again, as the system has it. */
+/** The system's cache folder. */
 export function defaultCacheFolder(
-  environment: Environment = process.env,
+  environment: EnvironmentVariables = process.env,
   platform: NodeJS.Platform = process.platform,
 ): string {
   const byPlatform = {
@@ -53,7 +53,7 @@ export function defaultCacheFolder(
 
 /**
  * A cache in a folder of mode 0700, with a file of mode 0600 for each server and caller. A file's
- * name is a digest of both: it shows no command and no secret.
+ * name is a digest of both, so it shows neither a command nor a secret.
  */
 export function toolsCache(folder: string): ToolsCache {
   const pathOf = (owner: ToolsOwner) => join(folder, `${digestOf(owner)}.json`);
@@ -90,7 +90,7 @@ function digestOf({ entry, caller }: ToolsOwner): string {
   return createHash('sha256').update(sorted).digest('hex');
 }
 
-/** Somebody else may have written there, or another version of us. */
+/** The file may come from someone else, or from another version. */
 function parse(text: string): CachedTools | undefined {
   let value: unknown;
   try {

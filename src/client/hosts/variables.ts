@@ -1,11 +1,11 @@
-/** Variables of the environment in the texts of a configuration. */
+/** Environment variables in the texts of a configuration. */
 
-/** What the variables are taken from, as `process.env`. */
-export type Environment = { readonly [name: string]: string | undefined };
+/** The source of variables, such as `process.env`. */
+export type EnvironmentVariables = { readonly [name: string]: string | undefined };
 
 export type Expansion =
   | { readonly ok: true; readonly text: string }
-  /** Which variables are missing, and what to do; it holds no value. */
+  /** Which variables are missing, and what to do. Contains no values. */
   | { readonly ok: false; readonly problem: string };
 
 const place = /(\$?)\$\{([^}]*)\}/g;
@@ -15,7 +15,7 @@ const named = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s;
  * Puts variables into a text: `${NAME}`, and `${NAME:-default}` for one that is unset or empty.
  * `${env:NAME}` is the same as `${NAME}`, and `$${…}` stands for the text `${…}`.
  */
-export function expand(text: string, environment: Environment): Expansion {
+export function expand(text: string, environment: EnvironmentVariables): Expansion {
   const problems: string[] = [];
   const expanded = text.replace(place, (written: string, escape: string, inside: string) => {
     if (escape !== '') return written.slice(1);

@@ -1,13 +1,13 @@
-/** Where a server is reached over HTTP, checked before anything is sent. */
+/** The address of a server over HTTP, checked before anything is sent. */
 import { RuntimeError } from '../../protocol/errors.ts';
 import { quoted } from '../../protocol/printable.ts';
 
 /** A server that is reached over HTTP. */
 export interface HttpEntry {
-  /** `sse`: the transport of 2024-11-05. By default Streamable HTTP, and that one if need be. */
+  /** `sse`: the transport of 2024-11-05. By default Streamable HTTP, with `sse` as the fallback. */
   readonly type?: 'http' | 'streamable-http' | 'sse';
   readonly url: string;
-  /** Sent with each request to its origin, and to no other. */
+  /** Sent with each request to the URL's origin, and to no other. */
   readonly headers?: { readonly [name: string]: string };
 }
 

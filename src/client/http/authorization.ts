@@ -1,6 +1,6 @@
 /**
- * What the HTTP of a host needs of its authorization. How a login is got, kept and renewed is
- * nothing that this folder knows.
+ * What a host's HTTP channel needs from its authorization. How logins are obtained, stored and
+ * renewed is not known in this folder.
  *
  * @see MCP 2025-11-25, basic/authorization
  */
@@ -9,64 +9,66 @@ import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { redactText } from '../../diagnosis/redaction.ts';
 import { printable, quoted } from '../../protocol/printable.ts';
 
-/** An answer that wants a login, or one that may do more. */
+/** An answer that demands a login, or one with more rights. */
 export interface Challenge {
-  /** 401: there is no login, or it is not good any more. 403: it may not do this. */
+  /** 401: there is no login, or it is no longer valid. 403: it does not allow this. */
   readonly status: 401 | 403;
   /** The `WWW-Authenticate` of the answer, whole; undefined if it has none. */
   readonly wwwAuthenticate: string | undefined;
-  /** The URL that was asked. */
+  /** The URL of the request. */
   readonly url: string;
-  /** What `headers` gave for the request that was refused: another token may be there by now. */
+  /** The `headers` of the refused request: there may be another token by now. */
   readonly sent: Readonly<Record<string, string>>;
-  /** How often this request was sent again because of `retry`. 0: it is its first refusal. */
+  /** How often this request was sent again because of `retry`. 0: its first refusal. */
   readonly retries: number;
   /** Ends the waiting of this request. The login goes on for the others. */
   readonly signal?: AbortSignal;
 }
 
-/** What becomes of a request that was refused. */
+/** What to do with a refused request. */
 export type ChallengeOutcome =
-  /** Send it again, with what `headers` gives now. If that is refused too, ask again. */
+  /** Send it again, with new `headers`. If it is refused again, ask again. */
   | { readonly kind: 'retry' }
   /** It fails with `UNAUTHORIZED`, and so does a connection that needs it. */
   | { readonly kind: 'refused'; readonly error: Error }
-  /** No login could be got or renewed for want of a server. It may be there a moment later. */
+  /**
+   * No login could be obtained or renewed, because a server was unreachable. It may be reachable a
+   * moment later.
+   */
   | { readonly kind: 'unreachable'; readonly error: Error };
 
 /** The authorization of one connection. */
 export interface HttpAuthorization {
-  /** Its chart as it stands, for who looks at the connection. */
+  /** Its chart, for watchers of the connection. */
   readonly machine?: MachineActor;
   /**
-   * Who is logged in, as an opaque text: another one if it may be somebody else. Undefined while
-   * nobody is. It is that of the headers that were given last.
+   * Who is logged in, as an opaque text that changes if it may be someone else. Undefined without a
+   * login. It belongs to the headers that were returned last.
    */
   readonly holder?: string | undefined;
   /**
-   * The headers of a request to this URL: empty while there is no login, and for a URL that is not
-   * of the server's origin. They win over those of the server's entry. What it throws fails the
-   * request.
+   * The headers of a request to this URL: empty without a login, and for a URL of another origin.
+   * They override those of the server's entry. If this throws, the request fails.
    */
   headers(url: string): Promise<Record<string, string>> | Record<string, string>;
   /**
-   * A request was refused for want of a login. It waits for what this gives. Several requests may be
-   * refused at once, and each of them asks: they share one login.
+   * Called when a request was refused without a login. The request waits for the outcome. If
+   * several are refused at once, each calls this, and they share one login.
    *
-   * @throws what the signal was aborted with
+   * @throws the signal's reason
    */
   challenged(challenge: Challenge): Promise<ChallengeOutcome>;
-  /** A channel is opened. What was refused before may be asked for once more. */
+  /** A channel is opened: a login that was refused before may be tried again. */
   begin(): void;
   /**
-   * The channel is closed. A login that is under way ends, and no other begins until `begin`; a token
-   * that there is still goes with what is sent.
+   * The channel is closed. A running login is ended, and no other begins until `begin`; an existing
+   * token is still sent.
    */
   close(): void;
 }
 
 /**
- * Who sends the requests of one connection, over all its channels.
+ * Tracks who sends the requests of one connection, over all its channels.
  *
  * @see MCP 2026-07-28, server/utilities/caching, "Cache Scope Field"
  */
@@ -74,8 +76,8 @@ export class LoginWatch {
   #last: { readonly holder: string | undefined; readonly uses: 'one' | 'many' } | undefined;
 
   /**
-   * Notes who sends a request. Returns whether that may be somebody else than the one who has sent
-   * those before. A login that served for one request says nothing: some hosts make a token for each.
+   * Notes who sends a request. Returns whether it may be someone other than the sender of earlier
+   * requests. A login that served only one request says nothing: some hosts make a token for each.
    */
   changesTo(holder: string | undefined): boolean {
     const last = this.#last;
@@ -89,23 +91,23 @@ export class LoginWatch {
  * Makes the authorization of one connection.
  *
  * @param asked gets the URL that a person has to visit
- * @param observed the connection: whoever watches it sees the login too
+ * @param observed the connection, whose watchers see the login too
  */
 export type MakeAuthorization = (
   asked: (url: string) => void,
   observed: ObservedScope,
 ) => HttpAuthorization;
 
-/** How much of a challenge is read, characters. */
+/** How many characters of a challenge are read. */
 const readOfChallenge = 4096;
 
 /**
- * What a challenge says, for a person: the error and its description in parentheses, behind a space;
- * empty if it says none. And the scope that it asks for.
+ * Reads a challenge. For a person: the error and its description in parentheses after a space, or
+ * an empty text. Also the scope that it demands.
  *
  * @see RFC 6750, section 3
  */
-export function wordsOf(wwwAuthenticate = ''): {
+export function challengeWords(wwwAuthenticate = ''): {
   readonly said: string;
   readonly scope: string | undefined;
 } {
@@ -122,13 +124,13 @@ export function wordsOf(wwwAuthenticate = ''): {
   return { said: parts === '' ? '' : ` (${parts})`, scope: scope === '' ? undefined : scope };
 }
 
-/** Why a request was refused that has no login to fall back on. */
+/** The error of a request that was refused without any login. */
 export function whyRefused(
   status: 401 | 403,
   wwwAuthenticate: string | undefined,
   sent: 'nothing' | 'a token',
 ): string {
-  const { said, scope } = wordsOf(wwwAuthenticate);
+  const { said, scope } = challengeWords(wwwAuthenticate);
   const allow = 'set "auth" (--login of the command)';
   if (status === 403) {
     const lacking = scope === undefined ? 'a scope' : `the scope ${quoted(scope)}`;

@@ -1,78 +1,63 @@
 /**
- * Requests beneath the platform's `fetch`: Node's own is built upon a dispatcher, which keeps the
- * connections and knows of proxies and certificates, and which a host can replace. What `fetch` adds
- * to it, web streams, header objects and the checks of a browser, costs several times as much as a
- * request.
+ * Sends requests through an undici dispatcher, without `fetch`. The web streams, header objects and
+ * browser checks of `fetch` cost several times as much as the request itself
+ * (docs/decisions/0046-beneath-fetch.md).
  */
-import { decoded } from './content-coding.ts';
-import { sendingBy } from './response.ts';
+import { quoted } from '../../protocol/printable.ts';
 import type { BodyPiece, BodyReader, HttpRequest, HttpResponse, SendRequest } from './response.ts';
 
-/** What of undici's dispatchers is used here. Their version 1, which later ones keep for others. */
-interface Dispatcher {
-  dispatch(request: object, handler: DispatchHandler): unknown;
+/**
+ * The layer that sends requests beneath `fetch`: an `Agent`, a `ProxyAgent` or the
+ * `getGlobalDispatcher()` of the package `undici`, version 6 or later.
+ */
+export interface HttpDispatcher {
+  /** Sends a request, and calls the handler as it proceeds. */
+  dispatch(request: object, handler: object): unknown;
 }
 
-interface DispatchHandler {
-  onConnect(abort: (reason?: Error) => void): void;
-  onHeaders(status: number, headers: readonly RawText[], resume: () => void): boolean;
-  onData(piece: Uint8Array): boolean;
-  onComplete(): void;
-  onError(error: Error): void;
+/** The part of undici's `DispatchController` that is used here. */
+interface DispatchController {
+  abort(reason: Error): void;
+  pause(): void;
+  resume(): void;
 }
+
+type HeaderObject = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Names and values in turn, or by name. */
+type ResponseHeaders = readonly RawText[] | HeaderObject;
 
 interface RawText {
   readonly length: number;
   toString(encoding: 'latin1'): string;
 }
 
-const globalDispatcher = Symbol.for('undici.globalDispatcher.1');
-
-/** So much is kept of a body that nobody has read yet, bytes; then its connection waits. */
-const maxUnread = 64 * 1024;
-
-/** As `fetch` sends them. */
-const ownHeaders = { 'user-agent': 'node', 'accept-encoding': 'gzip, deflate' };
-
-/**
- * Sends by the dispatcher of the platform's `fetch`. If there is none, or if the host has put another
- * `fetch` in the place of the platform's, sends by `fetch`.
- */
-export const sendByPlatform: SendRequest = (request) => {
-  const dispatcher = isPlatforms(globalThis.fetch) ? platformsDispatcher() : undefined;
-  if (!dispatcher) return sendByGlobal(request);
-  return new Promise((resolve, reject) => {
-    new Exchange(request, resolve, reject).begin(dispatcher);
-  });
-};
-
-const sendByGlobal = sendingBy((...request) => fetch(...request));
-
-/** Undefined before the first `fetch`, too. */
-function platformsDispatcher(): Dispatcher | undefined {
-  return Reflect.get(globalThis, globalDispatcher) as Dispatcher | undefined;
+function isRaw(headers: ResponseHeaders): headers is readonly RawText[] {
+  return Array.isArray(headers);
 }
 
-let lastSeen: typeof fetch | undefined;
-let isLastSeenPlatforms = false;
+/** How much of an unread body is buffered, bytes; after that its connection waits. */
+const maxUnread = 64 * 1024;
 
-/** Whether it is Node's own, by its source: nothing else tells it from one that a host has made of it. */
-function isPlatforms(send: typeof fetch): boolean {
-  if (send !== lastSeen) {
-    lastSeen = send;
-    isLastSeenPlatforms = Function.prototype.toString.call(send).includes('internal/deps/undici');
-  }
-  return isLastSeenPlatforms;
+/** The same as `fetch` sends. */
+const ownHeaders = { 'user-agent': 'node', 'accept-encoding': 'gzip, deflate' };
+
+/** Sends through the host's dispatcher. */
+export function sendingByDispatcher(dispatcher: HttpDispatcher): SendRequest {
+  return (request) =>
+    new Promise((resolve, reject) => {
+      new DispatchedRequest(request, resolve, reject).begin(dispatcher);
+    });
 }
 
 /** One request, its answer and the answer's body. */
-class Exchange implements DispatchHandler, HttpResponse, BodyReader {
+class DispatchedRequest implements HttpResponse, BodyReader {
   status = 0;
   readonly #request: HttpRequest;
   readonly #resolve: (response: HttpResponse) => void;
   readonly #reject: (error: Error) => void;
   #state: 'asked' | 'answering' | 'complete' | 'broken' | 'cancelled' = 'asked';
-  #headers: readonly RawText[] = [];
+  #headers: ResponseHeaders = [];
   #pieces: Uint8Array[] = [];
   #unread = 0;
   #error: Error | undefined = undefined;
@@ -91,7 +76,7 @@ class Exchange implements DispatchHandler, HttpResponse, BodyReader {
     this.#reject = reject;
   }
 
-  begin(dispatcher: Dispatcher): void {
+  begin(dispatcher: HttpDispatcher): void {
     const { url, method, headers, body, signal } = this.#request;
     if (signal.aborted) return this.#aborted();
     signal.addEventListener('abort', this.#aborted);
@@ -100,14 +85,19 @@ class Exchange implements DispatchHandler, HttpResponse, BodyReader {
     dispatcher.dispatch({ origin: url.origin, path, method, headers: sent, body }, this);
   }
 
-  // Of the response.
+  // The response.
 
   header(name: string): string | undefined {
+    const headers = this.#headers;
+    if (!isRaw(headers)) {
+      const value = headers[name];
+      return typeof value === 'object' ? value.join(', ') : value;
+    }
     let found: string | undefined;
-    for (let at = 0; at < this.#headers.length; at += 2) {
-      const key = this.#headers[at];
+    for (let at = 0; at < headers.length; at += 2) {
+      const key = headers[at];
       if (key?.length !== name.length || key.toString('latin1').toLowerCase() !== name) continue;
-      const value = this.#headers[at + 1]?.toString('latin1') ?? '';
+      const value = headers[at + 1]?.toString('latin1') ?? '';
       found = found === undefined ? value : `${found}, ${value}`;
     }
     return found;
@@ -119,7 +109,7 @@ class Exchange implements DispatchHandler, HttpResponse, BodyReader {
     return (this.#body = coding === undefined ? this : decoded(this, coding));
   }
 
-  // Of its body.
+  // The response's body.
 
   read(): Promise<BodyPiece> {
     const value = this.#pieces.shift();
@@ -142,14 +132,36 @@ class Exchange implements DispatchHandler, HttpResponse, BodyReader {
     return Promise.resolve();
   }
 
-  // What the dispatcher tells.
+  // The callbacks of undici 7 and later.
+
+  onRequestStart(controller: DispatchController): void {
+    this.onConnect((reason) => controller.abort(reason ?? new Error('The exchange was ended')));
+  }
+
+  onResponseStart(controller: DispatchController, status: number, headers: HeaderObject): void {
+    this.onHeaders(status, headers, () => controller.resume());
+  }
+
+  onResponseData(controller: DispatchController, piece: Uint8Array): void {
+    if (!this.onData(piece)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.onComplete();
+  }
+
+  onResponseError(_: DispatchController | null, error: Error): void {
+    this.onError(error);
+  }
+
+  // The callbacks of undici 6, which is built into Node 20 and 22.
 
   onConnect(abort: (reason?: Error) => void): void {
     this.#end = abort;
     if (this.#state !== 'asked') abort(this.#error);
   }
 
-  onHeaders(status: number, headers: readonly RawText[], resume: () => void): boolean {
+  onHeaders(status: number, headers: ResponseHeaders, resume: () => void): boolean {
     if (status < 200 || this.#state !== 'asked') return true;
     this.#state = 'answering';
     this.status = status;
@@ -187,7 +199,7 @@ class Exchange implements DispatchHandler, HttpResponse, BodyReader {
     this.#break('broken', new Error('The request was aborted', { cause }));
   };
 
-  /** Ends what is not over. */
+  /** Ends it if it is not over. */
   #break(state: 'broken' | 'cancelled', error: Error): void {
     const before = this.#state;
     if (before !== 'asked' && before !== 'answering') return;
@@ -203,4 +215,46 @@ class Exchange implements DispatchHandler, HttpResponse, BodyReader {
     this.#state = state;
     this.#request.signal.removeEventListener('abort', this.#aborted);
   }
+}
+
+// Compressed bodies. See RFC 9110, 8.4, "Content-Encoding".
+
+const formats: ReadonlyMap<string, 'gzip' | 'deflate'> = new Map([
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+]);
+
+/** The decoded body. Reading it fails if a coding is unknown. */
+function decoded(body: BodyReader, codings: string): BodyReader {
+  const names = codings.split(',').map((name) => name.trim().toLowerCase());
+  return names
+    .filter((name) => name !== '' && name !== 'identity')
+    .reduceRight((reader, name) => decompressed(reader, name), body);
+}
+
+function decompressed(body: BodyReader, coding: string): BodyReader {
+  const format = formats.get(coding);
+  if (!format) return unreadable(body, coding);
+  const compressed = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const piece = await body.read();
+      if (piece.done) controller.close();
+      // A body never lies in shared memory.
+      else controller.enqueue(piece.value as Uint8Array<ArrayBuffer>);
+    },
+    cancel: () => body.cancel(),
+  });
+  const stream = compressed.pipeThrough<Uint8Array>(new DecompressionStream(format));
+  return stream.getReader() as BodyReader;
+}
+
+function unreadable(body: BodyReader, coding: string): BodyReader {
+  return {
+    async read() {
+      await body.cancel();
+      throw new Error(`Its body is in the coding ${quoted(coding)}, which was not asked for`);
+    },
+    cancel: () => body.cancel(),
+  };
 }

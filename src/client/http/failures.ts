@@ -1,4 +1,4 @@
-/** What can go wrong between a host and a server over HTTP, as errors that say what and where. */
+/** Errors between a host and a server over HTTP, which say what failed and where. */
 import { redactText } from '../../diagnosis/redaction.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
@@ -6,10 +6,10 @@ import { printable } from '../../protocol/printable.ts';
 import { placeOf } from './address.ts';
 import type { HttpResponse } from './response.ts';
 
-/** How much of a body an error shows, characters. */
+/** How many characters of a body an error shows. */
 const shownBody = 300;
 
-/** The beginning of a body, on one line and without secrets; empty if there is none. */
+/** The beginning of a body, on one line and without secrets; empty if there is no body. */
 export function excerptOf(body: string): string {
   const text = redactText(body.trim(), shownBody).replaceAll(/\s+/g, ' ');
   return text === '' ? '' : `: ${printable(text)}`;
@@ -35,14 +35,14 @@ export function tooMuch(what: string, maxBytes: number): RuntimeError {
   return new RuntimeError('LIMIT_EXCEEDED', message);
 }
 
-/** What became of a request that `fetch` gave up. */
+/** Why `fetch` gave up a request. */
 export interface NetworkFailure {
   /** `unreachable`: it has not reached the server. `broken`: it may have. */
   readonly kind: 'unreachable' | 'broken';
   readonly error: RuntimeError;
 }
 
-/** Reads why `fetch` has failed. In a browser nothing tells, so that it may have reached the server. */
+/** Reads why `fetch` failed. A browser does not say, so the request may have reached the server. */
 export function networkFailure(what: string, url: URL, thrown: unknown): NetworkFailure {
   const cause = (thrown instanceof Error ? thrown.cause : undefined) ?? thrown;
   const place = `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`;

@@ -1,4 +1,4 @@
-/** Servers that are reached over HTTP, as a way that a connection can take. */
+/** The kind of channel that reaches a server over HTTP. */
 import { plainActor } from '../../machines/port.ts';
 import { streamResumption } from '../../machines/http-stream.machine.ts';
 import { httpRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
@@ -8,33 +8,40 @@ import { addressOf } from './address.ts';
 import type { HttpEntry } from './address.ts';
 import { LoginWatch } from './authorization.ts';
 import type { MakeAuthorization } from './authorization.ts';
-import { sendByPlatform } from './dispatched.ts';
+import { sendingByDispatcher } from './dispatched.ts';
+import type { HttpDispatcher } from './dispatched.ts';
 import { HttpChannel } from './http-channel.ts';
 import { sendingBy } from './response.ts';
-import { ToolParameters } from './tool-parameters.ts';
+import type { SendRequest } from './response.ts';
+import { ToolParameters } from './tool-headers.ts';
 
 /** The options of a connection over HTTP. */
 export interface HttpChannelKindOptions {
   /**
-   * Makes what gets, keeps and renews the login of one connection. Without it, what wants one fails
-   * with `UNAUTHORIZED`.
+   * Makes the authorization of one connection, which obtains, stores and renews its login. Without
+   * it, a request that needs a login fails with `UNAUTHORIZED`.
    */
   readonly authorization?: MakeAuthorization | undefined;
-  /** Allows `http:` beyond loopback: whoever is on the way reads and changes everything. */
+  /** Allows `http:` beyond loopback: anyone on the network path can read and change everything. */
   readonly allowInsecure?: boolean | undefined;
-  /** How a stream that was cut is resumed. */
+  /** How a cut stream is resumed. */
   readonly streamRetry?: { readonly [K in keyof RestartTimes]?: number | undefined } | undefined;
   /** Requests that are open at once; more wait. Each has a connection of its own. */
   readonly maxOpenRequests?: number | undefined;
-  /** Sends requests in the place of the platform's `fetch`: through a proxy, with certificates. */
+  /** Replaces the platform's `fetch`, for example to use a proxy or certificates. */
   readonly fetch?: typeof fetch | undefined;
+  /**
+   * Sends requests without `fetch`, at a quarter of its CPU time: a dispatcher of the package
+   * `undici`, such as `new Agent()`. Cannot be combined with `fetch`.
+   */
+  readonly dispatcher?: HttpDispatcher | undefined;
 }
 
-/** As many open files as a process has everywhere. */
+/** The number of open files that a process may have on every system. */
 const defaultOpenRequests = 256;
 
 /**
- * The way to a server over HTTP.
+ * The kind of channel to a server over HTTP.
  *
  * @throws {RuntimeError} CONFIG_INVALID: the entry is wrong
  * @throws {RangeError} an option is wrong
@@ -49,6 +56,7 @@ export function httpChannelKind(
     streamRetry,
     maxOpenRequests = defaultOpenRequests,
   } = options;
+  const send = sendBy(options);
   const address = addressOf(entry, allowInsecure);
   const times = restartPolicyWith(streamRetry, streamResumption, 'streamRetry') as RestartTimes;
   if (!Number.isInteger(maxOpenRequests) || maxOpenRequests < 1) {
@@ -68,9 +76,19 @@ export function httpChannelKind(
         ...{ report, clock, observed, times, tools },
         authorization: authorization?.(authorize, observed),
         logins: new LoginWatch(),
-        send: options.fetch ? sendingBy(options.fetch) : sendByPlatform,
+        send,
       };
       return plainActor(({ input }) => new HttpChannel(address, channelOptions, input.connection));
     },
   };
+}
+
+/** @throws {RangeError} both `fetch` and `dispatcher` are given */
+function sendBy({ fetch: own, dispatcher }: HttpChannelKindOptions): SendRequest {
+  if (own && dispatcher) {
+    throw new RangeError('Requests are sent by "fetch" or by "dispatcher": give one of them');
+  }
+  if (dispatcher) return sendingByDispatcher(dispatcher);
+  // A host may replace the global `fetch` at any time.
+  return sendingBy(own ?? ((...request) => fetch(...request)));
 }

@@ -1,53 +1,55 @@
 /**
- * A connection's way to a server over HTTP: Streamable HTTP in both eras, and the transport of
+ * A connection's channel to a server over HTTP: Streamable HTTP in both eras, and the transport of
  * 2024-11-05.
  *
  * @see MCP 2025-11-25, basic/transports
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-import type { MachineActor } from '../../actors/transitions.ts';
-import { Method } from '../../protocol/methods.ts';
+import type { Clock } from '../../actors/clock.ts';
+import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
+import type { ChannelEvent, ChannelReport, Loss } from '../../machines/connection-ports.ts';
+import type {
+  FramesToSend,
+  RouterEvent,
+  TransportFact,
+  WriterEvent,
+  TransportEnds,
+} from '../../machines/peer-ports.ts';
+import { plainActor } from '../../machines/port.ts';
+import type { Behaviour, Ref } from '../../machines/port.ts';
+import { httpChannelChart } from '../../machines/http-channel.machine.ts';
+import type { HttpChannelEvent, HttpChannelSnapshot } from '../../machines/http-channel.machine.ts';
+import { stateName } from '../../machines/state-name.ts';
+import type { RestartTimes } from '../../machines/restart-policy.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { InboundFrame, JsonObject } from '../../protocol/frames.ts';
-import type { ChannelEvent, ChannelReport, Loss } from '../../machines/connection-ports.ts';
-import type { Behaviour, Ref } from '../../machines/port.ts';
-import type { FramesToSend, RouterEvent } from '../../machines/peer-ports.ts';
+import { Method } from '../../protocol/methods.ts';
 import { placeOf } from './address.ts';
 import type { HttpAddress } from './address.ts';
-import type { HttpChannelOptions } from './channel-options.ts';
-import { channelEnds } from './channel-ends.ts';
-import { ChannelPosts } from './channel-posts.ts';
+import type { HttpAuthorization, LoginWatch } from './authorization.ts';
+import { ChannelPosts, maxWaitingTold } from './posts.ts';
 import { excerptOf, retryAfterMs } from './failures.ts';
-import { mirroredHeaders } from './mirrored-headers.ts';
-import type { OutgoingMessage } from './outgoing-message.ts';
-import type { Posting } from './posting.ts';
-import type { HttpSession, PostingChannel } from './posting.ts';
+import { mirroredHeaders, learnTools } from './tool-headers.ts';
+import type { OutgoingMessage, Posting, PostSession, PostingChannel } from './post.ts';
+import type { PostLimits, PostOptions } from './posts.ts';
 import { PushStream } from './push-stream.ts';
-import { ReadGate } from './read-gate.ts';
-import type { StreamEnd, StreamEnvironment } from './server-stream.ts';
+import { ReadGate } from './server-stream.ts';
 import { discard } from './response.ts';
-import type { HttpResponse } from './response.ts';
-import { maxWaitingTold } from './post-queue.ts';
-import { SseEndpoint } from './sse-endpoint.ts';
-import { learnTools } from './tool-headers.ts';
+import type { HttpResponse, SendRequest } from './response.ts';
+import type { StreamEnd, StreamEnvironment } from './server-stream.ts';
+import { SseEndpoint } from './sse-2024/sse-endpoint.ts';
+import type { SseHearer } from './sse-2024/sse-endpoint.ts';
 import { HttpWire } from './wire.ts';
-import type { Sent } from './wire.ts';
+import type { SendOutcome } from './wire.ts';
 
-/** How long the end of a session may take, milliseconds: what is being told, and the DELETE. */
+/**
+ * How long the end of a session may take, milliseconds: the notifications under way, and the
+ * DELETE.
+ */
 const endTimeoutMs = 2000;
 
-/** `greeting`: no revision is agreed on. */
-type Stage =
-  | { readonly name: 'greeting' }
-  | { readonly name: 'ready'; readonly revision: string }
-  | { readonly name: 'closing' }
-  | { readonly name: 'over' };
-
-/** How far a session with `initialize` has come. */
-type SessionStage = 'none' | 'greeted' | 'initialized' | 'proven';
-
-type Unanswered = Exclude<Sent, { readonly kind: 'answered' | 'aborted' }>;
+type Unanswered = Exclude<SendOutcome, { readonly kind: 'answered' | 'aborted' }>;
 
 export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   readonly wire: HttpWire;
@@ -57,21 +59,21 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   readonly #connection: Ref<ChannelReport>;
   readonly #posts: ChannelPosts;
   readonly #gate = new ReadGate();
-  #stage: Stage = { name: 'greeting' };
-  #session: HttpSession = { id: undefined };
-  #sessionStage: SessionStage = 'none';
-  #way: { readonly url: URL; readonly answers: 'here' | 'apart' };
+  #state: HttpChannelSnapshot = httpChannelChart.begun;
+  /** The agreed revision; sent while the chart says that the handshake is done. */
+  #revision = '';
+  #session: PostSession = { id: undefined };
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
   #push: PushStream | undefined = undefined;
+  /** Set if the server speaks, or may speak, HTTP+SSE of 2024-11-05. */
   #sse: SseEndpoint | undefined = undefined;
-  /** How many requests wait for a login. */
+  /** The number of requests that wait for a login. */
   #challenges = 0;
 
   constructor(address: HttpAddress, options: HttpChannelOptions, connection: Ref<ChannelReport>) {
     this.#address = address;
     this.#options = options;
     this.#connection = connection;
-    this.#way = { url: address.url, answers: 'here' };
     const { limits, clock, times, observed, authorization } = options;
     this.#posts = new ChannelPosts(this, options, (frames) => this.#deliver(frames));
     const { maxLineBytes } = limits;
@@ -94,11 +96,9 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   }
 
   get view(): object {
-    const { name: state } = this.#stage;
     const login = this.#options.authorization?.machine;
     return {
-      state,
-      session: this.#sessionStage,
+      state: stateName(this.#state),
       waitingBytes: this.#posts.queue.bytes,
       machines: [...this.streams.live, ...(login ? [login] : [])],
     };
@@ -106,22 +106,23 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
 
   receive(event: ChannelEvent): void {
     if (event.type === 'channel.close') void this.#close();
-    else if (event.type === 'channel.negotiated' && this.#stage.name === 'greeting') {
-      this.#stage = { name: 'ready', revision: event.revision };
+    else if (event.type === 'channel.negotiated' && this.#isGreeting) {
+      this.#move({ type: 'revision.agreed' });
+      this.#revision = event.revision;
       this.#openPush();
     }
   }
 
   stop(): void {
-    this.#stage = { name: 'over' };
+    this.#move({ type: 'channel.ended' });
     this.#options.authorization?.close();
     this.#abort();
     this.#posts.queue.cancel();
   }
 
-  // What its two ends do.
+  // For its reader and its writer.
 
-  /** Messages go to this router from now on; nothing is read while there is none. */
+  /** Sends messages to this router from now on; nothing is read without a router. */
   readTo(router: Pick<Ref<RouterEvent>, 'send'> | undefined): void {
     this.#router = router;
     if (router) this.#gate.open('untaken');
@@ -137,12 +138,15 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     this.#posts.post(frames, left);
   }
 
-  /** A server that asks faster than it takes answers is not read until it has taken them. */
+  /**
+   * If a server sends requests faster than it takes the answers, reading waits until it has taken
+   * them.
+   */
   watchAnswers(): void {
     const { waitingTold } = this.#posts.queue;
     if (waitingTold <= maxWaitingTold) return this.#gate.open('unanswered');
     if (!this.#gate.shut('unanswered')) return;
-    const message = `More than ${maxWaitingTold} answers and notifications wait for ${placeOf(this.#way.url)} to take them: nothing more of it is read until then`;
+    const message = `More than ${maxWaitingTold} answers and notifications wait for ${placeOf(this.target)} to take them: nothing more of it is read until then`;
     this.#problem('answers.waiting', message);
   }
 
@@ -150,25 +154,29 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     return this.#posts.queue.isFull;
   }
 
-  // What its messages ask and tell.
+  // For its messages.
 
   get takesCancellations(): boolean {
-    return this.#sessionStage !== 'none' || this.#way.answers === 'apart';
+    return this.#state.hasTag('session') || this.takesAnswersApart;
   }
 
-  get session(): HttpSession {
+  get session(): PostSession {
     return this.#session;
   }
 
-  get target(): { readonly url: URL; readonly answers: 'here' | 'apart' } {
-    return this.#way;
+  get target(): URL {
+    return this.#sse?.endpoint ?? this.#address.url;
+  }
+
+  get takesAnswersApart(): boolean {
+    return this.#sse?.endpoint !== undefined;
   }
 
   get maxDepth(): number {
     return this.#options.limits.maxDepth;
   }
 
-  sessionHeaders({ id }: HttpSession): Record<string, string> {
+  sessionHeaders({ id }: PostSession): Record<string, string> {
     return id === undefined ? {} : { 'mcp-session-id': id };
   }
 
@@ -182,32 +190,31 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   }
 
   get #versionHeaders(): Record<string, string> {
-    const stage = this.#stage;
-    return stage.name === 'ready' ? { 'mcp-protocol-version': stage.revision } : {};
+    return this.#isReady ? { 'mcp-protocol-version': this.#revision } : {};
   }
 
-  accepted({ message }: Posting, session: HttpSession, response: HttpResponse): void {
+  accepted({ message }: Posting, session: PostSession, response: HttpResponse): void {
     if (session !== this.#session) return;
     if (message.method === Method.initialize) {
       this.#session = { id: response.header('mcp-session-id') };
-      this.#sessionStage = 'greeted';
+      this.#move({ type: 'session.greeted' });
     } else if (message.method === Method.initialized) {
-      if (this.#sessionStage === 'greeted') this.#sessionStage = 'initialized';
+      this.#move({ type: 'session.initialized' });
       this.#openPush();
-    } else if (message.kind === 'request' && this.#sessionStage !== 'none') {
-      this.#sessionStage = 'proven';
+    } else if (message.kind === 'request' && !this.#state.hasTag('proven')) {
+      this.#move({ type: 'session.proven' });
     }
   }
 
-  expired(posting: Posting, session: HttpSession): void {
-    const what = `${posting.what}: ${placeOf(this.#way.url)} does not know the session any more`;
+  expired(posting: Posting, session: PostSession): void {
+    const what = `${posting.what}: ${placeOf(this.target)} does not know the session any more`;
     const error = new RuntimeError('CLOSED', what, { status: 404 });
     if (session !== this.#session) {
-      // That was told before. If there is a new session already, nobody waits for one.
-      if (this.#stage.name === 'ready') return this.#posts.sendAgain(posting);
+      // The expiry was already reported. If a new session is ready, the message is sent in it.
+      if (this.#isReady) return this.#posts.sendAgain(posting);
       return posting.giveBack(error);
     }
-    if (this.#sessionStage !== 'proven') {
+    if (!this.#state.hasTag('proven')) {
       this.#tellUnproven();
       return posting.fail(error);
     }
@@ -217,7 +224,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
 
   lost(posting: Posting, sent: Unanswered): void {
     const { error } = sent;
-    const isReady = this.#stage.name === 'ready';
+    const isReady = this.#isReady;
     if (isReady && sent.kind === 'unreachable') posting.giveBack(error);
     if (sent.kind === 'unreachable') this.#tellLost({ kind: 'unreachable', error });
     else if (!isReady)
@@ -226,7 +233,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   }
 
   unavailable(_: Posting, response: HttpResponse, { message }: RuntimeError): void {
-    if (this.#stage.name !== 'greeting') return;
+    if (!this.#isGreeting) return;
     const waitMs = retryAfterMs(response);
     const retry = waitMs === undefined ? {} : { retryAfterMs: waitMs };
     this.#tellLost({ kind: 'http', status: response.status, message, ...retry });
@@ -238,8 +245,8 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
       this.#tellLost({ kind: 'http', status, message });
       posting.fail(error);
     };
-    if (this.#sse || this.#stage.name !== 'greeting') return give();
-    // It may be a server of 2024-11-05: there messages go elsewhere.
+    if (this.#sse || !this.#isGreeting) return give();
+    // It may be a server of 2024-11-05, whose messages go to another URL.
     this.#openSse(give, () => void posting.send());
   }
 
@@ -247,26 +254,38 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     return learnTools(posting, this, this.#options.tools);
   }
 
-  // Its streams and its end.
+  get #isGreeting(): boolean {
+    return this.#state.matches({ open: { handshake: 'greeting' } });
+  }
+
+  get #isReady(): boolean {
+    return this.#state.matches({ open: { handshake: 'done' } });
+  }
+
+  #move(event: HttpChannelEvent): void {
+    this.#state = httpChannelChart.next(this.#state, event);
+  }
+
+  // Its streams and its closing.
 
   #open(): void {
-    // Nothing is read before somebody takes it.
+    // Nothing is read before there is a router.
     this.#gate.shut('untaken');
     this.#connection.send({ type: 'channel.opened', ends: channelEnds(this) });
   }
 
   #openPush(): void {
-    const isDue = this.#sessionStage === 'initialized' || this.#sessionStage === 'proven';
-    if (!isDue || this.#stage.name !== 'ready' || this.#push || this.#sse) return;
+    const isDue = this.#isReady && this.#state.hasTag('listening');
+    if (!isDue || this.#push || this.#sse) return;
     const headers = { ...this.sessionHeaders(this.#session), ...this.#versionHeaders };
     const { report } = this.#options;
     this.#push = new PushStream(
       this.wire,
-      { url: this.#way.url, headers },
+      { url: this.target, headers },
       {
         received: (texts) => this.#received(texts, "the server's own stream"),
         absent: ({ message }) => report({ level: 'debug', name: 'stream.absent', message }),
-        expired: () => (this.#sessionStage === 'proven' ? this.#expire() : this.#tellUnproven()),
+        expired: () => (this.#state.hasTag('proven') ? this.#expire() : this.#tellUnproven()),
         ended: (error, kind) => {
           report({ level: 'warning', name: 'stream.ended', message: error.message });
           if (kind === 'unreachable') this.#tellLost({ kind, error });
@@ -276,23 +295,17 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     );
   }
 
-  #openSse(failed: (error: RuntimeError, kind: StreamEnd) => void, opened: () => void): void {
-    const streams = this.streams;
+  #openSse(refused: SseHearer['refused'], opened: () => void): void {
     this.#sse = new SseEndpoint(
       this.#address.url,
       this.wire,
       {
-        opened: (url) => {
-          this.#way = { url, answers: 'apart' };
-          opened();
-        },
+        opened,
         received: (texts) => this.#received(texts, 'the stream of events'),
-        ended: (error, kind) => {
-          if (this.#way.answers === 'here') failed(error, kind);
-          else this.#tellLost({ kind: 'unreachable', error });
-        },
+        refused,
+        lost: (error) => this.#tellLost({ kind: 'unreachable', error }),
       },
-      streams,
+      this.streams,
     );
   }
 
@@ -310,19 +323,18 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     this.#router?.send({ type: 'frames.received', frames });
   }
 
-  /** A session that has served nothing: with another one it would be the same, without end. */
+  /** The session has served nothing: a new one would expire in the same way, without end. */
   #tellUnproven(): void {
-    const message = `${placeOf(this.#way.url)} does not know the session that it has just begun`;
+    const message = `${placeOf(this.target)} does not know the session that it has just begun`;
     this.#tellLost({ kind: 'http', status: 404, message });
   }
 
-  /** The session is no more: nothing that waits can be part of it. */
+  /** The session is over: waiting messages can only be sent in another one. */
   #expire(
     error = new RuntimeError('CLOSED', 'The server does not know the session any more'),
   ): void {
     this.#session = { id: undefined };
-    this.#sessionStage = 'none';
-    this.#stage = { name: 'greeting' };
+    this.#move({ type: 'session.expired' });
     this.#push?.close();
     this.#push = undefined;
     for (const posting of this.#posts.queue.takeWaiting()) posting.giveBack(error);
@@ -330,29 +342,25 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   }
 
   #challenged(): () => void {
-    const isConnecting = this.#stage.name === 'greeting';
-    if (!isConnecting) return () => {};
+    if (!this.#isGreeting) return () => {};
     this.#challenges++;
     if (this.#challenges === 1) this.#connection.send({ type: 'channel.challenged' });
     return () => {
       this.#challenges--;
-      if (this.#challenges > 0 || this.#stage.name !== 'greeting') return;
+      if (this.#challenges > 0 || !this.#isGreeting) return;
       this.#connection.send({ type: 'channel.authorized' });
     };
   }
 
   #tellLost(loss: Loss): void {
-    const { name } = this.#stage;
-    if (name === 'closing' || name === 'over') return;
-    this.#connection.send({ type: 'channel.lost', loss });
+    if (this.#state.matches('open')) this.#connection.send({ type: 'channel.lost', loss });
   }
 
   async #close(): Promise<void> {
-    const { name } = this.#stage;
-    if (name === 'closing' || name === 'over') return;
+    if (!this.#state.matches('open')) return;
     const headers = { ...this.sessionHeaders(this.#session), ...this.#versionHeaders };
-    this.#stage = { name: 'closing' };
-    // Nobody is sent to a login for what is said at the end.
+    this.#move({ type: 'channel.close' });
+    // The last messages must not send a person to a login.
     this.#options.authorization?.close();
     this.#abort();
     this.#posts.queue.cancelRequests();
@@ -365,7 +373,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     await this.#posts.queue.told();
     if (this.#session.id !== undefined) await this.#endSession(headers, controller.signal);
     clock.clearTimeout(timer);
-    this.#stage = { name: 'over' };
+    this.#move({ type: 'channel.ended' });
     this.#connection.send({ type: 'channel.stopped' });
   }
 
@@ -374,7 +382,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     const what = 'the end of the session';
     const own = headers as Record<string, string>;
     const sent = await this.wire.send({ what, method: 'DELETE', url, headers: own, signal });
-    // A server may keep it, or have forgotten it: either is its own affair.
+    // Any answer will do: the server may refuse the DELETE, or have forgotten the session.
     if (sent.kind === 'answered') await discard(sent.response);
   }
 
@@ -393,4 +401,89 @@ function lossOf(error: RuntimeError, kind: StreamEnd): Loss {
   if (code === 'UNAUTHORIZED') return { kind: 'unauthorized', error };
   if (status !== undefined) return { kind: 'http', status, message };
   return kind === 'refused' ? { kind: 'refused', error } : { kind: 'unreachable', error };
+}
+
+/** The channel, as its reader and writer see it. */
+export interface EndedChannel {
+  /** Whether the queue is over its limit. */
+  readonly isFull: boolean;
+  readonly view: object;
+  readTo(router: Pick<Ref<RouterEvent>, 'send'> | undefined): void;
+  flow(isBlocked: boolean): void;
+  post(frames: FramesToSend, left: () => void): void;
+}
+
+function channelEnds(channel: EndedChannel): TransportEnds {
+  return {
+    reader: plainActor(({ input: { router } }) => {
+      channel.readTo(router);
+      return {
+        receive: ({ type }) => channel.flow(type === 'output.blocked'),
+        stop: () => channel.readTo(undefined),
+      };
+    }),
+    writer: plainActor(({ input: { owner } }) => new HttpWriter(channel, owner)),
+  };
+}
+
+/** `blocked`: the queue is over its limit, and the connection was told. */
+class HttpWriter implements Behaviour<WriterEvent> {
+  readonly #channel: EndedChannel;
+  readonly #owner: Ref<TransportFact>;
+  #state: 'flowing' | 'blocked' | 'ended' = 'flowing';
+
+  constructor(channel: EndedChannel, owner: Ref<TransportFact>) {
+    this.#channel = channel;
+    this.#owner = owner;
+  }
+
+  get view(): object {
+    return this.#channel.view;
+  }
+
+  receive(event: WriterEvent): void {
+    // Everything was handed to the platform or is counted elsewhere.
+    if (event.type === 'output.flush') this.#owner.send({ type: 'output.flushed' });
+    if (event.type !== 'frames.send') return;
+    this.#channel.post(
+      this.#state === 'blocked' ? this.#withoutRequests(event) : event,
+      this.#left,
+    );
+    if (this.#state !== 'flowing' || !this.#channel.isFull) return;
+    this.#state = 'blocked';
+    this.#owner.send({ type: 'output.blocked' });
+  }
+
+  stop(): void {
+    this.#state = 'ended';
+  }
+
+  /** Refuses new requests, but not answers and notifications, for which the server may wait. */
+  #withoutRequests(event: FramesToSend): FramesToSend {
+    const isRequest = (frame: object): boolean => 'method' in frame && 'id' in frame;
+    const message = 'The server takes nothing: too much waits for it already';
+    for (const frame of event.frames.filter(isRequest)) {
+      event.rejected?.(new RuntimeError('LIMIT_EXCEEDED', message), frame);
+    }
+    return { ...event, frames: event.frames.filter((frame) => !isRequest(frame)) };
+  }
+
+  readonly #left = (): void => {
+    if (this.#state !== 'blocked' || this.#channel.isFull) return;
+    this.#state = 'flowing';
+    this.#owner.send({ type: 'output.flowing' });
+  };
+}
+
+/** The options of a channel, besides its address. */
+export interface HttpChannelOptions extends PostOptions {
+  readonly limits: PostLimits & { readonly maxLineBytes: number; readonly maxDepth: number };
+  readonly clock: Clock;
+  /** See `ChannelTools`. */
+  readonly observed: ObservedScope;
+  /** How streams are resumed. */
+  readonly times: RestartTimes;
+  readonly send: SendRequest;
+  readonly authorization: HttpAuthorization | undefined;
+  readonly logins: LoginWatch;
 }

@@ -1,21 +1,24 @@
 /**
- * The stream on which a server tells and asks what belongs to no request of the host's, if it has one.
+ * The optional stream for a server's requests and notifications that do not belong to a request
+ * from the host.
  *
  * @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"
  */
+import { serverPushChart } from '../../machines/server-push.machine.ts';
+import type { ServerPushEvent } from '../../machines/server-push.machine.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
 import { ServerStream, headerOfEventId } from './server-stream.ts';
 import type { StreamEnd, StreamEnvironment, StreamOwner } from './server-stream.ts';
-import type { HttpWire, Sent } from './wire.ts';
+import type { HttpWire, SendOutcome } from './wire.ts';
 
-/** Who hears what comes of it. */
+/** Callbacks of the stream. */
 export interface PushHearer {
   received(texts: readonly string[]): void;
-  /** The server has none. */
+  /** The server has no such stream. */
   absent(error: RuntimeError): void;
-  /** The server does not know the session any more. */
+  /** The server no longer knows the session. */
   expired(): void;
-  /** Nothing more comes of it, though the server has one. */
+  /** The stream has ended for good. */
   ended(error: RuntimeError, kind: StreamEnd): void;
 }
 
@@ -28,7 +31,7 @@ export class PushStream implements StreamOwner {
   readonly #hearer: PushHearer;
   readonly #controller = new AbortController();
   readonly #stream: ServerStream;
-  #state: 'new' | 'seen' | 'over' = 'new';
+  #state = serverPushChart.begun;
 
   constructor(
     wire: HttpWire,
@@ -43,12 +46,12 @@ export class PushStream implements StreamOwner {
   }
 
   close(): void {
-    this.#state = 'over';
+    this.#move('stream.ended');
     this.#controller.abort();
     this.#stream.close();
   }
 
-  ask(lastEventId: string | undefined): Promise<Sent> {
+  ask(lastEventId: string | undefined): Promise<SendOutcome> {
     const { url, headers } = this.#request;
     return this.#wire.send({
       what: this.what,
@@ -64,7 +67,7 @@ export class PushStream implements StreamOwner {
   }
 
   opened(): void {
-    if (this.#state === 'new') this.#state = 'seen';
+    this.#move('stream.served');
   }
 
   received(texts: readonly string[]): 'more' {
@@ -74,12 +77,16 @@ export class PushStream implements StreamOwner {
 
   gaveUp(error: RuntimeError, kind: StreamEnd): void {
     const { status } = error;
-    const before = this.#state;
+    const { value: before } = this.#state;
     if (before === 'over') return;
-    this.#state = 'over';
-    if (status === 404 && before === 'seen') return this.#hearer.expired();
-    // Some that have none answer with 404, and some with an error or a page.
-    if (kind === 'refused' && before === 'new') return this.#hearer.absent(error);
+    this.#move('stream.ended');
+    if (status === 404 && before === 'served') return this.#hearer.expired();
+    // Some servers without such a stream answer with 404, some with an error or a page.
+    if (kind === 'refused' && before === 'asked') return this.#hearer.absent(error);
     this.#hearer.ended(error, kind);
+  }
+
+  #move(type: ServerPushEvent['type']): void {
+    this.#state = serverPushChart.next(this.#state, { type });
   }
 }

@@ -1,4 +1,4 @@
-/** An HTTP request and the answer to it, whichever way it is sent. */
+/** An HTTP request and its response, however it is sent. */
 
 export interface HttpRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
@@ -10,18 +10,18 @@ export interface HttpRequest {
 
 /** The head of an answer, and the way to its body. */
 export interface HttpResponse {
-  /** 0 if the platform hides a redirection. */
+  /** 0 if the platform hides a redirect. */
   readonly status: number;
   /** The value of a header. @param name in lower case */
   header(name: string): string | undefined;
   readonly body: BodyReader;
 }
 
-/** Reads a body piece by piece, as one who alone reads it. */
+/** Reads a body piece by piece, as its only reader. */
 export interface BodyReader {
-  /** @throws {Error} it broke; its `cause` says why */
+  /** @throws {Error} the body broke off; its `cause` says why */
   read(): Promise<BodyPiece>;
-  /** Nobody reads the rest. Unless all of it is there, that ends the connection which it came on. */
+  /** Gives up the rest. This closes the connection, unless the whole body has arrived. */
   cancel(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export type BodyPiece =
   | { readonly done: false; readonly value: Uint8Array };
 
 /**
- * Sends a request, and gives its answer once the head is there. Follows no redirection.
+ * Sends a request, and resolves to its response once the head has come. Does not follow redirects.
  *
  * @throws {Error} there is no answer, or the signal has fired; its `cause` says why
  */
@@ -40,7 +40,7 @@ export function isOk({ status }: HttpResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Sends with a `fetch` of the host's, or the platform's. */
+/** Sends with the host's `fetch`, or the platform's. */
 export function sendingBy(send: typeof fetch): SendRequest {
   return async ({ url, ...request }) => {
     const { status, headers, body } = await send(url, { ...request, redirect: 'manual' });
@@ -57,11 +57,70 @@ const empty: BodyReader = {
   cancel: () => Promise.resolve(),
 };
 
-/** Lets go of a body that nobody reads. */
+/** Gives up a body that is not read. */
 export async function discard({ body }: HttpResponse): Promise<void> {
   try {
     await body.cancel();
   } catch {
-    // It broke: there is nothing left of it to let go of.
+    // The body broke off: there is nothing left to release.
   }
+}
+
+/** The outcome of reading a body. `broken`: the connection ended before the body. */
+export type BodyReading =
+  | { readonly kind: 'whole'; readonly text: string }
+  | { readonly kind: 'too-long'; readonly begin: string }
+  | { readonly kind: 'broken'; readonly begin: string; readonly error: unknown };
+
+/** Shared: a streaming decoder would have to be made for each body. */
+const decoder = new TextDecoder();
+
+/**
+ * Reads a whole body, without its byte order mark. Stops once the body is longer than `maxBytes`.
+ */
+export async function readBody(response: HttpResponse, maxBytes: number): Promise<BodyReading> {
+  const { body } = response;
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for (let piece = await body.read(); !piece.done; piece = await body.read()) {
+      bytes += piece.value.byteLength;
+      pieces.push(piece.value);
+      if (bytes > maxBytes) {
+        await discard(response);
+        return { kind: 'too-long', begin: textOf(pieces, bytes) };
+      }
+    }
+  } catch (error) {
+    return { kind: 'broken', begin: textOf(pieces, bytes), error };
+  }
+  return { kind: 'whole', text: textOf(pieces, bytes) };
+}
+
+function textOf(pieces: readonly Uint8Array[], bytes: number): string {
+  const [first = nothing] = pieces;
+  if (pieces.length < 2) return decoder.decode(first);
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return decoder.decode(whole);
+}
+
+const nothing = new Uint8Array();
+
+/** How many bytes of a refusal's body are read. It may contain an error with data. */
+const maxRefusalBytes = 64 * 1024;
+
+/** The text of a refusal, or its beginning. */
+export async function refusalOf(response: HttpResponse): Promise<string> {
+  const reading = await readBody(response, maxRefusalBytes);
+  return reading.kind === 'whole' ? reading.text : reading.begin;
+}
+
+/** The media type of a response, without parameters; empty if it has none. */
+export function mediaTypeOf(response: HttpResponse): string {
+  return (response.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }

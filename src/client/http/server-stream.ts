@@ -3,6 +3,8 @@
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
+import { createParser } from 'eventsource-parser';
+import type { EventSourceMessage } from 'eventsource-parser';
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
@@ -16,55 +18,55 @@ import type {
 } from '../../machines/http-stream.machine.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
-import { mediaTypeOf, refusalOf } from './body.ts';
-import { EventDecoder } from './event-decoder.ts';
 import { retryAfterMs, statusError, tooMuch, violation } from './failures.ts';
-import type { ReadGate } from './read-gate.ts';
-import { discard } from './response.ts';
+import { mediaTypeOf, refusalOf, discard } from './response.ts';
 import type { BodyReader, HttpResponse } from './response.ts';
-import type { Sent } from './wire.ts';
+import type { SendOutcome } from './wire.ts';
 
-/** What all streams of a channel have in common. */
+/** What all streams of a channel share. */
 export interface StreamEnvironment {
   readonly clock: Clock;
   readonly times: RestartTimes;
-  /** The longest event, UTF-16 units: for ASCII, bytes. */
+  /** The longest event, UTF-16 units (bytes, for ASCII). */
   readonly maxLineBytes: number;
   readonly gate: ReadGate;
-  /** The connection: whoever watches it sees the streams too. */
+  /** The connection, whose watchers see the streams too. */
   readonly observed: ObservedScope;
-  /** The streams that are open, or may be again. */
+  /** The streams that are open or may be reopened. */
   readonly live: Set<MachineActor>;
 }
 
-/** Whose stream it is. */
+/** The owner of a stream. */
 export interface StreamOwner {
   /** For errors: what the stream answers, or what it is. */
   readonly what: string;
-  /** Whether another stream may go on where this one was cut; `anew`: without an event's id too. */
+  /** Whether a new stream may continue a cut one; `anew`: even without the id of an event. */
   readonly resumption: 'none' | 'by-id' | 'anew';
   /** Asks the server for the rest. */
-  ask(lastEventId: string | undefined): Promise<Sent>;
-  /** The texts of messages, one chunk's. @returns whether all was said that was expected */
+  ask(lastEventId: string | undefined): Promise<SendOutcome>;
+  /** Takes the messages of one chunk. @returns whether more is expected */
   received(texts: readonly string[]): 'more' | 'all';
-  /** An event is no message. */
+  /** An event that is not a message. */
   passedOver?(event: { readonly event: string; readonly data: string }): void;
   /** The server has opened it. */
   opened?(): void;
   /**
-   * Nothing more comes of it.
+   * The stream has ended for good.
    *
-   * @param error why; has a status if the server has refused it
+   * @param error why; with a status if the server refused it
    */
   gaveUp(error: RuntimeError, kind: StreamEnd): void;
 }
 
-/** How a stream has ended for good: not even the server was reached, or it will not send the rest. */
+/**
+ * How a stream ended for good: it was cut, the server refused to send the rest, or could not be
+ * reached.
+ */
 export type StreamEnd = 'cut' | 'refused' | 'unreachable';
 
 type End = readonly [error: RuntimeError, kind: StreamEnd];
 
-/** How long the server may take to close a stream on which all was said, milliseconds. */
+/** How long the server may take to close a finished stream, milliseconds. */
 const graceMs = 1000;
 /** An event's id goes into a header. */
 const maxIdLength = 4096;
@@ -84,7 +86,7 @@ export class ServerStream implements HttpStreamPort {
   /** Why it was cut last. */
   #end: End;
 
-  /** @param response that it begins with; if there is none, the server is asked for it */
+  /** @param response the response to begin with; without one the server is asked */
   constructor(owner: StreamOwner, environment: StreamEnvironment, response?: HttpResponse) {
     this.#owner = owner;
     this.#environment = environment;
@@ -101,12 +103,12 @@ export class ServerStream implements HttpStreamPort {
     if (response) void this.#read(response);
   }
 
-  /** Whose machines it is among. */
+  /** The connection among whose machines it is shown. */
   get observed(): ObservedScope {
     return this.#environment.observed;
   }
 
-  /** Nobody waits for it any more. */
+  /** Closes a stream that is no longer needed. */
   close(): void {
     this.#tell({ type: 'stream.finished' });
     this.#letGo();
@@ -192,7 +194,7 @@ export class ServerStream implements HttpStreamPort {
     }
     if (texts.length === 0 || this.#owner.received(texts) === 'more' || !this.#isActive) return;
     this.#tell({ type: 'stream.finished' });
-    // Its connection can be used again if the server ends it now, as it should.
+    // If the server ends the stream now, as it should, its connection can be reused.
     const reader = this.#reader;
     this.#environment.clock.setTimeout(() => void reader?.cancel().catch(() => {}), graceMs);
   }
@@ -221,19 +223,112 @@ export class ServerStream implements HttpStreamPort {
 
   #letGo(): void {
     void this.#reader?.cancel().catch(() => {
-      // It broke before.
+      // It had already broken off.
     });
   }
 }
 
-/** Whether the id of an event can be named in a header. */
+/** Whether an event's id can be sent in a header. */
 function isSendable(id: string | undefined): id is string {
   return id !== undefined && id.length <= maxIdLength && !/(?!\t)\p{Cc}/u.test(id);
 }
 
-/** The id of an event as a header's value: its UTF-8, a byte for each character. */
+/** An event's id as the value of a header: its UTF-8 bytes, one per character. */
 export function headerOfEventId(id: string): string {
   let value = '';
   for (const byte of new TextEncoder().encode(id)) value += String.fromCharCode(byte);
   return value;
+}
+
+/** The content of one chunk of a stream. */
+export interface DecodedChunk {
+  readonly events: readonly EventSourceMessage[];
+  /** The last `retry`, milliseconds. */
+  readonly retryMs: number | undefined;
+  /** An event is too long: the rest of the stream cannot be read. */
+  readonly isTooLong: boolean;
+}
+
+/** Decodes one stream. */
+class EventDecoder {
+  readonly #text = new TextDecoder();
+  #events: EventSourceMessage[] = [];
+  #retryMs: number | undefined = undefined;
+  #state: 'reading' | 'afterReturn' | 'tooLong' = 'reading';
+  readonly #parser;
+
+  /** @param maxLength the longest event, UTF-16 units */
+  constructor(maxLength: number) {
+    this.#parser = createParser({
+      maxBufferSize: maxLength,
+      onEvent: (event) => {
+        // The parser's buffer limit covers only incomplete events. A complete one in a chunk may be
+        // too long as well.
+        if (event.data.length > maxLength) this.#state = 'tooLong';
+        else if (this.#state !== 'tooLong') this.#events.push(event);
+      },
+      onRetry: (retryMs) => {
+        this.#retryMs = retryMs;
+      },
+      onError: ({ type }) => {
+        // Other lines that are not fields are skipped, as the standard demands.
+        if (type === 'max-buffer-size-exceeded') this.#state = 'tooLong';
+      },
+    });
+  }
+
+  decode(chunk: Uint8Array): DecodedChunk {
+    this.#feed(this.#text.decode(chunk, { stream: true }));
+    const decoded = {
+      events: this.#events,
+      retryMs: this.#retryMs,
+      isTooLong: this.#state === 'tooLong',
+    };
+    this.#events = [];
+    this.#retryMs = undefined;
+    return decoded;
+  }
+
+  #feed(text: string): void {
+    if (text === '' || this.#state === 'tooLong') return;
+    // The parser holds back a line that ends in CR, for an LF to come. A server that ends its lines
+    // in CR alone would wait for ever: the line is ended at once, and an LF that follows is skipped.
+    const rest = this.#state === 'afterReturn' && text.startsWith('\n') ? text.slice(1) : text;
+    this.#state = text.endsWith('\r') ? 'afterReturn' : 'reading';
+    if (rest !== '') this.#parser.feed(this.#state === 'afterReturn' ? `${rest}\n` : rest);
+  }
+}
+
+/** Why nothing is read: there is no router, too much output waits, or too many answers wait. */
+export type ShutReason = 'untaken' | 'unsent' | 'unanswered';
+
+/**
+ * Stops the reading of streams while their messages, or the answers to them, could not be taken.
+ */
+export class ReadGate {
+  readonly #reasons = new Set<ShutReason>();
+  #opened: Promise<void> | undefined;
+  #open = () => {};
+
+  /** @returns whether it was not already shut for this reason */
+  shut(reason: ShutReason): boolean {
+    if (this.#reasons.has(reason)) return false;
+    this.#reasons.add(reason);
+    this.#opened ??= new Promise((resolve) => {
+      this.#open = resolve;
+    });
+    return true;
+  }
+
+  /** Removes the reason. The gate opens if it was the last one. */
+  open(reason: ShutReason): void {
+    if (!this.#reasons.delete(reason) || this.#reasons.size > 0) return;
+    this.#opened = undefined;
+    this.#open();
+  }
+
+  /** Undefined if it is open. */
+  get opened(): Promise<void> | undefined {
+    return this.#opened;
+  }
 }

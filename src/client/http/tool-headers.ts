@@ -1,22 +1,26 @@
 /**
- * A server says that the headers of a call are not those of its parameters: its tools are listed
- * again, for what they declare now.
+ * If a server says that a call's headers do not match its parameters, its tools are listed again to
+ * learn which headers they declare.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Client Behavior"
  */
+import type { Report } from '../../actors/facts.ts';
+import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { InboundFrame, JsonObject, OutboundRequest } from '../../protocol/frames.ts';
-import { OutgoingMessage } from './outgoing-message.ts';
-import { Posting } from './posting.ts';
-import type { PostingChannel } from './posting.ts';
-import type { ToolParameters } from './tool-parameters.ts';
+import { encodeHeaderValue, namedBy } from '../../protocol/header-values.ts';
+import { quoted } from '../../protocol/printable.ts';
+import { mirroredParameters } from '../../schema/mirrored-parameters.ts';
+import type { MirroredParameter } from '../../schema/mirrored-parameters.ts';
+import { OutgoingMessage, Posting } from './post.ts';
+import type { PostingChannel } from './post.ts';
 
-/** As many pages as one list may have. */
+/** The most pages of a list. */
 const maxPages = 100;
 
 /**
- * Asks for all pages of the list, in the name of the call. Resolves too if there is no list: the call
- * is sent again with what is known.
+ * Asks for all pages of the list, on behalf of the call. Resolves even if there is no list: then
+ * the call is sent again with what is known.
  */
 export async function learnTools(
   { message, signal }: Posting,
@@ -25,7 +29,7 @@ export async function learnTools(
 ): Promise<void> {
   let cursor: unknown = undefined;
   for (let page = 1; page <= maxPages; page++) {
-    // An id that no other request has: those of the host are integers.
+    // The host's other ids are integers, so this id is unique.
     const id = `${message.id}/tools/${page}` as OutboundRequest['id'];
     const params = { _meta: metaOf(message.params), ...(cursor === undefined ? {} : { cursor }) };
     const frame: OutboundRequest = { jsonrpc: '2.0', id, method: 'tools/list', params };
@@ -37,7 +41,7 @@ export async function learnTools(
   }
 }
 
-/** The call's own, but that it wants no progress of this. */
+/** The call's own `_meta`, without its progress token. */
 function metaOf(params: JsonObject | undefined): JsonObject {
   const meta = isJsonObject(params?.['_meta']) ? params['_meta'] : {};
   return { ...meta, progressToken: undefined };
@@ -63,4 +67,82 @@ async function resultOf(
   await posting.ended;
   signal.removeEventListener('abort', cancel);
   return result;
+}
+
+/** The headers of a request besides its version. */
+export function mirroredHeaders(
+  method: string,
+  params: JsonObject | undefined,
+  parameters: readonly MirroredParameter[] = [],
+): Record<string, string> {
+  const headers: Record<string, string> = { 'mcp-method': encodeHeaderValue(method) };
+  const name = params?.[namedBy.get(method) ?? ''];
+  if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name);
+  for (const { name: parameter, path } of parameters) {
+    const text = textOf(path.reduce<unknown>(memberOf, params?.['arguments']));
+    if (text !== undefined) headers[`mcp-param-${parameter}`] = encodeHeaderValue(text);
+  }
+  return headers;
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/** Undefined if there is no value to mirror, or the tool would refuse it anyway. */
+function textOf(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'string':
+      return value;
+    case 'boolean':
+      return String(value);
+    case 'number':
+      return Number.isInteger(value) ? BigInt(value).toString() : String(value);
+    default:
+      return undefined;
+  }
+}
+
+/** The most tools of a list. */
+const maxTools = 10_000;
+
+export class ToolParameters {
+  /** The mirrored parameters of each tool that declares any. */
+  readonly #declared = new BoundedMap<string, readonly MirroredParameter[]>(maxTools);
+  readonly #report: Report;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** The mirrored parameters of a tool; empty if no list has named it. */
+  of(tool: unknown): readonly MirroredParameter[] {
+    return (typeof tool === 'string' ? this.#declared.get(tool) : undefined) ?? [];
+  }
+
+  /** Reads the result of `tools/list`, and returns it without the tools that must not be called. */
+  read(result: JsonObject): JsonObject {
+    const { tools } = result;
+    if (!Array.isArray(tools)) return result;
+    const valid = (tools as readonly unknown[]).filter((tool) => this.#readTool(tool));
+    return valid.length === tools.length ? result : { ...result, tools: valid };
+  }
+
+  #readTool(tool: unknown): boolean {
+    // Malformed tools are reported where tools are read.
+    if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return true;
+    const { name, inputSchema } = tool;
+    const mirrored = isJsonObject(inputSchema)
+      ? mirroredParameters(inputSchema)
+      : ({ ok: true, parameters: [] } as const);
+    if (!mirrored.ok) {
+      this.#declared.delete(name);
+      const message = `The tool ${quoted(name)} is left out: ${mirrored.fault}`;
+      this.#report({ level: 'warning', name: 'tool.leftOut', message });
+      return false;
+    }
+    if (mirrored.parameters.length > 0) this.#declared.set(name, mirrored.parameters);
+    else this.#declared.delete(name);
+    return true;
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * One HTTP request to a server and the head of its answer: with the headers of the entry and of the
- * login, on its own origin alone, once more after a login.
+ * Sends one HTTP request to a server and reads the head of the response: with the headers of the
+ * entry and of the login, only to the server's origin, and again after a login.
  *
  * @see MCP 2025-11-25, basic/authorization, "Access Token Usage"
  */
@@ -20,11 +20,11 @@ export interface WireRequest extends HttpRequest {
   readonly what: string;
 }
 
-/** What came of a request. */
-export type Sent =
+/** The outcome of a request. */
+export type SendOutcome =
   | { readonly kind: 'answered'; readonly response: HttpResponse; readonly url: URL }
   | NetworkFailure
-  /** It leads elsewhere, or wants a login that is not to be had. */
+  /** It was redirected elsewhere, or needs a login that cannot be obtained. */
   | { readonly kind: 'redirected'; readonly error: RuntimeError; readonly status: number }
   | { readonly kind: 'unauthorized'; readonly error: RuntimeError }
   /** Its signal has fired. */
@@ -33,20 +33,20 @@ export type Sent =
 export interface WireOptions {
   readonly send: SendRequest;
   readonly authorization: HttpAuthorization | undefined;
-  /** Somebody else may be logged in than when the last request was sent. */
+  /** Someone else may be logged in than at the last request. */
   readonly relogged: () => void;
   readonly logins: LoginWatch;
-  /** A request waits for a login; gives what is called once it goes on. */
+  /** A request waits for a login. Returns a function to call once it goes on. */
   readonly challenged: () => () => void;
 }
 
-/** So often is a request redirected, and so often sent again for a login. */
+/** How often a request may be redirected, and how often sent again after a login. */
 const maxRedirects = 5;
 const maxLogins = 5;
 
 type Headers = Readonly<Record<string, string>>;
-type Answer = Extract<Sent, { readonly kind: 'answered' }>;
-type Verdict = { readonly kind: 'retry' } | Exclude<Sent, Answer>;
+type Answer = Extract<SendOutcome, { readonly kind: 'answered' }>;
+type Verdict = { readonly kind: 'retry' } | Exclude<SendOutcome, Answer>;
 
 export class HttpWire {
   readonly #address: HttpAddress;
@@ -57,7 +57,7 @@ export class HttpWire {
     this.#options = options;
   }
 
-  async send(request: WireRequest): Promise<Sent> {
+  async send(request: WireRequest): Promise<SendOutcome> {
     for (let retries = 0; ; retries++) {
       const login = await this.#login(request.url);
       if (login instanceof RuntimeError) return { kind: 'unauthorized', error: login };
@@ -91,9 +91,9 @@ export class HttpWire {
     }
   }
 
-  async #follow(request: WireRequest, login: Headers): Promise<Sent> {
+  async #follow(request: WireRequest, login: Headers): Promise<SendOutcome> {
     const { what, method, body, signal } = request;
-    // Several spreads in one object cost as much as all else here.
+    // Several spreads in one object would cost as much as everything else here.
     const headers = Object.assign({}, this.#address.headers, login, request.headers);
     let { url } = request;
     for (let redirects = 0; ; redirects++) {
@@ -151,7 +151,7 @@ export class HttpWire {
 }
 
 /**
- * A login that may do less than is needed can be widened.
+ * A login whose scopes are insufficient can be extended.
  *
  * @see MCP 2025-11-25, basic/authorization, "Scope Challenge Handling"
  */
@@ -160,14 +160,14 @@ function isInsufficientScope(response: HttpResponse): boolean {
   return /\berror\s*=\s*"?insufficient_scope\b/i.test(response.header('www-authenticate') ?? '');
 }
 
-/** A browser hides where an answer leads to. */
+/** A browser hides where a redirect leads. */
 function isRedirect({ status }: HttpResponse): boolean {
   return [0, 301, 302, 303, 307, 308].includes(status);
 }
 
 function targetOf(response: HttpResponse, from: URL): URL | undefined {
   const location = response.header('location');
-  // Status 303 would have the message itself sent nowhere.
+  // Status 303 would drop the message.
   if (response.status === 303 || location === undefined || !URL.canParse(location, from.href))
     return undefined;
   return new URL(location, from);
@@ -180,7 +180,7 @@ function redirected(
     target,
     status,
   }: { readonly url: URL; readonly target: URL | undefined; readonly status: number },
-): Sent {
+): SendOutcome {
   const where = target ? `to ${quoted(placeOf(target))}` : 'to nowhere that we would go';
   const why =
     target && target.origin === url.origin

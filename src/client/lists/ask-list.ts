@@ -15,41 +15,41 @@ import { readEntry } from './list-kinds.ts';
 export interface ListBounds {
   readonly maxListPages: number;
   readonly maxListEntries: number;
-  /** How long the entries may be together, as JSON texts, with the cursors between them. */
+  /** The total length of the entries as JSON, with the cursors between them. */
   readonly maxListBytes: number;
 }
 
 /** What a server has done wrong in a list. */
 export type ListProblemName =
-  /** Entries that are no items: they alone are left out. */
+  /** Invalid entries: only they are left out. */
   | 'list.entries'
-  /** Several entries of one name: the first counts. */
+  /** Several entries with the same name: the first counts. */
   | 'list.repeated'
-  /** A cursor that was there before, or is no cursor: the list ends there. */
+  /** A repeated or invalid cursor: the list ends there. */
   | 'list.cursor'
   /** More pages, entries or text than the host takes. */
   | 'list.cut';
 
-/** How a request of the host's own is sent. */
+/** How one of the host's own requests is sent. */
 export interface OwnRequestOptions {
   readonly signal?: AbortSignal | undefined;
-  /** By default those of the connection. */
+  /** By default the connection's. */
   readonly timeoutMs?: number;
   readonly maxTotalMs?: number;
-  /** `refuse`: it is not kept for the next channel if there is none. */
+  /** `refuse`: without a channel it fails instead of waiting for the next one. */
   readonly whenAway?: 'wait' | 'refuse';
-  /** Hears the id that the request has got. */
+  /** Called with the id of the request. */
   readonly sent?: (id: RequestId) => void;
 }
 
-/** Sends a request of the host's own. @throws as a connection's `request` does */
+/** Sends one of the host's own requests. @throws as a connection's `request` does */
 export type OwnRequest = (
   method: string,
   params: JsonObject | undefined,
   options: OwnRequestOptions,
 ) => Promise<JsonObject>;
 
-/** The server whose lists are asked for. */
+/** The server whose lists are queried. */
 export interface ListSource {
   /** The clock's milliseconds. */
   now(): number;
@@ -57,15 +57,16 @@ export interface ListSource {
   /** What the server has declared. */
   readonly capabilities: JsonObject;
   readonly request: OwnRequest;
-  /** Hears what the server has done wrong. */
+  /** Called with each breach by the server. */
   readonly problem: (name: ListProblemName, message: string) => void;
 }
 
 /**
- * All pages of a list. If a cursor is refused, the list has changed: it is asked for from the
- * beginning, once.
+ * All pages of a list. If a cursor is refused, the list has changed: it is queried from the
+ * beginning again, once.
  *
- * @throws what a page fails with; {RuntimeError} INVALID_RESPONSE if one is no page of a list
+ * @throws the error of a page; {RuntimeError} INVALID_RESPONSE if a result is not a page of the
+ *   list
  */
 export async function askList(
   kind: ListKind,
@@ -87,10 +88,10 @@ export async function askList(
   }
 }
 
-/** How long a cursor may be, UTF-16 units: it is kept, to be known again, and sent back. */
+/** How long a cursor may be, UTF-16 units: it is sent back, and kept to detect repetitions. */
 const maxCursorLength = 256 * 1024;
 
-/** How many faults of entries are put in words. */
+/** How many faults of entries are described. */
 const maxToldFaults = 3;
 
 class Pages {
@@ -101,9 +102,9 @@ class Pages {
   readonly #cursors = new Set<string>();
   readonly #faults: string[] = [];
   readonly #repeated: string[] = [];
-  /** Entries that were looked at. */
+  /** How many entries were read. */
   #entries = 0;
-  /** How long they were, as JSON texts. */
+  /** Their total length as JSON. */
   #length = 0;
   #freshUntil = Infinity;
   #cut: string | undefined = undefined;
@@ -113,7 +114,7 @@ class Pages {
     this.#source = source;
   }
 
-  /** True for the answer to a cursor that the server gave and does not know any more. */
+  /** True if the server no longer knows a cursor that it gave. */
   isCursorRefused(error: unknown): boolean {
     return this.#cursors.size > 0 && remoteCodeOf(error) === ErrorCode.invalidParams;
   }
@@ -167,7 +168,7 @@ class Pages {
   }
 
   #next(cursor: unknown): string | undefined {
-    // An empty string is a cursor as any other.
+    // An empty string is a valid cursor.
     if (cursor === undefined || cursor === null) return undefined;
     const { name, method } = this.#kind;
     const why = this.#faultOfCursor(cursor);

@@ -1,4 +1,4 @@
-/** One list of a server, kept as new as the server says, for all who want it. */
+/** One list of a server, kept current for all who need it. */
 import { createActor } from 'xstate';
 import type { ActorRefFrom, SnapshotFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
@@ -17,18 +17,18 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';
 import type { ListReport } from './offered.ts';
 
-/** How a list is asked for by one who waits. */
+/** How a caller waits for a list. */
 export interface ListWait {
-  /** Asks the server, whatever is known. */
+  /** Asks the server even if the list is known. */
   readonly refresh?: boolean;
-  /** How long to wait at most, milliseconds. */
+  /** The longest wait, milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface KeptListInput extends QuerySpacing {
+export interface KeptListInput<T> extends QuerySpacing {
   readonly kind: ListKind;
-  /** With its `ask`. */
+  /** The machine with its `ask`. */
   readonly machine: typeof catalogMachine;
   /** For the machine's actors. */
   readonly scope: object;
@@ -37,12 +37,14 @@ export interface KeptListInput extends QuerySpacing {
   readonly retryMs: number;
   readonly maxOvertaken: number;
   readonly channel: CatalogChannel;
+  /** Called with the items each time the server has listed them. */
+  readonly listed?: ((items: readonly T[]) => void) | undefined;
 }
 
 /** One list at one moment. */
 export interface ListView {
   readonly name: string;
-  /** Of its chart. */
+  /** The state of its chart. */
   readonly state: string;
   readonly entries: number;
   readonly known: ListReport<never>['state'];
@@ -50,7 +52,7 @@ export interface ListView {
 
 type Snapshot = SnapshotFrom<typeof catalogMachine>;
 
-/** A list as long as nobody has wanted it. */
+/** The report before the list is first needed. */
 const unknownList: ListReport<never> = { items: [], state: 'asking' };
 
 export class KeptList<T extends JsonObject> {
@@ -59,14 +61,16 @@ export class KeptList<T extends JsonObject> {
   readonly #actor: ActorRefFrom<typeof catalogMachine>;
   readonly #listeners: Listeners<(report: ListReport<T>) => void>;
   readonly #waiting = new Set<(error: RuntimeError) => void>();
+  readonly #listed: KeptListInput<T>['listed'];
   #report: ListReport<T> = unknownList;
-  /** Why no answer can come any more. */
+  /** Why no more answers can come. */
   #ended: RuntimeError | undefined = undefined;
 
-  constructor(input: KeptListInput) {
-    const { kind, machine, clock, ...rest } = input;
+  constructor(input: KeptListInput<T>) {
+    const { kind, machine, clock, listed, ...rest } = input;
     this.#kind = kind;
     this.#clock = clock;
+    this.#listed = listed;
     this.#listeners = new Listeners(`A listener to the server's ${kind.name}`, input.report);
     this.#actor = createActor(machine, {
       id: `${kind.name} list`,
@@ -81,7 +85,7 @@ export class KeptList<T extends JsonObject> {
     return { machine: 'catalog', actor: this.#actor };
   }
 
-  /** How it stands, for a dump. */
+  /** Its state, for a dump. */
   get view(): ListView {
     const { items, state: known } = this.#report;
     const state = stateName(this.#actor.getSnapshot());
@@ -94,10 +98,10 @@ export class KeptList<T extends JsonObject> {
   }
 
   /**
-   * The list, not older than the last change that the server has told, nor than the time for which
-   * it has called it fresh.
+   * The list, not older than the last change that the server announced, and not past the time for
+   * which the server called it fresh.
    *
-   * @throws what the server has answered; {RuntimeError} CAPABILITY_MISSING if it has no such list;
+   * @throws the server's error; {RuntimeError} CAPABILITY_MISSING if it has no such list;
    *   REQUEST_TIMEOUT, CANCELLED, or why the connection has ended
    */
   items(wait: ListWait): Promise<readonly T[]> {
@@ -110,7 +114,8 @@ export class KeptList<T extends JsonObject> {
     if (isKnown && !isOld && wait.refresh !== true) {
       return new Promise((resolve, reject) => this.#settle(before, resolve, reject));
     }
-    // What is asked for anew by being wanted must not be asked for twice.
+    // In these states `list.wanted` sends a query already, and `list.refresh` would send a second
+    // one.
     const isAsked = !(['unknown', 'waiting', 'retrying'] as const).some((value) =>
       before.matches(value),
     );
@@ -119,29 +124,31 @@ export class KeptList<T extends JsonObject> {
     return this.#await(wait);
   }
 
-  /** Hears each report; makes the list be asked for. Returns what ends that. */
+  /**
+   * Listens to each report, and makes the list be queried. Returns a function that stops listening.
+   */
   watch(listener: (report: ListReport<T>) => void): () => void {
     const end = this.#listeners.add(listener);
     if (!this.#ended) this.#actor.send({ type: 'list.wanted' });
     return end;
   }
 
-  /** The list has changed, as the server says. */
+  /** The server says that the list has changed. */
   invalidate(): void {
     if (!this.#ended) this.#actor.send({ type: 'list.invalidate' });
   }
 
-  /** Whether the server can be asked; `list.forget`: what it has said was for somebody else. */
+  /** Whether the server can be asked; `list.forget`: its earlier answers were for another login. */
   channel(type: 'channel.opened' | 'channel.closed' | 'list.forget'): void {
     if (!this.#ended) this.#actor.send({ type });
   }
 
-  /** Nobody who waits gets an answer any more. */
+  /** Everyone who waits gets this error. */
   refuse(error: RuntimeError): void {
     for (const fail of this.#waiting) fail(error);
   }
 
-  /** Nothing is asked any more. */
+  /** No more queries are sent. */
   end(error: RuntimeError): void {
     this.#ended = error;
     this.#actor.stop();
@@ -157,7 +164,9 @@ export class KeptList<T extends JsonObject> {
         cancelled: () => this.#cancelled(signal),
       },
       ({ resolve, reject }) => {
-        /** What was overtaken again and again is published too: nobody starves. */
+        /**
+         * Answers that are overtaken again and again are published too, so that no waiter starves.
+         */
         const look = (snapshot: Snapshot): void => {
           const { catalog } = snapshot.context;
           if (!catalog || !(snapshot.hasTag('settled') || catalog.generation !== since)) return;
@@ -203,6 +212,7 @@ export class KeptList<T extends JsonObject> {
     const { items, state, reason } = this.#report;
     if (next.items === items && next.state === state && next.reason === reason) return;
     this.#report = next;
+    if (next.items !== items) this.#listed?.(next.items);
     this.#listeners.tell((listener) => listener(next));
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The four lists of a server: how each is asked for, and what an entry of it must have.
+ * The four lists of a server: how each is queried, and the members that its entries must have.
  *
  * @see MCP 2025-11-25, server/tools, server/prompts, server/resources
  */
@@ -10,18 +10,18 @@ import type { JsonObject } from '../../protocol/frames.ts';
 type MemberType = 'string' | 'object' | 'array';
 
 export interface ListKind {
-  /** Also the member of the result that holds the entries. */
+  /** Also the member of the result that contains the entries. */
   readonly name: CatalogName;
   readonly method: string;
   /** The capability that a server with such a list declares. */
   readonly feature: 'tools' | 'prompts' | 'resources';
   /** The notification of its changes. */
   readonly changed: string;
-  /** The member that tells entries apart; undefined if two may be alike. */
+  /** The member that identifies an entry; undefined if entries need not be unique. */
   readonly key?: string;
-  /** What an entry must have. */
+  /** The members that an entry must have. */
   readonly required: { readonly [member: string]: MemberType };
-  /** What it may have: a member that is something else is left out, and the entry stays. */
+  /** The members that it may have: one of the wrong type is left out, and the entry stays. */
   readonly optional: { readonly [member: string]: MemberType };
 }
 
@@ -65,13 +65,13 @@ export const listKinds: { readonly [name in CatalogName]: ListKind } = {
   },
 };
 
-/** An entry as it is used, and what is wrong with it. Without an item it cannot be used. */
+/** An entry as it is used, and its faults. Without an item it cannot be used. */
 export interface EntryReading {
   readonly item?: JsonObject;
   readonly fault?: string;
 }
 
-/** Reads one entry of a list. One without faults is given as it came. */
+/** Reads one entry of a list. An entry without faults is returned unchanged. */
 export function readEntry({ required, optional }: ListKind, entry: unknown): EntryReading {
   if (!isJsonObject(entry)) return { fault: `must be an object, this is ${describe(entry)}` };
   for (const [member, type] of Object.entries(required)) {
@@ -84,7 +84,7 @@ export function readEntry({ required, optional }: ListKind, entry: unknown): Ent
   if (wrong.length === 0) return { item: entry };
   const without = new Set(wrong.map(({ member }) => member));
   const kept = Object.entries(entry).filter(([member]) => !without.has(member));
-  // Many servers write null for what they do not have.
+  // Many servers write null for absent members.
   const told = wrong.find(({ member }) => entry[member] !== null);
   const item = Object.fromEntries(kept);
   return told ? { item, fault: `${told.fault}, and is left out` } : { item };

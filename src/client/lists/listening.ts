@@ -1,6 +1,6 @@
 /**
- * What a host hears of a server that tells nothing unasked: one subscription for the changes of all
- * lists, and one for the resources that are watched.
+ * Subscriptions to a server that sends no notifications without them: one for the changes of all
+ * lists, and one for the watched resources.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
@@ -17,39 +17,42 @@ import { MetaKey } from '../../protocol/meta.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { OwnRequest } from './ask-list.ts';
 
-/** How a subscription is asked for. */
+/** What a subscription needs from its connection. */
 export interface ListeningPort {
-  /** Hears the id of each subscription that is asked for. */
+  /** Called with the id of each subscription that is requested. */
   readonly listening?: ((id: RequestId) => void) | undefined;
   readonly clock: Clock;
   /** Delays before a subscription is opened anew, milliseconds. */
   readonly limits: { readonly listenRetryMs: number; readonly maxListenRetryMs: number };
   readonly request: OwnRequest;
-  /** The connection: whoever watches it sees the subscriptions too. */
+  /** The connection, whose watchers see the subscriptions too. */
   readonly observed: ObservedScope;
 }
 
-/** What becomes of a subscription. */
+/** Callbacks of a subscription. */
 export interface ListeningOwner {
-  /** It is open, be it again. @param filter what the server has agreed to tell */
+  /** It was opened or reopened. @param filter the part that the server has agreed to */
   opened(filter: JsonObject): void;
-  /** It was cut, or could not be opened; it is tried again. */
+  /** It was cut or could not be opened; it will be tried again. */
   cut(error: unknown): void;
   /** The server does not know subscriptions. */
   refused(error: unknown): void;
 }
 
-/** As long as a timer can be: a subscription has no time of its own. It is opened anew after that. */
+/**
+ * The longest delay of a timer, milliseconds: a subscription has no timeout. It is opened anew
+ * after that.
+ */
 const longestMs = 2 ** 31 - 1;
 
 /** A subscription on one channel. */
 export class Subscription {
   readonly #port: ListeningPort;
   readonly #actor: ActorRefFrom<typeof listeningMachine>;
-  /** The request that is open. */
+  /** The id of the open request. */
   #id: RequestId | undefined = undefined;
 
-  /** @param of what it is for, by which it is called: one of a connection's */
+  /** @param of what it is for, which names it within its connection */
   constructor(
     port: ListeningPort,
     filter: JsonObject,
@@ -81,7 +84,7 @@ export class Subscription {
     return { machine: 'listening', actor: this.#actor };
   }
 
-  /** Takes an acknowledgment. Returns whether it was this one's. */
+  /** Takes an acknowledgment. Returns whether it was for this subscription. */
   acknowledged(params: JsonObject | undefined): boolean {
     const meta = params?.['_meta'];
     const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
@@ -92,7 +95,7 @@ export class Subscription {
     return true;
   }
 
-  /** Ends it: the server is told. */
+  /** Ends it, and tells the server. */
   stop(): void {
     this.#actor.stop();
   }

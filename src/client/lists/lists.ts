@@ -1,15 +1,16 @@
 /**
- * The lists of one connection's server. Each is asked for when somebody first wants it, and kept from
- * then on: to take one from here asks nothing.
+ * The lists of one connection's server. Each is queried when it is first needed, and kept current
+ * from then on: merely getting one from here sends nothing.
  *
- * A server of 2026-07-28 tells its changes only to who listens: the host does so before it asks, and
- * asks again after each gap.
+ * A server of 2026-07-28 announces changes only to subscribers: the host subscribes before it asks,
+ * and asks again after each gap.
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
 import { fromPromise } from 'xstate';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import { observedMachine } from '../../actors/transitions.ts';
+import { waitFor } from '../../actors/waiting.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { catalogMachine } from '../../machines/catalog.machine.ts';
 import type {
@@ -37,16 +38,19 @@ import type {
 } from '../../protocol/listed.ts';
 
 /** The bounds and times of lists. */
-export interface ListLimits extends ListBounds {
-  /** Delay before a list is asked for again after a failure, milliseconds; doubled, up to ten times. */
+export interface KeptListLimits extends ListBounds {
+  /**
+   * The delay before a list is queried again after a failure, milliseconds; doubled, up to ten
+   * times.
+   */
   readonly listRetryMs: number;
   /**
-   * The least distance between two queries of a list that changes again and again, milliseconds;
-   * doubled with each, up to `maxListSpacingMs`. The last change is always asked for. 0: none.
+   * The pause between two queries of a list that keeps changing, milliseconds; doubled with each,
+   * up to `maxListSpacingMs`. A query always follows the last change. 0: no pause.
    */
   readonly listSpacingMs: number;
   readonly maxListSpacingMs: number;
-  /** How many answers that were overtaken by changes are discarded before one is given. */
+  /** How many overtaken answers are discarded before one is published. */
   readonly maxOvertakenLists: number;
   /** How long a list waits for the subscription to its changes to be acknowledged, milliseconds. */
   readonly acknowledgeTimeoutMs: number;
@@ -54,7 +58,7 @@ export interface ListLimits extends ListBounds {
   readonly maxListenRetryMs: number;
 }
 
-export const defaultListLimits: ListLimits = {
+export const defaultListLimits: KeptListLimits = {
   maxListPages: 100,
   maxListEntries: 10_000,
   maxListBytes: 16 * 1024 * 1024,
@@ -70,21 +74,23 @@ export const defaultListLimits: ListLimits = {
 /** The connection, as its lists see it. */
 export interface ListsHost extends Omit<ListSource, 'now' | 'bounds' | 'capabilities'> {
   readonly clock: ListeningPort['clock'];
-  readonly limits: ListLimits;
+  readonly limits: KeptListLimits;
   readonly report: Report<ActorFactName>;
   readonly observed: ObservedScope;
+  /** Called with the tools each time the server has listed them. */
+  readonly toolsListed?: (tools: readonly ListedTool[]) => void;
   /** See {@link ListeningPort}. */
   readonly listening?: ListeningPort['listening'];
 }
 
-/** The server of a channel that is ready. */
+/** The server of a ready channel. */
 export interface ListedServer {
   readonly capabilities: JsonObject;
-  /** How it tells of changes: by itself, or to those who listen. */
+  /** How it announces changes: unasked, or only to subscribers. */
   readonly changes: 'told' | 'listened-for';
 }
 
-/** A server that is not there has nothing. */
+/** Stands for an absent server. */
 const nothing: ListedServer = { capabilities: {}, changes: 'told' };
 
 interface Kept {
@@ -101,11 +107,11 @@ const filterMembers = {
   resources: 'resourcesListChanged',
 } as const;
 
-/** Whether the server is there, and how its changes are heard. */
-type Hearing =
+/** Whether the server is present, and how its changes are heard. */
+type ListUpdates =
   | { readonly state: 'away' }
   | { readonly state: 'told'; readonly server: ListedServer }
-  /** Nobody has wanted a list yet. */
+  /** No list has been needed yet. */
   | { readonly state: 'idle'; readonly server: ListedServer }
   | {
       readonly state: 'listening';
@@ -116,16 +122,16 @@ type Hearing =
 export class Lists {
   readonly #host: ListsHost;
   readonly #kept: Kept = {};
-  /** Queries that wait for the subscription, and how each goes on. */
+  /** Queries that wait for the subscription, with the function that resumes each. */
   readonly #held = new Map<CatalogName, () => void>();
-  #hearing: Hearing = { state: 'away' };
+  #updates: ListUpdates = { state: 'away' };
 
   constructor(host: ListsHost) {
     this.#host = host;
   }
 
   get tools(): KeptList<ListedTool> {
-    return (this.#kept.tools ??= this.#make('tools'));
+    return (this.#kept.tools ??= this.#make('tools', this.#host.toolsListed));
   }
 
   get prompts(): KeptList<ListedPrompt> {
@@ -144,54 +150,54 @@ export class Lists {
     return this.#host.observed;
   }
 
-  /** The lists that were wanted. */
+  /** The lists that have been used. */
   get kept(): readonly KeptList<JsonObject>[] {
     return Object.values(this.#kept) as KeptList<JsonObject>[];
   }
 
-  /** Their charts, and that of the subscription to their changes, as they stand. */
+  /** Their charts, and that of the subscription to their changes. */
   get machines(): readonly MachineActor[] {
-    const hearing = this.#hearing;
-    const subscriptions = hearing.state === 'listening' ? [hearing.subscription.machine] : [];
+    const updates = this.#updates;
+    const subscriptions = updates.state === 'listening' ? [updates.subscription.machine] : [];
     return [...this.kept.map(({ machine: chart }) => chart), ...subscriptions];
   }
 
   /** A channel is ready. */
   opened(server: ListedServer): void {
     this.#stopListening();
-    this.#hearing = { state: server.changes === 'told' ? 'told' : 'idle', server };
+    this.#updates = { state: server.changes === 'told' ? 'told' : 'idle', server };
     for (const list of this.kept) list.channel('channel.opened');
   }
 
-  /** It is no more. */
+  /** The channel is closed. */
   closed(): void {
     this.#stopListening();
-    this.#hearing = { state: 'away' };
+    this.#updates = { state: 'away' };
     for (const list of this.kept) list.channel('channel.closed');
   }
 
-  /** What is known was for somebody else. {@link closed} follows. */
+  /** The known lists were for another login. {@link closed} follows. */
   forget(): void {
     for (const list of this.kept) list.channel('list.forget');
   }
 
-  /** There will be no channel for now: whoever waits hears why. */
+  /** There will be no channel for now: waiting callers get this error. */
   refuse(error: RuntimeError): void {
     for (const list of this.kept) list.refuse(error);
   }
 
-  /** Nothing is asked any more. */
+  /** No more queries are sent. */
   end(error: RuntimeError): void {
     this.#stopListening();
-    this.#hearing = { state: 'away' };
+    this.#updates = { state: 'away' };
     for (const list of this.kept) list.end(error);
   }
 
-  /** Takes a notification of the server's; others than those of lists mean nothing here. */
+  /** Takes a server's notification; ignores those that do not concern lists. */
   heard(method: string, params: JsonObject | undefined): void {
-    const hearing = this.#hearing;
+    const updates = this.#updates;
     if (method === Method.subscriptionAcknowledged) {
-      if (hearing.state === 'listening') hearing.subscription.acknowledged(params);
+      if (updates.state === 'listening') updates.subscription.acknowledged(params);
       return;
     }
     for (const { name, changed } of Object.values(listKinds)) {
@@ -199,13 +205,16 @@ export class Lists {
     }
   }
 
-  #make<T extends JsonObject>(name: CatalogName): KeptList<T> {
+  #make<T extends JsonObject>(
+    name: CatalogName,
+    listed?: (items: readonly T[]) => void,
+  ): KeptList<T> {
     const { clock, report, limits } = this.#host;
     const { listRetryMs: retryMs, maxOvertakenLists: maxOvertaken } = limits;
     const { listSpacingMs: spacingMs, maxListSpacingMs: maxSpacingMs } = limits;
-    const channel: CatalogChannel = this.#hearing.state === 'away' ? 'none' : 'open';
+    const channel: CatalogChannel = this.#updates.state === 'away' ? 'none' : 'open';
     const whose = { kind: listKinds[name], machine, scope: this, clock, report, channel };
-    return new KeptList<T>({ ...whose, retryMs, maxOvertaken, spacingMs, maxSpacingMs });
+    return new KeptList<T>({ ...whose, retryMs, maxOvertaken, spacingMs, maxSpacingMs, listed });
   }
 
   /** The `ask` of the catalogs. */
@@ -214,33 +223,33 @@ export class Lists {
     await this.#listened(kind, signal);
     signal.throwIfAborted();
     const { clock, limits, request, problem } = this.#host;
-    const hearing = this.#hearing;
-    const { capabilities } = hearing.state === 'away' ? nothing : hearing.server;
+    const updates = this.#updates;
+    const { capabilities } = updates.state === 'away' ? nothing : updates.server;
     const now = () => clock.now();
     const source = { now, bounds: limits, capabilities, request, problem };
     return askList(kind, source, signal);
   }
 
-  /** Resolves once changes of the list are heard, or will not be, or after a while. */
+  /** Resolves once changes of the list are heard or never will be, or after a timeout. */
   #listened({ name, feature }: ListKind, signal: AbortSignal): Promise<void> | undefined {
-    const hearing = this.#hearing.state === 'idle' ? this.#listen(this.#hearing) : this.#hearing;
-    if (hearing.state !== 'listening' || hearing.subscription.state !== 'opening') return undefined;
-    if (!tellsChanges(hearing.server.capabilities, feature)) return undefined;
+    const updates = this.#updates.state === 'idle' ? this.#listen(this.#updates) : this.#updates;
+    if (updates.state !== 'listening' || updates.subscription.state !== 'opening') return undefined;
+    if (!tellsChanges(updates.server.capabilities, feature)) return undefined;
     const { clock, limits } = this.#host;
-    return new Promise((resolve) => {
-      const go = (): void => {
-        clock.clearTimeout(timer);
-        signal.removeEventListener('abort', go);
-        this.#held.delete(name);
-        resolve();
-      };
-      const timer = clock.setTimeout(go, limits.acknowledgeTimeoutMs);
-      signal.addEventListener('abort', go, { once: true });
-      this.#held.set(name, go);
-    });
+    return waitFor<void>(
+      {
+        ...{ clock, signal, timeoutMs: limits.acknowledgeTimeoutMs },
+        overdue: ({ resolve }) => resolve(),
+        cancelled: (reason) => reason as Error,
+      },
+      ({ resolve }) => {
+        this.#held.set(name, resolve);
+        return () => this.#held.delete(name);
+      },
+    );
   }
 
-  #listen(idle: Hearing & { readonly state: 'idle' }): Hearing {
+  #listen(idle: ListUpdates & { readonly state: 'idle' }): ListUpdates {
     const { server } = idle;
     const wanted = Object.entries(filterMembers).filter(([feature]) =>
       tellsChanges(server.capabilities, feature),
@@ -255,7 +264,7 @@ export class Lists {
       filter,
       {
         opened: () => {
-          // What was asked before it was open may have changed since.
+          // Lists that were queried before the subscription opened may have changed since.
           const held = new Set(this.#held.keys());
           release();
           for (const { name } of Object.values(listKinds)) {
@@ -267,11 +276,11 @@ export class Lists {
       },
       'lists',
     );
-    return (this.#hearing = { state: 'listening', server, subscription });
+    return (this.#updates = { state: 'listening', server, subscription });
   }
 
   #stopListening(): void {
-    if (this.#hearing.state === 'listening') this.#hearing.subscription.stop();
+    if (this.#updates.state === 'listening') this.#updates.subscription.stop();
   }
 }
 

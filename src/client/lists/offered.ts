@@ -1,19 +1,19 @@
 /**
- * What a server offers and answers with, as a host reads it. The members that the revisions name are
- * typed; everything else of an item or a result is there as the server sent it.
+ * A server's offers and results, as a host reads them. The members that the revisions name are
+ * typed; all other members are kept as the server sent them.
  */
 import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 
-/** Where one of the server's lists stands. */
+/** The state of one of the server's lists. */
 export interface ListStanding {
   /**
    * `asking`: the first answer is still to come. `known`: nothing has changed since the answer.
-   * `stale`: it has, or the connection was lost; the list is asked for again. `failed`: the server
-   * has not given it, and is asked again later. `unsupported`: the server has no such list.
+   * `stale`: the list has changed or the connection was lost; it is queried again. `failed`: the
+   * query failed, and is repeated later. `unsupported`: the server has no such list.
    */
   readonly state: 'asking' | 'known' | 'stale' | 'failed' | 'unsupported';
-  /** Why there is no list, or why it is cut. */
+  /** Why there is no list, or why it is incomplete. */
   readonly reason?: string;
 }
 
@@ -23,7 +23,7 @@ export interface ListReport<T> extends ListStanding {
   readonly items: readonly T[];
 }
 
-/** The result of `tools/call`. One with `isError` is a result too: the model is to read it. */
+/** The result of `tools/call`. One with `isError` is a result too, for the model to read. */
 export interface CallToolResult extends JsonObject {
   /** What the model reads, in order. */
   readonly content: readonly ContentBlock[];

@@ -1,58 +1,70 @@
 /**
- * A process of ours in the shape of the official SDK's `Transport`: their `Client` speaks, we launch
- * the server and leave nothing of it.
+ * A server process behind the official SDK's `Transport` interface: the SDK's `Client` speaks, and
+ * this transport launches the server and ends all of it.
  */
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
-import { unobserved } from '../../actors/transitions.ts';
 import { heldProcess, systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { defaultLimits } from '../../actors/limits.ts';
+import { unobserved } from '../../actors/transitions.ts';
 import { errorOf } from '../../machines/connection-failures.ts';
 import type {
-  ChannelEnds,
   ChannelEvent,
   ChannelInput,
   ChannelReport,
   Loss,
 } from '../../machines/connection-ports.ts';
-import type { TransportFact } from '../../machines/peer-ports.ts';
+import type { TransportFact, TransportEnds } from '../../machines/peer-ports.ts';
+import { sdkTransportChart } from '../../machines/sdk-transport.machine.ts';
+import type {
+  SdkTransportEvent,
+  SdkTransportSnapshot,
+} from '../../machines/sdk-transport.machine.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Port, Ref } from '../../machines/port.ts';
-import { describe } from '../../protocol/classify.ts';
-import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
-import type { InboundFrame, OutboundFrame } from '../../protocol/frames.ts';
+import { describe, classifyMessage } from '../../protocol/classify.ts';
+import { RuntimeError, errorResponse, ErrorCode } from '../../protocol/errors.ts';
+import type {
+  InboundFrame,
+  OutboundFrame,
+  InboundNotification,
+  InboundRequest,
+  InboundResponse,
+  RequestId,
+} from '../../protocol/frames.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import { InTurn } from '../../transports/to-sdk-transport.ts';
-import { messagesOf } from './sdk-messages.ts';
 import { stdioChannel } from './stdio-channel.ts';
 import type { StdioChannelKind, StdioEntry, StdioOptions } from './stdio-channel.ts';
 
-/** How a server is launched and ended for a client of the official SDK's. */
+/** How a server is launched and ended for an official SDK client. */
 export interface ProcessTransportOptions extends StdioOptions {
-  /** Hears what the server writes to its standard error, in whole lines. */
+  /** Called with the server's stderr, in whole lines. */
   readonly onStderr?: ((text: string) => void) | undefined;
-  /** Its time. Tests give a clock that they drive. */
+  /** The clock. Tests provide one that they control. */
   readonly clock?: Clock | undefined;
 }
 
-/** The official SDK's `Transport` to a process of ours, which can be looked at. */
+/** The official SDK's `Transport` to a launched process that can be inspected. */
 export interface ProcessTransport extends SdkTransport {
-  /** Leads the process group. Undefined before it runs. */
+  /** The id of the process, which leads its group. Undefined before it runs. */
   readonly pid: number | undefined;
-  /** The last that the server has written to its standard error, and how much it was. */
+  /** The end of the server's stderr, and how much it has written. */
   readonly stderr: { readonly text: string; readonly bytes: number };
 }
 
 /**
- * Launches a server for a `Client` of the official SDK's, of any version, as a connection of ours
- * would: with a small environment, in a process group of its own, which ends with its host. The
- * client keeps its own handshake and its own requests. For one client: it is started once.
+ * Launches a server for the official SDK's `Client`, of any version, as a connection of this
+ * library would: with a small environment, in its own process group, which ends with its host. The
+ * client makes its own handshake and requests. A transport serves one client and can be started
+ * once.
  *
- * `start` fails if there is no process. `send` resolves once the message is with the process; while
- * too much waits for the server, requests are refused with `LIMIT_EXCEEDED`. `close` resolves when
- * nothing is left of the process group. If the process ends by itself, `onerror` hears how, and then
- * `onclose` is called; `close` then waits for what it has left running.
+ * `start` fails if the process cannot be launched. `send` resolves once the process has the
+ * message; while too much output waits, requests are refused with `LIMIT_EXCEEDED`. `close`
+ * resolves when nothing is left of the process group. If the process ends by itself, `onerror` is
+ * called with the reason, then `onclose`; `close` then waits for any processes that it left
+ * running.
  *
  * @throws {RuntimeError} CONFIG_INVALID: the entry has no command
  * @throws {RangeError} an option is wrong; names it
@@ -68,38 +80,16 @@ export function sdkTransport(
 
 type Owned = ChannelReport | TransportFact;
 
-/** The actors of a channel, while they run. */
+/** The actors of a channel. */
 interface Running {
-  /** Hears of the channel and of its ends. */
+  /** Takes the events of the channel and its ends. */
   readonly owner: Actor<Port<Owned, undefined>>;
   readonly channel: Actor<Port<ChannelEvent, ChannelInput>>;
 }
 
 type Ends = {
-  readonly [K in keyof ChannelEnds]: Actor<ChannelEnds[K]>;
+  readonly [K in keyof TransportEnds]: Actor<TransportEnds[K]>;
 };
-
-type Phase =
-  | { readonly state: 'new' | 'closed' }
-  | {
-      readonly state: 'starting';
-      readonly running: Running;
-      opened(): void;
-      failed(error: Error): void;
-    }
-  | {
-      readonly state: 'open';
-      readonly running: Running;
-      readonly ends: Ends;
-      readonly output: 'flowing' | 'blocked';
-    }
-  | {
-      readonly state: 'ending';
-      readonly running: Running;
-      readonly ends: Ends | undefined;
-      /** What is done when nothing is left. */
-      last(): void;
-    };
 
 class ChannelTransport implements ProcessTransport {
   onmessage?: SdkTransport['onmessage'];
@@ -108,11 +98,18 @@ class ChannelTransport implements ProcessTransport {
   readonly #kind: StdioChannelKind;
   readonly #options: ProcessTransportOptions;
   readonly #turns = new InTurn((error) => this.onerror?.(error));
-  /** Reject what is sent and not with the process yet. */
+  /** Reject the messages that the process does not have yet. */
   readonly #untaken = new Set<(error: Error) => void>();
   readonly #closed: Promise<void>;
   #tellClosed: () => void = () => {};
-  #phase: Phase = { state: 'new' };
+  #state = sdkTransportChart.begun;
+  /** From the start until nothing is left. */
+  #running: Running | undefined;
+  /** From when it was opened until nothing is left. */
+  #ends: Ends | undefined;
+  #started: { opened(): void; failed(error: Error): void } | undefined;
+  /** Called when nothing is left. */
+  #last: () => void = () => {};
 
   constructor(entry: StdioEntry, options: ProcessTransportOptions) {
     this.#kind = stdioChannel(entry, options);
@@ -128,30 +125,30 @@ class ChannelTransport implements ProcessTransport {
     return this.#kind.stderr;
   }
 
-  // What the client asks.
+  // Called by the client.
 
   start(): Promise<void> {
-    if (this.#phase.state !== 'new') {
+    if (this.#state.value !== 'unstarted') {
       return Promise.reject(new Error('A transport is started once: make another one'));
     }
     return new Promise((opened, failed) => {
-      const running = this.#run();
-      this.#phase = { state: 'starting', running, opened, failed };
-      running.channel.start();
+      this.#started = { opened, failed };
+      this.#running = this.#run();
+      this.#move('transport.start');
+      this.#running.channel.start();
     });
   }
 
   send(message: object): Promise<void> {
-    const phase = this.#phase;
-    if (phase.state !== 'open') return Promise.reject(notOpen(phase.state));
-    const { ends, output } = phase;
+    const ends = this.#ends;
+    if (!ends || !this.#state.matches('open')) return Promise.reject(notOpen(this.#state));
     const frames = [message as OutboundFrame];
     if (!('method' in message)) {
-      // The writer answers in the place of an answer that JSON cannot hold.
+      // If JSON cannot represent an answer, the writer sends an error in its place.
       ends.writer.send({ type: 'frames.send', frames });
       return Promise.resolve();
     }
-    if (output === 'blocked' && 'id' in message) {
+    if (this.#state.matches({ open: 'blocked' }) && 'id' in message) {
       const text = 'The server takes nothing: too much waits for it already';
       return Promise.reject(new RuntimeError('LIMIT_EXCEEDED', text));
     }
@@ -170,25 +167,24 @@ class ChannelTransport implements ProcessTransport {
   }
 
   close(): Promise<void> {
-    const phase = this.#phase;
-    if (phase.state === 'new') {
-      this.#phase = { state: 'closed' };
+    if (this.#state.value === 'unstarted') {
+      this.#move('transport.closed');
       this.#turns.later(() => this.onclose?.());
       this.#tellClosed();
-    } else if (phase.state === 'starting') {
-      this.#end(phase.running, undefined, () => {
-        phase.failed(errorOf(undefined));
+    } else if (this.#state.value === 'starting') {
+      this.#end(() => {
+        this.#started?.failed(errorOf(undefined));
         this.onclose?.();
       });
-    } else if (phase.state === 'open') {
+    } else if (this.#state.matches('open')) {
       this.#rejectUntaken(errorOf(undefined));
-      this.#end(phase.running, phase.ends, () => this.onclose?.());
+      this.#end(() => this.onclose?.());
     }
     const release = heldProcess();
     return this.#closed.then(release);
   }
 
-  // What the channel tells.
+  // Events of the channel.
 
   #run(): Running {
     const { clock = systemClock, onStderr = () => {} } = this.#options;
@@ -219,7 +215,6 @@ class ChannelTransport implements ProcessTransport {
   }
 
   #hear(event: Owned): void {
-    const phase = this.#phase;
     switch (event.type) {
       case 'channel.opened':
         return this.#open(event.ends);
@@ -229,23 +224,21 @@ class ChannelTransport implements ProcessTransport {
         return this.#stopped();
       case 'input.ended':
       case 'output.broken':
-        if ('running' in phase) phase.running.channel.send(event);
-        return;
+        return this.#running?.channel.send(event);
       case 'output.blocked':
       case 'output.flowing':
-        if (phase.state !== 'open') return;
-        this.#phase = { ...phase, output: event.type === 'output.blocked' ? 'blocked' : 'flowing' };
-        phase.ends.reader.send(event);
+        if (!this.#state.matches('open')) return;
+        this.#move(event.type);
+        this.#ends?.reader.send(event);
         return;
       default:
-      // The rest is told by HTTP, or to those who ask for a flush.
+      // Other facts come only over HTTP, or after a flush event.
     }
   }
 
-  #open({ reader, writer }: ChannelEnds): void {
-    const phase = this.#phase;
-    if (phase.state !== 'starting') return;
-    const owner = phase.running.owner as unknown as Ref<TransportFact>;
+  #open({ reader, writer }: TransportEnds): void {
+    if (this.#state.value !== 'starting') return;
+    const owner = this.#running?.owner as unknown as Ref<TransportFact>;
     const ends: Ends = {
       writer: createActor(writer, { input: { owner } }),
       reader: createActor(reader, {
@@ -260,55 +253,61 @@ class ChannelTransport implements ProcessTransport {
         },
       }),
     };
-    this.#phase = { state: 'open', running: phase.running, ends, output: 'flowing' };
+    this.#ends = ends;
+    this.#move('transport.opened');
     const failed = { error: (error: unknown) => this.#lost({ kind: 'failure', error }) };
     ends.writer.subscribe(failed);
     ends.reader.subscribe(failed);
     ends.writer.start();
     ends.reader.start();
-    phase.opened();
+    this.#started?.opened();
   }
 
   #receive(frame: InboundFrame): void {
     const { messages, faults } = messagesOf(frame);
     for (const fault of faults) this.#tell(new Error(fault));
     for (const message of messages) this.#turns.later(() => this.onmessage?.(message));
-    if (frame.kind !== 'invalid' || frame.id === undefined || this.#phase.state !== 'open') return;
+    if (frame.kind !== 'invalid' || frame.id === undefined || !this.#state.matches('open')) return;
     const frames = [errorResponse(frame.id, frame.error)];
-    this.#phase.ends.writer.send({ type: 'frames.send', frames });
+    this.#ends?.writer.send({ type: 'frames.send', frames });
   }
 
   #lost(loss: Loss): void {
-    const phase = this.#phase;
     const error = errorOf(loss);
-    if (phase.state === 'starting') {
-      this.#end(phase.running, undefined, () => phase.failed(error));
-    } else if (phase.state === 'open') {
+    if (this.#state.value === 'starting') {
+      this.#end(() => this.#started?.failed(error));
+    } else if (this.#state.matches('open')) {
       this.#rejectUntaken(error);
       this.#tell(error);
       this.#turns.later(() => this.onclose?.());
-      this.#end(phase.running, phase.ends, () => {});
+      this.#end(() => {});
     }
   }
 
-  /** Ends what runs. What was sent in this turn still goes out. */
-  #end(running: Running, ends: Ends | undefined, last: () => void): void {
-    this.#phase = { state: 'ending', running, ends, last };
-    ends?.writer.stop();
-    running.channel.send({ type: 'channel.close' });
+  /** Ends the process. Messages sent in this turn are still written. */
+  #end(last: () => void): void {
+    this.#last = last;
+    this.#move('transport.end');
+    this.#ends?.writer.stop();
+    this.#running?.channel.send({ type: 'channel.close' });
   }
 
   #stopped(): void {
-    const phase = this.#phase;
-    if (phase.state !== 'ending') return;
-    this.#phase = { state: 'closed' };
-    phase.ends?.reader.stop();
-    phase.running.channel.stop();
-    phase.running.owner.stop();
+    if (this.#state.value !== 'ending') return;
+    this.#move('transport.closed');
+    this.#ends?.reader.stop();
+    this.#running?.channel.stop();
+    this.#running?.owner.stop();
+    this.#running = undefined;
+    this.#ends = undefined;
     this.#turns.later(() => {
       this.#tellClosed();
-      phase.last();
+      this.#last();
     });
+  }
+
+  #move(type: SdkTransportEvent['type']): void {
+    this.#state = sdkTransportChart.next(this.#state, { type });
   }
 
   #tell(error: Error): void {
@@ -321,8 +320,61 @@ class ChannelTransport implements ProcessTransport {
   }
 }
 
-function notOpen(state: Exclude<Phase['state'], 'open'>): RuntimeError {
-  const isNew = state === 'new' || state === 'starting';
+function notOpen({ value }: SdkTransportSnapshot): RuntimeError {
+  const isNew = value === 'unstarted' || value === 'starting';
   const text = isNew ? 'The transport is not started' : 'The connection has closed';
   return new RuntimeError(isNew ? 'NOT_READY' : 'CLOSED', text);
 }
+
+export interface SdkMessages {
+  readonly messages: readonly object[];
+  /** What is wrong with inputs that are not messages, as sentences. */
+  readonly faults: readonly string[];
+}
+
+/**
+ * Nothing is dropped: input that is not a message becomes a fault. An unreadable answer becomes an
+ * error for the request that it names, so that the client does not wait for another.
+ */
+function messagesOf(frame: InboundFrame): SdkMessages {
+  switch (frame.kind) {
+    case 'request':
+      return one({ jsonrpc: '2.0', id: frame.id, ...called(frame) });
+    case 'notification':
+      return one({ jsonrpc: '2.0', ...called(frame) });
+    case 'response':
+      return answered(frame);
+    case 'batch': {
+      const members = frame.messages.map((message) => messagesOf(classifyMessage(message)));
+      return {
+        messages: members.flatMap(({ messages }) => messages),
+        faults: members.flatMap(({ faults }) => faults),
+      };
+    }
+    case 'stray-error':
+      return none(`The server could not read a message: ${frame.error.message}`);
+    case 'invalid': {
+      const fault = `The server sent what is no message: ${frame.error.message}`;
+      return frame.answers === undefined ? none(fault) : unreadable(frame.answers, fault);
+    }
+  }
+}
+
+function called({ method, params }: InboundRequest | InboundNotification): object {
+  return params === undefined ? { method } : { method, params };
+}
+
+function answered({ id, outcome }: InboundResponse): SdkMessages {
+  if (outcome.ok) return one({ jsonrpc: '2.0', id, result: outcome.result });
+  if ('error' in outcome) return one({ jsonrpc: '2.0', id, error: outcome.error });
+  const reason = 'malformed' in outcome ? outcome.malformed : outcome.tooLong;
+  return unreadable(id, `The server's answer cannot be read: ${reason}`);
+}
+
+function unreadable(id: RequestId, fault: string): SdkMessages {
+  const error = { code: ErrorCode.internalError, message: fault };
+  return { messages: [{ jsonrpc: '2.0', id, error }], faults: [fault] };
+}
+
+const one = (message: object): SdkMessages => ({ messages: [message], faults: [] });
+const none = (fault: string): SdkMessages => ({ messages: [], faults: [fault] });

@@ -1,5 +1,5 @@
 /**
- * The way to a server that is launched as a process, over its standard streams.
+ * A channel to a server that is launched as a process, over its standard streams.
  *
  * @see MCP 2025-11-25, basic/transports, "stdio"
  */
@@ -7,37 +7,38 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { readerActor } from '../../actors/reader/reader.actor.ts';
 import { writerActor } from '../../actors/writer/writer.actor.ts';
-import type {
-  ChannelEnds,
-  ChannelEvent,
-  ChannelInput,
-  Loss,
-} from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput, Loss } from '../../machines/connection-ports.ts';
+import type { TransportEnds } from '../../machines/peer-ports.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour } from '../../machines/port.ts';
 import { stopTimesWith } from '../../machines/process.machine.ts';
+import { stateName } from '../../machines/state-name.ts';
+import { stdioChannelChart } from '../../machines/stdio-channel.machine.ts';
+import type {
+  StdioChannelEvent,
+  StdioChannelSnapshot,
+} from '../../machines/stdio-channel.machine.ts';
 import type { ProcessReport, StopTimes } from '../../machines/process.machine.ts';
 import { processRestart } from '../../machines/restart-policy.ts';
-import type { ChildPipes, ChildScope } from '../../processes/child.actor.ts';
+import type { ChildPipes, ChildScope, ProcessActor } from '../../processes/child.actor.ts';
 import {
   environmentFor,
   refuseInheritEnv,
   withheldVariables,
 } from '../../processes/environment.ts';
 import type { Environment, InheritEnv } from '../../processes/environment.ts';
-import { processActor } from '../../processes/start-process.ts';
-import type { ProcessActor } from '../../processes/start-process.ts';
+import { processActor } from '../../processes/child.actor.ts';
 import { StderrLog } from '../../processes/stderr-log.ts';
 import { sinkOf, sourceOf } from '../../transports/stdio.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
 import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
 
-/** What is launched. */
+/** The process to launch. */
 export interface StdioEntry {
   /** A program's name or path. No shell reads it. */
   readonly command: string;
   readonly args?: readonly string[] | undefined;
-  /** Added to what is inherited of the host's environment. */
+  /** Added to the variables inherited from the host. */
   readonly env?: Environment | undefined;
   /** By default the host's working directory. */
   readonly cwd?: string | undefined;
@@ -45,23 +46,23 @@ export interface StdioEntry {
 
 /** How a server is launched and ended. */
 export interface StdioOptions {
-  /** How long each means of ending it has. */
+  /** How long each step of ending it may take. */
   readonly stop?: { readonly [K in keyof StopTimes]?: number | undefined } | undefined;
-  /** What it inherits of the host's environment, beside what every process needs. */
+  /** The variables that it inherits from the host, besides those that every process needs. */
   readonly inheritEnv?: InheritEnv | undefined;
   /**
-   * Whether the server, and what it has started, is ended if the host is killed. By default it is,
-   * on Linux and macOS, by a shell that waits for that beside it.
+   * Whether the server and its children are ended if the host is killed. By default they are, on
+   * Linux and macOS, by a shell that waits beside the server.
    */
   readonly endsWithHost?: boolean | undefined;
 }
 
-/** A {@link ChannelKind} whose processes can be looked at. */
+/** A {@link ChannelKind} whose processes can be inspected. */
 export interface StdioChannelKind extends ChannelKind {
-  /** The last that its processes have written to their standard error, and how much it was. */
+  /** The end of its processes' stderr, and how much they have written. */
   readonly stderr: { readonly text: string; readonly bytes: number };
   readonly lastWords: string;
-  /** Of the process that runs, or ran last. */
+  /** The id of the current or last process. */
   readonly pid: number | undefined;
   /** How many processes were started. */
   readonly launches: number;
@@ -112,17 +113,17 @@ export function stdioChannel(entry: StdioEntry, options: StdioOptions = {}): Std
   };
 }
 
-/** What makes it the same server to us. A digest: the environment may hold secrets. */
+/** The key that identifies a server: a digest, because the environment may contain secrets. */
 function keyOf({ command, args = [], env = {}, cwd = '' }: StdioEntry): string {
   const variables = Object.keys(env).sort();
   const text = JSON.stringify([command, args, variables.map((name) => [name, env[name]]), cwd]);
   return `stdio:${createHash('sha256').update(text).digest('base64url')}`;
 }
 
-/** What the processes of one connection have in common. */
+/** The state that the processes of one connection share. */
 interface Launched {
   readonly log: StderrLog;
-  /** How much was written to stderr before the process that runs, or ran last. */
+  /** How much was written to stderr before the current or last process. */
   stderrFrom: number;
   launches: number;
   pid: number | undefined;
@@ -138,19 +139,8 @@ interface Plan extends Required<Pick<StdioOptions, 'inheritEnv' | 'endsWithHost'
   readonly launched: Launched;
 }
 
-type Phase =
-  | { readonly state: 'starting' | 'open' }
-  /** One of its pipes has failed. Nearly always the process has ended, which says more. */
-  | { readonly state: 'ailing'; readonly timer: unknown }
-  /** The connection knows. The process may still run. */
-  | { readonly state: 'lost' }
-  | { readonly state: 'closing' }
-  /** Nothing is left of the process. */
-  | { readonly state: 'gone' }
-  | { readonly state: 'stopped' };
-
 interface StdioChannelView {
-  readonly state: Phase['state'];
+  readonly state: string;
   readonly pid: number | undefined;
   readonly machines: readonly MachineActor[];
 }
@@ -160,8 +150,10 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   readonly #tools: ChannelTools;
   readonly #connection: ChannelInput['connection'];
   readonly #process: ProcessActor;
-  #phase: Phase = { state: 'starting' };
-  #ends: ChannelEnds | undefined;
+  #state: StdioChannelSnapshot = stdioChannelChart.begun;
+  /** Fires if the process does not show soon why its pipe failed. */
+  #lossTimer: unknown;
+  #ends: TransportEnds | undefined;
 
   constructor(plan: Plan, tools: ChannelTools, connection: ChannelInput['connection']) {
     this.#plan = plan;
@@ -176,7 +168,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
 
   get view(): StdioChannelView {
     const machines = [{ machine: 'process', actor: this.#process }] as const;
-    return { state: this.#phase.state, pid: this.#plan.launched.pid, machines };
+    return { state: stateName(this.#state), pid: this.#plan.launched.pid, machines };
   }
 
   receive(event: ChannelEvent): void {
@@ -188,13 +180,13 @@ class StdioChannel implements Behaviour<ChannelEvent> {
       case 'output.broken':
         return this.#ail({ kind: 'output-broken', error: event.error });
       case 'channel.negotiated':
-      // A pipe is the same in every revision.
+      // A pipe works the same in every revision.
     }
   }
 
-  /** Kills what still runs. */
+  /** Kills the process if it still runs. */
   stop(): void {
-    this.#become({ state: 'stopped' });
+    this.#move({ type: 'channel.stopped' });
     this.#process.stop();
   }
 
@@ -226,7 +218,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     return environmentFor(entry.env, inheritEnv);
   }
 
-  #endsOf({ stdin, stdout }: ChildPipes): ChannelEnds {
+  #endsOf({ stdin, stdout }: ChildPipes): TransportEnds {
     const { limits, report } = this.#tools;
     const options = { ...limits, report };
     return {
@@ -257,23 +249,20 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   }
 
   #open(): void {
-    if (this.#phase.state !== 'starting' || !this.#ends) return;
-    this.#become({ state: 'open' });
+    if (!this.#ends || !this.#move({ type: 'process.launched' })) return;
     this.#connection.send({ type: 'channel.opened', ends: this.#ends });
   }
 
   #ail(loss: Loss): void {
-    if (this.#phase.state !== 'open') return;
+    if (!this.#move({ type: 'pipe.failed' })) return;
     const { drainMs } = this.#plan.times;
-    const timer = this.#tools.clock.setTimeout(() => {
+    this.#lossTimer = this.#tools.clock.setTimeout(() => {
       this.#lost({ ...loss, stderr: this.#lastWords } as Loss);
     }, drainMs);
-    this.#become({ state: 'ailing', timer });
   }
 
   #lost(loss: Loss): void {
-    if (!['starting', 'open', 'ailing'].includes(this.#phase.state)) return;
-    this.#become({ state: 'lost' });
+    if (!this.#move({ type: 'channel.lost' })) return;
     this.#connection.send({ type: 'channel.lost', loss });
   }
 
@@ -283,10 +272,9 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   }
 
   #close(): void {
-    if (this.#phase.state === 'gone') return this.#stopped();
-    if (this.#phase.state === 'closing' || this.#phase.state === 'stopped') return;
-    this.#become({ state: 'closing' });
-    this.#process.send({ type: 'process.stop' });
+    if (!this.#move({ type: 'channel.close' })) return;
+    if (this.#state.matches('closing')) this.#process.send({ type: 'process.stop' });
+    else this.#connection.send({ type: 'channel.stopped' });
   }
 
   #gone(group: 'empty' | 'unkillable'): void {
@@ -297,18 +285,18 @@ class StdioChannel implements Behaviour<ChannelEvent> {
         message: `Some of the process group ${this.#plan.launched.pid} is still there after SIGKILL`,
       });
     }
-    if (this.#phase.state === 'closing') return this.#stopped();
-    this.#become({ state: 'gone' });
+    if (this.#move({ type: 'process.gone' }) && this.#state.matches('stopped')) {
+      this.#connection.send({ type: 'channel.stopped' });
+    }
   }
 
-  #stopped(): void {
-    this.#become({ state: 'stopped' });
-    this.#connection.send({ type: 'channel.stopped' });
-  }
-
-  #become(phase: Phase): void {
-    if (this.#phase.state === 'ailing') this.#tools.clock.clearTimeout(this.#phase.timer);
-    this.#phase = phase;
+  /** @returns false, without effect, if the state ignores the event */
+  #move(event: StdioChannelEvent): boolean {
+    const before = this.#state;
+    this.#state = stdioChannelChart.next(before, event);
+    if (this.#state === before) return false;
+    if (before.matches('ailing')) this.#tools.clock.clearTimeout(this.#lossTimer);
+    return true;
   }
 
   get #lastWords(): string {

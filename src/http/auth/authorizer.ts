@@ -9,18 +9,15 @@ import { textOfError } from '../../protocol/errors.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import { presentedToken } from './bearer-token.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
-import { challengeText, stepUpScopes } from './challenge.ts';
-import type { BearerError } from './challenge.ts';
 import { introspectionCheck } from './introspection.ts';
 import { jwtCheck } from './jwt.ts';
 import { checkAuthorization, resourceOf, tokenLimitsOf } from './options.ts';
 import type { AuthorizationOptions, TokenLimits, VerifierOptions } from './options.ts';
 import { demandSubject, withImplied } from './principal-of.ts';
 import { remembering } from './remembered-tokens.ts';
-import { metadataPathsOf, metadataUrlOf } from './resource-metadata.ts';
-import type { ResourceMetadata } from './resource-metadata.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckPurpose, CheckToken, Time } from './token-check.ts';
+import { isScope } from '../../protocol/scopes.ts';
 
 /** How a request is answered that is not served. Nothing of it contains a token. */
 export interface AuthorizationRefusal {
@@ -191,7 +188,7 @@ function ownCheck({ verifyToken }: VerifierOptions, limits: TokenLimits, time: T
   };
 }
 
-/** Nobody can tell whether the token is valid: a 401 would make the client ask for another one. */
+/** Whether the token is valid is unknown: a 401 would make the client ask for another one. */
 function unavailable(error: unknown, token: string): AuthorizationRefusal {
   const retryAfterMs = error instanceof AuthorizationUnavailable ? error.retryAfterMs : 1000;
   const cause = error instanceof AuthorizationUnavailable ? error.cause : undefined;
@@ -205,4 +202,81 @@ function unavailable(error: unknown, token: string): AuthorizationRefusal {
     // An author's verifier may name the token in what it throws.
     detail: detail.replaceAll(token, '[token]'),
   };
+}
+
+/**
+ * What clients are told of this server as a protected resource, and where.
+ *
+ * @see RFC 9728; MCP 2026-07-28, basic/authorization/authorization-server-discovery
+ */
+
+/** @see RFC 9728, 2 */
+export interface ResourceMetadata {
+  readonly resource: string;
+  readonly authorization_servers: readonly string[];
+  readonly bearer_methods_supported: readonly ['header'];
+  readonly scopes_supported?: readonly string[];
+  readonly resource_name?: string;
+  readonly resource_documentation?: string;
+}
+
+const wellKnown = '/.well-known/oauth-protected-resource';
+
+/** Where the metadata of a resource is, for those who know its URL: its path is inserted. */
+function metadataUrlOf(resource: string): string {
+  const { origin, pathname, search } = new URL(resource);
+  return `${origin}${wellKnown}${pathname === '/' ? '' : pathname}${search}`;
+}
+
+/** The paths under which the metadata is served: with the resource's path inserted, and at the root. */
+function metadataPathsOf(resource: string): readonly string[] {
+  return [...new Set([new URL(metadataUrlOf(resource)).pathname, wellKnown])];
+}
+
+/** What is wrong with a request; without a token there is nothing to say. */
+type BearerError = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
+
+interface BearerChallenge {
+  readonly error?: BearerError | undefined;
+  /** For a developer. */
+  readonly description?: string | undefined;
+  readonly scopes: readonly string[];
+  /** Where the metadata of the resource is. */
+  readonly metadataUrl: string | undefined;
+}
+
+/**
+ * The value of `WWW-Authenticate`: what a client needs in order to get the token that it lacks.
+ *
+ * @see RFC 6750, 3; RFC 9728, 5.1; MCP 2026-07-28, basic/authorization, "Scope Challenge Handling"
+ */
+function challengeText({ error, description, scopes, metadataUrl }: BearerChallenge): string {
+  const parameters = {
+    error,
+    error_description: description,
+    scope: scopes.length > 0 ? scopes.join(' ') : undefined,
+    resource_metadata: metadataUrl,
+  };
+  const written = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${quoted(value)}`],
+  );
+  return written.length === 0 ? 'Bearer' : `Bearer ${written.join(', ')}`;
+}
+
+/** A quoted string of RFC 9110, 5.6.4; what no header may contain becomes `?`. */
+function quoted(value: string): string {
+  return `"${value.replaceAll(/[^\x20-\x7E]/g, '?').replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}
+
+/** A token may name so many that the header would be too long for its reader. */
+const maxGranted = 50;
+
+/**
+ * The scopes to ask for in place of those that a principal has: these, and what the operation needs.
+ * Clients of 2025-11-25 ask for what they are told and would lose the others. `offline_access` is
+ * not asked for: a resource does not have that scope.
+ */
+function stepUpScopes({ scopes }: Principal, needed: readonly string[]): readonly string[] {
+  const kept = scopes.filter((scope) => isScope(scope) && scope !== 'offline_access');
+  return [...new Set([...needed, ...kept.slice(0, maxGranted)])];
 }

@@ -1,5 +1,5 @@
 /** Requests to an authorization server: bounded in time and size, never redirected. */
-import { isJsonObject } from '../../protocol/classify.ts';
+import { isJsonObject, describe } from '../../protocol/classify.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 
@@ -12,7 +12,7 @@ export interface FetchBounds {
 /**
  * Fetches a JSON object.
  *
- * @throws {Error} it could not be had, or is no JSON object, or too long; the message names the URL
+ * @throws {Error} the answer did not come, is too long, or is not a JSON object; the message names the URL
  */
 export async function fetchJson(
   url: string,
@@ -23,7 +23,7 @@ export async function fetchJson(
     const response = await fetch(url, {
       ...(post ? { method: 'POST', body: post.body } : {}),
       headers: { accept: 'application/json', ...post?.headers },
-      // Another address is one that nobody has configured.
+      // Another address was not configured.
       redirect: 'manual',
       signal,
     });
@@ -71,4 +71,50 @@ export function faultOfTrustedUrl(text: unknown): string | undefined {
 
 function urlOf(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** Where an issuer's metadata may be, in the order in which clients look. */
+function metadataUrlsOf(issuer: string): readonly string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  const inserted = ['oauth-authorization-server', 'openid-configuration'].map(
+    (name) => `${origin}/.well-known/${name}${path}`,
+  );
+  return path === ''
+    ? inserted
+    : [...inserted, `${origin}${path}/.well-known/openid-configuration`];
+}
+
+/**
+ * Asks an issuer where it has something: its metadata says so.
+ *
+ * @param member of its metadata, a URL
+ * @throws {Error} it says nothing, or something that must not be trusted; the message has each place
+ * @see RFC 8414, 3; OpenID Connect Discovery 1.0, 4
+ */
+export async function endpointOf(
+  issuer: string,
+  member: 'jwks_uri' | 'introspection_endpoint',
+  bounds: FetchBounds,
+): Promise<string> {
+  const failures: string[] = [];
+  for (const url of metadataUrlsOf(issuer)) {
+    try {
+      return readMember(await fetchJson(url, bounds), issuer, member, url);
+    } catch (error) {
+      failures.push(textOfError(error));
+    }
+  }
+  throw new Error(`The issuer ${issuer} does not say its ${member}: ${failures.join('; ')}`);
+}
+
+function readMember(body: JsonObject, issuer: string, member: string, url: string): string {
+  // A document that is somebody else's may be an attacker's.
+  if (body['issuer'] !== issuer) {
+    throw new Error(`${url} is the metadata of ${describe(body['issuer'])}, not of this issuer`);
+  }
+  const value = body[member];
+  const fault = faultOfTrustedUrl(value);
+  if (fault === undefined) return value as string;
+  throw new Error(`"${member}" of ${url} ${fault}, this is ${describe(value)}`);
 }

@@ -4,12 +4,12 @@
  * @see RFC 7662
  */
 import { addressParty } from '../../protocol/address-party.ts';
-import { endpointOf } from './issuer-metadata.ts';
+import { endpointOf } from './fetch-json.ts';
 import { fetchJson } from './fetch-json.ts';
 import type { FetchBounds } from './fetch-json.ts';
 import { audiencesOf } from './options.ts';
 import type { IntrospectionOptions, TokenLimits } from './options.ts';
-import { TooManyWaiting, Turns } from './turns.ts';
+import { TooManyWaiting, CheckTurns } from './turns.ts';
 import { isFor, numericDate, principalOfClaims } from './principal-of.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckToken, Time } from './token-check.ts';
@@ -24,7 +24,7 @@ export function introspectionCheck(
   const headers = { authorization: basic(introspection.clientId, introspection.clientSecret) };
   let endpoint = introspection.endpoint;
   const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
-  const turns = new Turns({ maxRunning: maxIntrospections, maxWaiting: maxIntrospections });
+  const turns = new CheckTurns({ maxRunning: maxIntrospections, maxWaiting: maxIntrospections });
 
   const ask = async (token: string, bounds: FetchBounds) => {
     endpoint ??= await endpointOf(issuer, 'introspection_endpoint', bounds);

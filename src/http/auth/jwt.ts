@@ -6,7 +6,7 @@
 import type { CryptoKey, JWTVerifyResult, LocalJWKSet } from 'jose';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
-import { endpointOf } from './issuer-metadata.ts';
+import { endpointOf } from './fetch-json.ts';
 import { KeySet } from './key-set.ts';
 import { algorithmsOf, audiencesOf } from './options.ts';
 import type { JwtOptions, TokenLimits } from './options.ts';

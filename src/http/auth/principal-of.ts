@@ -8,7 +8,7 @@ import { InvalidToken } from './token-check.ts';
 /**
  * Reads the claims that a JWT and an introspection have in common.
  *
- * @throws {InvalidToken} they name nobody, or a time that is none
+ * @throws {InvalidToken} they do not name a subject, or name a time that cannot be read
  */
 export function principalOfClaims(issuer: string, claims: JsonObject): Principal {
   const { sub, client_id: client, azp } = claims;
@@ -31,7 +31,7 @@ export function principalOfClaims(issuer: string, claims: JsonObject): Principal
  * A time that a token names, seconds since 1970; undefined if it names none. Some issuers write it as
  * text.
  *
- * @throws {InvalidToken} it is no time: a token whose end cannot be read must not last for ever
+ * @throws {InvalidToken} it is not a time: a token whose end cannot be read must not last for ever
  */
 export function numericDate(claims: JsonObject, name: 'exp' | 'nbf'): number | undefined {
   const claim = claims[name];
@@ -90,7 +90,7 @@ function withRoot(url: string): string {
   return /^https?:\/\/[^/?#]+$/.test(url) ? `${url}/` : url;
 }
 
-/** @throws {TypeError} what verifyToken gave is no principal */
+/** @throws {TypeError} verifyToken did not give a principal */
 export function demandSubject(subject: unknown): string {
   const text = textOf(subject);
   if (text !== undefined) return text;

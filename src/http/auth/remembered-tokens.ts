@@ -22,7 +22,7 @@ export function remembering(
 ): CheckToken {
   const { tokenCacheMs, maxCachedTokens, clockSkewSeconds } = limits;
   if (tokenCacheMs === 0) return check;
-  // Refused tokens have a place of their own: whoever sends many does not make the good ones forgotten.
+  // Refused tokens have a place of their own: a client that sends many does not push the good ones out.
   const accepted = new BoundedMap<string, Outcome & { readonly until: number }>(maxCachedTokens);
   const refused = new BoundedMap<string, Outcome & { readonly until: number }>(maxCachedTokens);
   const checking = new Map<string, Promise<Principal>>();

@@ -16,7 +16,7 @@ export type CheckToken = (
   purpose: CheckPurpose,
 ) => Promise<Principal>;
 
-/** Two clocks: tokens expire by the date; pauses must not depend on whoever sets it. */
+/** Two clocks: tokens expire by the date; pauses must not depend on changes of the date. */
 export interface Time {
   /** Milliseconds since 1970. */
   wall(): number;

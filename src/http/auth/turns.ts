@@ -15,7 +15,7 @@ export class TooManyWaiting extends Error {
   override readonly name = 'TooManyWaiting';
 }
 
-export class Turns {
+export class CheckTurns {
   readonly #limits: TurnLimits;
   /** What waits, by party. The party whose turn it is comes first. */
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -28,7 +28,7 @@ export class Turns {
   /**
    * Does something when it is its turn.
    *
-   * @param signal it is not done any more once this is aborted
+   * @param signal the work is not begun once this is aborted
    * @throws {TooManyWaiting}, the reason of the signal, or what the work throws
    */
   async run<T>(party: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {

@@ -10,7 +10,7 @@ import type { HttpLimits } from '../options.ts';
 /** A stream whose events are kept. */
 export interface LoggedStream {
   /**
-   * An event of it is not kept any more.
+   * An event of it was dropped.
    * @returns true if no connection has ever had it
    */
   forgot(event: number): boolean;
@@ -24,7 +24,7 @@ interface LoggedEvent {
   readonly loggedAt: number;
 }
 
-export type EventLimits = Pick<HttpLimits, 'maxEvents' | 'maxEventBytes' | 'eventTtlMs'>;
+type StreamEventLimits = Pick<HttpLimits, 'maxEvents' | 'maxEventBytes' | 'eventTtlMs'>;
 
 /** What is told of what a session keeps. */
 export interface Keeping {
@@ -34,8 +34,8 @@ export interface Keeping {
   retain(bytes: number): boolean;
 }
 
-export class EventLog {
-  readonly #limits: EventLimits;
+export class StreamEventLog {
+  readonly #limits: StreamEventLimits;
   readonly #clock: Clock;
   readonly #keeping: Keeping;
   #events: (LoggedEvent | undefined)[] = [];
@@ -43,7 +43,7 @@ export class EventLog {
   #first = 0;
   #bytes = 0;
 
-  constructor(limits: EventLimits, clock: Clock, keeping: Keeping) {
+  constructor(limits: StreamEventLimits, clock: Clock, keeping: Keeping) {
     this.#limits = limits;
     this.#clock = clock;
     this.#keeping = keeping;

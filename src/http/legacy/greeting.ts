@@ -34,7 +34,7 @@ export function isGreeting(frame: InboundFrame): boolean {
 /** Of requests that were answered before the session began. */
 const answered = { idScope: 'session' } as const;
 
-/** Answers an `initialize`; undefined if it is none, or one that the session has to see. */
+/** Answers an `initialize`; undefined for other messages, and if the session has to see it. */
 export function greet(server: McpServer, frame: InboundFrame): Greeting | undefined {
   if (frame.kind !== 'request' || frame.method !== Method.initialize) return undefined;
   const reading = readInitialize(frame.params);

@@ -5,12 +5,10 @@
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  */
 import type { Clock } from '../../actors/clock.ts';
-import type { ActorFactName, Report } from '../../actors/facts.ts';
 import { shortenedId } from '../../actors/writer/http-view.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
-import { plainActor } from '../../machines/port.ts';
 import { stateName } from '../../machines/state-name.ts';
-import type { Behaviour, Port, Ref } from '../../machines/port.ts';
+import type { Ref } from '../../machines/port.ts';
 import {
   activeHttpSession,
   begunHttpSession,
@@ -18,58 +16,60 @@ import {
   reasonOfEnd,
 } from '../../machines/http-session.machine.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
-import type {
-  ReaderEvent,
-  ReaderInput,
-  RouterEvent,
-  TransportFact,
-  WriterEvent,
-  WriterInput,
-} from '../../machines/peer-ports.ts';
+import type { FramesToSend, TransportFact } from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
+import { encodeFrame } from '../../protocol/codec.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { withOrigin } from '../../protocol/frames.ts';
 import type { InitializeReceived } from '../../machines/session-ports.ts';
-import type { InboundFrame, InboundRequestId } from '../../protocol/frames.ts';
+import type {
+  InboundFrame,
+  InboundRequestId,
+  AnsweredInput,
+  OutboundFrame,
+  WireError,
+} from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
-import { defaultReport } from '../../session/default-report.ts';
-import type { SharingActors } from '../../transports/transport.ts';
-import { malformedResponse } from '../checks.ts';
-import { tell } from '../facts.ts';
-import type { HttpFactName } from '../facts.ts';
-import type { HttpExchange } from '../http-exchange.ts';
+import { answerFailure, fault, malformedResponse } from '../checks.ts';
+import { EndpointSession } from '../endpoint-session.actor.ts';
+import { reportInWords } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
+import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
+import type { RequestAuthorization } from '../request-authorization.ts';
+import { unavailable } from '../replicas/unavailable.ts';
 import type { HttpLimits } from '../options.ts';
-import type { Claim, Party, Placed } from '../parties.ts';
-import type { Replica, SharedSession } from '../replicas/shared-session.ts';
-import { answerPassed } from './shared-answers.ts';
-import { HttpWriter } from './http-writer.ts';
-import type { WrittenSession } from './http-writer.ts';
+import type { Claim, Party, PlaceHolder } from '../parties.ts';
+import type { Replica, ReplicatedSession } from '../replicas/replicated-session.ts';
 import { greet, isGreeting, isWatched } from './greeting.ts';
-import { PostAnswer, jsonOnly } from './post-answer.ts';
-import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
-import type { WaitingPush } from './push-streams.ts';
+import { PostAnswer } from '../answers.ts';
+import type { AnsweringHome, AnsweringSession } from '../answers.ts';
 import type { SessionStream } from './session-stream.ts';
-import { SessionStreams, noStreams } from './session-streams.ts';
+import { HttpSessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
-import { unlisted } from '../roster.ts';
+import { unlisted } from '../upkeep.ts';
 import type { Tended, Upkeep } from '../upkeep.ts';
+import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
 
 /** What all sessions of an endpoint have in common. */
-export interface SessionHome {
+export interface SessionHome extends AnsweringHome {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly upkeep: Upkeep;
-  /** False if every answer is JSON. */
-  readonly streams: boolean;
-  readonly phase: 'serving' | 'closing';
+  readonly report: HttpReport;
+  /** Undefined if everybody may use the endpoint. */
+  readonly authorization: RequestAuthorization | undefined;
+  readonly isClosing: boolean;
+  /** Answers a request that does not reach its session. */
+  refuse(exchange: HttpExchange, answer: HttpAnswer): void;
   /** The session is over here, by this event. */
   ended(session: HttpSession, by: HttpSessionEvent['type']): void;
 }
 
 export class HttpSession
-  implements AnsweringSession, StreamingSession, WrittenSession, Replica, Tended, Placed
+  extends EndpointSession
+  implements AnsweringSession, StreamingSession, Replica, Tended, PlaceHolder
 {
   readonly id: string;
   /** Whose session it is; undefined without authorization. */
@@ -77,25 +77,21 @@ export class HttpSession
   readonly party: Party;
   readonly server: McpServer;
   /** What other nodes have to do with it; undefined if there are none. */
-  readonly share: SharedSession | undefined;
+  readonly share: ReplicatedSession | undefined;
   place = unlisted;
   /** When it was last used, the clock's milliseconds. */
   usedAt: number;
-  report: Report<HttpFactName | ActorFactName> = defaultReport;
-  readonly #home: SessionHome;
+  readonly home: SessionHome;
   readonly listening: ListenOptions;
   /** What was read of its `initialize`, while its client has been answered and is not served yet. */
   #greeted: InitializeReceived | undefined = undefined;
   #served: McpSession | undefined = undefined;
   /** How long it is kept. */
   #life = begunHttpSession;
-  #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
-  /** The actor of the session that is served, while its writer runs. */
-  #actor: Ref<TransportFact> | undefined = undefined;
   #dialect: Dialect | undefined = undefined;
   /** How many answers are due. */
   #due = 0;
-  #made: SessionStreams | undefined = undefined;
+  #made: HttpSessionStreams | undefined = undefined;
 
   constructor(
     server: McpServer,
@@ -103,7 +99,8 @@ export class HttpSession
     who: Pick<HttpSession, 'id' | 'principal' | 'party' | 'share'>,
     home: SessionHome,
   ) {
-    this.#home = home;
+    super();
+    this.home = home;
     this.listening = listening;
     this.id = who.id;
     this.principal = who.principal;
@@ -121,15 +118,15 @@ export class HttpSession
   }
 
   get limits(): HttpLimits {
-    return this.#home.limits;
+    return this.home.limits;
   }
 
   get upkeep(): Upkeep {
-    return this.#home.upkeep;
+    return this.home.upkeep;
   }
 
   get clock(): Clock {
-    return this.#home.clock;
+    return this.home.clock;
   }
 
   /** The revision that was negotiated; undefined before that. */
@@ -146,7 +143,7 @@ export class HttpSession
   // What the client sends.
 
   /**
-   * Answers the message that begins it, if nobody has to see that.
+   * Answers the message that begins it, if the session does not have to see it.
    * @returns false if the message is to be posted
    */
   greet(exchange: HttpExchange, frame: InboundFrame): boolean {
@@ -161,19 +158,35 @@ export class HttpSession
 
   /** Takes one message. What needs an answer is answered; anything else is accepted. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
-    if (this.#life === activeHttpSession || !isGreeting(frame)) this.#use();
-    else this.usedAt = this.clock.now();
+    if (!this.#isMeantBy(exchange)) return;
+    const overreach = this.home.authorization?.overreach(exchange, frame, this.server.tools);
+    if (overreach) return exchange.answer(overreach);
+    if (!this.#isServedTo(exchange)) return;
     const passing = this.share?.pass(frame);
-    if (passing) return answerPassed(exchange, passing, this);
+    if (!passing) return this.#take(exchange, frame);
+    this.#useFor(frame);
+    passing.then(
+      (passed) => {
+        if (passed.kind === 'rest') this.#take(exchange, passed.frame);
+        else exchange.answer(passed.answer);
+      },
+      (error: unknown) => exchange.answer(unavailable(error, this.report)),
+    );
+  }
+
+  #take(exchange: HttpExchange, frame: InboundFrame): void {
+    this.#useFor(frame);
     switch (frame.kind) {
       case 'request':
       case 'batch':
       case 'invalid': {
-        const origin = this.#answer(exchange, frame);
-        return this.receive(withOrigin(frame, origin));
+        const answer = new PostAnswer(exchange, this, frame);
+        this.#due++;
+        this.home.upkeep.add(answer);
+        return this.receive(withOrigin(frame, answer));
       }
       case 'response':
-        // Whoever waits for it hears that it cannot be read.
+        // What waits for it is told if it cannot be read.
         this.receive(frame);
         return exchange.answer(
           'malformed' in frame.outcome
@@ -188,11 +201,46 @@ export class HttpSession
 
   /** Opens a stream for what belongs to no request, or goes on with one that was cut. */
   get(exchange: HttpExchange): void {
+    if (!this.#isMeantBy(exchange) || !this.#isServedTo(exchange)) return;
     this.#use();
     this.#streams.get(exchange);
   }
 
-  /** The client has ended it. */
+  /** Ends it, here and at all other nodes, and answers the client that asked for it. */
+  deletedBy(exchange: HttpExchange): void {
+    if (!this.#isMeantBy(exchange)) return;
+    if (!this.share) {
+      this.delete();
+      return exchange.answer({ status: 204 });
+    }
+    this.share.remove('deleted').then(
+      () => exchange.answer({ status: 204 }),
+      (error: unknown) => this.home.refuse(exchange, unavailable(error, this.report)),
+    );
+  }
+
+  /** Refuses a request that names another revision than the session has. */
+  #isMeantBy(exchange: HttpExchange): boolean {
+    const { protocolVersion: said } = exchange.head;
+    const wrong = said === undefined ? undefined : this.dialect?.versionFault(said);
+    if (wrong !== undefined) this.home.refuse(exchange, fault(400, wrong));
+    return wrong === undefined;
+  }
+
+  /** Begins to serve the session, if it was only greeted. If that fails, the request is answered. */
+  #isServedTo(exchange: HttpExchange): boolean {
+    if (this.#served) return true;
+    try {
+      this.#serve();
+      return true;
+    } catch (error) {
+      answerFailure(exchange, { error, needed: 'session', report: this.home.report });
+      this.delete();
+      return false;
+    }
+  }
+
+  /** Its client has ended it. */
   delete(): void {
     this.#live({ type: 'session.ended' });
   }
@@ -200,7 +248,7 @@ export class HttpSession
   // What other nodes tell.
 
   receive(frame: InboundFrame): void {
-    this.#router?.send({ type: 'frames.received', frames: [frame] });
+    this.router?.send({ type: 'frames.received', frames: [frame] });
   }
 
   writePush(text: string): boolean {
@@ -245,18 +293,6 @@ export class HttpSession
     return Boolean(this.dialect);
   }
 
-  get streams(): boolean {
-    return this.#home.streams;
-  }
-
-  get unaskable(): string | undefined {
-    return this.#home.streams ? undefined : jsonOnly;
-  }
-
-  get streamAfterMs(): number {
-    return this.limits.streamAfterMs;
-  }
-
   get pollAfterMs(): number | undefined {
     return this.firstEvent('0') === '' ? undefined : this.limits.retryMs;
   }
@@ -266,16 +302,16 @@ export class HttpSession
   }
 
   answerLost(answer: PostAnswer): void {
-    this.#home.upkeep.delete(answer);
+    this.home.upkeep.delete(answer);
     const ids = answer.answers.map((id) => describe(id)).join(', ');
     const message = `The client left before the request ${ids} was answered; the call goes on, and its answer is lost`;
-    tell(this.report, 'info', 'answer.lost', message);
+    reportInWords(this.report, 'info', 'answer.lost', message);
   }
 
   answerEnded(answer: PostAnswer): void {
     this.#due--;
     this.usedAt = this.clock.now();
-    this.#home.upkeep.delete(answer);
+    this.home.upkeep.delete(answer);
   }
 
   // What its streams ask.
@@ -286,20 +322,29 @@ export class HttpSession
 
   ownStream(is: 'opened' | 'closed'): void {
     this.#use();
-    this.#actor?.send({ type: `ownStream.${is}` });
+    this.tell({ type: `ownStream.${is}` });
   }
 
   // Its life.
 
   #serve(): McpSession {
     const options = Object.assign({}, this.listening, { clock: this.clock });
-    const served = this.server.listen(({ report }) => this.#actors(report), options);
+    const served = this.server.listen(
+      ({ report }) => this.actors(report, this.party.shares),
+      options,
+    );
     this.#served = served;
     const end = () => this.#end();
     served.actor.subscribe({ complete: end, error: end });
     if (this.#greeted) served.actor.send(this.#greeted);
     this.#greeted = undefined;
     return served;
+  }
+
+  /** A greeting does not count as use: its client has asked for nothing yet. */
+  #useFor(frame: InboundFrame): void {
+    if (this.#life === activeHttpSession || !isGreeting(frame)) this.#use();
+    else this.usedAt = this.clock.now();
   }
 
   #use(): void {
@@ -324,15 +369,15 @@ export class HttpSession
   /** The session that is served has ended. */
   #end(): void {
     // If only this endpoint ends, its client may go on at another node.
-    this.#made?.close(this.#home.phase === 'closing' ? this.limits.retryMs : undefined);
+    this.#made?.close(this.home.isClosing ? this.limits.retryMs : undefined);
     this.#live({ type: 'session.ended' });
   }
 
   #over({ type }: HttpSessionEvent): void {
-    const { upkeep } = this.#home;
-    this.#home.ended(this, type);
+    const { upkeep } = this.home;
+    this.home.ended(this, type);
     upkeep.delete(this);
-    // What is still in flight is answered with an error at once: nobody would come for more.
+    // What is still in flight is answered with an error at once: the client does not come back.
     const served = this.#served;
     if (served && served.state !== 'closed')
       served.shutdown(reasonOfEnd(type, this.limits.sessionIdleTimeoutMs), 0);
@@ -340,8 +385,8 @@ export class HttpSession
   }
 
   /** Made when it is first needed: most sessions are idle most of the time. */
-  get #streams(): SessionStreams {
-    return (this.#made ??= new SessionStreams(this));
+  get #streams(): HttpSessionStreams {
+    return (this.#made ??= new HttpSessionStreams(this));
   }
 
   /** As a dump shows it. */
@@ -358,41 +403,69 @@ export class HttpSession
     };
   }
 
-  #answer(exchange: HttpExchange, frame: AnsweredFrame): PostAnswer {
-    const answer = new PostAnswer(exchange, this, frame, this.usedAt);
-    this.#due++;
-    this.#home.upkeep.add(answer);
-    return answer;
+  // What it says.
+
+  protected override writable(owner: Ref<TransportFact>): void {
+    super.writable(owner);
+    // The client opens its first stream later, if ever.
+    this.tell({ type: 'ownStream.closed' });
   }
 
-  // The two actors of its transport.
-
-  #actors(report: Report): SharingActors {
-    this.report = report;
-    const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
-      this.#router = input.router;
-      return deaf;
-    });
-    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { owner } }) => {
-      this.#actor = owner;
-      // The client opens its first stream later, if ever.
-      owner.send({ type: 'ownStream.closed' });
-      return new HttpWriter(this, owner);
-    });
-    return { reader, writer, shares: this.party.shares };
+  override drop(request: AnsweredInput): void {
+    answerOf(request)?.drop();
   }
 
-  unwritable(): void {
-    this.#actor = undefined;
+  send({ frames, relatedTo, rejected }: FramesToSend): void {
+    const answer = answerOf(relatedTo);
+    for (const frame of frames) {
+      const noting = answer && this.share?.noting(answer.frame, frame);
+      if (noting) {
+        this.#sendOnceNoted(noting, answer, frame);
+        continue;
+      }
+      // Another node has answered the request, or the frame says that an answer cannot be read: the
+      // status has said so, and no response goes on a stream that belongs to no request.
+      if (!answer && (relatedTo?.origin || !('method' in frame))) continue;
+      const text = encodeFrame(frame, (message, error) =>
+        this.unserializable(message, error, rejected),
+      );
+      if (text === '') continue;
+      if (!answer) {
+        const dropped = 'id' in frame ? () => undelivered(frame, rejected) : undefined;
+        this.#streams.push({ text, dropped });
+      } else if (!answer.send(frame, text)) undelivered(frame, rejected);
+    }
   }
 
-  push(message: WaitingPush): void {
-    this.#streams.push(message);
+  /** Sends a response once other nodes know what its request has changed; if they cannot be told, an error. */
+  #sendOnceNoted(noting: Promise<void>, answer: PostAnswer, frame: OutboundFrame): void {
+    const send = (response: OutboundFrame) => {
+      const text = encodeFrame(response, (message, error) => this.unserializable(message, error));
+      if (text !== '') answer.send(response, text);
+    };
+    noting.then(
+      () => send(frame),
+      (error: unknown) => {
+        const refusal = unavailable(error, this.report);
+        if (answer.isUnbegun) return answer.refuse(refusal);
+        const { error: told } = JSON.parse(refusal.body ?? '') as { readonly error: WireError };
+        for (const id of answer.answers) send(errorResponse(id, told));
+      },
+    );
   }
 }
 
-/** What its reader does: nothing, because what comes in comes by requests. */
-const deaf: Behaviour<ReaderEvent> = { receive: () => {} };
-
 /** How long a session is without a request until it counts as quiet, milliseconds. */
 const quietMs = 1000;
+
+/** A frame has no way to the client. If it is a request of the server, its sender is told. */
+function undelivered(frame: OutboundFrame, rejected: FramesToSend['rejected']): void {
+  if (!('method' in frame)) return;
+  const message = `${frame.method} was not sent: the client has no stream that it could go on`;
+  rejected?.(new RuntimeError('TRANSPORT_CLOSED', message), frame);
+}
+
+/** The answer that a client's request waits for. */
+function answerOf(request: AnsweredInput | undefined): PostAnswer | undefined {
+  return request?.origin instanceof PostAnswer ? request.origin : undefined;
+}

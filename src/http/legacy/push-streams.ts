@@ -16,7 +16,7 @@ export interface WaitingPush {
   readonly dropped?: (() => void) | undefined;
 }
 
-export type PushLimits = Pick<HttpLimits, 'maxWaitingPushes' | 'maxWaitingPushBytes'>;
+type PushLimits = Pick<HttpLimits, 'maxWaitingPushes' | 'maxWaitingPushBytes'>;
 
 /** What a stream may be behind, bytes, while another one is given messages before it. */
 const behindBytes = 64 * 1024;

@@ -12,24 +12,24 @@ import { describe } from '../../protocol/classify.ts';
 import type { ListenOptions } from '../../server/create-server.ts';
 import type { InboundRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
-import { tell } from '../facts.ts';
+import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import type { Party } from '../parties.ts';
-import { streamHeaders } from '../request-answer.ts';
-import { EventLog } from './event-log.ts';
+import { streamHeaders } from '../answers.ts';
+import { StreamEventLog } from './event-log.ts';
 import { PushStreams } from './push-streams.ts';
 import type { WaitingPush } from './push-streams.ts';
-import type { FollowedStream } from '../replicas/followed-stream.ts';
+import type { ResumedStream } from '../replicas/resumed-stream.ts';
 import { nothingToResume, resumeElsewhere } from '../replicas/resumption.ts';
 import type { ResumingHome } from '../replicas/resumption.ts';
-import type { SharedEvents } from '../replicas/shared-events.ts';
-import type { SharedSession } from '../replicas/shared-session.ts';
+import type { ReplicatedEvents } from '../replicas/replicated-events.ts';
+import type { ReplicatedSession } from '../replicas/replicated-session.ts';
 import { SessionStream, lostAnswer } from './session-stream.ts';
 import type { StreamHome } from './session-stream.ts';
-import { readEventId, streamName } from './stream-names.ts';
-import type { EventPlace } from './stream-names.ts';
+import { readLastEventId, nameOfStream } from './stream-names.ts';
+import type { StreamPlace } from './stream-names.ts';
 
 /** What streams ask and tell their session. */
 export interface StreamingSession {
@@ -39,10 +39,10 @@ export interface StreamingSession {
   readonly party: Party;
   readonly listening: Pick<ListenOptions, 'limits'>;
   /** The session as other nodes have it; undefined if there are none. */
-  readonly share: SharedSession | undefined;
+  readonly share: ReplicatedSession | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
-  /** Its client has a stream for what belongs to no request, or has none any more. */
+  /** Its client has opened a stream for what belongs to no request, or closed the last one. */
   ownStream(is: 'opened' | 'closed'): void;
 }
 
@@ -58,15 +58,15 @@ export function noStreams({ maxWaitingPushes, maxEvents, maxEventBytes }: HttpLi
   };
 }
 
-export class SessionStreams implements StreamHome, ResumingHome {
-  readonly log: EventLog;
+export class HttpSessionStreams implements StreamHome, ResumingHome {
+  readonly log: StreamEventLog;
   readonly #session: StreamingSession;
   readonly #pushes: PushStreams;
   /** The events and the pushes that are kept, as they are counted. */
   readonly #retained: readonly (Retained | undefined)[];
   readonly #streams = new Map<string, SessionStream>();
   /** Those of other nodes that are read here. */
-  readonly #followed = new Set<FollowedStream>();
+  readonly #followed = new Set<ResumedStream>();
   #count = 0;
   #connected = 0;
 
@@ -82,7 +82,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
     const told = (name: 'events.lost' | 'pushes.lost') => ({
       lost: (count: number, reason: string) => this.#lost(name, count, reason),
     });
-    this.log = new EventLog(limits, clock, { ...told('events.lost'), retain: countEvents });
+    this.log = new StreamEventLog(limits, clock, { ...told('events.lost'), retain: countEvents });
     this.#pushes = new PushStreams(limits, { ...told('pushes.lost'), retain: countPushes });
   }
 
@@ -115,7 +115,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
     };
   }
 
-  get events(): SharedEvents | undefined {
+  get events(): ReplicatedEvents | undefined {
     return this.#session.share?.events;
   }
 
@@ -142,7 +142,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
   make(answers: readonly InboundRequestId[] | undefined): SessionStream {
     const { share } = this.#session;
     this.#count = share ? share.home.nextSerial() : this.#count + 1;
-    const name = streamName(this.#count, answers, share?.home.stores.node);
+    const name = nameOfStream(this.#count, answers, share?.home.stores.node);
     const stream = new SessionStream(name, answers, this);
     this.#streams.set(name, stream);
     return stream;
@@ -153,7 +153,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
     const lastEventId = exchange.header('last-event-id');
     if (lastEventId === undefined || lastEventId === '') return this.#open(exchange);
     const { share } = this.#session;
-    const place = readEventId(lastEventId, share !== undefined);
+    const place = readLastEventId(lastEventId, share !== undefined);
     const stream = place && this.#streams.get(place.stream);
     if (place && !stream && share) return resumeElsewhere(exchange, place, share, this);
     const isKnown = stream ? stream.has(place.number) : place && place.serial <= this.#count;
@@ -220,11 +220,11 @@ export class SessionStreams implements StreamHome, ResumingHome {
 
   readonly lostAnswer = lostAnswer;
 
-  followed(stream: FollowedStream): void {
+  followed(stream: ResumedStream): void {
     this.#followed.add(stream);
   }
 
-  unfollowed(stream: FollowedStream): void {
+  unfollowed(stream: ResumedStream): void {
     this.#followed.delete(stream);
   }
 
@@ -241,7 +241,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
     stream.begin(sink, exchange.admission);
   }
 
-  #resume(exchange: HttpExchange, stream: SessionStream, place: EventPlace): void {
+  #resume(exchange: HttpExchange, stream: SessionStream, place: StreamPlace): void {
     if (exchange.isGone) return;
     if (stream.isCompleteAt(place.number)) return exchange.answer(nothingToResume);
     const sink = exchange.stream(streamHeaders);
@@ -257,6 +257,6 @@ export class SessionStreams implements StreamHome, ResumingHome {
 
   #lost(name: 'events.lost' | 'pushes.lost', count: number, reason: string): void {
     const what = `${count} ${count === 1 ? 'message' : 'messages'} that the client has not had`;
-    tell(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
+    reportInWords(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
   }
 }

@@ -2,16 +2,16 @@
  * The names of a session's streams, and of the events on them.
  *
  * The name of a stream that answers requests has their ids in it: if a client asks for a stream of
- * which nothing is kept any more, it can still be told which of its requests have lost their answer.
+ * which nothing is left, it can still be told which of its requests have lost their answer.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 import { isRequestId } from '../../protocol/classify.ts';
 import type { InboundRequestId } from '../../protocol/frames.ts';
-import { streamName as sharedStreamName } from '../nodes/names.ts';
+import { streamName } from '../nodes/names.ts';
 
 /** A place on a stream. */
-export interface EventPlace {
+export interface StreamPlace {
   readonly stream: string;
   /** Counts the streams of a session, or of a node if there are several. */
   readonly serial: number;
@@ -28,19 +28,19 @@ const maxIdsLength = 200;
  * @param answers the requests that the stream answers; undefined if it is for what belongs to none
  * @param node the node that writes it, if there are several
  */
-export function streamName(
+export function nameOfStream(
   serial: number,
   answers: readonly InboundRequestId[] | undefined,
   node: string | undefined,
 ): string {
-  const name = node === undefined ? `${serial}` : sharedStreamName(node, serial);
+  const name = node === undefined ? `${serial}` : streamName(node, serial);
   if (!answers) return name;
   const ids = encodeURIComponent(JSON.stringify(answers).slice(1, -1));
   return `${name}.${ids.length > maxIdsLength ? '' : ids}`;
 }
 
 /** What the `id` of an event is. */
-export function eventId(stream: string, number: number): string {
+export function eventIdOf(stream: string, number: number): string {
   return `${stream}-${number}`;
 }
 
@@ -52,7 +52,7 @@ const sharedPattern = /^([A-Za-z0-9]{1,64}\.([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*)
  * @param isShared whether names have nodes in them
  * @returns undefined if none of our events has such an id
  */
-export function readEventId(text: string, isShared: boolean): EventPlace | undefined {
+export function readLastEventId(text: string, isShared: boolean): StreamPlace | undefined {
   const match = (isShared ? sharedPattern : ownPattern).exec(text);
   if (!match) return undefined;
   const [, stream = '', serial, ids, number] = match;

@@ -14,18 +14,16 @@ import type { MirroredParameter } from '../../schema/mirrored-parameters.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 
-type Headers = Pick<HttpExchange, 'header'>;
+type Headers = Pick<HttpExchange, 'header' | 'head'>;
 type Request = Pick<InboundRequest, 'method' | 'params'>;
 type Tool = NonNullable<ReturnType<McpServer['tools']['get']>>;
-
-export const versionHeader = 'mcp-protocol-version';
 
 /** What is wrong with the header that names the revision; undefined if the body names none. */
 export function versionMismatch(headers: Headers, { params }: Request): string | undefined {
   const meta = params?.['_meta'];
   const version = isJsonObject(meta) ? meta[MetaKey.protocolVersion] : undefined;
   if (typeof version !== 'string') return undefined;
-  return unlike('MCP-Protocol-Version', headers.header(versionHeader), {
+  return unlike('MCP-Protocol-Version', headers.head.protocolVersion, {
     value: version,
     what: `"${MetaKey.protocolVersion}" in "_meta"`,
   });

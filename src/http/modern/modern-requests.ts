@@ -3,7 +3,6 @@
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-import { methodNotOffered } from '../../actors/router/refusals.ts';
 import { readEnvelope } from '../../protocol/envelope.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type {
@@ -12,21 +11,21 @@ import type {
   OutboundFrame,
   WireError,
 } from '../../protocol/frames.ts';
-import { Method } from '../../protocol/methods.ts';
-import type { Doorkeeper } from '../doorkeeper.ts';
+import { Method, methodNotOffered } from '../../protocol/methods.ts';
+import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { headerMismatch, versionMismatch } from './mirrored-headers.ts';
-import { refuse } from './refuse.ts';
-import type { SharedServices } from './shared-services.ts';
-import { StatelessAnswer } from './stateless-answer.ts';
+import { errorAnswer } from '../checks.ts';
+import type { RequestServices } from './request-services.ts';
+import { StatelessAnswer } from '../answers.ts';
 
 export class ModernRequests {
-  readonly #services: SharedServices;
-  readonly #door: Doorkeeper;
+  readonly #services: RequestServices;
+  readonly #authorization: RequestAuthorization | undefined;
 
-  constructor(services: SharedServices, door: Doorkeeper) {
+  constructor(services: RequestServices, authorization: RequestAuthorization | undefined) {
     this.#services = services;
-    this.#door = door;
+    this.#authorization = authorization;
   }
 
   /** Takes the message of a POST. */
@@ -38,29 +37,29 @@ export class ModernRequests {
         // Ids are a request's own here: what one would cancel is nobody else's to end.
         return exchange.answer({ status: 202 });
       case 'invalid':
-        return refuse(exchange, frame.id, frame.error);
+        return exchange.answer(errorAnswer(frame.error, frame.id));
       case 'response':
       case 'stray-error':
-        return refuse(exchange, undefined, unasked);
+        return exchange.answer(errorAnswer(unasked));
       case 'batch':
-        return refuse(exchange, undefined, batch);
+        return exchange.answer(errorAnswer(batch));
     }
   }
 
   #request(exchange: HttpExchange, request: InboundRequest): void {
     const { id, params } = request;
     const mismatch = versionMismatch(exchange, request);
-    if (mismatch !== undefined) return refuse(exchange, id, mismatched(mismatch));
+    if (mismatch !== undefined) return exchange.answer(errorAnswer(mismatched(mismatch), id));
     const envelope = readEnvelope(params);
-    if (!envelope.ok) return refuse(exchange, id, envelope.error);
+    if (!envelope.ok) return exchange.answer(errorAnswer(envelope.error, id));
     const service = this.#services.for(exchange);
     if (!service) return;
     const fault = headerMismatch(exchange, request, service.server);
-    if (fault !== undefined) return refuse(exchange, id, mismatched(fault));
-    const overreach = this.#door.overreach(exchange, request, service.server.tools);
+    if (fault !== undefined) return exchange.answer(errorAnswer(mismatched(fault), id));
+    const overreach = this.#authorization?.overreach(exchange, request, service.server.tools);
     if (overreach) return exchange.answer(overreach);
     const missing = this.#missing(request, service.streams);
-    if (missing) return refuse(exchange, id, missing, 404);
+    if (missing) return exchange.answer(errorAnswer(missing, id, 404));
     // Any other request was allowed, and is answered.
     const admission = request.method === Method.listen ? exchange.admission : undefined;
     const options = { idScope: 'request', id, admission } as const;

@@ -13,24 +13,22 @@ import {
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { InboundBatch, InboundFrame, InboundRequest } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import { fault } from '../checks.ts';
-import type { Doorkeeper } from '../doorkeeper.ts';
+import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
-import { versionHeader } from './mirrored-headers.ts';
-import { refuse } from './refuse.ts';
-import type { SharedServices } from './shared-services.ts';
-import { StatelessAnswer } from './stateless-answer.ts';
+import { errorAnswer, fault } from '../checks.ts';
+import type { RequestServices } from './request-services.ts';
+import { StatelessAnswer } from '../answers.ts';
 
 const unaskable =
   'this server keeps no sessions, so no answer of its client would find the call that asks';
 
 export class SessionlessRequests {
-  readonly #services: SharedServices;
-  readonly #door: Doorkeeper;
+  readonly #services: RequestServices;
+  readonly #authorization: RequestAuthorization | undefined;
 
-  constructor(services: SharedServices, door: Doorkeeper) {
+  constructor(services: RequestServices, authorization: RequestAuthorization | undefined) {
     this.#services = services;
-    this.#door = door;
+    this.#authorization = authorization;
   }
 
   /** Takes the message of a POST. */
@@ -45,7 +43,7 @@ export class SessionlessRequests {
         // What a cancellation names may be anybody's request, and nothing was asked.
         return exchange.answer({ status: 202 });
       case 'invalid':
-        return refuse(exchange, frame.id, frame.error);
+        return exchange.answer(errorAnswer(frame.error, frame.id));
     }
   }
 
@@ -58,19 +56,19 @@ export class SessionlessRequests {
     const revision = revisionOf(exchange, frame);
     const id = frame.kind === 'request' ? frame.id : undefined;
     if (revision === undefined) {
-      const said = describe(exchange.header(versionHeader));
+      const said = describe(exchange.head.protocolVersion);
       const message = `Invalid request: MCP-Protocol-Version is ${said}, and may be ${handshakeVersions.join(', ')}`;
-      return refuse(exchange, id, { code: ErrorCode.invalidRequest, message });
+      return exchange.answer(errorAnswer({ code: ErrorCode.invalidRequest, message }, id));
     }
     if (frame.kind === 'batch') {
       const refusal = negotiateDialect(revision).batchRefusal(frame.messages.length, maxBatch);
-      if (refusal) return refuse(exchange, undefined, refusal);
+      if (refusal) return exchange.answer(errorAnswer(refusal));
     }
     const served = frame.kind === 'batch' ? answered(frame) : frame;
     if (!served) return exchange.answer({ status: 202 });
     const service = this.#services.for(exchange);
     if (!service) return;
-    const overreach = this.#door.overreach(exchange, frame, service.server.tools);
+    const overreach = this.#authorization?.overreach(exchange, frame, service.server.tools);
     if (overreach) return exchange.answer(overreach);
     const options = { idScope: 'request', revision, unaskable, id } as const;
     service.serve(served, new SessionlessAnswer(exchange, options, service));
@@ -86,7 +84,7 @@ function answered(batch: InboundBatch): InboundBatch | undefined {
   return messages.length === 0 ? undefined : { ...batch, messages };
 }
 
-/** True for a request, and for what is no message. */
+/** True for a request, and for a value that is not a message. */
 function isAnswered(message: unknown): boolean {
   const { id, method } = (message ?? {}) as { readonly id?: unknown; readonly method?: unknown };
   return method === undefined ? id === undefined : id !== undefined;
@@ -94,7 +92,7 @@ function isAnswered(message: unknown): boolean {
 
 /** @returns undefined if there is no such revision */
 function revisionOf(exchange: HttpExchange, frame: InboundFrame): string | undefined {
-  const said = exchange.header(versionHeader);
+  const said = exchange.head.protocolVersion;
   // It says which it wants, and what the header says does not matter.
   if (frame.kind === 'request' && frame.method === Method.initialize) return assumedVersion;
   return said === undefined

@@ -1,7 +1,7 @@
 /** The text of an answer on its way out of `node:http`. */
 import type { ServerResponse } from 'node:http';
-import { afterThis } from '../../actors/microtask.ts';
-import type { Outlet } from '../watched-sink.ts';
+import { turnEnd } from '../../actors/clock.ts';
+import type { SinkOutlet } from '../watched-sink.ts';
 
 /**
  * The longest piece that is handed to the connection at once, bytes: it tells only of whole ones that
@@ -13,11 +13,11 @@ export const pieceBytes = 64 * 1024;
  * What is written in one turn goes out as one chunk: each chunk costs the response four writes. What
  * the connection does not take waits here.
  */
-export class NodeOutlet implements Outlet {
+export class NodeOutlet implements SinkOutlet {
   readonly #response: ServerResponse;
   /** What was written and has not been handed to the connection. */
   #text = '';
-  /** Counted as it comes: whoever writes asks each time. */
+  /** Counted as it comes: it is asked for at each write. */
   #bytes = 0;
   /** What is left of a text that is longer than one piece. It comes before the other. */
   #rest: Buffer = nothing;
@@ -40,7 +40,7 @@ export class NodeOutlet implements Outlet {
   }
 
   write(text: string): number {
-    if (this.#text === '' && text !== '') afterThis(() => this.#flush());
+    if (this.#text === '' && text !== '') void turnEnd.then(() => this.#flush());
     this.#text += text;
     // This makes one string of its parts, too, and it is kept for long: many small ones would cost the
     // garbage collector more than the copy.

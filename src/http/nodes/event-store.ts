@@ -38,7 +38,7 @@ export type Followed =
   | { readonly kind: 'events'; readonly events: readonly StreamEvent[] }
   /** So many events were dropped before they could be read. */
   | { readonly kind: 'missed'; readonly count: number }
-  /** The store is away. Following goes on when it is back. Told once per outage. */
+  /** The store is away. StreamFollower goes on when it is back. Told once per outage. */
   | { readonly kind: 'unavailable'; readonly retryAfterMs: number }
   /** Nothing more comes; this is the last. */
   | { readonly kind: 'ended' }

@@ -2,9 +2,9 @@
 
 /** What one node tells another of a session. */
 export type Letter =
-  /** The client's answer to a request of that node's, as JSON. */
+  /** The client's answer to a request that the node has sent, as JSON. */
   | { readonly kind: 'answer'; readonly session: string; readonly text: string }
-  /** A notification of the client's that a call or a replica there may wait for, as JSON: `cancelled`, `progress`, `roots/list_changed`. */
+  /** A notification from the client that a call or a replica there may wait for, as JSON: `cancelled`, `progress`, `roots/list_changed`. */
   | { readonly kind: 'notification'; readonly session: string; readonly text: string }
   /** The journal has this version now, with this change: `text` is missing if the slot was emptied. */
   | {
@@ -22,7 +22,7 @@ export type Letter =
 export type RemovalReason = 'deleted' | 'expired' | 'evicted';
 
 /** What a mailbox itself has to tell its node. */
-export type Notice =
+export type MailboxNotice =
   /** Pushes wait for the stream of this node that holds the session. */
   | { readonly kind: 'pushes.waiting'; readonly session: string; readonly stream: string }
   /** A newer stream has taken the pushes of a session from a stream of this node. */
@@ -36,7 +36,7 @@ export type Notice =
 export type Delivery =
   /** The node's listener has had the letter. */
   | { readonly kind: 'received' }
-  /** The node is dead, and nobody has its letters any more. */
+  /** The node is dead, and its letters are gone. */
   | { readonly kind: 'gone' };
 
 /** Whether a stream gets a session's pushes. */
@@ -68,7 +68,7 @@ export interface MailboxListener {
   /** Another node has something to say. */
   letter(letter: Letter): void;
   /** The mailbox itself has something to say. */
-  notice(notice: Notice): void;
+  notice(notice: MailboxNotice): void;
 }
 
 /** How much waits for a client without a stream. */
@@ -86,7 +86,7 @@ export const defaultPushLimits: PushLimits = { maxPushes: 100, maxPushBytes: 102
  * `StoreUnavailable` if the store could not be asked, or if a node that lives did not take a letter
  * in time; that node may have it nevertheless, so letters must be harmless when they come twice.
  *
- * Pushes are what belongs to no request of the client's. The stream that holds a session's pushes
+ * Pushes are messages that belong to no request. The stream that holds a session's pushes
  * gets them; all others may be left out.
  */
 export interface Mailbox {
@@ -94,7 +94,7 @@ export interface Mailbox {
   listen(listener: MailboxListener): void;
   /** This node has a replica of the session from now on, and gets what is told to all of them. */
   join(session: string): Promise<void>;
-  /** It has none any more. */
+  /** The replica has ended. */
   leave(session: string): Promise<void>;
   /**
    * Resolves once the other node's listener has had the letter: then, and not before, the message
@@ -108,7 +108,7 @@ export interface Mailbox {
   broadcast(letter: Letter): Promise<void>;
   /**
    * Makes a stream of this node the one that gets the session's pushes. `newest` takes them from
-   * whoever has them, and that node is told; `ifFree` takes them only from nobody or from the dead.
+   * the stream that has them, and tells its node; `ifFree` takes them only if they are free, or from a dead node.
    */
   hold(session: string, stream: string, how: 'newest' | 'ifFree'): Promise<Hold>;
   /**

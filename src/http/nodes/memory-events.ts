@@ -1,8 +1,8 @@
 import type { Clock } from '../../actors/clock.ts';
 import type { RequestId } from '../../protocol/frames.ts';
 import type { EventLimits, EventStore, Followed, Replay, StreamEvent } from './event-store.ts';
-import { Following } from './following.ts';
-import { ownerOf } from './names.ts';
+import { StreamFollower } from './stream-follower.ts';
+import { writerOf } from './names.ts';
 import type { EventPlace } from './names.ts';
 
 interface OpenStream {
@@ -32,7 +32,7 @@ export class MemoryEvents implements EventStore {
   readonly #clock: Clock;
   readonly #isAlive: (node: string) => boolean;
   readonly #logs = new Map<string, SessionLog>();
-  readonly #followings = new Map<string, Set<Following>>();
+  readonly #followers = new Map<string, Set<StreamFollower>>();
   /** Set while there is something that ages. */
   #sweep: unknown;
 
@@ -86,24 +86,24 @@ export class MemoryEvents implements EventStore {
 
   follow(session: string, after: EventPlace, listener: (followed: Followed) => void): () => void {
     const { stream } = after;
-    const following = new Following(
+    const follower = new StreamFollower(
       {
         replay: (number) => this.replay(session, { stream, number }),
-        isOwnerAlive: async () => this.#isAlive(ownerOf(stream)),
+        isOwnerAlive: async () => this.#isAlive(writerOf(stream)),
       },
       after.number,
       (followed) => {
-        if (following.isEnded) this.#unfollow(session, following);
+        if (follower.isEnded) this.#unfollow(session, follower);
         listener(followed);
       },
     );
-    const followings = this.#followings.get(session);
-    if (followings) followings.add(following);
-    else this.#followings.set(session, new Set([following]));
-    following.look();
+    const followers = this.#followers.get(session);
+    if (followers) followers.add(follower);
+    else this.#followers.set(session, new Set([follower]));
+    follower.look();
     return () => {
-      following.stop();
-      this.#unfollow(session, following);
+      follower.stop();
+      this.#unfollow(session, follower);
     };
   }
 
@@ -113,27 +113,27 @@ export class MemoryEvents implements EventStore {
     return done;
   }
 
-  /** A node has died: whoever follows a stream of its has to know. */
+  /** A node has died: the followers of its streams have to know. */
   nodeDied(): void {
-    for (const session of this.#followings.keys()) this.#lookAgain(session);
+    for (const session of this.#followers.keys()) this.#lookAgain(session);
   }
 
   /** Drops everything, and clears the timer. */
   close(): void {
     this.#clock.clearTimeout(this.#sweep);
     this.#logs.clear();
-    this.#followings.clear();
+    this.#followers.clear();
   }
 
-  #unfollow(session: string, following: Following): void {
-    const followings = this.#followings.get(session);
-    if (followings?.delete(following) === true && followings.size === 0) {
-      this.#followings.delete(session);
+  #unfollow(session: string, follower: StreamFollower): void {
+    const followers = this.#followers.get(session);
+    if (followers?.delete(follower) === true && followers.size === 0) {
+      this.#followers.delete(session);
     }
   }
 
   #lookAgain(session: string): void {
-    for (const following of this.#followings.get(session) ?? []) following.look();
+    for (const follower of this.#followers.get(session) ?? []) follower.look();
   }
 
   #logOf(session: string): SessionLog {

@@ -4,12 +4,11 @@ import type {
   Letter,
   Mailbox,
   MailboxListener,
-  Notice,
+  MailboxNotice,
   PushLimits,
   Taken,
 } from './mailbox.ts';
-import { ownerOf } from './names.ts';
-import { PushBox } from './push-box.ts';
+import { writerOf } from './names.ts';
 
 /** The nodes of one process, and what is between them. */
 export class PostOffice {
@@ -55,7 +54,7 @@ export class PostOffice {
     return this.#nodes.get(node);
   }
 
-  notify(node: string, notice: Notice): void {
+  notify(node: string, notice: MailboxNotice): void {
     this.#nodes.get(node)?.notice(notice);
   }
 
@@ -68,7 +67,7 @@ export class PostOffice {
     if (!box && this.#members.has(session)) {
       this.#boxes.set(session, (box = new PushBox(this.#limits)));
     }
-    box?.recoverUnless((stream) => this.isAlive(ownerOf(stream)));
+    box?.recoverUnless((stream) => this.isAlive(writerOf(stream)));
     return box;
   }
 
@@ -118,7 +117,7 @@ export class MemoryMailbox implements Mailbox {
     const { holder } = box;
     if (holder !== undefined && holder !== stream) {
       if (how === 'ifFree') return { kind: 'taken', by: holder };
-      const previous = ownerOf(holder);
+      const previous = writerOf(holder);
       if (previous !== this.#node) {
         this.#office.notify(previous, { kind: 'hold.taken', session, stream: holder });
       }
@@ -159,12 +158,76 @@ export class MemoryMailbox implements Mailbox {
     const { holder: stream } = box;
     if (stream !== undefined) {
       if (box.hasWaiting) {
-        this.#office.notify(ownerOf(stream), { kind: 'pushes.waiting', session, stream });
+        this.#office.notify(writerOf(stream), { kind: 'pushes.waiting', session, stream });
       }
       return;
     }
     for (const node of this.#office.membersOf(session)) {
       if (node !== except) this.#office.notify(node, { kind: 'hold.free', session });
+    }
+  }
+}
+
+/** The pushes of one session that wait for its client, in memory: who holds them, and what was taken but not yet written. */
+export class PushBox {
+  readonly #limits: PushLimits;
+  #waiting: string[] = [];
+  #bytes = 0;
+  #dropped = 0;
+  readonly #inHand = new Map<string, string[]>();
+  /** The stream that gets them. */
+  holder: string | undefined;
+
+  constructor(limits: PushLimits) {
+    this.#limits = limits;
+  }
+
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  add(text: string): void {
+    this.#put([...this.#waiting, text]);
+  }
+
+  /** A stream is gone: what was in its hand waits again, before everything else. */
+  recover(stream: string): void {
+    const texts = this.#inHand.get(stream) ?? [];
+    this.#inHand.delete(stream);
+    if (this.holder === stream) this.holder = undefined;
+    this.#put([...texts, ...this.#waiting]);
+  }
+
+  /** Recovers from the streams that are gone. */
+  recoverUnless(isThere: (stream: string) => boolean): void {
+    const streams = new Set([
+      ...this.#inHand.keys(),
+      ...(this.holder === undefined ? [] : [this.holder]),
+    ]);
+    for (const stream of streams) if (!isThere(stream)) this.recover(stream);
+  }
+
+  take(stream: string): { readonly texts: readonly string[]; readonly dropped: number } {
+    const [texts, dropped] = [this.#waiting, this.#dropped];
+    const inHand = this.#inHand.get(stream) ?? [];
+    if (texts.length > 0) this.#inHand.set(stream, [...inHand, ...texts]);
+    [this.#waiting, this.#bytes, this.#dropped] = [[], 0, 0];
+    return { texts, dropped };
+  }
+
+  written(stream: string, count: number): void {
+    const rest = this.#inHand.get(stream)?.slice(count) ?? [];
+    if (rest.length > 0) this.#inHand.set(stream, rest);
+    else this.#inHand.delete(stream);
+  }
+
+  #put(texts: string[]): void {
+    this.#waiting = texts;
+    this.#bytes = texts.reduce((sum, { length }) => sum + length, 0);
+    const { maxPushes, maxPushBytes } = this.#limits;
+    while (this.#waiting.length > maxPushes || this.#bytes > maxPushBytes) {
+      this.#bytes -= this.#waiting.shift()?.length ?? 0;
+      this.#dropped++;
     }
   }
 }

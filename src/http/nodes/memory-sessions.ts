@@ -4,7 +4,7 @@ import type {
   HeldSession,
   JournalEntry,
   NewSession,
-  SessionLimits,
+  SessionStoreLimits,
   SessionRecord,
   SessionStore,
   TouchReport,
@@ -27,12 +27,12 @@ const bytesOf = (slot: string, text: string): number => slot.length + text.lengt
 
 /** Sessions in this process's memory. They end with the process. A byte is a UTF-16 unit here. */
 export class MemorySessions implements SessionStore {
-  readonly #limits: SessionLimits;
+  readonly #limits: SessionStoreLimits;
   readonly #clock: Clock;
   /** The one that has been quiet for longest comes first. */
   readonly #sessions = new Map<string, StoredSession>();
 
-  constructor(limits: SessionLimits, clock: Clock) {
+  constructor(limits: SessionStoreLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
   }

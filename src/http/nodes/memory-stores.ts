@@ -24,7 +24,7 @@ export class MemoryNodes {
   readonly #office: PostOffice;
   readonly #nodes = new Set<string>();
 
-  /** @throws {RangeError} a limit that does not exist, or is no positive number */
+  /** @throws {RangeError} a limit does not exist, or is not a positive number */
   constructor({ limits: given, clock = systemClock }: MemoryStoresOptions = {}) {
     const limits = storeLimits(given);
     this.#office = new PostOffice(limits);

@@ -19,7 +19,7 @@ export interface EventPlace {
 }
 
 /**
- * A name for a node that starts now. Nobody can guess it, and no node had it before: what was meant
+ * A name for a node that starts now. It cannot be guessed, and no node had it before: what was meant
  * for a process that has died never reaches the one that takes its place.
  */
 export function newNodeName(): string {
@@ -33,7 +33,7 @@ export function streamName(nodeName: string, serial: number): string {
 }
 
 /** The node that writes a stream. */
-export function ownerOf(stream: string): string {
+export function writerOf(stream: string): string {
   return stream.slice(0, stream.indexOf('.'));
 }
 
@@ -42,7 +42,7 @@ export function eventId({ stream, number }: EventPlace): string {
   return `${stream}-${number}`;
 }
 
-/** Reads a `Last-Event-ID`; undefined if it is none of ours. */
+/** Reads a `Last-Event-ID`; undefined if the text has another form. */
 export function readEventId(text: string): EventPlace | undefined {
   const match = eventPattern.exec(text);
   const [, stream, number] = match ?? [];
@@ -62,7 +62,7 @@ export function requestIdEnd(nodeName: string): string {
   return `${nodeName}.${crypto.randomUUID()}`;
 }
 
-/** The node that has sent the request with this id; undefined if the id is none of ours. */
+/** The node that has sent the request with this id; undefined if the id has another form. */
 export function askerOf(id: unknown): string | undefined {
   return typeof id === 'string' ? askerPattern.exec(id)?.[1] : undefined;
 }

@@ -70,7 +70,7 @@ export interface TouchReport {
 }
 
 /** How many sessions are kept, and for how long. */
-export interface SessionLimits {
+export interface SessionStoreLimits {
   /** Sessions of all nodes. */
   readonly maxSessions: number;
   /** Quiet time until a session expires, milliseconds. */
@@ -81,7 +81,7 @@ export interface SessionLimits {
   readonly maxJournalBytes: number;
 }
 
-export const defaultSessionLimits: SessionLimits = {
+export const defaultSessionLimits: SessionStoreLimits = {
   maxSessions: 10_000,
   idleMs: 30 * 60 * 1000,
   evictableMs: 60 * 1000,
@@ -102,7 +102,7 @@ export interface SessionStore {
   load(id: string): Promise<SessionRecord | undefined>;
   /**
    * Adds an entry to the journal, or with `undefined` removes it. The session counts as used.
-   * Whoever updates tells the other nodes by a letter; {@link touch} finds what no letter has told.
+   * The node that updates tells the others by a letter; {@link touch} finds what no letter has told.
    */
   update(id: string, slot: string, text: string | undefined): Promise<Update>;
   /**

@@ -105,7 +105,7 @@ export class Journal {
     return this.#entries.get(slot)?.text;
   }
 
-  /** Empties a slot without a new version: what it had is not to be used any more. */
+  /** Empties a slot without a new version: what it had must not be used. */
   distrust(slot: string): void {
     this.#entries.delete(slot);
   }

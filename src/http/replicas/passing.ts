@@ -11,7 +11,7 @@ import type {
   InvalidFrame,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import { fault, malformedResponse, unreadable } from '../checks.ts';
+import { fault, malformedResponse, errorAnswer } from '../checks.ts';
 import type { HttpAnswer } from '../http-exchange.ts';
 import type { Letter } from '../nodes/mailbox.ts';
 import { askerOf } from '../nodes/names.ts';
@@ -20,7 +20,7 @@ import { rootsSlot } from './journal.ts';
 import type { Change } from './journal.ts';
 
 /** What becomes of a message that others have to do with. */
-export type Passed =
+export type PassOutcome =
   | { readonly kind: 'answered'; readonly answer: HttpAnswer }
   /** This is for here. */
   | { readonly kind: 'rest'; readonly frame: InboundFrame };
@@ -35,14 +35,17 @@ export interface PassingSession {
   distrustRoots(): void;
 }
 
-const accepted: Passed = { kind: 'answered', answer: { status: 202 } };
+const accepted: PassOutcome = { kind: 'answered', answer: { status: 202 } };
 
 /**
  * Hands on what is for other nodes. Once it resolves, they have it, and the message may be
  * acknowledged. It rejects with `StoreUnavailable` if they could not be reached.
  * @returns undefined if the message is for here alone
  */
-export function passOn(frame: InboundFrame, session: PassingSession): Promise<Passed> | undefined {
+export function passOn(
+  frame: InboundFrame,
+  session: PassingSession,
+): Promise<PassOutcome> | undefined {
   switch (frame.kind) {
     case 'response':
       return passResponse(frame, session);
@@ -60,7 +63,7 @@ export function passOn(frame: InboundFrame, session: PassingSession): Promise<Pa
 function passResponse(
   frame: InboundResponse,
   session: PassingSession,
-): Promise<Passed> | undefined {
+): Promise<PassOutcome> | undefined {
   const asker = otherAsker(frame.id, session);
   if (asker === undefined) return undefined;
   const text = textOfResponse(frame);
@@ -69,20 +72,20 @@ function passResponse(
   return refusedAfter(sent, malformedResponse(frame.outcome.malformed));
 }
 
-/** What was meant as an answer, and cannot be read: whoever waits for that hears so. */
+/** What was meant as an answer, and cannot be read: the call that waits for it is told. */
 function passUnreadable(
   { answers, error }: InvalidFrame,
   session: PassingSession,
-): Promise<Passed> | undefined {
+): Promise<PassOutcome> | undefined {
   const asker = otherAsker(answers, session);
   if (asker === undefined) return undefined;
   const text = JSON.stringify({ jsonrpc: '2.0', id: answers, result: null });
   const sent = send(asker, { kind: 'answer', session: session.id, text }, session, answers);
-  return refusedAfter(sent, unreadable(error));
+  return refusedAfter(sent, errorAnswer(error));
 }
 
 /** The fault of the message counts, unless it has found nobody. */
-async function refusedAfter(sent: Promise<Passed>, answer: HttpAnswer): Promise<Passed> {
+async function refusedAfter(sent: Promise<PassOutcome>, answer: HttpAnswer): Promise<PassOutcome> {
   const passed = await sent;
   return passed === accepted ? { kind: 'answered', answer } : passed;
 }
@@ -90,7 +93,7 @@ async function refusedAfter(sent: Promise<Passed>, answer: HttpAnswer): Promise<
 function passNotification(
   frame: InboundNotification,
   session: PassingSession,
-): Promise<Passed> | undefined {
+): Promise<PassOutcome> | undefined {
   switch (frame.method) {
     case Method.initialized:
       return receiveAfter(session.note({ slot: 'initialized', text: '{}' }), frame, session);
@@ -109,11 +112,11 @@ function passNotification(
   }
 }
 
-/** A request of ours is at the node in its id; one of the client's may be at any. */
+/** The id of a request from a server names its node; a request from the client may be at any node. */
 function passCancellation(
   frame: InboundNotification,
   session: PassingSession,
-): Promise<Passed> | undefined {
+): Promise<PassOutcome> | undefined {
   const { node, mailbox } = session.home.stores;
   const id = frame.params?.['requestId'];
   const asker = askerOf(id);
@@ -123,8 +126,8 @@ function passCancellation(
   return mailbox.broadcast(letterOf(frame, session)).then(() => accepted);
 }
 
-function passParts(batch: InboundBatch, session: PassingSession): Promise<Passed> | undefined {
-  const passed: Promise<Passed>[] = [];
+function passParts(batch: InboundBatch, session: PassingSession): Promise<PassOutcome> | undefined {
+  const passed: Promise<PassOutcome>[] = [];
   const messages = batch.messages.filter((message) => {
     const part = classifyMessage(message);
     const isOneWay = part.kind === 'response' || part.kind === 'notification';
@@ -143,13 +146,13 @@ async function receiveAfter(
   done: Promise<void>,
   frame: InboundNotification,
   { replica }: PassingSession,
-): Promise<Passed> {
+): Promise<PassOutcome> {
   await done;
   replica.receive(frame);
   return accepted;
 }
 
-/** First nobody takes the old list for the client's any more, then all ask anew. */
+/** First the old list is dropped at all nodes, then they ask again. */
 async function tellRootsChanged(
   frame: InboundNotification,
   session: PassingSession,
@@ -164,14 +167,14 @@ async function send(
   letter: Letter,
   { home }: PassingSession,
   id: unknown,
-): Promise<Passed> {
+): Promise<PassOutcome> {
   const { kind } = await home.stores.mailbox.send(node, letter);
   if (kind === 'received') return accepted;
   const message = `The process that has sent the request ${describe(id)} has ended`;
   return { kind: 'answered', answer: fault(400, message) };
 }
 
-/** The node that has sent a request of ours, if it is another one. */
+/** The node that has sent the request, if it is another one. */
 function otherAsker(id: unknown, { home }: PassingSession): string | undefined {
   const asker = askerOf(id);
   return asker === home.stores.node ? undefined : asker;

@@ -8,11 +8,11 @@ import type { InboundRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { Followed } from '../nodes/event-store.ts';
-import { eventId, ownerOf } from '../nodes/names.ts';
-import { streamHeaders } from '../request-answer.ts';
-import { FollowedStream, missedText, textOf } from './followed-stream.ts';
-import type { FollowingHome } from './followed-stream.ts';
-import type { SharedSession } from './shared-session.ts';
+import { eventId, writerOf } from '../nodes/names.ts';
+import { streamHeaders } from '../answers.ts';
+import { ResumedStream, missedText, textOf } from './resumed-stream.ts';
+import type { ResumedStreamHome } from './resumed-stream.ts';
+import type { ReplicatedSession } from './replicated-session.ts';
 import { reportUnavailable, unavailable } from './unavailable.ts';
 
 export interface SoughtPlace {
@@ -23,12 +23,12 @@ export interface SoughtPlace {
 }
 
 /** The streams of the session at this node. */
-export interface ResumingHome extends FollowingHome {
+export interface ResumingHome extends ResumedStreamHome {
   firstEvent(lastId: string): string;
   /** It has a connection from now on. */
-  followed(stream: FollowedStream): void;
+  followed(stream: ResumedStream): void;
   /**
-   * Opens a stream of this node's for what belongs to no request.
+   * Opens a stream at this node for what belongs to no request.
    * @param repeated what comes before its own events
    */
   goOn(exchange: HttpExchange, repeated: string): void;
@@ -38,7 +38,7 @@ export interface ResumingHome extends FollowingHome {
 export function resumeElsewhere(
   exchange: HttpExchange,
   place: SoughtPlace,
-  session: SharedSession,
+  session: ReplicatedSession,
   home: ResumingHome,
 ): void {
   seek(exchange, place, session, home).catch((error: unknown) => {
@@ -49,12 +49,12 @@ export function resumeElsewhere(
 async function seek(
   exchange: HttpExchange,
   { stream, number, answers }: SoughtPlace,
-  session: SharedSession,
+  session: ReplicatedSession,
   home: ResumingHome,
 ): Promise<void> {
   const { node, events, mailbox } = session.home.stores;
   const { id } = session;
-  const owner = ownerOf(stream);
+  const owner = writerOf(stream);
   if (owner !== node) {
     // It writes to the connection that the client has left, as long as it does not know. It may
     // have died, without anybody knowing yet.
@@ -75,7 +75,7 @@ async function seek(
   if (state.kind === 'ended' && missed === 0 && replay.events.length === 0) {
     return exchange.answer(nothingToResume);
   }
-  const following = new FollowedStream(exchange.stream(streamHeaders), home, answers);
+  const following = new ResumedStream(exchange.stream(streamHeaders), home, answers);
   exchange.onGone(() => following.left());
   home.followed(following);
   const first = home.firstEvent(eventId(place));
@@ -83,7 +83,7 @@ async function seek(
   if (owner !== node || state.kind !== 'open') {
     return following.begin(first, events.follow(id, place, listener));
   }
-  // A stream of ours that we have forgotten: nobody writes it any more.
+  // A stream that this node has forgotten, and does not go on with.
   following.begin(first, () => {});
   following.take({ kind: 'events', events: replay.events });
   following.take({ kind: 'ownerGone', unanswered: state.unanswered });

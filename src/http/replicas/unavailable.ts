@@ -1,11 +1,11 @@
 import { textOfError } from '../../protocol/errors.ts';
 import { fault } from '../checks.ts';
-import { tell } from '../facts.ts';
+import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer } from '../http-exchange.ts';
-import { StoreUnavailable } from '../nodes/store-unavailable.ts';
+import { StoreUnavailable } from '../nodes/stores.ts';
 
-/** There is no such session any more, at any node. */
+/** The session has ended at all nodes. */
 export class SessionGone extends Error {
   override readonly name = 'SessionGone';
 }
@@ -27,7 +27,7 @@ export function unavailable(error: unknown, report: HttpReport): HttpAnswer {
 export function reportUnavailable(report: HttpReport, what: string): (error: unknown) => void {
   return (error) => {
     if (error instanceof StoreUnavailable || error instanceof SessionGone) {
-      return tell(report, 'warning', 'nodes.unavailable', `${what}: ${error.message}`);
+      return reportInWords(report, 'warning', 'nodes.unavailable', `${what}: ${error.message}`);
     }
     const message = `${what}: ${textOfError(error)}`;
     report({ level: 'error', name: 'nodes.failed', message, details: { error } });

@@ -187,12 +187,17 @@ export class Dialect20241105 implements Dialect {
     return without(contents, '_meta');
   }
 
-  toolResult({ content, isError, _meta }: ToolResultItem): WireObject {
-    const wire: WireObject = { content: this.content(content) };
+  toolResult({ content, structured, isError, _meta }: ToolResultItem): WireObject {
+    const blocks = content ?? [textBlock(JSON.stringify(structured))];
+    const wire: WireObject = { content: this.content(blocks) };
     if (isError) wire['isError'] = true;
     if (_meta) wire['_meta'] = _meta;
+    if (structured) this.addStructured(wire, structured);
     return wire;
   }
+
+  /** Structured output came later: its text is all that a client gets. */
+  protected addStructured(_wire: WireObject, _structured: JsonObject): void {}
 
   invalidArguments(message: string): JsonObject {
     throw invalidParams(message);

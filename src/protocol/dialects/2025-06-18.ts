@@ -6,7 +6,7 @@ import type { JsonObject, WireError } from '../frames.ts';
 import type { Implementation } from '../implementation.ts';
 import { didNotDeclare, noBatches } from './2024-11-05.ts';
 import { Dialect20250326 } from './2025-03-26.ts';
-import type { Lacking, ToolItem, ToolResultItem } from './dialect.ts';
+import type { Lacking, ToolItem } from './dialect.ts';
 import { plainForm } from './form-schema.ts';
 import { only, without } from './members.ts';
 import type { WireObject } from './members.ts';
@@ -36,6 +36,10 @@ export class Dialect20250618 extends Dialect20250326 {
     return wire;
   }
 
+  protected override addStructured(wire: WireObject, structured: JsonObject): void {
+    wire['structuredContent'] = structured;
+  }
+
   protected override describe(item: Described, wire: WireObject): void {
     super.describe(item, wire);
     if (item.title !== undefined) wire['title'] = item.title;
@@ -52,12 +56,6 @@ export class Dialect20250618 extends Dialect20250326 {
 
   override contents(contents: ResourceContents): ResourceContents {
     return contents;
-  }
-
-  override toolResult(result: ToolResultItem): WireObject {
-    const wire = super.toolResult(result);
-    if (result.structured) wire['structuredContent'] = result.structured;
-    return wire;
   }
 
   override completionContext(params: JsonObject | undefined): unknown {

@@ -200,9 +200,10 @@ function identified(result: JsonObject, serverInfo: Implementation): JsonObject 
   return {
     resultType: 'complete',
     ...result,
-    _meta: isJsonObject(meta)
-      ? { ...meta, [MetaKey.serverInfo]: serverInfo }
-      : { [MetaKey.serverInfo]: serverInfo },
+    _meta:
+      meta !== undefined && isJsonObject(meta)
+        ? { ...meta, [MetaKey.serverInfo]: serverInfo }
+        : { [MetaKey.serverInfo]: serverInfo },
   };
 }
 

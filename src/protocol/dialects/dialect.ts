@@ -55,7 +55,8 @@ export interface PromptArgumentItem extends Described {
 
 /** A tool's checked result. */
 export interface ToolResultItem {
-  readonly content: readonly ContentBlock[];
+  /** If absent, the client gets `structured` as JSON text. */
+  readonly content: readonly ContentBlock[] | undefined;
   readonly structured: JsonObject | undefined;
   readonly isError: boolean;
   readonly _meta: JsonObject | undefined;
@@ -101,7 +102,7 @@ export interface ToolFailure {
   readonly code?: string | undefined;
 }
 
-/** What a client lacks for a request of ours. */
+/** What a client lacks for one of our requests. */
 export interface Lacking {
   /** The end of a sentence about the client. */
   readonly why: string;

@@ -122,7 +122,7 @@ function allNames(one: object, other: object): readonly string[] {
   return [...new Set([...Object.keys(one), ...Object.keys(other)])];
 }
 
-/** JSON has no `undefined`: an undefined member is as good as none. */
+/** JSON has no `undefined`, so an undefined member counts as missing. */
 function memberOf(value: object, name: string): unknown {
   return Object.hasOwn(value, name)
     ? (value as { readonly [name: string]: unknown })[name]

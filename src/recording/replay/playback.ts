@@ -36,7 +36,7 @@ export interface ReplayOptions {
   readonly connectionWatchers?: readonly ConnectionWatcher[];
   /** As the option of `listen`, for live handlers. */
   readonly onRootsUpdated?: (report: RootsReport) => void;
-  /** Hears what the replayed session reports; by default nobody does. */
+  /** Hears what the replayed session reports. By default that is dropped. */
   readonly report?: Report;
   /**
    * Called and awaited before each input that begins a turn of the event loop: steps through a

@@ -1,5 +1,5 @@
 /**
- * * The world of a replayed session, as the recording has it: its time and its random ids at the
+ * The world of a replayed session, as the recording has it: its time and its random ids at the
  * environment, and the two actors at its ends. The reader gives what the client sent, the writer
  * takes what the session says.
  */
@@ -30,11 +30,17 @@ import type {
   RecordingHeader,
   SessionOutputLine,
   UnsentLine,
+  ReturnedLine,
+  TakenLine,
 } from '../format.ts';
-import type { ReturnedLine, TakenLine } from '../connection-format.ts';
-import { replayedError } from '../connection-lines.ts';
+import {
+  replayedError,
+  closedLine,
+  timeOfDayAt,
+  transitionLines,
+  writtenFrames,
+} from '../lines.ts';
 import { ReplayedOrigins } from '../origins.ts';
-import { closedLine, timeOfDayAt, transitionLines, writtenFrames } from '../session-lines.ts';
 
 /** Tells the recording's time, and fires the timers that fired then. */
 export class ReplayClock implements Clock {
@@ -80,7 +86,7 @@ export class ReplayClock implements Clock {
 }
 
 /**
- * * The environment that every replay has: it gives the recorded time and ids, and observes the
+ * The environment that every replay has: it gives the recorded time and ids, and observes the
  * machines.
  */
 export function replayEnvironment(options: {
@@ -145,17 +151,17 @@ export interface ReplayEnds {
   readonly transport: Transport;
   /** Gives the session what its client sent. */
   receive(line: ClientLine | FramesLine): void;
-  /** Tells it that a client has gone that waited for an answer. */
+  /** Tells it that the client that waited for an answer has gone. */
   gone(line: GoneLine): void;
   /**
-   * Tells whoever sent it that the transport could not send it.
+   * Tells the sender that the transport could not send it.
    * @param id of a request, in this session
    * @returns false if it was never sent
    */
   unsent(line: UnsentLine, id?: unknown): boolean;
-  /** Tells whoever sent it that it may be sent once more. @returns false if it was never sent */
+  /** Tells the sender that it may be sent once more. @returns false if it was never sent */
   returned(line: ReturnedLine): boolean;
-  /** Tells whoever awaits it that the transport has it. @returns false if nobody does */
+  /** Tells the sender that the transport has it. @returns false if it does not wait for that */
   taken(line: TakenLine): boolean;
   /** Tells the session something as its reader or writer would. */
   tell(fact: TransportFact): void;

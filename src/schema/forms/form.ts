@@ -123,10 +123,11 @@ export class Form<TContent> {
 
   /** @throws {TypeError} see {@link defineForm} */
   constructor(source: FormSource) {
-    const schema = isStandardSchema(source) ? jsonSchemaOf(source, 'input', 'A form') : source;
+    const isStandard = isStandardSchema(source);
+    const schema = isStandard ? jsonSchemaOf(source, 'input', 'A form') : source;
     const description = readForm(schema);
     this.#description = description;
-    this.#check = isStandardSchema(source)
+    this.#check = isStandard
       ? checkOf(source, 'input', 'A form')
       : (content) => checkContent(description, content);
   }

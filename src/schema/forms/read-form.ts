@@ -31,6 +31,9 @@ export function readForm(schema: unknown, foreign?: Steps): FormDescription {
     throw new TypeError(`A form's schema must have "type": "object", this is ${describe(schema)}`);
   }
   const { properties, required = [] } = schema;
+  if (!isJsonObject(properties)) {
+    throw new TypeError(`A form's "properties" must be an object, this is ${describe(properties)}`);
+  }
   allowKeywords(schema, 'A form', [
     '$schema',
     'type',
@@ -40,9 +43,6 @@ export function readForm(schema: unknown, foreign?: Steps): FormDescription {
     'required',
     'additionalProperties',
   ]);
-  if (!isJsonObject(properties)) {
-    throw new TypeError(`A form's "properties" must be an object, this is ${describe(properties)}`);
-  }
   const fields = Object.entries(properties).map(([name, field]) => readField(name, field, foreign));
   if (!isListOfStrings(required)) {
     throw new TypeError('A form\'s "required" must be a list of names');

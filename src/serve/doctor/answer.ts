@@ -1,5 +1,5 @@
 /** A serving process's side of the doctor: answers what the process waits for. */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { causesOf } from '../../diagnosis/causes.ts';
@@ -36,6 +36,9 @@ const maxWhole = 200;
 
 /** How long a doctor may take to read the answer. */
 const readTimeoutMs = 5000;
+
+/** How long a doctor may take from making its socket to listening on it. */
+const listenTimeoutMs = 60_000;
 
 /**
  * Sends the dumps to every doctor that asks this process, or writes them to stderr if none does.
@@ -95,13 +98,19 @@ function questions(directory: string): readonly string[] {
     .map((name) => join(directory, name));
 }
 
-/** Resolves to whether a doctor took the answer. A socket that nobody listens on is removed. */
+/** A doctor makes its socket first and listens on it then: one that refuses may be a moment old. */
+function isLeft(path: string): boolean {
+  const made = statSync(path, { throwIfNoEntry: false });
+  return made !== undefined && Date.now() - made.mtimeMs > listenTimeoutMs;
+}
+
+/** Resolves to whether a doctor took the answer. The socket of a doctor that was killed is removed. */
 function send(path: string, answer: DoctorAnswer): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.setTimeout(readTimeoutMs, () => socket.destroy());
     socket.on('error', ({ code }: NodeJS.ErrnoException) => {
-      if (code === 'ECONNREFUSED') rmSync(path, { force: true });
+      if (code === 'ECONNREFUSED' && isLeft(path)) rmSync(path, { force: true });
       resolve(false);
     });
     socket.on('close', (failed) => resolve(!failed));

@@ -1,5 +1,5 @@
 /** What the contract of stores plays with: nodes, their deaths, and time. */
-import type { Letter, MailboxListener, Notice } from '../../http/nodes/mailbox.ts';
+import type { Letter, MailboxListener, MailboxNotice } from '../../http/nodes/mailbox.ts';
 import type { NewSession } from '../../http/nodes/session-store.ts';
 import type { StoreLimits, Stores } from '../../http/nodes/stores.ts';
 import type { ContractCase } from '../contract.ts';
@@ -24,26 +24,26 @@ export type StoresCase = ContractCase<OpenStoresWorld>;
 
 /** A node of the contract, with what its mailbox has told it. */
 export interface Node extends Stores {
-  readonly inbox: Inbox;
+  readonly inbox: NodeInbox;
 }
 
 /** What has come to a node. */
-export class Inbox implements MailboxListener {
+export class NodeInbox implements MailboxListener {
   readonly letters: Letter[] = [];
-  readonly notices: Notice[] = [];
+  readonly notices: MailboxNotice[] = [];
   readonly #waiting = new Map<string, () => void>();
 
   letter(letter: Letter): void {
     this.letters.push(letter);
   }
 
-  notice(notice: Notice): void {
+  notice(notice: MailboxNotice): void {
     this.notices.push(notice);
     this.#waiting.get(notice.kind)?.();
   }
 
   /** Resolves once a notice of this kind has come since the last time it was asked for. */
-  async noticed(kind: Notice['kind']): Promise<Notice> {
+  async noticed(kind: MailboxNotice['kind']): Promise<MailboxNotice> {
     for (;;) {
       const index = this.notices.findIndex((notice) => notice.kind === kind);
       const [found] = index === -1 ? [] : this.notices.splice(index, 1);
@@ -78,7 +78,7 @@ export function storesCase(
 
 /** Starts a node whose letters are kept. */
 export async function startNode(world: StoresWorld): Promise<Node> {
-  const inbox = new Inbox();
+  const inbox = new NodeInbox();
   const stores = await world.start();
   stores.mailbox.listen(inbox);
   const { node, sessions, events, mailbox } = stores;
@@ -90,7 +90,7 @@ export function newSession(id: string): NewSession {
   return { id, principal: 'anna', revision: 'negotiated', initialize: '{"capabilities":{}}' };
 }
 
-/** Members in whatever order are the same; a member that is undefined is none. */
+/** Neither the order of members nor a member that is undefined makes a difference. */
 function textOf(value: unknown): string {
   return String(
     JSON.stringify(value, (_, part: unknown) =>

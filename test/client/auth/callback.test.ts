@@ -6,11 +6,11 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openBrowser, browserCommand } from '../../../src/client/auth/browser.ts';
+import { openBrowser, browserCommand } from '../../../src/client/auth/person-login.ts';
 import { listenForCallback } from '../../../src/client/auth/callback.ts';
 import type { Callback, Wish } from '../../../src/client/auth/callback.ts';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
-import { temporaryDirectory } from '../../workspace/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/temporary-directory.ts';
 import { authorize } from './authorizing.ts';
 import { agree, call, startProtected } from './protected-server.ts';
 

@@ -22,8 +22,8 @@ import {
   defaultCredentialFolder,
   fileCredentialStore,
 } from '../../../src/client/auth/file-store.ts';
-import { temporaryDirectory } from '../../workspace/temporary-directory.ts';
-import { makeNamedPipe } from '../../workspace/named-pipe.ts';
+import { temporaryDirectory } from '../../roots/temporary-directory.ts';
+import { makeNamedPipe } from '../../roots/named-pipe.ts';
 import { LineProcess } from './line-process.ts';
 
 const isPosix = process.platform !== 'win32';

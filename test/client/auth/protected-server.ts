@@ -6,7 +6,8 @@ import { onTestFinished } from 'vitest';
 import { nodeHandler } from '../../../src/http/node/index.ts';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
-import { framesOf, request } from '../../http/modern/asking.ts';
+import { request } from '../../http/modern/asking.ts';
+import { messagesOf } from '../../http/raw-client.ts';
 
 const notes = createMcpServer({
   name: 'notes',
@@ -76,7 +77,7 @@ export async function call(
     const params = { name: tool, arguments: {} };
     const response = await request(url, 'tools/call', params, { headers: sent });
     const { status, headers } = response;
-    const frames = await framesOf(response);
+    const frames = await messagesOf(response);
     if (status !== 401 && status !== 403) {
       const content = frames.at(-1)?.result?.['content'] as { readonly text: string }[] | undefined;
       return { text: content?.[0]?.text, status };

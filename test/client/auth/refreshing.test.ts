@@ -9,7 +9,7 @@ import type { CredentialStore } from '../../../src/client/auth/credential-store.
 import { fileCredentialStore } from '../../../src/client/auth/file-store.ts';
 import { Grants } from '../../../src/client/auth/grants.ts';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
-import { temporaryDirectory } from '../../workspace/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/temporary-directory.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
 import { authorize } from './authorizing.ts';
 import { LineProcess } from './line-process.ts';

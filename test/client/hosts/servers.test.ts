@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectAll, openServers } from '../../../src/client/connect-all.ts';
 import type { WatchedConnection } from '../../../src/client/connection/watched-connection.ts';
 import type { ServersEvent } from '../../../src/client/hosts/server-reports.ts';
-import type { Servers, ServersOptions } from '../../../src/client/hosts/servers.ts';
+import type { Servers, ManagedOptions } from '../../../src/client/hosts/servers.ts';
 
 const script = join(import.meta.dirname, 'small-server.mjs');
 /** An entry for a server with these tools. */
@@ -21,7 +21,7 @@ function closing<T extends Servers>(servers: T): T {
   onTestFinished(() => servers.close());
   return servers;
 }
-const connected = async (mcpServers: object, options: ServersOptions = {}) =>
+const connected = async (mcpServers: object, options: ManagedOptions = {}) =>
   closing(await connectAll({ mcpServers }, { ...quick, startupMs: 30_000, ...options }));
 
 async function temporaryFolder(): Promise<string> {

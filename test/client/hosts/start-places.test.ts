@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StartPlaces } from '../../../src/client/hosts/start-places.ts';
+import { StartPlaces } from '../../../src/client/hosts/manager.ts';
 
 test('no more start than there are places, in the order of coming, and a place is given back once', () => {
   const places = new StartPlaces(2);

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/actors/clock.ts';
 import { openServers } from '../../../src/client/connect-all.ts';
 import { mayBeNamed, mergedName } from '../../../src/client/hosts/merged-names.ts';
-import type { Servers, ServersOptions } from '../../../src/client/hosts/servers.ts';
+import type { Servers, ManagedOptions } from '../../../src/client/hosts/servers.ts';
 
 const node = (script: string, ...args: readonly string[]) => ({
   command: process.execPath,
@@ -16,7 +16,7 @@ const badList = node('bad-list-server.mjs');
 const withoutTools = node('bad-list-server.mjs', '--without');
 
 /** Servers of which nothing is known yet. */
-function opened(mcpServers: object, options: ServersOptions = {}): Servers {
+function opened(mcpServers: object, options: ManagedOptions = {}): Servers {
   const servers = openServers({ mcpServers }, { restart: 'none', cacheFolder: false, ...options });
   onTestFinished(() => servers.close());
   return servers;

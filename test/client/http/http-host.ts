@@ -9,12 +9,13 @@ import type { Fact } from '../../../src/actors/facts.ts';
 import type { HttpEntry } from '../../../src/client/http/address.ts';
 import { httpChannelKind } from '../../../src/client/http/http-channel-kind.ts';
 import type { HttpChannelKindOptions } from '../../../src/client/http/http-channel-kind.ts';
+import type { ChannelEvent, ChannelReport } from '../../../src/machines/connection-ports.ts';
 import type {
-  ChannelEnds,
-  ChannelEvent,
-  ChannelReport,
-} from '../../../src/machines/connection-ports.ts';
-import type { RouterEvent, TransportFact, WriterEvent } from '../../../src/machines/peer-ports.ts';
+  RouterEvent,
+  TransportFact,
+  WriterEvent,
+  TransportEnds,
+} from '../../../src/machines/peer-ports.ts';
 import { plainActor } from '../../../src/machines/port.ts';
 import type { Ref } from '../../../src/machines/port.ts';
 import type { RuntimeError } from '../../../src/protocol/errors.ts';
@@ -178,7 +179,7 @@ export class HttpHost {
     for (const actor of this.#started) actor.stop();
   }
 
-  #openEnds({ reader, writer }: ChannelEnds): void {
+  #openEnds({ reader, writer }: TransportEnds): void {
     const owner = this.#actor<TransportFact>((fact) => this.flows.add(fact));
     const router = this.#actor<RouterEvent>((event) => {
       if (event.type === 'frames.received') for (const frame of event.frames) this.#receive(frame);

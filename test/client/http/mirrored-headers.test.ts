@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mirroredHeaders } from '../../../src/client/http/mirrored-headers.ts';
+import { mirroredHeaders } from '../../../src/client/http/tool-headers.ts';
 
 describe('the headers that repeat a request [HOST-14]', () => {
   test.each([

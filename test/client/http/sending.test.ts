@@ -1,6 +1,8 @@
-/** How requests are sent: beneath the platform's `fetch`, or by one that a host has put in its place. */
+/** How requests are sent: by `fetch`, or by a dispatcher that a host gives. */
 import { createGzip, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Agent } from 'undici';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { HttpDispatcher } from '../../../src/client/http/dispatched.ts';
 import { HttpHost, errorOf } from './http-host.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
@@ -10,10 +12,30 @@ const answer = ({ message }: Scripted, result: object = { ok: 1 }) =>
 const done = { kind: 'result', result: { ok: 1 } };
 const isCall = ({ message }: Scripted) => message?.method === 'tools/call';
 
+/** Node's own, with the interface of the undici that is within it. */
+function platformsDispatcher(): HttpDispatcher {
+  // Node makes it when it is first asked for something.
+  void new Headers();
+  return Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1')) as HttpDispatcher;
+}
+
+function agent(): HttpDispatcher {
+  const made = new Agent();
+  onTestFinished(() => made.destroy());
+  return made;
+}
+
+const senders: readonly (readonly [string, () => HttpDispatcher | undefined])[] = [
+  ['fetch', () => undefined],
+  ["Node's dispatcher", platformsDispatcher],
+  ["an Agent of undici's", agent],
+];
+const dispatchers = senders.slice(1);
+
 /** A host whose handshake is over, and the calls that its script answers. */
-async function connected(script: (asked: Scripted) => unknown) {
+async function connected(script: (asked: Scripted) => unknown, dispatcher?: HttpDispatcher) {
   const server = await scriptedServer((asked) => (isCall(asked) ? script(asked) : greeted(asked)));
-  const host = new HttpHost({ url: server.url.href });
+  const host = new HttpHost({ url: server.url.href }, { dispatcher });
   await host.greet();
   await host.facts.first(({ name }) => name === 'stream.absent');
   return { server, host };
@@ -24,37 +46,19 @@ function compressed({ response }: Scripted, coding: string, body: Uint8Array): v
   response.end(body);
 }
 
-describe('an answer', () => {
+describe.each(senders)('an answer, by %s,', (_, dispatcher) => {
+  const connect = (script: (asked: Scripted) => unknown) => connected(script, dispatcher());
+
   test('may be compressed, and is asked for so', async () => {
-    const { host, server } = await connected((asked) =>
+    const { host, server } = await connect((asked) =>
       compressed(asked, 'gzip', gzipSync(answer(asked))),
     );
     expect(await host.request('tools/call')).toEqual(done);
     expect(server.asked.find(isCall)?.headers['accept-encoding']).toMatch(/\bgzip\b/);
   });
 
-  test('is read through all its codings, the last one first', async () => {
-    const { host } = await connected((asked) =>
-      compressed(asked, 'deflate, identity, X-Gzip', gzipSync(deflateSync(answer(asked)))),
-    );
-    expect(await host.request('tools/call')).toEqual(done);
-  });
-
-  test('in a coding that was not asked for fails its request, and names the coding', async () => {
-    const { host } = await connected((asked) => compressed(asked, 'zip', gzipSync(answer(asked))));
-    const { code, message } = errorOf(await host.request('tools/call'));
-    expect([code, message]).toEqual(['CLOSED', expect.stringContaining('"zip"')]);
-  });
-
-  test('that breaks within its compression fails its request', async () => {
-    const { host } = await connected((asked) =>
-      compressed(asked, 'gzip', gzipSync(answer(asked)).subarray(0, 30)),
-    );
-    expect(errorOf(await host.request('tools/call')).code).toBe('CLOSED');
-  });
-
   test('may be a compressed stream: each event is read as it comes', async () => {
-    const { host } = await connected((asked) => {
+    const { host } = await connect((asked) => {
       asked.stream({ 'content-encoding': 'gzip' });
       const gzip = createGzip();
       gzip.pipe(asked.response);
@@ -65,7 +69,7 @@ describe('an answer', () => {
   });
 
   test('that is cancelled ends its connection, compressed or not', async () => {
-    const { host, server } = await connected((asked) => {
+    const { host, server } = await connect((asked) => {
       asked.stream({ 'content-encoding': 'gzip' });
       const gzip = createGzip();
       gzip.pipe(asked.response);
@@ -82,43 +86,74 @@ describe('an answer', () => {
 
   test('that comes faster than it is read is whole', async () => {
     const text = 'é'.repeat(2 ** 20);
-    const { host } = await connected((asked) => asked.result({ text }));
+    const { host } = await connect((asked) => asked.result({ text }));
     expect(await host.request('tools/call')).toEqual({ kind: 'result', result: { text } });
   });
 });
 
-describe("the platform's fetch", () => {
-  const dispatcher = Symbol.for('undici.globalDispatcher.1');
+// `fetch` has its own ways with codings that it does not know, and with a body that breaks within one.
+describe.each(dispatchers)('an answer, by %s,', (_, dispatcher) => {
+  const connect = (script: (asked: Scripted) => unknown) => connected(script, dispatcher());
+
+  test('is read through all its codings, the last one first', async () => {
+    const { host } = await connect((asked) =>
+      compressed(asked, 'deflate, identity, X-Gzip', gzipSync(deflateSync(answer(asked)))),
+    );
+    expect(await host.request('tools/call')).toEqual(done);
+  });
+
+  test('that breaks within its compression fails its request', async () => {
+    const { host } = await connect((asked) =>
+      compressed(asked, 'gzip', gzipSync(answer(asked)).subarray(0, 30)),
+    );
+    expect(errorOf(await host.request('tools/call')).code).toBe('CLOSED');
+  });
+
+  test('in a coding that was not asked for fails its request, and names the coding', async () => {
+    const { host } = await connect((asked) => compressed(asked, 'zip', gzipSync(answer(asked))));
+    const { code, message } = errorOf(await host.request('tools/call'));
+    expect([code, message]).toEqual(['CLOSED', expect.stringContaining('"zip"')]);
+  });
+});
+
+test.each(dispatchers)('%s gets each request of its host, and fetch none', async (_, made) => {
+  const dispatcher = made();
+  const paths: unknown[] = [];
+  vi.stubGlobal('fetch', () => expect.unreachable());
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const { host } = await connected((asked) => asked.result({ ok: 1 }), {
+    dispatch(request, handler) {
+      paths.push((request as { readonly path: string }).path);
+      return dispatcher?.dispatch(request, handler);
+    },
+  });
+  paths.length = 0;
+  expect(await host.request('tools/call')).toEqual(done);
+  expect(paths).toEqual(['/mcp']);
+});
+
+test.each(dispatchers)('a server that %s cannot reach is a loss', async (_, dispatcher) => {
+  const server = await scriptedServer(greeted);
+  await server.stop();
+  const host = new HttpHost({ url: server.url.href }, { dispatcher: dispatcher() });
+  const { code, message } = errorOf(await host.request('initialize'));
+  expect([code, message]).toEqual(['CLOSED', expect.stringContaining('cannot be reached')]);
+});
+
+test('a fetch that a host has put in the place of the platform’s is used', async () => {
   const { fetch } = globalThis;
-  // Node makes its dispatcher when it is first asked for something.
-  void new Headers();
-  const original = Reflect.get(globalThis, dispatcher) as { dispatch(...of: unknown[]): unknown };
-  afterEach(() => {
-    Reflect.set(globalThis, dispatcher, original);
-    vi.unstubAllGlobals();
+  const { host } = await connected((asked) => asked.result({ ok: 1 }));
+  const urls: string[] = [];
+  onTestFinished(() => void vi.unstubAllGlobals());
+  vi.stubGlobal('fetch', (url: URL, init: RequestInit) => {
+    urls.push(url.pathname);
+    return fetch(url, init);
   });
+  expect(await host.request('tools/call')).toEqual(done);
+  expect(urls).toEqual(['/mcp']);
+});
 
-  test('is passed by: requests go to its dispatcher, also to one that a host has set', async () => {
-    const paths: unknown[] = [];
-    const { host } = await connected((asked) => asked.result({ ok: 1 }));
-    Reflect.set(globalThis, dispatcher, {
-      dispatch(request: { readonly path: string }, handler: object) {
-        paths.push(request.path);
-        return original.dispatch(request, handler);
-      },
-    });
-    expect(await host.request('tools/call')).toEqual(done);
-    expect(paths).toEqual(['/mcp']);
-  });
-
-  test('is used if a host has put another in its place', async () => {
-    const { host } = await connected((asked) => asked.result({ ok: 1 }));
-    const urls: string[] = [];
-    vi.stubGlobal('fetch', (url: URL, init: RequestInit) => {
-      urls.push(url.pathname);
-      return fetch(url, init);
-    });
-    expect(await host.request('tools/call')).toEqual(done);
-    expect(urls).toEqual(['/mcp']);
-  });
+test('a fetch and a dispatcher exclude each other', () => {
+  const both = { fetch, dispatcher: platformsDispatcher() };
+  expect(() => new HttpHost({ url: 'http://127.0.0.1/mcp' }, both)).toThrow(RangeError);
 });

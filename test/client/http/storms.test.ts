@@ -1,7 +1,7 @@
 /** A server that asks faster than it takes answers: it is read no further, and that is told. */
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { maxWaitingTold } from '../../../src/client/http/post-queue.ts';
+import { maxWaitingTold } from '../../../src/client/http/posts.ts';
 import { HttpHost } from './http-host.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';

@@ -6,7 +6,7 @@ import { McpError, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
 import type { OwnRequest } from '../../../src/client/lists/ask-list.ts';
 import { Lists, defaultListLimits } from '../../../src/client/lists/lists.ts';
-import type { ListLimits } from '../../../src/client/lists/lists.ts';
+import type { KeptListLimits } from '../../../src/client/lists/lists.ts';
 import { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject, WireError } from '../../../src/protocol/frames.ts';
@@ -17,7 +17,7 @@ import { TestClock, enveloped } from '../../../src/testing/index.ts';
 import { memory } from '../../../src/transports/memory.ts';
 
 export interface HostOptions {
-  readonly limits?: Partial<ListLimits>;
+  readonly limits?: Partial<KeptListLimits>;
 }
 
 /** Lists, what the server was told to have done wrong, and the requests that were sent. */

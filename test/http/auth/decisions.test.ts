@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { authorization } from '../../../src/http/auth/authorizer.ts';
 import { defaultTokenLimits } from '../../../src/http/auth/options.ts';
 import type { AuthorizationOptions, VerifierOptions } from '../../../src/http/auth/options.ts';
-import { scopesNeeded } from '../../../src/http/auth/tool-scopes.ts';
+import { scopesNeeded } from '../../../src/http/request-authorization.ts';
 import { authenticate, drivenTime, principalOf, resource, start } from './start-authorization.ts';
 
 const metadataUrl = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';

@@ -11,7 +11,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { expect, onTestFinished, test } from 'vitest';
 import { authorization } from '../../../src/http/auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from '../../../src/http/auth/authorizer.ts';
-import { scopesNeeded } from '../../../src/http/auth/tool-scopes.ts';
+import { scopesNeeded } from '../../../src/http/request-authorization.ts';
 import { nodeHandler } from '../../../src/http/node/index.ts';
 import { modern } from '../../e2e/both-eras-client.ts';
 import { AuthorizationServer } from '../authorization-server.ts';

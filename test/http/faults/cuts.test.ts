@@ -4,9 +4,10 @@ import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { enveloped } from '../../../src/testing/index.ts';
-import { EventReader, begin, initializeOf, serveTools } from '../legacy/raw-session.ts';
 import { headersOf, request } from '../modern/asking.ts';
-import type { Frame } from '../modern/asking.ts';
+import { EventReader, begin, initializeOf } from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 import { lastRequest, sendBytes, socketTo, statusesOf, wire } from './wire.ts';
 
 /** A request as bytes, with what every POST needs. */
@@ -37,7 +38,7 @@ const call = (id: number) => ({
   params: { name: 'say', arguments: {} },
 });
 
-const modernCall = enveloped(1, 'tools/call', { name: 'say', arguments: {} }) as Frame;
+const modernCall = enveloped(1, 'tools/call', { name: 'say', arguments: {} }) as Message;
 
 /** Sends bytes and closes the connection, which the server sees before anything else. */
 async function sendAndLeave(url: URL, bytes: string): Promise<void> {

@@ -10,13 +10,13 @@ import { echo } from '../../../examples/lab/tools.ts';
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { nodeHandler } from '../../../src/http/node/index.ts';
-import { NodeExchange } from '../../../src/http/node/node-exchange.ts';
+import { NodeExchange } from '../../../src/http/node/node-handler.ts';
 import { SessionStream } from '../../../src/http/legacy/session-stream.ts';
-import { StatelessAnswer } from '../../../src/http/modern/stateless-answer.ts';
+import { StatelessAnswer } from '../../../src/http/answers.ts';
 import { enveloped } from '../../../src/testing/index.ts';
-import { begin } from '../legacy/raw-session.ts';
 import { headersOf } from '../modern/asking.ts';
-import type { Frame } from '../modern/asking.ts';
+import { begin } from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
 import { posted } from './wire.ts';
 
 /** What a stream is made of, on either side of the wire. */
@@ -82,7 +82,7 @@ test('ten thousand streams that were opened and left leave no object, no memory 
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   const get = `GET /mcp HTTP/1.1\r\n${head.join('')}\r\n`;
   const filter = { notifications: { toolsListChanged: true } };
-  const listening = enveloped(1, 'subscriptions/listen', filter) as Frame;
+  const listening = enveloped(1, 'subscriptions/listen', filter) as Message;
   const listen = posted(url, listening, headersOf(listening));
 
   const left = async (bytes: string) => {

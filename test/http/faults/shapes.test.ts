@@ -1,7 +1,8 @@
 /** Requests of shapes that two readers may read in two ways: none of them gets another request past the first. */
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
-import { begin, serveTools } from '../legacy/raw-session.ts';
+import { begin } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 import { lastRequest, sendBytes, statusesOf, wire } from './wire.ts';
 
 /** Serves a tool that notes what it was called with. */

@@ -7,10 +7,10 @@ import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { nodeHandler } from '../../../src/http/node/index.ts';
 import { serveHttp } from '../../../src/serve/index.ts';
 import { enveloped, gate, turn } from '../../../src/testing/index.ts';
-import { begin, serveTools } from '../legacy/raw-session.ts';
-import type { RawSession } from '../legacy/raw-session.ts';
 import { headersOf } from '../modern/asking.ts';
-import type { Frame } from '../modern/asking.ts';
+import { begin } from '../raw-client.ts';
+import type { Message, RawSession } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 import { posted, sendBytes, socketTo, statusesOf, wire } from './wire.ts';
 
 const server = createMcpServer({ name: 'patient', version: '1' });
@@ -107,7 +107,7 @@ const eras: readonly (readonly [
     'without a session',
     (url) =>
       Promise.resolve((id, name) => {
-        const message = enveloped(id, 'tools/call', { name, arguments: {} }) as Frame;
+        const message = enveloped(id, 'tools/call', { name, arguments: {} }) as Message;
         return posted(url, message, headersOf(message));
       }),
   ],

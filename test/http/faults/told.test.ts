@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { TestClock, gate } from '../../../src/testing/index.ts';
-import { EventReader, begin, jsonOf, serveTools } from '../legacy/raw-session.ts';
 import { request } from '../modern/asking.ts';
+import { EventReader, begin, jsonOf } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 
 /** Calls a tool as a client of each era does. */
 const eras: readonly (readonly [

@@ -9,7 +9,7 @@ import type { Transport as OldTransportType } from '@modelcontextprotocol/sdk/sh
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { serveTools } from './raw-session.ts';
+import { serveTools } from '../serving.ts';
 
 const info = { name: 'official', version: '1' };
 

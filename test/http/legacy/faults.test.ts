@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { EventReader, begin, jsonOf, serveTools } from './raw-session.ts';
-import type { RawSession } from './raw-session.ts';
+import { EventReader, begin, jsonOf } from '../raw-client.ts';
+import type { RawSession } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 
 const echo = defineTool({ name: 'echo', description: 'Says hi', handler: () => 'hi' });
 const say = defineTool({

@@ -15,7 +15,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { serveTools } from './raw-session.ts';
+import { serveTools } from '../serving.ts';
 
 const capabilities = { roots: {}, sampling: {}, elicitation: {} };
 const info = { name: 'official', version: '1' };

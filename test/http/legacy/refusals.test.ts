@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
-import { begin, initializeOf, jsonOf, serveTools } from './raw-session.ts';
-import type { RawSession } from './raw-session.ts';
+import { begin, initializeOf, jsonOf } from '../raw-client.ts';
+import type { RawSession } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 
 const echo = defineTool({ name: 'echo', description: 'Says hi', handler: () => 'hi' });
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };

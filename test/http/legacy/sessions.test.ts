@@ -3,9 +3,9 @@ import { SimulatedClock } from 'xstate';
 import { defineTool } from '../../../src/index.ts';
 import type { RuntimeError } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { post } from '../serving.ts';
-import { EventReader, begin, initializeOf, jsonOf, serveTools } from './raw-session.ts';
-import type { RawSession } from './raw-session.ts';
+import { EventReader, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
+import type { RawSession } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 
 const hold = (held: ReturnType<typeof gate>) =>
   defineTool({

@@ -5,8 +5,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
 import { defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { EventReader, begin, jsonOf, serveTools } from './raw-session.ts';
-import type { RawSession } from './raw-session.ts';
+import { EventReader, begin, jsonOf } from '../raw-client.ts';
+import type { RawSession } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 
 /** Notifies without a request; the text is as long as is asked. */
 const push = defineTool({

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { EventReader, begin, jsonOf, serveTools } from './raw-session.ts';
+import { EventReader, begin, jsonOf } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
 
 const notification = (n: number) => ({ jsonrpc: '2.0', method: 'test/step', params: { n } });
 

@@ -4,16 +4,8 @@ import { enveloped } from 'mcp-actors/testing';
 import type { EnvelopeOptions } from 'mcp-actors/testing';
 import { expect } from 'vitest';
 import { officialSchemas } from '../../contract/official-schemas.ts';
-import { post } from '../serving.ts';
-
-/** A message, as it was sent or received. */
-export interface Frame {
-  readonly id?: unknown;
-  readonly method?: string;
-  readonly params?: JsonObject;
-  readonly result?: JsonObject;
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
-}
+import { messagesOf, post } from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
 
 export interface Asking extends EnvelopeOptions {
   readonly id?: unknown;
@@ -23,7 +15,7 @@ export interface Asking extends EnvelopeOptions {
 }
 
 /** The headers that a request must have. */
-export function headersOf({ method = '', params = {} }: Frame): { [name: string]: string } {
+export function headersOf({ method = '', params = {} }: Message): { [name: string]: string } {
   const { name, uri, taskId, _meta } = params as { readonly [name: string]: unknown };
   const named = method.startsWith('tasks/') ? taskId : (name ?? uri);
   const version = (_meta as JsonObject | undefined)?.['io.modelcontextprotocol/protocolVersion'];
@@ -38,9 +30,9 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   /** The messages that came, the response last. */
-  readonly frames: readonly Frame[];
+  readonly frames: readonly Message[];
   readonly result: JsonObject | undefined;
-  readonly error: Frame['error'];
+  readonly error: Message['error'];
 }
 
 /** Posts a request. The answer is there with its headers. */
@@ -51,7 +43,7 @@ export function request(
   { id = 1, headers, signal, ...envelope }: Asking = {},
 ): Promise<Response> {
   const message = enveloped(id, method, params, envelope);
-  const wanted = { ...headersOf(message as Frame), ...headers };
+  const wanted = { ...headersOf(message as Message), ...headers };
   const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
   return post(url, message, Object.fromEntries(given), signal);
 }
@@ -64,8 +56,8 @@ export async function ask(
   asking: Asking = {},
 ): Promise<Answer> {
   const response = await request(url, method, params, asking);
-  const frames = await framesOf(response);
-  const sent = enveloped(asking.id ?? 1, method, params, asking) as Frame;
+  const frames = await messagesOf(response);
+  const sent = enveloped(asking.id ?? 1, method, params, asking) as Message;
   for (const frame of frames) check(frame, sent);
   const last = frames.at(-1);
   return {
@@ -78,7 +70,7 @@ export async function ask(
 }
 
 /** What the official schemas say against a message that answers a request. */
-export function check(frame: Frame, sent: Frame): void {
+export function check(frame: Message, sent: Message): void {
   const fault =
     frame.method === undefined
       ? officialSchemas(frame, sent.method, sent.params)
@@ -89,59 +81,3 @@ export function check(frame: Frame, sent: Frame): void {
 /** Calls a tool. */
 export const callTool = (url: URL, name: string, args: JsonObject = {}, asking: Asking = {}) =>
   ask(url, 'tools/call', { name, arguments: args }, asking);
-
-/** The messages of an answer, JSON or a stream. */
-export async function framesOf(response: Response): Promise<readonly Frame[]> {
-  const text = await response.text();
-  if (text === '') return [];
-  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-    return [JSON.parse(text) as Frame];
-  }
-  return text.split('\n\n').flatMap(framesOfEvent);
-}
-
-function framesOfEvent(event: string): Frame[] {
-  const data = /^data: (.*)$/m.exec(event)?.[1];
-  return data === undefined ? [] : [JSON.parse(data) as Frame];
-}
-
-/** A stream that is read as it comes. */
-export class ReadStream {
-  /** Comments and events that have come, as they are written. */
-  readonly #parts: AsyncGenerator<string>;
-
-  constructor(response: Response) {
-    this.#parts = partsOf(response);
-  }
-
-  /** The next message. @throws {Error} the stream has ended */
-  async frame(): Promise<Frame> {
-    for (;;) {
-      const [frame] = framesOfEvent(await this.part());
-      if (frame) return frame;
-    }
-  }
-
-  /** The next event or comment. @throws {Error} the stream has ended */
-  async part(): Promise<string> {
-    const { value, done } = await this.#parts.next();
-    if (done) throw new Error('The stream has ended');
-    return value as string;
-  }
-
-  /** Resolves when the stream has ended. */
-  async end(): Promise<void> {
-    for await (const part of this.#parts) if (framesOfEvent(part).length > 0) throw new Error(part);
-  }
-}
-
-async function* partsOf(response: Response): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    rest += decoder.decode(chunk, { stream: true });
-    const parts = rest.split('\n\n');
-    rest = parts.pop() ?? '';
-    yield* parts;
-  }
-}

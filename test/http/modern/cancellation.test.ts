@@ -2,9 +2,11 @@ import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
 import { enveloped, gate } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
-import { post, postHeaders, serveHttp } from '../serving.ts';
-import { ask, callTool, framesOf, headersOf, request } from './asking.ts';
-import type { Asking, Frame } from './asking.ts';
+import { ask, callTool, headersOf, request } from './asking.ts';
+import type { Asking } from './asking.ts';
+import { messagesOf, post, postHeaders } from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
+import { serveHttp } from '../serving.ts';
 
 /** A tool that waits until it is let go, and tells what becomes of its calls. */
 function waiting() {
@@ -120,7 +122,7 @@ test('a call that waits for its client’s answers goes on when its connection h
     { name: 'greet' },
     { capabilities, headers: { connection: 'close' } },
   );
-  const [question] = await framesOf(asked);
+  const [question] = await messagesOf(asked);
   const { inputRequests, requestState } = (question?.result ?? {}) as {
     readonly [name: string]: object;
   };
@@ -143,7 +145,7 @@ test('a client of the web’s handler that leaves has cancelled its request [HMO
 
 function webRequest(who: string, signal?: AbortSignal): Request {
   const message = enveloped(1, 'tools/call', { name: 'wait', arguments: { who } });
-  const headers = { ...postHeaders, ...headersOf(message as Frame) };
+  const headers = { ...postHeaders, ...headersOf(message as Message) };
   const body = JSON.stringify(message);
   const init = { method: 'POST', headers, body, ...(signal ? { signal } : {}) };
   return new Request('http://localhost/mcp', init);

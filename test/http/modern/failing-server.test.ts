@@ -1,8 +1,9 @@
 import { initialize, request as requestOf } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import type { Fact } from 'mcp-actors';
-import { post, serveHttp } from '../serving.ts';
 import { request } from './asking.ts';
+import { post } from '../raw-client.ts';
+import { serveHttp } from '../serving.ts';
 
 const fails = () => {
   throw new Error('no server today');

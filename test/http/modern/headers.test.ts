@@ -1,9 +1,9 @@
 import { createMcpServer, defineResource, defineTool } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
-import { serveHttp } from '../serving.ts';
 import { ask, callTool } from './asking.ts';
 import type { Asking } from './asking.ts';
+import { serveHttp } from '../serving.ts';
 
 const headerMismatch = -32020;
 

@@ -4,8 +4,8 @@ import { gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { modern, textOf } from '../../e2e/both-eras-client.ts';
-import { connectTo, serveHttp } from '../serving.ts';
 import { ask, callTool } from './asking.ts';
+import { connectTo, serveHttp } from '../serving.ts';
 
 describe('the official client', () => {
   test.each(['elicitation', 'sampling', 'roots'])(

@@ -5,9 +5,10 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { officialSchemas } from '../../contract/official-schemas.ts';
-import { connectTo, post, serveHttp } from '../serving.ts';
-import { callTool, framesOf } from './asking.ts';
-import type { Frame } from './asking.ts';
+import { callTool } from './asking.ts';
+import { messagesOf, post } from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
+import { connectTo, serveHttp } from '../serving.ts';
 
 const stateless = { stateless: true } as const;
 
@@ -15,11 +16,11 @@ const stateless = { stateless: true } as const;
 async function say(url: URL, message: object, headers: object = {}) {
   const response = await post(url, message, headers);
   const { status } = response;
-  const frames = await framesOf(response);
+  const frames = await messagesOf(response);
   return { status, frames, session: response.headers.get('mcp-session-id') };
 }
 
-const textOf = ({ result }: Frame) => result?.['content'];
+const textOf = ({ result }: Message) => result?.['content'];
 
 test('initialize is answered without a session, and later requests are served without one [HTTP-19]', async () => {
   const url = await serveHttp(laboratory, stateless);
@@ -150,7 +151,7 @@ test('a batch is answered as one, its requests told apart by nothing but their p
     initialize(4),
   ];
   const { status, frames } = await say(url, batch);
-  const answers = (frames as unknown as Frame[][])[0] ?? [];
+  const answers = (frames as unknown as Message[][])[0] ?? [];
   expect(status).toBe(200);
   expect(
     answers

@@ -1,9 +1,10 @@
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
-import { post, serveHttp } from '../serving.ts';
-import { ask, callTool, framesOf, request } from './asking.ts';
+import { ask, callTool, request } from './asking.ts';
 import type { Asking } from './asking.ts';
+import { messagesOf, post } from '../raw-client.ts';
+import { serveHttp } from '../serving.ts';
 
 const version = { 'mcp-protocol-version': '2026-07-28' };
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
@@ -47,7 +48,7 @@ test('a request of this revision that does not say who its client is is answered
   const url = await serveHttp(laboratory);
   const message = { jsonrpc: '2.0', id: 7, method: 'tools/list' };
   const response = await post(url, message, { ...version, 'mcp-method': 'tools/list' });
-  const [frame] = await framesOf(response);
+  const [frame] = await messagesOf(response);
   expect([response.status, frame]).toEqual([
     400,
     {
@@ -96,7 +97,7 @@ test.each<[string, unknown, number | undefined]>([
 ])('%s is answered with 400 [HMOD-07]', async (_, message, code) => {
   const url = await serveHttp(laboratory);
   const response = await post(url, message, version);
-  const [frame] = await framesOf(response);
+  const [frame] = await messagesOf(response);
   expect([response.status, frame?.error?.code]).toEqual([400, code]);
 });
 

@@ -6,9 +6,10 @@ import { changeOf, echo } from '../../../examples/lab/tools.ts';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { httpHandler } from '../../../src/http/index.ts';
 import { posted, socketTo } from '../faults/wire.ts';
-import { postHeaders, serveHttp } from '../serving.ts';
-import { ReadStream, ask, callTool, check, headersOf, request } from './asking.ts';
-import type { Frame } from './asking.ts';
+import { ask, callTool, check, headersOf, request } from './asking.ts';
+import { EventReader, postHeaders } from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
+import { serveHttp } from '../serving.ts';
 
 const streaming = 'text/event-stream';
 
@@ -18,8 +19,8 @@ const listening = { notifications: { toolsListChanged: true, resourceSubscriptio
 async function listen(url: URL, signal?: AbortSignal) {
   const asking = { id: 'mine', ...(signal ? { signal } : {}) };
   const response = await request(url, 'subscriptions/listen', listening, asking);
-  const stream = new ReadStream(response);
-  const acknowledged = await stream.frame();
+  const stream = new EventReader(response);
+  const acknowledged = (await stream.message()).data;
   expect(acknowledged.method).toBe('notifications/subscriptions/acknowledged');
   check(acknowledged, {});
   return { response, stream };
@@ -75,17 +76,19 @@ test('a call that takes long becomes a stream, with comments while it is silent 
   const url = await serveHttp(server, { limits });
   const response = await request(url, 'tools/call', { name: 'wait' });
   expect(response.headers.get('content-type')).toBe(streaming);
-  const stream = new ReadStream(response);
-  expect([await stream.part(), await stream.part()]).toEqual([':', ':']);
+  const stream = new EventReader(response);
+  expect([await stream.next(), await stream.next()]).toEqual([{ comment: '' }, { comment: '' }]);
   held.release();
-  expect((await stream.frame()).result?.['content']).toEqual([{ type: 'text', text: 'done' }]);
-  await stream.end();
+  expect((await stream.message()).data.result?.['content']).toEqual([
+    { type: 'text', text: 'done' },
+  ]);
+  expect(await stream.messages()).toEqual([]);
 });
 
 test('a subscription is a stream of what changes, with comments between, and its end is the result [HMOD-08]', async () => {
   const server = createMcpServer({ name: 'changing', version: '1', tools: [echo] });
   const handled = httpHandler(server, { limits: { keepaliveIntervalMs: 20 } });
-  const message = enveloped('mine', 'subscriptions/listen', listening) as Frame;
+  const message = enveloped('mine', 'subscriptions/listen', listening) as Message;
   const response = await handled(
     new Request('http://localhost/mcp', {
       method: 'POST',
@@ -93,18 +96,18 @@ test('a subscription is a stream of what changes, with comments between, and its
       body: JSON.stringify(message),
     }),
   );
-  const stream = new ReadStream(response);
-  check(await stream.frame(), {});
-  expect(await stream.part()).toBe(':');
+  const stream = new EventReader(response);
+  check((await stream.message()).data, {});
+  expect(await stream.next()).toEqual({ comment: '' });
   server.tools.add(changeOf(server));
-  const changed = await stream.frame();
+  const changed = (await stream.message()).data;
   check(changed, {});
   expect(changed.method).toBe('notifications/tools/list_changed');
   const closed = handled.close();
-  const result = await stream.frame();
+  const result = (await stream.message()).data;
   check(result, message);
   expect(result.id).toBe('mine');
-  await stream.end();
+  expect(await stream.messages()).toEqual([]);
   await closed;
 });
 
@@ -112,8 +115,8 @@ test('each of several clients hears of a change, under the id of its own subscri
   const url = await serveHttp(laboratory);
   const streams = await Promise.all([listen(url), listen(url)]);
   await callTool(url, 'change', { what: 'resource', uri: 'lab://a' });
-  const heard = await Promise.all(streams.map(({ stream }) => stream.frame()));
-  expect(heard.map(({ method }) => method)).toEqual([
+  const heard = await Promise.all(streams.map(({ stream }) => stream.message()));
+  expect(heard.map(({ data }) => data.method)).toEqual([
     'notifications/resources/updated',
     'notifications/resources/updated',
   ]);
@@ -133,7 +136,7 @@ test('a client that closes its subscription ends it, and no other [HMOD-09]', as
     again = await request(url, 'subscriptions/listen', listening);
   }
   await callTool(url, 'change', { what: 'resource', uri: 'lab://a' });
-  expect((await stays.stream.frame()).method).toBe('notifications/resources/updated');
+  expect((await stays.stream.message()).data.method).toBe('notifications/resources/updated');
 });
 
 test('answers are JSON alone if they have to be, and a subscription is refused [HMOD-08]', async () => {
@@ -152,7 +155,7 @@ test('answers are JSON alone if they have to be, and a subscription is refused [
 });
 
 /** Sends a request, of whose answer nothing is ever read. */
-function unread(url: URL, message: Frame): void {
+function unread(url: URL, message: Message): void {
   const socket = socketTo(url);
   socket.pause();
   socket.write(posted(url, message, headersOf(message)));
@@ -175,7 +178,7 @@ test('a client that takes nothing of its stream for too long is cut, and its req
   });
   const server = createMcpServer({ name: 'unread', version: '1', tools: [say, echo] });
   const url = await serveHttp(server, { clock });
-  unread(url, enveloped(1, 'tools/call', { name: 'say' }) as Frame);
+  unread(url, enveloped(1, 'tools/call', { name: 'say' }) as Message);
   await said.arrived();
   said.release();
   const pass = async (seconds: number) => {
@@ -215,7 +218,7 @@ test('a client that does not read its stream is cut, and its request cancelled [
     limits: { maxUnreadBytes: 256 * 1024 },
     session: { limits: { maxLogsPerSecond: 1_000_000 } },
   });
-  unread(url, enveloped(1, 'tools/call', { name: 'flood' }, { logLevel: 'info' }) as Frame);
+  unread(url, enveloped(1, 'tools/call', { name: 'flood' }, { logLevel: 'info' }) as Message);
   await aborted.arrived();
   // Nobody else is kept from anything by it.
   expect((await callTool(url, 'echo', { message: 'hi' })).status).toBe(200);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { RequestIds } from '../../../src/actors/correlation/request-ids.ts';
+import { RequestIds } from '../../../src/actors/correlation/pending-requests.ts';
 import {
   askerOf,
   eventId,
   isStreamName,
   newNodeName,
-  ownerOf,
+  writerOf,
   readEventId,
   requestIdEnd,
   streamName,
@@ -15,7 +15,7 @@ test('an event id is read back to its stream and number, and the stream to its n
   const node = newNodeName();
   const place = { stream: streamName(node, 12), number: 345 };
   expect(readEventId(eventId(place))).toEqual(place);
-  expect(ownerOf(place.stream)).toBe(node);
+  expect(writerOf(place.stream)).toBe(node);
   expect(isStreamName(place.stream)).toBe(true);
 });
 

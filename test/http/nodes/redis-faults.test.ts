@@ -6,15 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Letter, Notice } from '../../../src/http/nodes/mailbox.ts';
-import { StoreUnavailable } from '../../../src/http/nodes/store-unavailable.ts';
-import type { StoreFault } from '../../../src/http/nodes/store-unavailable.ts';
+import type { Letter, MailboxNotice } from '../../../src/http/nodes/mailbox.ts';
+import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
+import type { StoreFault } from '../../../src/http/nodes/stores.ts';
 import { streamName } from '../../../src/http/nodes/names.ts';
 import type { Followed } from '../../../src/http/nodes/event-store.ts';
 import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
 import { RedisNode } from '../../../src/redis/redis-stores.ts';
-import { workFor } from '../../workspace/busy-loop.ts';
+import { workFor } from '../../actors/busy-loop.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
 let redis: RedisServer;
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 interface Heard {
   readonly letters: Letter[];
-  readonly notices: Notice[];
+  readonly notices: MailboxNotice[];
 }
 
 /** For those who wait until Redis is given up. It takes as long now and then on a busy machine. */

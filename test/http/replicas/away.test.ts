@@ -4,15 +4,8 @@ import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { memoryStores } from '../../../src/http/nodes/memory-stores.ts';
 import { redisStores } from '../../../src/redis/index.ts';
 import { RedisServer, hasRedis, needsRedis } from '../nodes/redis-server.ts';
-import {
-  EventReader,
-  RawSession,
-  begin,
-  initializeOf,
-  jsonOf,
-  reported,
-} from '../legacy/raw-session.ts';
-import { post, serveHttp } from '../serving.ts';
+import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
+import { reported, serveHttp } from '../serving.ts';
 
 let redis: RedisServer;
 

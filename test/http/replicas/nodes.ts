@@ -4,7 +4,7 @@ import type { McpServer, ServerDefinition } from '../../../src/index.ts';
 import type { HttpOptions } from '../../../src/http/index.ts';
 import { MemoryNodes } from '../../../src/http/nodes/memory-stores.ts';
 import type { MemoryStoresOptions } from '../../../src/http/nodes/memory-stores.ts';
-import { RawSession } from '../legacy/raw-session.ts';
+import { RawSession } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 
 export interface TestNode {

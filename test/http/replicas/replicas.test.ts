@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { EventReader, begin, jsonOf } from '../legacy/raw-session.ts';
-import type { Message, RawSession } from '../legacy/raw-session.ts';
+import { EventReader, begin, jsonOf } from '../raw-client.ts';
+import type { Message, RawSession } from '../raw-client.ts';
 import { at, startNodes } from './nodes.ts';
 
 const roots = { roots: [{ uri: 'file:///here' }] };

@@ -1,0 +1,7 @@
+/** Our client with a dispatcher in the place of `fetch`, as docs/client.md shows it. */
+import { Agent } from 'undici';
+import { openWith } from './mcp-actors.mjs';
+
+const dispatcher = new Agent();
+
+export const open = (server, options) => openWith(server, options, { dispatcher });

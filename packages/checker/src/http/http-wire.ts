@@ -1,0 +1,395 @@
+/**
+ * A server at a URL, over Streamable HTTP: each play is a session of its own or, in the stateless
+ * era, a run of requests. It is a client that knows the wire alone, because it has to send what no
+ * client may send.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
+ */
+import { Agent } from 'node:http';
+import { Agent as SecureAgent } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestId } from 'mcp-actors';
+import { Method, closingChart, isJsonObject } from 'mcp-actors/internal';
+import { hasVersionHeader } from '../invariants/http.ts';
+import { isStateless } from '../outgoing.ts';
+import type { Launch, OddHeaders, ServerListener, ServerWire } from '../server-process.ts';
+import { idKey, messagesIn, parsed } from '../message.ts';
+import { askedIn, asks, isStream, isSuccess } from './exchange.ts';
+import type { ObservedExchange, SseEvent } from './exchange.ts';
+import { HttpCall } from './http-call.ts';
+import type { HttpCallOptions } from './http-call.ts';
+import { MirroredHeaders } from './mirrored-headers.ts';
+import type { Headers } from './mirrored-headers.ts';
+
+export interface HttpTarget {
+  readonly url: URL;
+  /** Sent with every request, such as a token. They are neither recorded nor shown. */
+  readonly headers: Headers;
+  /** The revision that the client asks for. */
+  readonly revision: string;
+  /** How long the end of a session may take, milliseconds. */
+  readonly endMs: number;
+}
+
+/** Plays against a server at a URL. */
+export function launchHttp(target: HttpTarget): Launch {
+  const mirrored = new MirroredHeaders(target.revision);
+  return (listener) => new HttpWire(target, mirrored, listener);
+}
+
+/** Before a stream is taken up again, if the server does not say. */
+const defaultRetryMs = 500;
+
+/** How many times streams are taken up again in one play. */
+const maxResumptions = 20;
+
+/** The listener once a play is over: it ignores everything. */
+const nobody: ServerListener = { line() {}, ended() {} };
+
+type Session =
+  | { readonly state: 'none' }
+  | { readonly state: 'open'; readonly id: string; readonly revision: string }
+  | { readonly state: 'sessionless'; readonly revision: string }
+  | { readonly state: 'deleted'; readonly id: string; readonly revision: string };
+
+class HttpWire implements ServerWire {
+  readonly #target: HttpTarget;
+  readonly #mirrored: MirroredHeaders;
+  #listener: ServerListener;
+  readonly #agent: Agent;
+  readonly #calls = new Set<HttpCall>();
+  /** The ids of events that came, with the streams that they began on. */
+  readonly #eventIds = new Map<string, ObservedExchange>();
+  readonly #answered = new Set<string>();
+  readonly #pauses = new AbortController();
+  /** What is sent, one after the other. */
+  #queue: Promise<void> = Promise.resolve();
+  #session: Session = { state: 'none' };
+  /** The newest initialize. */
+  #greeting: HttpCall | undefined;
+  #closing = closingChart.begun;
+  #resumptions = 0;
+
+  constructor(target: HttpTarget, mirrored: MirroredHeaders, listener: ServerListener) {
+    this.#target = target;
+    this.#mirrored = mirrored;
+    this.#listener = listener;
+    const isSecure = target.url.protocol === 'https:';
+    this.#agent = isSecure ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+  }
+
+  send(text: string, odd?: OddHeaders): void {
+    for (const line of text.split('\n').filter((each) => each !== '')) {
+      void this.#inTurn(() => this.#post(line, odd));
+    }
+  }
+
+  end(): void {
+    if (this.#closing.value !== 'open') return;
+    this.#closing = closingChart.next(this.#closing, { type: 'close.begin' });
+    void this.#finish();
+  }
+
+  kill(): void {
+    if (this.#closing.value !== 'closed') void this.#abandon();
+  }
+
+  readonly http = {
+    secondStream: () => this.#inTurn(() => this.#listen('second-stream')),
+    resume: () => this.#inTurn(() => this.#resumeFirst()),
+    endSession: () => this.#inTurn(() => this.#delete()),
+    stray: () =>
+      this.#inTurn(async () => {
+        await this.#listen('stray');
+        await this.#begin({ purpose: 'stray', method: 'DELETE', headers: this.#headers() }).settled;
+      }),
+  };
+
+  /** Runs the action after all earlier ones are done. */
+  #inTurn(action: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue.then(() => (this.#closing.value === 'closed' ? undefined : action()));
+    return this.#queue;
+  }
+
+  async #post(line: string, odd: OddHeaders | undefined): Promise<void> {
+    const sent = parsed(line);
+    if (this.#closes(sent)) return;
+    const headers: { [name: string]: string } = {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      ...this.#headers(sent),
+    };
+    for (const [name, value] of Object.entries(odd?.headers ?? {})) {
+      if (value === undefined) delete headers[name];
+      else headers[name] = value;
+    }
+    const call = this.#begin({ purpose: 'message', method: 'POST', headers, body: line, sent });
+    const methods = messagesIn(sent).map(({ method }) => method);
+    const isGreeting = methods.includes(Method.initialize);
+    if (isGreeting) this.#greeting = call;
+    // The next message comes later, as far as the operating system can see to that.
+    await call.written;
+    if (isGreeting) await this.#greeted(call);
+    else if (askedIn(call).length === 0) await call.settled;
+    if (methods.includes(Method.initialized) && isSuccess(call.status)) {
+      await this.#listen('stream');
+    }
+  }
+
+  /** In the stateless era a request is cancelled by closing its stream. */
+  #closes(sent: unknown): boolean {
+    if (!this.#isStateless || !isJsonObject(sent) || sent['method'] !== Method.cancelled) {
+      return false;
+    }
+    const id = isJsonObject(sent['params']) ? sent['params']['requestId'] : undefined;
+    const call = [...this.#calls].find((each) => asks(each, id as RequestId));
+    call?.close();
+    return call !== undefined;
+  }
+
+  get #isStateless(): boolean {
+    return isStateless(this.#target.revision);
+  }
+
+  /** Waits for the answer to initialize: what follows carries its session. */
+  async #greeted(call: HttpCall): Promise<void> {
+    const keys = askedIn(call).map(idKey);
+    await call.settled;
+    while (call.outcome === 'open' && !keys.some((key) => this.#answered.has(key))) {
+      await Promise.race([call.ended, new Promise<void>((resolve) => (this.#heard = resolve))]);
+    }
+  }
+
+  /** Called with each message. */
+  #heard: () => void = () => {};
+
+  #headers(sent?: unknown): Headers {
+    const common = this.#target.headers;
+    if (this.#isStateless) {
+      return { ...common, ...this.#mirrored.of(isJsonObject(sent) ? sent : {}) };
+    }
+    const session = this.#session;
+    if (session.state === 'none') return common;
+    return {
+      ...common,
+      ...('id' in session ? { 'mcp-session-id': session.id } : {}),
+      ...(hasVersionHeader(session.revision) ? { 'mcp-protocol-version': session.revision } : {}),
+    };
+  }
+
+  #begin(options: Omit<HttpCallOptions, 'url' | 'agent'>): HttpCall {
+    const { url } = this.#target;
+    const call = new HttpCall(
+      { ...options, url, agent: this.#agent },
+      {
+        answered: (each) => this.#take(each),
+        event: (each, event) => this.#takeEvent(each, event),
+        over: (each) => this.#ended(each),
+      },
+    );
+    this.#calls.add(call);
+    return call;
+  }
+
+  #take(call: HttpCall): void {
+    this.#listener.answered?.(call);
+    if (isStream(call) || call.body === '') return;
+    // The body of a refused notification is not part of the conversation.
+    const isSilent = isJsonObject(call.sent) && askedIn(call).length === 0 && isKnown(call.sent);
+    if (call.method !== 'POST' || isSilent) return;
+    const value = parsed(call.body);
+    const isMessage = isSuccess(call.status)
+      ? call.contentType === 'application/json'
+      : isError(value);
+    if (isMessage) this.#hand(call, call.body, value);
+  }
+
+  #takeEvent(call: HttpCall, { id, data }: SseEvent): void {
+    const isReplayed = call.resumes !== undefined && id !== undefined && this.#eventIds.has(id);
+    if (id !== undefined && !this.#eventIds.has(id)) this.#eventIds.set(id, originOf(call));
+    if (!isReplayed && data !== '') this.#hand(call, data, parsed(data));
+  }
+
+  #hand(call: HttpCall, text: string, value: unknown): void {
+    this.#mirrored.learn(value);
+    for (const message of messagesIn(value)) {
+      if (typeof message['method'] === 'string') continue;
+      this.#answered.add(idKey(message['id']));
+      this.#greet(call, message['result']);
+    }
+    this.#heard();
+    this.#listener.line(text, call);
+  }
+
+  #greet(call: HttpCall, result: unknown): void {
+    const isGreeting = messagesIn(call.sent).some(({ method }) => method === Method.initialize);
+    if (!isGreeting || !isJsonObject(result)) return;
+    const id = call.headers['mcp-session-id'];
+    const { protocolVersion } = result;
+    const revision = typeof protocolVersion === 'string' ? protocolVersion : this.#target.revision;
+    this.#session =
+      id === undefined ? { state: 'sessionless', revision } : { state: 'open', id, revision };
+  }
+
+  #ended(call: HttpCall): void {
+    this.#calls.delete(call);
+    if (this.#closing.value === 'closed') return;
+    if (call.unreachable !== undefined) return this.#end(call.unreachable);
+    const isGivenUp = !isStream(call) || call.outcome === 'closed' || !this.#isWanted(call);
+    const lastId = isGivenUp ? undefined : lastEventId(call);
+    if (lastId !== undefined || (!isGivenUp && call.purpose === 'stream')) {
+      void this.#resumeLater(call, lastId);
+    } else {
+      this.#listener.over?.(originOf(call));
+    }
+  }
+
+  /** Whether there is something to come on its stream that the client waits for. */
+  #isWanted(call: HttpCall): boolean {
+    const origin = originOf(call);
+    if (this.#isStateless || this.#closing.value !== 'open') return false;
+    if (this.#session.state === 'deleted' || this.#resumptions >= maxResumptions) return false;
+    if (origin.purpose === 'stream') return true;
+    return askedIn(origin).some((id) => !this.#answered.has(idKey(id)));
+  }
+
+  async #resumeLater(call: HttpCall, lastId: string | undefined): Promise<void> {
+    this.#resumptions++;
+    await this.#pause(call.retryMs ?? defaultRetryMs);
+    if (this.#closing.value !== 'open') return;
+    if (lastId === undefined) await this.#listen('stream');
+    else await this.#resume(originOf(call), lastId);
+  }
+
+  /** Opens a stream of the server's own messages, and waits until it is known whether it has one. */
+  async #listen(purpose: 'stream' | 'second-stream' | 'stray'): Promise<void> {
+    if (this.#isStateless !== (purpose === 'stray')) return;
+    const headers = { ...this.#headers(), accept: 'text/event-stream' };
+    const call = this.#begin({ purpose, method: 'GET', headers });
+    // Some servers say nothing before the first event.
+    await Promise.race([call.settled, this.#pause(defaultRetryMs)]);
+  }
+
+  /** Closes the first stream that can be taken up again, and takes it up after its first event. */
+  async #resumeFirst(): Promise<void> {
+    const [first] = this.#eventIds;
+    if (first === undefined) return;
+    const [id, origin] = first;
+    for (const call of this.#calls) {
+      if (originOf(call) === origin) call.close();
+    }
+    await this.#resume(origin, id);
+  }
+
+  async #resume(origin: ObservedExchange, lastId: string): Promise<void> {
+    const headers = { ...this.#headers(), accept: 'text/event-stream', 'last-event-id': lastId };
+    const options = { method: 'GET', headers, resumes: origin } as const;
+    const call = this.#begin({ purpose: 'resumption', ...options });
+    await Promise.race([call.settled, this.#pause(defaultRetryMs)]);
+  }
+
+  async #delete(): Promise<void> {
+    if (this.#session.state !== 'open') return;
+    await Promise.race([this.#deletion().settled, this.#pause(this.#target.endMs)]);
+  }
+
+  #deletion(): HttpCall {
+    const headers = this.#headers();
+    if ('id' in this.#session) this.#session = { ...this.#session, state: 'deleted' };
+    return this.#begin({ purpose: 'deletion', method: 'DELETE', headers });
+  }
+
+  /**
+   * Ends the play at once, then tells the server that the session is abandoned. Only the end of the
+   * process waits for this.
+   */
+  async #abandon(): Promise<void> {
+    const { endMs } = this.#target;
+    // Its answer names the session.
+    const greeting = this.#session.state === 'none' ? this.#greeting : undefined;
+    // Whether the server has read it before the play ends is not known.
+    const isDeleting = [...this.#calls].some(({ purpose }) => purpose === 'deletion');
+    this.#over(undefined, greeting);
+    if (greeting) await within(endMs, greeting, this.#greeted(greeting));
+    if (this.#session.state === 'open' || isDeleting) {
+      const call = this.#deletion();
+      await within(endMs, call, call.settled);
+    }
+    this.#agent.destroy();
+  }
+
+  /** Ends the session once everything was sent. */
+  async #finish(): Promise<void> {
+    const isLate = this.#pause(this.#target.endMs);
+    await Promise.race([this.#queue, isLate]);
+    // A stream may end with its answer, a little later.
+    const answered = [...this.#calls].filter((call) => call.purpose === 'message' && isDone(call));
+    await Promise.race([
+      Promise.all(answered.map((call) => call.ended)),
+      this.#pause(defaultRetryMs),
+    ]);
+    if (this.#closing.value === 'closing') await this.#delete();
+    this.#end();
+  }
+
+  #end(failure?: string): void {
+    if (this.#closing.value === 'closed') return;
+    this.#over(failure);
+    this.#agent.destroy();
+  }
+
+  /** @param greeting goes on, because the session that it begins has to be ended */
+  #over(failure?: string, greeting?: HttpCall): void {
+    this.#closing = closingChart.next(this.#closing, { type: 'close.done' });
+    this.#pauses.abort();
+    for (const call of this.#calls) {
+      if (call !== greeting) call.close();
+    }
+    const exit = { code: null, signal: null, process: 'none' } as const;
+    this.#listener.ended(failure === undefined ? exit : { ...exit, failure });
+    this.#listener = nobody;
+  }
+
+  async #pause(durationMs: number): Promise<void> {
+    const { signal } = this.#pauses;
+    await sleep(durationMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** Waits for the outcome of a call. If that takes longer than `durationMs`, the call is closed. */
+async function within(durationMs: number, call: HttpCall, brought: Promise<void>): Promise<void> {
+  const timer = setTimeout(() => call.close(), durationMs);
+  await brought;
+  clearTimeout(timer);
+}
+
+/** The exchange that a stream began with. */
+function originOf(call: ObservedExchange): ObservedExchange {
+  return call.resumes ?? call;
+}
+
+function lastEventId({ events }: ObservedExchange): string | undefined {
+  return events.findLast(({ id }) => id !== undefined && id !== '')?.id;
+}
+
+/** Whether its stream has brought the answers to what it asked. */
+function isDone(call: ObservedExchange): boolean {
+  const answers = new Set(
+    call.events.flatMap(({ data }) =>
+      messagesIn(parsed(data))
+        .filter(({ method }) => method === undefined)
+        .map(({ id }) => idKey(id)),
+    ),
+  );
+  const asked = askedIn(call);
+  return isStream(call) && asked.length > 0 && asked.every((id) => answers.has(idKey(id)));
+}
+
+/** Whether it is a notification or an answer. */
+function isKnown(message: { readonly [member: string]: unknown }): boolean {
+  return typeof message['method'] === 'string' || 'result' in message || 'error' in message;
+}
+
+function isError(value: unknown): boolean {
+  return isJsonObject(value) && isJsonObject(value['error']);
+}

@@ -1,0 +1,146 @@
+/** What a cancellation does, and what it must not do. */
+import { Method, isJsonObject } from 'mcp-actors/internal';
+import { idKey } from '../message.ts';
+import { exitText } from '../trace.ts';
+import type { Trace } from '../trace.ts';
+import { always, broken, firstBroken, held, shownValue, silent, untried } from './invariant.ts';
+import type { Invariant, Judgement } from './invariant.ts';
+
+const page = 'basic/utilities/cancellation';
+
+const notAnswered = always(
+  'SHOULD',
+  page,
+  'Behavior Requirements',
+  'Receivers of cancellation notifications SHOULD: […] Not send a response for the cancelled request',
+);
+
+const stillRuns =
+  'a tool that takes a second or so, while the server answers a ping: name one with --call';
+
+export const cancellationInvariants: readonly Invariant[] = [
+  {
+    id: 'cancelled-silent',
+    title: 'A call that was cancelled in flight is not answered.',
+    demanded: notAnswered,
+    needs: stillRuns,
+    judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id !== 0)),
+  },
+  {
+    id: 'cancelled-zero',
+    title: 'A call with the id 0 that was cancelled in flight is not answered.',
+    demanded: notAnswered,
+    needs: stillRuns,
+    judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id === 0)),
+  },
+  {
+    id: 'cancel-race',
+    title: 'A cancellation that crosses the answer, or comes after it, harms nothing.',
+    demanded: always(
+      'MUST',
+      page,
+      'Timing Considerations',
+      'cancellation notifications may arrive after request processing has completed, and potentially after a response has already been sent. Both parties MUST handle these race conditions gracefully',
+    ),
+    needs: 'a cancellation of a request that is in flight or was answered',
+    judge: ({ polite }) =>
+      survives(polite, [...polite.places('cancel'), ...polite.places('cancel-done')]),
+  },
+  {
+    id: 'invalid-cancel-ignored',
+    title: 'A cancellation of nothing is ignored.',
+    demanded: always(
+      'SHOULD',
+      page,
+      'Error Handling',
+      'Invalid cancellation notifications SHOULD be ignored: Unknown request IDs; Already completed requests; Malformed notifications',
+    ),
+    needs: 'a cancellation of an unknown request',
+    judge: ({ whole }) => {
+      // Other impolite moves would be judged with it.
+      const others = whole.happenings.some(
+        (one) => one.kind === 'sent' && one.impolite && !one.move?.startsWith('cancel-'),
+      );
+      const places = [...whole.places('cancel-unknown'), ...whole.places('cancel-malformed')];
+      const [first] = places.sort((a, b) => a - b);
+      if (others || first === undefined) return untried;
+      const stray = whole.responses.find(
+        ({ message, at }) => at > first && !whole.clientRequests.has(idKey(message['id'])),
+      );
+      return stray
+        ? broken(`It was answered: ${shownValue(stray.message)}`)
+        : survives(whole, places);
+    },
+  },
+  {
+    id: 'cancels-its-own',
+    title: 'The server cancels nothing but requests of its own.',
+    demanded: always(
+      'MUST',
+      page,
+      'Behavior Requirements',
+      'Cancellation notifications MUST only reference requests that: Were previously issued in the same direction',
+    ),
+    needs: 'a server that cancels a request of its own',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.notifications(Method.cancelled).map(({ message, at }) => {
+          const params = message['params'];
+          const id = isJsonObject(params) ? params['requestId'] : undefined;
+          const own = whole.requests.some(
+            (request) => request.at < at && request.message['id'] === id,
+          );
+          return own ? held : broken(`The server never sent this request: ${shownValue(message)}`);
+        }),
+      ),
+  },
+];
+
+/**
+ * One judgement for each call that was surely in flight when it was cancelled: between the call and
+ * its cancellation, the server answered a ping but not the call.
+ */
+function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readonly Judgement[] {
+  return trace.of('call', 'call-zero').flatMap((asked) => {
+    const cancelledAt = trace.cancelled.get(idKey(asked.id));
+    if (cancelledAt === undefined || !concerns(asked.id)) return [];
+    const wasRunning = trace.waitedBetween(asked.at, cancelledAt);
+    const answer = trace.answersTo(asked.id)[0];
+    if (!wasRunning || (answer && answer.at < cancelledAt)) return [];
+    // An answer that came before the next ping's may already have been on its way.
+    if (answer) {
+      return trace.waitedBetween(cancelledAt, answer.at)
+        ? [
+            broken(
+              `The call with the id ${idKey(asked.id)} was cancelled, and answered later: ${shownValue(answer.message)}`,
+            ),
+          ]
+        : [];
+    }
+    const twin = [...trace.clientRequests.values()].find(
+      ({ at, params }) => at > cancelledAt && params['name'] === asked.params['name'],
+    );
+    return twin && trace.answersTo(twin.id).length > 0 ? [held] : [];
+  });
+}
+
+/**
+ * Whether the server had answered everything at the end.
+ * @param places what it has survived, if nothing had failed before
+ */
+export function survives(trace: Trace, places: readonly number[]): Judgement {
+  const first = Math.min(...places);
+  const { happenings, earlyEnd, settled, cancelled } = trace;
+  const hadFailed = happenings
+    .slice(0, first)
+    .some((one) => one.kind === 'ended' || (one.kind === 'waited' && !one.ok));
+  if (places.length === 0 || hadFailed) return untried;
+  if (earlyEnd) return broken(`The server ended ${exitText(earlyEnd.exit)}`);
+  if (!settled) return untried;
+  if (settled.ok) return held;
+  // What was asked before may have no answer for another reason.
+  const owed = [...trace.clientRequests.values()].some(
+    ({ id, at }) => at < first && !cancelled.has(idKey(id)) && trace.answersTo(id).length === 0,
+  );
+  return owed ? untried : silent('After it, not everything was answered in time');
+}

@@ -1,0 +1,284 @@
+/** What HTTP requires of streams: what is sent on which, how they end, how they are resumed. */
+import { askedIn, asks, isStream, isSuccess } from '../http/exchange.ts';
+import type { ObservedExchange } from '../http/exchange.ts';
+import { isJsonObject, isRequestId } from 'mcp-actors/internal';
+import { idKey, messagesIn, parsed } from '../message.ts';
+import type { Happening, Received, Trace } from '../trace.ts';
+import { inEras } from './http.ts';
+import { broken, firstBroken, held, shownValue, silent, untried } from './invariant.ts';
+import type { Invariant, Judgement } from './invariant.ts';
+
+const sending = 'Sending Messages to the Server';
+const listening = 'Listening for Messages from the Server';
+const resuming = 'Resumability and Redelivery';
+const receiving = 'Receiving Messages';
+
+/** Of both eras. */
+export const streamInvariants: readonly Invariant[] = [
+  {
+    id: 'http-own-stream',
+    title: 'A request is answered on its own POST, or on what takes that up again.',
+    demanded: inEras(
+      'SHOULD',
+      {
+        heading: sending,
+        quote:
+          'The SSE stream SHOULD eventually include […] JSON-RPC response […] JSON-RPC request […] sent in the POST body.',
+      },
+      {
+        heading: receiving,
+        quote: 'The final JSON-RPC response SHOULD terminate the stream.',
+      },
+    ),
+    needs: 'an answer',
+    judge: ({ whole }) =>
+      firstBroken(
+        receivedIn(whole).map(({ message, via }) => {
+          const { id } = message;
+          if ('method' in message || !isRequestId(id) || !whole.clientRequests.has(idKey(id))) {
+            return untried;
+          }
+          if (via.purpose !== 'message' && via.purpose !== 'resumption') return untried;
+          return asks(originOf(via), id)
+            ? held
+            : broken(
+                `On the stream of ${shownValue(askedIn(originOf(via)))} came ${shownValue(message)}`,
+              );
+        }),
+      ),
+  },
+  {
+    id: 'http-progress-stream',
+    title: 'Progress of a call comes on the stream of that call.',
+    demanded: (revision) =>
+      inEras(
+        revision >= '2026-07-28' ? 'MUST' : 'SHOULD',
+        {
+          heading: sending,
+          quote: 'These messages SHOULD relate to the originating client request.',
+        },
+        {
+          heading: receiving,
+          quote: 'These notifications MUST relate to the originating client request.',
+        },
+      )(revision),
+    needs: 'a tool that reports progress: name one with --call',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.of('call', 'call-zero', 'retry').flatMap((asked) =>
+          receivedIn(whole).map(({ message, via }): Judgement => {
+            const { params } = message;
+            const token = `progress-${idKey(asked.id)}`;
+            if (!isJsonObject(params) || params['progressToken'] !== token) return untried;
+            return asks(originOf(via), asked.id)
+              ? held
+              : broken(
+                  `It came on the stream of ${shownValue(askedIn(originOf(via)))}: ${shownValue(message)}`,
+                );
+          }),
+        ),
+      ),
+  },
+  {
+    id: 'http-stream-ends',
+    title: 'After the answer its stream ends.',
+    demanded: inEras(
+      'SHOULD',
+      {
+        heading: sending,
+        quote: 'After […] been sent, the server SHOULD […] the SSE stream.',
+      },
+      { heading: receiving, quote: 'The final JSON-RPC response SHOULD terminate the stream.' },
+    ),
+    needs: 'an answer on a stream',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.exchanges.filter(isAnswerStream).map((exchange) => {
+          const left = askedIn(exchange).filter((id) => !carriesAnswer(exchange, id));
+          if (left.length > 0 || exchange.outcome === 'open') return untried;
+          return exchange.outcome === 'closed'
+            ? silent(
+                `The stream of ${shownValue(exchange.sent)} was open until the end of the play`,
+              )
+            : held;
+        }),
+      ),
+  },
+];
+
+/** Of the era with sessions. */
+export const sessionStreamInvariants: readonly Invariant[] = [
+  {
+    id: 'http-get-unanswering',
+    title: 'No answer comes on a stream that GET has opened.',
+    demanded: inEras(
+      'MUST',
+      {
+        heading: listening,
+        quote:
+          'The server MUST NOT send a JSON-RPC response on the stream unless resuming a stream associated with a previous client request.',
+      },
+      undefined,
+    ),
+    needs: 'a message on a stream that GET has opened',
+    judge: ({ whole }) =>
+      firstBroken(
+        receivedIn(whole).map(({ message, via }) => {
+          if (!isListening(via)) return untried;
+          return 'method' in message ? held : broken(`This came: ${shownValue(message)}`);
+        }),
+      ),
+  },
+  {
+    id: 'http-one-stream',
+    title: 'A message comes on one stream only.',
+    demanded: inEras(
+      'MUST',
+      {
+        heading: 'Multiple Connections',
+        quote:
+          'The server MUST send each of its JSON-RPC messages on only one of the connected streams; that is, it MUST NOT broadcast the same message across multiple streams.',
+      },
+      undefined,
+    ),
+    needs: 'a server that has two streams of GET at once, and something to say of itself',
+    judge: ({ whole }) => {
+      const second = whole.exchanges.some(
+        (one) => one.purpose === 'second-stream' && isStream(one),
+      );
+      const told = whole.happenings.flatMap((one, at) =>
+        one.kind === 'received' && one.via && isListening(one.via)
+          ? [{ one, via: one.via, at }]
+          : [],
+      );
+      if (!second || told.length === 0) return untried;
+      for (const [index, { one, via, at }] of told.entries()) {
+        const twin = told
+          .slice(index + 1)
+          .find((other) => other.one.text === one.text && originOf(other.via) !== originOf(via));
+        if (!twin) continue;
+        // Two changes may be announced by equal messages on different streams.
+        const isAtOnce = !whole.happenings.slice(at, twin.at).some(({ kind }) => kind === 'sent');
+        const isRequest = messagesIn(one.value).some((message) => 'id' in message);
+        if (isRequest || isAtOnce)
+          return broken(`It came on two streams: ${shownValue(one.value)}`);
+      }
+      return held;
+    },
+  },
+  {
+    id: 'http-event-ids',
+    title: 'No two events of a session have the same id.',
+    demanded: inEras(
+      'MUST',
+      {
+        heading: resuming,
+        quote: 'If present, the ID MUST be globally unique across all streams within that session',
+      },
+      undefined,
+    ),
+    needs: 'a server that gives its events ids',
+    judge: ({ whole }) => {
+      const seen = new Set<string>();
+      for (const { events, resumes } of whole.exchanges) {
+        // What is replayed has its id again.
+        for (const { id } of resumes ? [] : events) {
+          if (id === undefined) continue;
+          if (seen.has(id)) return broken(`The id ${shownValue(id)} came again`);
+          seen.add(id);
+        }
+      }
+      return seen.size > 1 ? held : untried;
+    },
+  },
+  {
+    id: 'http-replay',
+    title: 'A stream that is taken up again replays nothing of another one.',
+    demanded: inEras(
+      'MUST',
+      {
+        heading: resuming,
+        quote:
+          'The server MUST NOT replay messages that would have been delivered on a different stream.',
+      },
+      undefined,
+    ),
+    needs: 'a server that takes up streams again',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.exchanges
+          .filter(({ resumes }) => resumes !== undefined)
+          .map((exchange) => {
+            if (!isSuccess(exchange.status)) return untried;
+            const origin = originOf(exchange);
+            const others = whole.exchanges.filter((one) => originOf(one) !== origin);
+            const stray = exchange.events.find(({ id, data }) =>
+              others.some(({ events }) =>
+                events.some((event) => id !== undefined && event.id === id && event.data === data),
+              ),
+            );
+            return stray
+              ? broken(`This came on another stream before: ${shownValue(stray)}`)
+              : held;
+          }),
+      ),
+  },
+  {
+    id: 'http-priming',
+    title: 'A stream begins with an event that has an id and no data.',
+    demanded: (revision) =>
+      revision < '2025-11-25'
+        ? undefined
+        : inEras(
+            'SHOULD',
+            {
+              heading: sending,
+              quote:
+                'The server SHOULD immediately send an SSE event consisting of an event ID and an empty data field in order to prime the client to reconnect',
+            },
+            undefined,
+          )(revision),
+    needs: 'a server that gives its events ids',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.exchanges.filter(isAnswerStream).map(({ events }) => {
+          const [first] = events;
+          // Without ids nothing can be taken up again, and there is nothing to prime for.
+          if (!first || events.every(({ id }) => id === undefined)) return untried;
+          return first.id !== undefined && first.data === ''
+            ? held
+            : broken(`The first event is ${shownValue(first)}`);
+        }),
+      ),
+  },
+];
+
+/** The messages that came over HTTP, with what brought them. */
+function receivedIn(trace: Trace) {
+  const isReceived = (one: Happening): one is Received => one.kind === 'received';
+  return trace.happenings
+    .filter(isReceived)
+    .flatMap(({ value, via }) =>
+      via ? messagesIn(value).map((message) => ({ message, via })) : [],
+    );
+}
+
+function originOf(exchange: ObservedExchange): ObservedExchange {
+  return exchange.resumes ?? exchange;
+}
+
+function isListening(exchange: ObservedExchange): boolean {
+  const { purpose } = originOf(exchange);
+  return purpose === 'stream' || purpose === 'second-stream';
+}
+
+/** Whether it is a POST of a request that is answered with a stream. */
+function isAnswerStream(exchange: ObservedExchange): boolean {
+  return exchange.purpose === 'message' && isStream(exchange) && askedIn(exchange).length > 0;
+}
+
+function carriesAnswer({ events }: ObservedExchange, id: string | number): boolean {
+  return events.some(({ data }) =>
+    messagesIn(parsed(data)).some((message) => !('method' in message) && message['id'] === id),
+  );
+}

@@ -1,0 +1,282 @@
+/** What only HTTP demands: statuses, content types, sessions. */
+import { answerText, askedIn, isStream, isSuccess, isTurnedAway } from '../http/exchange.ts';
+import type { ObservedExchange } from '../http/exchange.ts';
+import { isJsonObject } from 'mcp-actors/internal';
+import type { MoveType } from '../move.ts';
+import { isStateless } from '../outgoing.ts';
+import type { Trace } from '../trace.ts';
+import { broken, firstBroken, held, shownValue, untried } from './invariant.ts';
+import type { Clause, Demand, Invariant, Judgement } from './invariant.ts';
+import { messageFault } from './messages.ts';
+
+/** Whether a revision has the transport. */
+export function hasStreamableHttp(revision: string): boolean {
+  return revision !== '2024-11-05';
+}
+
+/** Whether clients of a revision say it in a header. */
+export function hasVersionHeader(revision: string): boolean {
+  return revision >= '2025-06-18';
+}
+
+/** The page of a revision on its transports over HTTP. */
+function page(revision: string): string {
+  return isStateless(revision) ? 'basic/transports/streamable-http' : 'basic/transports';
+}
+
+interface Words {
+  readonly heading: string;
+  readonly quote: string;
+}
+
+type Demanded = { readonly demand: Demand; readonly clause: Clause } | undefined;
+
+/** A demand of both eras, each in its own words. */
+export function inEras(demand: Demand, legacy: Words | undefined, modern: Words | undefined) {
+  return (revision: string): Demanded => {
+    const words = isStateless(revision) ? modern : legacy;
+    return words && { demand, clause: { page: page(revision), ...words } };
+  };
+}
+
+const sending = 'Sending Messages to the Server';
+const sessions = 'Session Management';
+
+/** Judges the request of HTTP of each request that a move sent. */
+export function judgeAnswers(
+  trace: Trace,
+  move: MoveType,
+  judge: (exchange: ObservedExchange) => Judgement,
+): Judgement {
+  return firstBroken(
+    trace.of(move).map(({ id }) => {
+      const exchange = trace.exchangeOf(id);
+      return exchange && !isTurnedAway(exchange) ? judge(exchange) : untried;
+    }),
+  );
+}
+
+/** Holds if the HTTP request was answered with this status. */
+export function withStatus(status: number) {
+  return (exchange: ObservedExchange): Judgement =>
+    exchange.status === status ? held : broken(`It was answered with ${answerText(exchange)}`);
+}
+
+/** Whether it brought nothing but a notification or an answer. */
+function isSilent(exchange: ObservedExchange): boolean {
+  const { sent, purpose } = exchange;
+  if (purpose !== 'message' || !isJsonObject(sent) || askedIn(exchange).length > 0) return false;
+  return typeof sent['method'] === 'string' || 'result' in sent || 'error' in sent;
+}
+
+/** Of both eras. */
+export const httpInvariants: readonly Invariant[] = [
+  {
+    id: 'http-messages',
+    title: 'Bodies of JSON and events hold messages and nothing else.',
+    demanded: (revision) => ({
+      demand: 'MUST',
+      clause: {
+        page: 'basic/transports',
+        heading: isStateless(revision) ? 'Messages' : 'Transports',
+        quote: 'MCP uses JSON-RPC to encode messages. JSON-RPC messages MUST be UTF-8 encoded.',
+      },
+    }),
+    needs: 'an answer',
+    judge: ({ whole, revision }) =>
+      firstBroken(
+        whole.happenings
+          .filter((one) => one.kind === 'received')
+          .map(({ text, value }) => {
+            const fault = messageFault(value, revision);
+            return fault === undefined ? held : broken(`${fault}: ${shownValue(text)}`);
+          }),
+      ),
+  },
+  {
+    id: 'http-accepted',
+    title: 'A notification or an answer that is accepted gets 202 and no body.',
+    demanded: inEras(
+      'MUST',
+      {
+        heading: sending,
+        quote:
+          'If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body.',
+      },
+      {
+        heading: 'Sending Messages',
+        quote:
+          'If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body.',
+      },
+    ),
+    needs: 'a notification or an answer that the server accepts',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.exchanges.filter(isSilent).map((exchange) => {
+          const { status, body } = exchange;
+          if (status >= 400) return untried;
+          return status === 202 && body === '' && !isStream(exchange)
+            ? held
+            : broken(`${shownValue(exchange.sent)} was answered with ${answerText(exchange)}`);
+        }),
+      ),
+  },
+  {
+    id: 'http-content-type',
+    title: 'A request is answered with application/json or text/event-stream.',
+    demanded: inEras(
+      'MUST',
+      {
+        heading: sending,
+        quote:
+          'the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object.',
+      },
+      {
+        heading: 'Sending Messages',
+        quote:
+          'the server MUST return either Content-Type: application/json (a single JSON object) or Content-Type: text/event-stream (an SSE response stream).',
+      },
+    ),
+    needs: 'a request that is served',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.exchanges.map((exchange) => {
+          const { purpose, status, contentType } = exchange;
+          const isServed = purpose === 'message' && askedIn(exchange).length > 0;
+          if (!isServed || !isSuccess(status)) return untried;
+          return ['application/json', 'text/event-stream'].includes(contentType)
+            ? held
+            : broken(`${shownValue(exchange.sent)} was answered with ${answerText(exchange)}`);
+        }),
+      ),
+  },
+  {
+    id: 'http-origin',
+    title: 'A request from a page of another site is refused.',
+    demanded: (revision) => {
+      const hasStatus = revision >= '2025-11-25';
+      const heading = isStateless(revision) ? 'Security & Endpoint' : 'Security Warning';
+      const quote = hasStatus
+        ? 'If the Origin header is present and invalid, servers MUST respond with HTTP 403 Forbidden.'
+        : 'Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks';
+      return { demand: 'MUST', clause: { page: page(revision), heading, quote } };
+    },
+    needs: 'the move http-origin',
+    judge: ({ whole, revision }) =>
+      judgeAnswers(whole, 'http-origin', (exchange) => {
+        // Before 2025-11-25 no status was named.
+        const isRefused =
+          revision >= '2025-11-25' ? exchange.status === 403 : exchange.status >= 400;
+        return isRefused ? held : broken(`It was answered with ${answerText(exchange)}`);
+      }),
+  },
+];
+
+/** Of the era with sessions. */
+export const httpSessionInvariants: readonly Invariant[] = [
+  {
+    id: 'http-get',
+    title: 'GET opens a stream of events, or is refused with 405.',
+    demanded: inEras(
+      'MUST',
+      {
+        heading: 'Listening for Messages from the Server',
+        quote:
+          'The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed',
+      },
+      undefined,
+    ),
+    needs: 'a client that listens',
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.exchanges
+          .filter((exchange) => exchange.purpose === 'stream' && !isTurnedAway(exchange))
+          .map((exchange) =>
+            isStream(exchange) || exchange.status === 405
+              ? held
+              : broken(`It was answered with ${answerText(exchange)}`),
+          ),
+      ),
+  },
+  {
+    id: 'http-version',
+    title: 'An MCP-Protocol-Version that does not exist is refused with 400.',
+    demanded: (revision) =>
+      !hasVersionHeader(revision)
+        ? undefined
+        : {
+            demand: 'MUST',
+            clause: {
+              page: page(revision),
+              heading: 'Protocol Version Header',
+              quote:
+                'If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request.',
+            },
+          },
+    needs: 'the move http-version',
+    judge: ({ whole }) => judgeAnswers(whole, 'http-version', withStatus(400)),
+  },
+  {
+    id: 'http-session-id',
+    title: 'The id of a session is visible ASCII.',
+    demanded: inEras(
+      'MUST',
+      {
+        heading: sessions,
+        quote:
+          'The session ID MUST only contain visible ASCII characters (ranging from 0x21 to 0x7E).',
+      },
+      undefined,
+    ),
+    needs: 'a server with sessions',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.exchanges.map(({ headers: { 'mcp-session-id': id } }) => {
+          if (id === undefined) return untried;
+          return /^[\x21-\x7e]+$/.test(id) ? held : broken(`The id is ${shownValue(id)}`);
+        }),
+      ),
+  },
+  {
+    id: 'http-no-session',
+    title: 'A request without the id of its session is refused with 400.',
+    demanded: inEras(
+      'SHOULD',
+      {
+        heading: sessions,
+        quote:
+          'Servers that require a session ID SHOULD respond to requests without an […] header (other than initialization) with HTTP 400 Bad Request.',
+      },
+      undefined,
+    ),
+    needs: 'a server that requires the id of a session',
+    judge: ({ whole }) =>
+      judgeAnswers(whole, 'http-no-session', (exchange) =>
+        isSuccess(exchange.status) ? untried : withStatus(400)(exchange),
+      ),
+  },
+  {
+    id: 'http-unknown-session',
+    title: 'A request with the id of a session that never was is refused with 404.',
+    // The page speaks of sessions that the server has ended, and a server need not remember those.
+    demanded: inEras('advice', { heading: sessions, quote: ended() }, undefined),
+    needs: 'a server with sessions',
+    judge: ({ whole }) => judgeAnswers(whole, 'http-strange-session', withStatus(404)),
+  },
+  {
+    id: 'http-ended-session',
+    title: 'A request to a session that has ended is refused with 404.',
+    demanded: inEras('MUST', { heading: sessions, quote: ended() }, undefined),
+    needs: 'a server that lets clients end their sessions with DELETE',
+    judge: ({ whole }) => {
+      const end = whole.exchanges.find(({ purpose }) => purpose === 'deletion');
+      return end && isSuccess(end.status)
+        ? judgeAnswers(whole, 'http-gone', withStatus(404))
+        : untried;
+    },
+  },
+];
+
+function ended(): string {
+  return 'The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found.';
+}

@@ -1,0 +1,226 @@
+/** The handshake, what it allows, and the end. */
+import { Method, isJsonObject } from 'mcp-actors/internal';
+import { unknownRevision } from '../outgoing.ts';
+import { exitText } from '../trace.ts';
+import { answered } from './answers.ts';
+import { always, broken, firstBroken, held, shownValue, silent, untried } from './invariant.ts';
+import type { Invariant } from './invariant.ts';
+
+const page = 'basic/lifecycle';
+
+export const lifecycleInvariants: readonly Invariant[] = [
+  {
+    id: 'initialize',
+    title: 'initialize is answered with a revision, capabilities and who the server is.',
+    demanded: always(
+      'MUST',
+      page,
+      'Initialization',
+      'The server MUST respond with its own capabilities and information',
+    ),
+    needs: 'initialize',
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.of('initialize', 'initialize-bare').map((asked) => {
+          const answer = polite.answersTo(asked.id)[0]?.message;
+          if (!answer) return answered(polite, asked);
+          const { result } = answer;
+          if (!isJsonObject(result))
+            return broken(`initialize was answered with ${shownValue(answer)}`);
+          const { protocolVersion, capabilities, serverInfo } = result;
+          if (typeof protocolVersion !== 'string')
+            return broken(`protocolVersion is ${shownValue(protocolVersion)}`);
+          if (!isJsonObject(capabilities))
+            return broken(`capabilities is ${shownValue(capabilities)}`);
+          return isJsonObject(serverInfo) &&
+            typeof serverInfo['name'] === 'string' &&
+            typeof serverInfo['version'] === 'string'
+            ? held
+            : broken(`serverInfo is ${shownValue(serverInfo)}`);
+        }),
+      ),
+  },
+  {
+    id: 'unknown-revision',
+    title: 'A revision that does not exist is answered with another one, or refused.',
+    demanded: always(
+      'MUST',
+      page,
+      'Version Negotiation',
+      'If the server supports the requested protocol version, it MUST respond with the same version. Otherwise, the server MUST respond with another protocol version it supports.',
+    ),
+    needs: 'initialize with an unknown revision',
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.of('initialize-unknown').map(({ id }) => {
+          const result = polite.answersTo(id)[0]?.message['result'];
+          const refusal = polite.answersTo(id)[0]?.message['error'];
+          // This is the page's own example of an initialization error, so the server may refuse.
+          if (refusal) return held;
+          if (!isJsonObject(result)) return untried;
+          return result['protocolVersion'] === unknownRevision
+            ? broken(`The server claims to speak ${unknownRevision}, which does not exist`)
+            : held;
+        }),
+      ),
+  },
+  {
+    id: 'quiet-before-initialized',
+    title: 'Before initialized the server asks for nothing; pings aside.',
+    demanded: always(
+      'SHOULD',
+      page,
+      'Initialization',
+      'The server SHOULD NOT send requests other than pings and logging before receiving the initialized notification.',
+    ),
+    needs: 'an answer to initialize and an answered ping before initialized',
+    judge: ({ polite }) => {
+      const { greeting } = polite;
+      if (!greeting) return untried;
+      const [ready = polite.happenings.length] = polite.places('initialized');
+      const early = polite.requests.find(
+        ({ message, at }) => at < ready && message['method'] !== Method.ping,
+      );
+      if (early) return broken(`This came before initialized: ${shownValue(early.message)}`);
+      return polite.waitedBetween(greeting.request.at, ready) ? held : untried;
+    },
+  },
+  {
+    id: 'client-capabilities',
+    title: 'The server asks for nothing that the client has not declared.',
+    demanded: (revision) => ({
+      // 2024-11-05 and 2025-03-26 say the same with SHOULD.
+      demand: revision < '2025-06-18' ? 'SHOULD' : 'MUST',
+      clause: {
+        page,
+        heading: 'Operation',
+        quote: `Both parties ${revision < '2025-06-18' ? 'SHOULD' : 'MUST'}: […] Only use capabilities that were successfully negotiated`,
+      },
+    }),
+    needs: 'a client that declares nothing, and an answered ping after initialized',
+    judge: ({ polite }) => {
+      const { offered } = polite;
+      if (!offered) return untried;
+      const demanding = polite.requests.find(({ message }) => {
+        const capability = capabilityFor(message['method']);
+        return capability !== undefined && !isJsonObject(offered[capability]);
+      });
+      if (demanding) {
+        return broken(
+          `The client declares ${shownValue(Object.keys(offered))}, and this came: ${shownValue(demanding.message)}`,
+        );
+      }
+      const [ready] = polite.places('initialized');
+      if (ready === undefined || Object.keys(offered).length > 0) return untried;
+      return polite.waitedBetween(ready, polite.happenings.length) ? held : untried;
+    },
+  },
+  {
+    id: 'rush',
+    title: 'initialize, initialized and a request may come in one chunk.',
+    demanded: always(
+      'advice',
+      page,
+      'Initialization',
+      'The client SHOULD NOT send requests other than pings before the server has responded to the initialize request.',
+    ),
+    needs: 'a handshake in one chunk',
+    judge: ({ whole }) => firstBroken(whole.of('rush').map((asked) => answered(whole, asked))),
+  },
+  {
+    id: 'early-request',
+    title: 'A request before initialize is refused.',
+    demanded: always(
+      'advice',
+      page,
+      'Initialization',
+      'The initialization phase MUST be the first interaction between client and server.',
+    ),
+    needs: 'a request before initialize',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.of('early').map((asked) => {
+          const answer = whole.answersTo(asked.id)[0]?.message;
+          if (whole.refusalOf(asked.id)) return held;
+          if (!answer) return answered(whole, asked);
+          return 'error' in answer
+            ? held
+            : broken(`tools/list was served before initialize: ${shownValue(answer)}`);
+        }),
+      ),
+  },
+  {
+    id: 'ends',
+    title: 'The server ends when its input does.',
+    demanded: always(
+      'advice',
+      page,
+      'Shutdown, stdio',
+      'the client SHOULD initiate shutdown by: 1. First, closing the input stream to the child process (the server) 2. Waiting for the server to exit, or sending SIGTERM if the server does not exit within a reasonable time',
+    ),
+    needs: 'the end of the input',
+    judge: ({ whole }) => {
+      const closed = whole.happenings.findIndex(({ kind }) => kind === 'input-ended');
+      if (closed === -1) return untried;
+      const later = whole.happenings.slice(closed);
+      if (later.some(({ kind }) => kind === 'overdue')) {
+        return silent('The server still ran when the time for its end was up, and was killed');
+      }
+      return later.some(({ kind }) => kind === 'ended') ? held : untried;
+    },
+  },
+  {
+    id: 'ends-well',
+    title: 'When its input ends, the server ends with the code 0.',
+    demanded: always(
+      'advice',
+      page,
+      'Shutdown, stdio',
+      'First, closing the input stream to the child process (the server)',
+    ),
+    needs: 'the end of the input',
+    judge: ({ whole }) => {
+      const { happenings } = whole;
+      const closed = happenings.findIndex(({ kind }) => kind === 'input-ended');
+      if (closed === -1 || happenings.some(({ kind }) => kind === 'overdue')) return untried;
+      const end = happenings.slice(closed).find((one) => one.kind === 'ended');
+      if (!end) return untried;
+      return end.exit.code === 0 ? held : broken(`The server ended ${exitText(end.exit)}`);
+    },
+  },
+  {
+    id: 'answers-before-end',
+    title: 'What was asked before the input ended is answered.',
+    demanded: always(
+      'advice',
+      'JSON-RPC 2.0',
+      '5 Response object',
+      'When a rpc call is made, the Server MUST reply with a Response, except for in the case of Notifications.',
+    ),
+    needs: 'a request other than a call right before the end of the input',
+    judge: ({ whole }) => {
+      const { happenings } = whole;
+      const closed = happenings.findIndex(({ kind }) => kind === 'input-ended');
+      if (closed === -1 || whole.settled || whole.earlyEnd || whole.polite !== whole)
+        return untried;
+      // What was killed may have been about to answer.
+      if (happenings.some(({ kind }) => kind === 'overdue')) return untried;
+      // A call may take long, and the server decides whether it goes on without a client.
+      return firstBroken(
+        [...whole.clientRequests.values()]
+          .filter(({ method }) => method !== 'tools/call' && method !== 'subscriptions/listen')
+          .map(({ id, method }) =>
+            whole.answersTo(id).length > 0
+              ? held
+              : broken(`The server ended and left ${method} without an answer`),
+          ),
+      );
+    },
+  },
+];
+
+function capabilityFor(method: unknown): string | undefined {
+  if (method === 'roots/list') return 'roots';
+  if (method === 'sampling/createMessage') return 'sampling';
+  return method === 'elicitation/create' ? 'elicitation' : undefined;
+}

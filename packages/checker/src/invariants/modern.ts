@@ -1,0 +1,388 @@
+/**
+ * The stateless era: discovery, what each request says of its client, calls that ask by ending,
+ * subscriptions, caching hints.
+ */
+import type { JsonObject } from 'mcp-actors';
+import { MetaKey, Method, isJsonObject } from 'mcp-actors/internal';
+import { idKey } from '../message.ts';
+import type { TracedMessage, TracedRequest, Trace } from '../trace.ts';
+import { judgeRefusal, refuses } from './capabilities.ts';
+import { always, broken, firstBroken, held, shownValue, untried } from './invariant.ts';
+import type { Invariant, Judgement } from './invariant.ts';
+
+const stdio = 'basic/transports/stdio';
+const rounds = 'basic/patterns/mrtr';
+const subscriptions = 'basic/patterns/subscriptions';
+const needsAsking = 'a tool that asks its client: name one with --call';
+
+/** Only of this era. */
+export const statelessInvariants: readonly Invariant[] = [
+  {
+    id: 'no-requests',
+    title: 'The server sends no requests.',
+    demanded: always(
+      'MUST',
+      stdio,
+      'Receiving Messages',
+      'The server MUST NOT write JSON-RPC requests to stdout.',
+    ),
+    needs: 'an answer',
+    judge: ({ whole }) => {
+      const [first] = whole.requests;
+      if (first) return broken(`This came: ${shownValue(first.message)}`);
+      return whole.responses.length > 0 ? held : untried;
+    },
+  },
+  {
+    id: 'discover',
+    title: 'server/discover gives the revisions and the capabilities, from the first moment.',
+    demanded: always('MUST', 'server/discover', 'Discovery', 'Servers MUST implement it.'),
+    needs: 'server/discover',
+    judge: ({ polite, revision }) =>
+      ofResults(polite, ofMethod(Method.discover), ({ supportedVersions, capabilities }) => {
+        if (!Array.isArray(supportedVersions) || !supportedVersions.includes(revision)) {
+          return `supportedVersions is ${shownValue(supportedVersions)}, and it was asked in ${revision}`;
+        }
+        return isJsonObject(capabilities)
+          ? undefined
+          : `capabilities is ${shownValue(capabilities)}`;
+      }),
+  },
+  {
+    id: 'result-type',
+    title: 'Every result has a type.',
+    demanded: always(
+      'MUST',
+      'basic',
+      'Result Responses',
+      'The result MUST include a resultType field to indicate the type of the result.',
+    ),
+    needs: 'a result',
+    judge: ({ whole }) =>
+      ofResults(
+        whole,
+        ({ move }) => move !== 'bare',
+        ({ resultType }) =>
+          typeof resultType === 'string' ? undefined : `resultType is ${shownValue(resultType)}`,
+      ),
+  },
+  {
+    id: 'unsupported-revision',
+    title: 'A revision that does not exist is refused with -32022, and those that do are named.',
+    demanded: always(
+      'MUST',
+      'basic/versioning',
+      'Protocol Version Negotiation',
+      'it MUST respond with an UnsupportedProtocolVersionError listing the versions it does support',
+    ),
+    needs: 'a request in a revision that does not exist',
+    judge: ({ polite, revision }) =>
+      firstBroken(
+        polite.of('revision-unknown').map(({ id }) => {
+          const answer = polite.answersTo(id)[0]?.message;
+          const verdict = judgeRefusal(polite, id, -32_022);
+          if (!answer || verdict !== held) return verdict;
+          const { data } = answer['error'] as JsonObject;
+          const supported = isJsonObject(data) ? data['supported'] : undefined;
+          return Array.isArray(supported) && supported.includes(revision)
+            ? held
+            : broken(`data.supported is ${shownValue(supported)}`);
+        }),
+      ),
+  },
+  {
+    id: 'bare-request',
+    title: 'A request that does not say who its client is is refused with -32602.',
+    demanded: always(
+      'MUST',
+      'basic',
+      '_meta',
+      'A request missing any required field is malformed; the server MUST reject it with JSON-RPC error code -32602 (Invalid params).',
+    ),
+    needs: 'a request without its envelope, after one with it',
+    judge: ({ polite }) =>
+      firstBroken(polite.of('bare').map(({ id }) => judgeRefusal(polite, id, -32_602))),
+  },
+  {
+    id: 'removed-method',
+    title: 'A ping is refused with -32601: this revision has none.',
+    demanded: always(
+      'advice',
+      'JSON-RPC 2.0',
+      '5.1 Error object',
+      '-32601: Method not found. The method does not exist / is not available.',
+    ),
+    needs: 'a ping',
+    judge: ({ polite }) =>
+      firstBroken(polite.of('removed').map(({ id }) => judgeRefusal(polite, id, -32_601))),
+  },
+  {
+    id: 'defined-codes',
+    title: 'No error has a code that is reserved and not defined.',
+    demanded: always(
+      'MUST',
+      'basic',
+      'Error Codes',
+      'Implementations MUST NOT emit any code from this sub-range that is not defined by this specification',
+    ),
+    needs: 'an error',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.responses.map(({ message }) => {
+          const { error } = message;
+          const code = isJsonObject(error) ? error['code'] : undefined;
+          if (typeof code !== 'number') return untried;
+          const isReserved = code <= -32_020 && code >= -32_099;
+          const isForbidden = (isReserved && code < -32_022) || code === -32_002;
+          return isForbidden ? broken(`This came: ${shownValue(message)}`) : held;
+        }),
+      ),
+  },
+  {
+    id: 'asks-where-it-may',
+    title: 'Only calls of tools, prompts and resources ask, and they ask what there is to ask.',
+    demanded: always(
+      'MUST',
+      rounds,
+      'Supported Requests',
+      'Servers MUST NOT send InputRequiredResult responses on any other client requests.',
+    ),
+    needs: needsAsking,
+    judge: ({ polite }) =>
+      firstBroken(
+        askingIn(polite).map(({ asked, result }) => {
+          if (!mayAsk.has(asked.method))
+            return broken(`${asked.method} asks: ${shownValue(result)}`);
+          const { inputRequests, requestState } = result;
+          if (inputRequests === undefined && requestState === undefined) {
+            return broken(`It has neither inputRequests nor requestState: ${shownValue(result)}`);
+          }
+          const odd = questionsIn(result).find((method) => !questions.has(method));
+          return odd === undefined ? held : broken(`It asks ${shownValue(odd)}`);
+        }),
+      ),
+  },
+  {
+    id: 'asks-what-is-declared',
+    title: 'Nothing is asked that the client of the request has not declared.',
+    demanded: always(
+      'MUST',
+      rounds,
+      'Server Requirements (Basic Workflow)',
+      'Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities.',
+    ),
+    needs: `${needsAsking}; it is called by a client that declares nothing`,
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.of('call-bare').flatMap(({ id }) =>
+          polite.answersTo(id).map(({ message }): Judgement => {
+            const { result } = message;
+            const asks = isJsonObject(result) && questionsIn(result).length > 0;
+            return asks
+              ? broken(`The client declares nothing, and this came: ${shownValue(message)}`)
+              : held;
+          }),
+        ),
+      ),
+  },
+  {
+    id: 'retry-answered',
+    title: 'A retry with the answers is served.',
+    demanded: always(
+      'MUST',
+      'basic',
+      'Statelessness',
+      'Servers MUST NOT rely on prior requests over the same connection',
+    ),
+    needs: needsAsking,
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.of('retry').map(({ id }) => {
+          const [answer] = polite.answersTo(id);
+          const end = polite.happenings.findIndex(({ kind }) => kind === 'input-ended');
+          // A server that ends may refuse it.
+          if (!answer || (end !== -1 && end < answer.at)) return untried;
+          const { message } = answer;
+          return 'error' in message
+            ? broken(`The retry was refused: ${shownValue(message)}`)
+            : held;
+        }),
+      ),
+  },
+  {
+    id: 'state-verified',
+    title: 'A state that the server has not given out is refused.',
+    // A server may do without, if nothing worse than a failure comes of it.
+    demanded: always(
+      'advice',
+      rounds,
+      'Server Requirements (Basic Workflow)',
+      'servers MUST protect its integrity (e.g. HMAC or AEAD) and MUST reject state that fails verification.',
+    ),
+    needs: needsAsking,
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.of('retry-forged').flatMap(({ id }) =>
+          whole.answersTo(id).map(({ message }) => {
+            const { result } = message;
+            const isRefused = !isJsonObject(result) || result['isError'] === true;
+            return isRefused ? held : broken(`It was taken: ${shownValue(message)}`);
+          }),
+        ),
+      ),
+  },
+  {
+    id: 'acknowledged-first',
+    title: 'A subscription begins with its acknowledgement.',
+    demanded: always(
+      'MUST',
+      subscriptions,
+      'Acknowledgment',
+      'The server MUST send notifications/subscriptions/acknowledged as the first message carrying the subscription’s ID in _meta',
+    ),
+    needs: 'a server that offers subscriptions/listen',
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.of('listen').map(({ id }) => {
+          const [first] = polite.serverMessages.filter(
+            (each) => subscriptionOf(each) === idKey(id),
+          );
+          if (!first) return untried;
+          return first.message['method'] === 'notifications/subscriptions/acknowledged'
+            ? held
+            : broken(`This came first: ${shownValue(first.message)}`);
+        }),
+      ),
+  },
+  {
+    id: 'unlistened-silent',
+    title: 'After its cancellation nothing comes of a subscription.',
+    demanded: always(
+      'MUST',
+      stdio,
+      'Cancellation',
+      'Servers SHOULD stop work on a cancelled request as soon as practical and MUST NOT send any further messages for it.',
+    ),
+    needs: 'a server that offers subscriptions/listen',
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.of('listen').map((asked) => {
+          const at = polite.cancelled.get(idKey(asked.id));
+          if (at === undefined || !polite.waitedBetween(at, polite.happenings.length)) {
+            return untried;
+          }
+          const late = polite.serverMessages.find(
+            (each) =>
+              (subscriptionOf(each) === idKey(asked.id) || each.message['id'] === asked.id) &&
+              polite.waitedBetween(at, each.at),
+          );
+          return late ? broken(`This came later: ${shownValue(late.message)}`) : held;
+        }),
+      ),
+  },
+  {
+    id: 'cache-hints',
+    title: 'Discovery and lists say how long they may be cached, and by whom.',
+    demanded: always(
+      'MUST',
+      'server/utilities/caching',
+      'Cacheable Results',
+      'Servers MUST include caching hints on results with resultType: "complete" returned by the following operations',
+    ),
+    needs: 'the result of a discovery or a list',
+    judge: ({ polite }) =>
+      ofResults(
+        polite,
+        ({ method }) => cacheable.has(method),
+        ({ resultType, ttlMs, cacheScope }) => {
+          if (resultType === 'input_required') return undefined;
+          if (typeof ttlMs !== 'number' || ttlMs < 0) return `ttlMs is ${shownValue(ttlMs)}`;
+          const isScope = cacheScope === 'public' || cacheScope === 'private';
+          return isScope ? undefined : `cacheScope is ${shownValue(cacheScope)}`;
+        },
+      ),
+  },
+  refuses({
+    id: 'no-resource',
+    title: 'A resource that there is not is refused with -32602.',
+    move: 'bad-resource',
+    code: -32_602,
+    page: 'server/resources',
+    demand: 'MUST',
+    quote:
+      'If the requested resource does not exist, servers MUST return a JSON-RPC error with code -32602 (Invalid Params).',
+    needs: 'a server that declares resources',
+  }),
+];
+
+const mayAsk: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** The methods of what may be asked. */
+const questions: ReadonlySet<unknown> = new Set([
+  Method.rootsList,
+  Method.createMessage,
+  Method.elicit,
+]);
+
+const cacheable: ReadonlySet<string> = new Set([
+  Method.discover,
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+]);
+
+const ofMethod =
+  (wanted: string) =>
+  ({ method }: TracedRequest): boolean =>
+    method === wanted;
+
+/** Judges each result of the requests that it concerns by its fault. */
+function ofResults(
+  trace: Trace,
+  concerns: (asked: TracedRequest) => boolean,
+  faultOf: (result: JsonObject) => string | undefined,
+): Judgement {
+  return firstBroken(
+    [...trace.clientRequests.values()].filter(concerns).flatMap((asked) =>
+      trace.answersTo(asked.id).map(({ message }): Judgement => {
+        const { result } = message;
+        if (!isJsonObject(result)) return untried;
+        const fault = faultOf(result);
+        return fault === undefined
+          ? held
+          : broken(`${asked.method}: ${fault}: ${shownValue(message)}`);
+      }),
+    ),
+  );
+}
+
+/** The results that ask. */
+function askingIn(
+  trace: Trace,
+): readonly { readonly asked: TracedRequest; readonly result: JsonObject }[] {
+  return [...trace.clientRequests.values()].flatMap((asked) =>
+    trace
+      .answersTo(asked.id)
+      .flatMap(({ message: { result } }) =>
+        isJsonObject(result) && result['resultType'] === 'input_required'
+          ? [{ asked, result }]
+          : [],
+      ),
+  );
+}
+
+/** The methods of the questions in a result. */
+function questionsIn({ inputRequests }: JsonObject): readonly unknown[] {
+  if (!isJsonObject(inputRequests)) return [];
+  return Object.values(inputRequests).map((question) =>
+    isJsonObject(question) ? question['method'] : question,
+  );
+}
+
+/** The key of the subscription that a notification belongs to. */
+function subscriptionOf({ message: { params } }: TracedMessage): string | undefined {
+  const meta = isJsonObject(params) ? params['_meta'] : undefined;
+  const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
+  return id === undefined ? undefined : idKey(id);
+}

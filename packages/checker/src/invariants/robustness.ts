@@ -1,0 +1,153 @@
+/**
+ * What a server does with input that no client may send. The specification leaves that open; a good
+ * server answers and goes on.
+ */
+import type { JsonObject } from 'mcp-actors';
+import { isJsonObject } from 'mcp-actors/internal';
+import type { MoveType } from '../move.ts';
+import { lateMark } from '../roots-folder.ts';
+import { idKey } from '../message.ts';
+import type { Trace } from '../trace.ts';
+import { survives } from './cancellation.ts';
+import { always, broken, held, shownValue, untried } from './invariant.ts';
+import type { Clause, Invariant } from './invariant.ts';
+
+const parseError: Clause = {
+  page: 'JSON-RPC 2.0',
+  heading: '5.1 Error object',
+  quote: '-32700: Parse error. Invalid JSON was received by the server.',
+};
+
+const invalidRequest: Clause = {
+  page: 'JSON-RPC 2.0',
+  heading: '5.1 Error object',
+  quote: '-32600: Invalid Request. The JSON sent is not a valid Request object.',
+};
+
+const strayAnswer: Clause = {
+  page: 'basic/utilities/cancellation',
+  heading: 'Behavior Requirements',
+  quote:
+    'The sender of the cancellation notification SHOULD ignore any response to the request that arrives afterward',
+};
+
+export const robustnessInvariants: readonly Invariant[] = [
+  answersWith(
+    'malformed',
+    'parse-error',
+    'A line that is not JSON is answered with -32700.',
+    -32700,
+    parseError,
+  ),
+  goesOn(
+    'malformed',
+    'parse-error-survived',
+    'A line that is not JSON harms nothing else.',
+    parseError,
+  ),
+  answersWith(
+    'invalid',
+    'invalid-request',
+    'JSON that is not a message is answered with -32600.',
+    -32600,
+    invalidRequest,
+  ),
+  goesOn(
+    'invalid',
+    'invalid-request-survived',
+    'JSON that is not a message harms nothing else.',
+    invalidRequest,
+  ),
+  goesOn(
+    'answer-twice',
+    'second-answer-survived',
+    'A second answer to a request of the server harms nothing.',
+    strayAnswer,
+    'a server that asks for the roots once it is initialized',
+  ),
+  goesOn(
+    'answer-unknown',
+    'stray-answer-survived',
+    'An answer to a request that there never was harms nothing.',
+    strayAnswer,
+  ),
+  {
+    id: 'late-answer-ignored',
+    title: 'An answer that comes after the server’s cancellation is ignored.',
+    demanded: always('SHOULD', strayAnswer.page, strayAnswer.heading, strayAnswer.quote),
+    needs:
+      'a server that cancels a request of its own, when the roots change meanwhile, or when the call is cancelled that asks its client: name such a tool with --call',
+    judge: ({ whole }) => {
+      const [first] = whole.places('answer-late');
+      if (first === undefined || !isTriedAlone(whole, 'answer-late')) return untried;
+      const later = whole.serverMessages.filter(({ at }) => at > first);
+      const user = later.find(({ message }) => usesLateAnswer(message));
+      if (user) return broken(`What the late answer gave was used: ${shownValue(user.message)}`);
+      const stray = later.find(
+        ({ message }) => !('method' in message) && !whole.clientRequests.has(idKey(message['id'])),
+      );
+      return stray
+        ? broken(`It was answered: ${shownValue(stray.message)}`)
+        : survives(whole, [first]);
+    },
+  },
+];
+
+function goesOn(
+  move: MoveType,
+  id: string,
+  title: string,
+  clause: Clause,
+  needs = `the move ${move}`,
+): Invariant {
+  return {
+    id,
+    title,
+    demanded: always('advice', clause.page, clause.heading, clause.quote),
+    needs,
+    judge: ({ whole }) =>
+      isTriedAlone(whole, move) ? survives(whole, whole.places(move)) : untried,
+  };
+}
+
+function answersWith(
+  move: MoveType,
+  id: string,
+  title: string,
+  code: number,
+  clause: Clause,
+): Invariant {
+  return {
+    id,
+    title,
+    demanded: always('advice', clause.page, clause.heading, clause.quote),
+    needs: `a server that goes on after the move ${move}`,
+    judge: ({ whole }) => {
+      const [first] = whole.places(move);
+      if (first === undefined || !isTriedAlone(whole, move) || !whole.settled?.ok) return untried;
+      const answer = whole.responses.find(({ message, at }) => {
+        const { error } = message;
+        return at > first && isJsonObject(error) && error['code'] === code;
+      });
+      return answer ? held : broken(`No error with the code ${code} came; ${lastMessage(whole)}`);
+    },
+  };
+}
+
+function isTriedAlone(trace: Trace, move: MoveType): boolean {
+  const others = trace.happenings.some(
+    (one) => one.kind === 'sent' && one.impolite && one.move !== move,
+  );
+  return trace.places(move).length > 0 && !others;
+}
+
+/** A log message may name an answer that the server ignores. */
+function usesLateAnswer(message: JsonObject): boolean {
+  const { result, params } = message;
+  return JSON.stringify('id' in message ? (result ?? params ?? null) : null).includes(lateMark);
+}
+
+function lastMessage({ serverMessages }: Trace): string {
+  const last = serverMessages.at(-1);
+  return last ? `the last message was ${shownValue(last.message)}` : 'nothing came at all';
+}

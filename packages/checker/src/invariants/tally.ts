@@ -1,0 +1,71 @@
+/** Every invariant, and the tally of the plays that broke it or did not. */
+import type { MoveSequence } from '../move.ts';
+import { isStateless } from '../outgoing.ts';
+import type { Trace } from '../trace.ts';
+import { answerInvariants } from './answers.ts';
+import { cancellationInvariants } from './cancellation.ts';
+import { capabilityInvariants } from './capabilities.ts';
+import type { Invariant, Played } from './invariant.ts';
+import { lifecycleInvariants } from './lifecycle.ts';
+import { modernInvariants } from './of-both-eras.ts';
+import { messageInvariants } from './messages.ts';
+import { overHttp } from './over-http.ts';
+import { progressInvariants } from './progress.ts';
+import { robustnessInvariants } from './robustness.ts';
+import { rootsInvariants } from './roots.ts';
+
+/** Of the revisions with a handshake, in the order of the report. */
+export const invariants: readonly Invariant[] = [
+  ...messageInvariants,
+  ...answerInvariants,
+  ...lifecycleInvariants,
+  ...capabilityInvariants,
+  ...cancellationInvariants,
+  ...progressInvariants,
+  ...rootsInvariants,
+  ...robustnessInvariants,
+];
+
+/** The invariants of a revision, in the order of the report. */
+export function invariantsOf(
+  revision: string,
+  transport: 'stdio' | 'http' = 'stdio',
+): readonly Invariant[] {
+  const ofEra = isStateless(revision) ? modernInvariants(invariants) : invariants;
+  return transport === 'http' ? overHttp(ofEra, revision) : ofEra;
+}
+
+/** A play in which an invariant did not hold. */
+export interface Breach {
+  readonly sequence: MoveSequence;
+  readonly trace: Trace;
+  readonly detail: string;
+  readonly evidence: 'message' | 'silence';
+}
+
+/** What the plays so far say of one invariant. */
+export interface Tally {
+  readonly invariant: Invariant;
+  /** Plays in which it held. */
+  held: number;
+  /** Plays in which it did not, in order. */
+  readonly breaches: Breach[];
+}
+
+/** Adds a play to the tallies. */
+export function countVerdicts(
+  tallies: readonly Tally[],
+  sequence: MoveSequence,
+  trace: Trace,
+  context: Omit<Played, 'whole' | 'polite'>,
+): void {
+  const played = { whole: trace, polite: trace.polite, ...context };
+  for (const tally of tallies) {
+    const judgement = tally.invariant.judge(played);
+    if (judgement.kind === 'held') tally.held++;
+    if (judgement.kind === 'broken') {
+      const { detail, evidence } = judgement;
+      tally.breaches.push({ sequence, trace, detail, evidence });
+    }
+  }
+}

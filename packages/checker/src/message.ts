@@ -1,0 +1,22 @@
+/** Messages in a line, a body or an event. */
+import type { JsonObject } from 'mcp-actors';
+import { isJsonObject } from 'mcp-actors/internal';
+
+/** `1` and `"1"` are different ids. */
+export function idKey(id: unknown): string {
+  return JSON.stringify(id) ?? 'missing';
+}
+
+/** The messages in a line: one, or those of a batch. */
+export function messagesIn(value: unknown): readonly JsonObject[] {
+  return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isJsonObject);
+}
+
+/** Parses a text as JSON; undefined if it is not JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * A client of the stateless era as a statechart: what it may do next. Three regions run side by
+ * side: the connection, a tool call with its rounds, and a subscription. There is no handshake:
+ * what a request says about its client applies only to that request.
+ */
+import { and, setup, stateIn } from 'xstate';
+import type { ClientFeatures } from './client.machine.ts';
+import type { Move } from './move.ts';
+
+const same = { target: 'settled' } as const;
+
+export const modernClientMachine = setup({
+  types: {
+    input: {} as ClientFeatures,
+    context: {} as ClientFeatures,
+    events: {} as Move,
+  },
+  guards: {
+    isSettled: stateIn({ connection: 'settled' }),
+    isStdio: ({ context }) => context.transport === 'stdio',
+    isHttp: ({ context }) => context.transport !== 'stdio',
+    asks: ({ context }) => context.asks,
+    hasLists: ({ context: { declares } }) =>
+      declares.tools || declares.resources || declares.prompts,
+    hasResources: ({ context }) => context.declares.resources,
+    hasPrompts: ({ context }) => context.declares.prompts,
+  },
+}).createMachine({
+  id: 'modernClient',
+  type: 'parallel',
+  context: ({ input }) => input,
+  states: {
+    connection: {
+      initial: 'fresh',
+      states: {
+        fresh: {
+          description: 'Nothing has been served yet that only this era has.',
+          on: {
+            discover: 'fresh',
+            'revision-unknown': 'fresh',
+            list: { guard: 'hasLists', target: 'settled' },
+            'unknown-method': 'settled',
+            end: 'ended',
+          },
+        },
+        settled: {
+          on: {
+            discover: same,
+            'revision-unknown': same,
+            bare: { ...same, guard: 'hasLists' },
+            list: { ...same, guard: 'hasLists' },
+            removed: same,
+            big: { ...same, guard: 'hasLists' },
+            'unknown-method': same,
+            'unknown-notification': same,
+            'bad-cursor': { ...same, guard: 'hasLists' },
+            'bad-resource': { ...same, guard: 'hasResources' },
+            'bad-prompt': { ...same, guard: 'hasPrompts' },
+            'cancel-unknown': { ...same, guard: 'isStdio' },
+            'cancel-malformed': { ...same, guard: 'isStdio' },
+            'cancel-done': { ...same, guard: 'isStdio' },
+            'http-origin': { ...same, guard: 'isHttp' },
+            'http-version': { ...same, guard: 'isHttp' },
+            'http-strange-session': { ...same, guard: 'isHttp' },
+            'http-method': { ...same, guard: 'isHttp' },
+            'http-no-method': { ...same, guard: 'isHttp' },
+            'http-name': { ...same, guard: and(['isHttp', 'hasResources']) },
+            'http-encoded-name': { ...same, guard: and(['isHttp', 'hasResources']) },
+            'http-get': { ...same, guard: 'isHttp' },
+            malformed: same,
+            invalid: same,
+            last: { guard: and(['isStdio', 'hasLists']), target: 'ended' },
+            end: 'ended',
+          },
+        },
+        ended: {},
+      },
+    },
+    call: {
+      initial: 'none',
+      states: {
+        none: {
+          on: {
+            call: { guard: 'isSettled', target: 'running' },
+            'call-zero': { guard: 'isSettled', target: 'runningZero' },
+            'call-bare': { guard: 'isSettled', target: 'none' },
+          },
+        },
+        running: {
+          description: 'It may have asked by now: then a retry brings the answers.',
+          on: {
+            call: { guard: 'isSettled', target: 'running' },
+            cancel: { guard: 'isSettled', target: 'cancelled' },
+            retry: { guard: and(['isSettled', 'asks']), target: 'retried' },
+            'retry-forged': { guard: and(['isSettled', 'asks']), target: 'running' },
+          },
+        },
+        runningZero: { on: { cancel: { guard: 'isSettled', target: 'cancelled' } } },
+        retried: {
+          on: {
+            'retry-twice': { guard: 'isSettled', target: 'retried' },
+            cancel: { guard: 'isSettled', target: 'cancelled' },
+          },
+        },
+        cancelled: { on: { call: { guard: 'isSettled', target: 'running' } } },
+      },
+    },
+    subscription: {
+      initial: 'none',
+      states: {
+        none: { on: { listen: { guard: 'isSettled', target: 'listening' } } },
+        listening: {
+          on: {
+            listen: { guard: 'isSettled', target: 'listening' },
+            unlisten: { guard: 'isSettled', target: 'none' },
+          },
+        },
+      },
+    },
+  },
+});

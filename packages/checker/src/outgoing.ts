@@ -1,0 +1,99 @@
+/** The messages that a play's client sends. */
+import type { JsonObject, RequestId } from 'mcp-actors';
+import { MetaKey, Method, negotiateDialect, statelessVersions } from 'mcp-actors/internal';
+import type { ClientFeatures } from './client.machine.ts';
+
+/** A revision that never existed. */
+export const unknownRevision = '1999-01-01';
+
+export function outgoingRequest(id: RequestId, method: string, params?: JsonObject): JsonObject {
+  return { jsonrpc: '2.0', id, method, ...(params ? { params } : {}) };
+}
+
+export function outgoingNotification(method: string, params?: JsonObject): JsonObject {
+  return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
+}
+
+/** Whether each request of this revision identifies its client. */
+export function isStateless(revision: string): boolean {
+  return statelessVersions.includes(revision);
+}
+
+/** What the client of a revision without a handshake declares. */
+export const statelessCapabilities: JsonObject = { roots: {}, sampling: {}, elicitation: {} };
+
+const clientInfo = { name: 'mcp-actors-check', version: '1.0.0' };
+
+/** The same message; a request gets the description of its client. */
+export function inEnvelope(message: JsonObject, revision: string): JsonObject {
+  const { id, method, params = {} } = message as { params?: JsonObject } & JsonObject;
+  if (id === undefined || typeof method !== 'string') return message;
+  const _meta = {
+    [MetaKey.protocolVersion]: revision,
+    [MetaKey.clientCapabilities]: statelessCapabilities,
+    [MetaKey.clientInfo]: clientInfo,
+    ...(params['_meta'] as JsonObject | undefined),
+  };
+  return { ...message, params: { ...params, _meta } };
+}
+
+/** Whether this revision has batches. */
+export function hasBatches(revision: string): boolean {
+  return negotiateDialect(revision).batchRefusal(1, 1) === undefined;
+}
+
+export function initializeParams(revision: string, declares: 'all' | 'nothing'): JsonObject {
+  const elicitation = { elicitation: {} };
+  const lacking = negotiateDialect(revision).lacking(Method.elicit, undefined, elicitation);
+  return {
+    protocolVersion: revision,
+    capabilities:
+      declares === 'all'
+        ? {
+            roots: { listChanged: true },
+            sampling: {},
+            ...(lacking === undefined ? elicitation : {}),
+          }
+        : {},
+    clientInfo,
+  };
+}
+
+/**
+ * The result that the client gives; undefined if it has not declared the capability.
+ * @param root the URI of its root
+ * @param text the reply of its model
+ */
+export function outgoingAnswer(
+  method: unknown,
+  offered: JsonObject,
+  root: string,
+  text: string,
+): JsonObject | undefined {
+  if (method === 'roots/list' && offered['roots']) {
+    return { roots: [{ uri: root, name: root.slice(root.lastIndexOf('/') + 1) }] };
+  }
+  if (method === 'sampling/createMessage' && offered['sampling']) {
+    return {
+      role: 'assistant',
+      content: { type: 'text', text },
+      model: 'check',
+      stopReason: 'endTurn',
+    };
+  }
+  if (method === 'elicitation/create' && offered['elicitation']) return { action: 'decline' };
+  return undefined;
+}
+
+/** The list requests for what a server declares: besides pings, all that every client sends. */
+export function listMethods({
+  tools,
+  resources,
+  prompts,
+}: Omit<ClientFeatures['declares'], 'logging'>): string[] {
+  return [
+    ...(tools ? ['tools/list'] : []),
+    ...(resources ? ['resources/list', 'resources/templates/list'] : []),
+    ...(prompts ? ['prompts/list'] : []),
+  ];
+}

@@ -1,0 +1,135 @@
+/** A session of our own as a server under check: in this process, with a clock that the play moves. */
+import { createMcpServer, definePrompt, defineResource, defaultLimits, memory } from 'mcp-actors';
+import type { HandlerContext } from 'mcp-actors';
+import type { EventObject } from 'xstate';
+import { TestClock, testClient, turn } from 'mcp-actors/testing';
+import type { Launch } from '../src/server-process.ts';
+import { plainEnvironment } from '../../../src/session/session-environment.ts';
+import type { SessionEnvironment } from '../../../src/session/session-environment.ts';
+import type { PortSnapshot } from '../../../src/machines/port.ts';
+import { tool } from '../../../test/contract/serving.ts';
+
+/** Takes so long as the clock has it. */
+const slowMs = 500;
+
+/** The clocks of the sessions, by their ids. One server has them all: its schemas are compiled once. */
+const clocks = new Map<string, TestClock>();
+
+function sleep({ signal, session }: HandlerContext): Promise<void> {
+  const clock = clocks.get(session.id) as TestClock;
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimeout(resolve, slowMs);
+    signal.addEventListener('abort', () => {
+      clock.clearTimeout(timer);
+      reject(signal.reason as Error);
+    });
+  });
+}
+
+const question = {
+  messages: [{ role: 'user', content: { type: 'text', text: 'What?' } }],
+  maxTokens: 10,
+};
+
+const server = createMcpServer({
+  name: 'own',
+  version: '1.0.0',
+  tools: [
+    tool('slow', async (_, context) => {
+      context.progress(1);
+      await sleep(context);
+      context.progress(2);
+      return 'done';
+    }),
+    tool('roots', async (_, context) => JSON.stringify((await context.roots()).roots)),
+    tool('asks', async (_, context) => {
+      context.log.info('asked');
+      return JSON.stringify(await context.request('sampling/createMessage', question));
+    }),
+  ],
+  resources: [defineResource({ uri: 'own://text', name: 'text', read: () => 'text' })],
+  prompts: [definePrompt({ name: 'prompt', get: () => 'text' })],
+  logging: {},
+});
+
+/** Loads what the first call of a process loads: that takes real time. */
+export async function warm(): Promise<void> {
+  const client = await testClient(server);
+  await client.callTool('roots');
+  await client.close();
+}
+
+/** The environment of a session that tells when nothing is sealed or digested any more: that takes real time, and no turn waits for it. */
+function computing() {
+  const open = new Set<Promise<unknown>>();
+  const noted =
+    <TArgs extends unknown[], T>(compute: (...args: TArgs) => Promise<T>) =>
+    (...args: TArgs): Promise<T> => {
+      const result = compute(...args);
+      open.add(result);
+      void result.finally(() => open.delete(result));
+      return result;
+    };
+  const environment: SessionEnvironment = {
+    ...plainEnvironment,
+    sealer: ({ seal, open: unseal, digest, turn: pass }) => ({
+      seal: noted(seal),
+      open: noted(unseal),
+      digest: noted(digest),
+      turn: noted(pass),
+    }),
+  };
+  const quiet = async () => {
+    await turn();
+    while (open.size > 0) {
+      await Promise.all(open);
+      await turn();
+    }
+  };
+  return { environment, quiet };
+}
+
+/**
+ * What must be empty at the end is told as the signal that ended it, so that a play that leaves something is found, and made shorter, like
+ * any other that breaks an invariant.
+ */
+export const launchOwn: Launch = (listener) => {
+  const clock = new TestClock();
+  const { transport, peer } = memory();
+  const limits = { rootsRetryMs: 1_000, requestTimeoutMs: 4_000 };
+  const { environment, quiet } = computing();
+  const session = server.listen(transport, { clock, limits, environment });
+  clocks.set(session.id, clock);
+  const { correlation } = session.actor.getSnapshot().context;
+  const { behaviour } = correlation.getSnapshot() as PortSnapshot<EventObject, unknown>;
+  const pending = behaviour?.view as ReadonlyMap<unknown, unknown>;
+  peer.received$.subscribe((frame) => listener.line(JSON.stringify(frame)));
+  void session.closed.then(async ({ kind }) => {
+    clocks.delete(session.id);
+    await turn();
+    const left = [
+      ...(pending.size > 0 ? [`${pending.size} requests pending`] : []),
+      ...(clock.liveTimers > 0 ? [`${clock.liveTimers} timers set`] : []),
+      ...(kind === 'input-ended' ? [] : [`the cause ${kind}`]),
+    ];
+    listener.ended({
+      code: left.length === 0 ? 0 : 1,
+      signal: left.length === 0 ? null : left.join(', '),
+    });
+  });
+  return {
+    send: (text) => peer.sendRaw(text),
+    end: () => peer.end(),
+    kill: () => {
+      if (!clocks.has(session.id)) return;
+      session.shutdown('the play is over');
+      clock.increment(defaultLimits.drainTimeoutMs);
+    },
+    passTime: async (durationMs) => {
+      await quiet();
+      clock.increment(durationMs);
+      await quiet();
+    },
+    idle: quiet,
+  };
+};

@@ -1,0 +1,125 @@
+/** What a play cannot tell of a server, because something else had gone wrong before, is not held against it. */
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import type { CheckReport } from '../src/check-report.ts';
+import { checkServer } from '../src/check-server.ts';
+import type { PlayTimes } from '../src/player.ts';
+import { readSequence } from '../src/move.ts';
+import type { Launch } from '../src/server-process.ts';
+import { launchProcess } from '../src/server-process.ts';
+import { launchInside } from './launch-inside.ts';
+
+const handshake = 'initialize wait initialized wait';
+const times = { startMs: 5_000, answerMs: 5_000, endMs: 5_000, quietMs: 5 };
+
+async function check(
+  launch: Launch,
+  plays: readonly string[],
+  more: {
+    readonly id?: string;
+    readonly revision?: string;
+    readonly times?: PlayTimes;
+    readonly movesTime?: boolean;
+  } = {},
+): Promise<CheckReport> {
+  const { id, ...others } = more;
+  const sequences = plays.map((text) => {
+    const read = readSequence(text);
+    if ('unknown' in read) throw new Error(`There is no move ${read.unknown}`);
+    return read.moves;
+  });
+  return checkServer({
+    launch,
+    revision: '2025-11-25',
+    tools: new Map(),
+    rootsUri: 'file:///check',
+    times,
+    seed: 1,
+    walks: 0,
+    jobs: 1,
+    sequences,
+    ...(id === undefined ? {} : { only: new Set([id]) }),
+    ...others,
+  });
+}
+
+describe('a play whose precondition failed', () => {
+  test.for([
+    ['parse-error-survived', 'malformed'],
+    ['invalid-request-survived', 'invalid'],
+    ['stray-answer-survived', 'answer-unknown'],
+    ['invalid-cancel-ignored', 'cancel-unknown'],
+  ])('does not try %s: a request before it had no answer', async ([id, move]) => {
+    const launch = launchInside(['mute-on-unknown'], true);
+    const plays = [`${handshake} unknown-method wait ${move} wait`];
+    const { findings } = await check(launch, plays, { id, movesTime: true });
+    expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
+  });
+
+  test('does not try answers-before-end: the server was killed before it had ended', async () => {
+    const launch = launchInside(['handles-later', 'stays'], true);
+    const { findings } = await check(launch, ['initialize-bare wait initialized wait last'], {
+      id: 'answers-before-end',
+      times: { ...times, startMs: 300, endMs: 30 },
+    });
+    expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
+  });
+});
+
+describe('a server that outlives its input', () => {
+  test('is waited for twice as long as may be, and after that for 300 ms', async () => {
+    const waits: number[] = [];
+    const launch: Launch = (listener) => {
+      const wire = launchInside(['stays'])(listener);
+      let endedAt: number | undefined;
+      return {
+        ...wire,
+        end: () => {
+          endedAt = performance.now();
+          wire.end();
+        },
+        kill: () => {
+          // It is killed once more when the play is over.
+          if (endedAt !== undefined) waits.push(performance.now() - endedAt);
+          endedAt = undefined;
+          wire.kill();
+        },
+      };
+    };
+    const plays = Array.from({ length: 4 }, () => handshake);
+    await check(launch, plays, { id: 'ping', times: { ...times, endMs: 1_000 } });
+    const [first = 0, second = 0, ...others] = waits;
+    expect(Math.min(first, second)).toBeGreaterThanOrEqual(990);
+    expect(others.length).toBeGreaterThan(1);
+    for (const waitMs of others) expect(waitMs).toBeGreaterThanOrEqual(290);
+    for (const waitMs of others) expect(waitMs).toBeLessThan(990);
+  });
+});
+
+describe('the official SDK below a server', () => {
+  const bench = (name: string) =>
+    fileURLToPath(new URL(`../../../bench/servers/${name}.mjs`, import.meta.url));
+  test.for([
+    ['sdk-1', '2025-11-25', '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
+    ['sdk-2', '2025-11-25', '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
+    ['sdk-2', '2026-07-28', '@modelcontextprotocol/server'],
+  ])(
+    'is named in a note, with its faults: %s in %s',
+    async ([name = '', revision = '', sdk = '']) => {
+      const start = revision === '2026-07-28' ? 'list wait' : handshake;
+      const launch = launchProcess(process.execPath, [bench(name)]);
+      const plays = [`${start} unknown-method wait`, `${start} bad-cursor wait`];
+      const { notes } = await check(launch, plays, { revision });
+      expect(notes).toEqual([
+        `The server is made with the official TypeScript SDK (${sdk}), and these are faults of that: invalid-cursor`,
+      ]);
+    },
+  );
+
+  test('is not named below a server without it', async () => {
+    const plays = [`${handshake} unknown-method wait`, `${handshake} bad-cursor wait`];
+    const { findings, notes } = await check(launchInside(['lenient']), plays);
+    expect(findings.find(({ id }) => id === 'invalid-cursor')?.outcome).toBe('broken');
+    expect(notes).toEqual([]);
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import { getShortestPaths } from 'xstate/graph';
+import { clientMachine } from '../src/client.machine.ts';
+import type { ClientFeatures } from '../src/client.machine.ts';
+import { readSequence, sequenceText } from '../src/move.ts';
+import type { Move } from '../src/move.ts';
+import { coveringSequences, isWalk, randomWalks, seededRandom, shrink } from '../src/sequences.ts';
+
+const features: ClientFeatures = {
+  tools: ['slow', 'quick'],
+  asks: true,
+  withdraws: true,
+  declares: { tools: true, resources: true, prompts: true, logging: true },
+  stateless: false,
+  transport: 'stdio',
+  batches: true,
+  movesTime: true,
+};
+const nothing: ClientFeatures = {
+  tools: [],
+  asks: false,
+  withdraws: false,
+  declares: { tools: false, resources: false, prompts: false, logging: false },
+  stateless: false,
+  transport: 'stdio',
+  batches: false,
+  movesTime: false,
+};
+
+describe('the sequences', () => {
+  const covering = coveringSequences(features);
+  const texts = covering.map(sequenceText);
+
+  test('are walks of a client', () => {
+    const walks = [...covering, ...randomWalks(features, 200, seededRandom(3))];
+    expect(walks.filter((walk) => !isWalk(walk, features)).map(sequenceText)).toEqual([]);
+  });
+
+  test('reach every state of the client', () => {
+    const moves: readonly Move[] = covering.flat().filter(({ type }) => type !== 'wait');
+    const states = getShortestPaths(clientMachine, {
+      input: features,
+      events: (client) => moves.filter((move) => client.can(move)),
+      serializeState: ({ value }) => JSON.stringify(value),
+    });
+    expect(states.length).toBeGreaterThan(30);
+    expect(texts).toContain(
+      'initialize wait initialized wait roots-changed wait answer-reversed wait',
+    );
+    expect(texts).toContain(
+      'initialize-bare wait initialized wait call-zero:slow wait cancel wait',
+    );
+    expect(texts).toContain('initialize wait initialized call:slow cancel end');
+  });
+
+  test('answer late wherever a server may have cancelled a request of its own', () => {
+    const handshake = 'initialize wait initialized wait';
+    for (const occasion of [
+      'call:slow wait cancel wait',
+      'roots-changed wait',
+      'roots-changed wait answer wait',
+      'pass-time wait',
+    ]) {
+      const late = `${handshake} ${occasion} answer-late wait`;
+      expect(texts.some((text) => text === late || text.startsWith(`${late} `))).toBe(true);
+    }
+    // Another tool than the first may be the one that asks its client.
+    expect(texts).toContain(`${handshake} call:quick wait cancel wait answer-late wait`);
+    const others = coveringSequences({ ...features, withdraws: false, movesTime: false });
+    expect(others.flat().some(({ type }) => type === 'answer-late')).toBe(false);
+  });
+
+  test('come shortest first, each once, and none is the beginning of another', () => {
+    const lengths = covering.map(({ length }) => length);
+    expect(lengths).toEqual([...lengths].sort((a, b) => a - b));
+    expect(new Set(texts).size).toBe(texts.length);
+    expect(texts.filter((text) => texts.some((other) => other.startsWith(`${text} `)))).toEqual([]);
+  });
+
+  test('hold no move that the server gives no occasion for', () => {
+    const used = new Set(
+      coveringSequences(nothing)
+        .flat()
+        .map(({ type }) => type),
+    );
+    const idle = [
+      'call',
+      'cancel',
+      'answer',
+      'pass-time',
+      'list',
+      'batch',
+      'bad-resource',
+    ] as const;
+    expect(idle.filter((type) => used.has(type))).toEqual([]);
+    expect(used.has('twins')).toBe(true);
+  });
+
+  test('are the same for the same seed, and others for another', () => {
+    const walks = (seed: number) => randomWalks(features, 20, seededRandom(seed)).map(sequenceText);
+    expect(walks(5)).toEqual(walks(5));
+    expect(walks(5)).not.toEqual(walks(6));
+  });
+
+  test('leave out what they are told to', () => {
+    const walks = randomWalks(features, 100, seededRandom(1), new Set(['malformed']));
+    expect(walks.flat().some(({ type }) => type === 'malformed')).toBe(false);
+  });
+
+  test('can be written and read', () => {
+    for (const sequence of covering) {
+      expect(readSequence(sequenceText(sequence))).toEqual({ moves: sequence });
+    }
+    expect(readSequence('initialize dance')).toEqual({ unknown: 'dance' });
+    expect(readSequence('call')).toEqual({ unknown: 'call' });
+    expect(readSequence('wait:x')).toEqual({ unknown: 'wait:x' });
+  });
+});
+
+describe('shrinking', () => {
+  const letters = 'abcdefghij'.split('');
+  const failsWith = (needed: string) => (part: readonly string[]) =>
+    Promise.resolve([...needed].every((letter) => part.includes(letter)));
+
+  test.for(['', 'a', 'j', 'ae', 'bcd', 'abcdefghij'])('leaves what fails: "%s"', async (needed) => {
+    expect((await shrink(letters, failsWith(needed))).join('')).toBe(needed);
+  });
+
+  test('keeps the order', async () => {
+    const inOrder = (part: readonly string[]) => Promise.resolve(/b.*h/.test(part.join('')));
+    expect(await shrink(letters, inOrder)).toEqual(['b', 'h']);
+  });
+
+  test('leaves out what can only be left out after something else', async () => {
+    // "e" can go only once "c" is gone.
+    const fails = (part: readonly string[]) =>
+      Promise.resolve(part.includes('a') && (!part.includes('c') || part.includes('e')));
+    expect(await shrink(letters, fails)).toEqual(['a']);
+  });
+
+  test('stops after so many tries', async () => {
+    let tries = 0;
+    const fails = () => Promise.resolve(tries++ < 0);
+    expect(await shrink(letters, fails, 5)).toEqual(letters);
+    expect(tries).toBe(5);
+  });
+});

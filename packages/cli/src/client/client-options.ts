@@ -1,0 +1,174 @@
+/** What `call` and `shell` share: their options and their messages to a person. */
+import { fileCredentialStore } from 'mcp-actors/client';
+import type { Era, ServersOptions } from 'mcp-actors/client';
+import { nearest, printable, printableLines, secretsGiven, textOfFault } from 'mcp-actors/internal';
+import type { HostsConfig } from 'mcp-actors/internal';
+import { UsageError, neverShow, print } from '../command.ts';
+import { count } from '../options/option.ts';
+import type { OptionTable } from '../options/option.ts';
+import { watchOptions } from './watching.ts';
+
+export const clientOptions = {
+  server: {
+    kind: 'text',
+    placeholder: 'NAME',
+    help: "Only this server of the file. Tools are then named by the server's own names too.",
+  },
+  header: {
+    kind: 'texts',
+    placeholder: 'NAME:VALUE',
+    help: 'Send this header with every request to the URL, such as a token; may be given more than once. It is never shown.',
+  },
+  answer: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'Answer the questions of servers with this JSON file: the values of a form, "decline" or "cancel", or a list of those, one for each question. Without it a person at the terminal is asked, and without a terminal nothing is answered.',
+  },
+  login: {
+    kind: 'switch',
+    help: 'If a server wants a login, open the browser for it, and write the URL to stderr. Tokens are kept in files that only you can read.',
+  },
+  'client-id': {
+    kind: 'text',
+    placeholder: 'ID',
+    help: 'With --login at a URL: the client that is registered at its authorization server, if that registers nobody by itself. In a file it stands in "oauth" of the server, as "clientId".',
+  },
+  'client-secret-env': {
+    kind: 'text',
+    placeholder: 'NAME',
+    help: 'The environment variable that holds that client\'s secret. In a file: "clientSecret": "${NAME}".',
+  },
+  'client-metadata-url': {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'With --login at a URL: the metadata document of the client, if the authorization server knows such. In a file: "clientMetadataUrl".',
+  },
+  'callback-port': {
+    ...count,
+    bounds: { min: 1, max: 65_535 },
+    default: undefined,
+    help: 'With --login at a URL: come back to http://127.0.0.1:PORT/callback, as it is registered. By default a free port is taken. In a file: "callbackPort".',
+  },
+  era: {
+    kind: 'choice',
+    choices: ['auto', 'legacy', 'modern'],
+    default: 'auto',
+    help: 'The era of servers whose entry says none: legacy, until 2025-11-25, or modern, since 2026-07-28. By default they are asked.',
+  },
+  env: {
+    kind: 'texts',
+    placeholder: 'NAME',
+    help: 'Hand this variable of your environment on to the server behind --, which else inherits only a few; may be given more than once.',
+  },
+  verbose: {
+    kind: 'switch',
+    short: 'v',
+    help: 'Show on stderr what servers write there, what they log, and each state of their connections.',
+  },
+  ...watchOptions,
+} as const satisfies OptionTable;
+
+/**
+ * The configuration with only one server.
+ *
+ * @throws {UsageError} there is no such server
+ */
+export function onlyServer(config: HostsConfig, name: string): HostsConfig {
+  if (!config.servers.has(name)) {
+    const names = [...config.servers.keys()];
+    const near = nearest(name, names);
+    const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
+    throw new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
+  }
+  return onlyServers(config, [name]);
+}
+
+/** The configuration with these servers alone. */
+export function onlyServers(config: HostsConfig, names: readonly string[]): HostsConfig {
+  const isOfThem = (fault: { readonly server?: string | undefined }) =>
+    fault.server !== undefined && names.includes(fault.server);
+  return {
+    ...config,
+    servers: new Map([...config.servers].filter(([name]) => names.includes(name))),
+    faults: config.faults.filter(isOfThem),
+    remarks: config.remarks.filter(isOfThem),
+  };
+}
+
+/** Hides the secrets of a configuration's servers everywhere, even if a server repeats them. */
+export function hideSecretsOf({ servers }: HostsConfig): void {
+  for (const server of servers.values()) {
+    if (server.kind === 'enabled') neverShow(secretsGiven(server.settings.entry));
+  }
+}
+
+/** A command says itself what has failed, so that no connection logs it besides. */
+const silent = Object.assign(() => {}, { threshold: 'silent' } as const);
+
+/** How connections of a command are made: a person may log in if they have asked for it. */
+export function connectingOptions({
+  login,
+  era,
+  env,
+}: {
+  readonly login: boolean;
+  readonly era: string;
+  readonly env: readonly string[];
+}): Pick<ServersOptions, 'auth' | 'report' | 'era' | 'inheritEnv'> {
+  return {
+    report: silent,
+    ...(login ? { auth: { store: fileCredentialStore() } } : {}),
+    ...(era === 'auto' ? {} : { era: era as Era }),
+    ...(env.length === 0 ? {} : { inheritEnv: env }),
+  };
+}
+
+/** Writes lines for a person, on stderr. */
+export async function tell(command: string, ...lines: readonly string[]): Promise<void> {
+  for (const line of lines) {
+    await print(process.stderr, `${command}: ${printableLines(line.split('\n'))}\n`);
+  }
+}
+
+/**
+ * Prints the faults of a configuration, and the keys without effect.
+ *
+ * @throws {UsageError} every server to start is faulty
+ */
+export async function tellFaults(command: string, config: HostsConfig): Promise<void> {
+  const { faults, remarks, servers } = config;
+  await tell(command, ...[...faults, ...remarks].map(textOfFault));
+  const isUsable = [...servers.values()].some(({ kind }) => kind === 'enabled');
+  if (faults.length > 0 && !isUsable) throw new UsageError('There is no server to start');
+}
+
+/** Names and what they do, in two columns. */
+export function columns(
+  rows: readonly (readonly [name: string, text: string])[],
+  terminalWidth: number | undefined = process.stdout.columns,
+): string {
+  const width = Math.min(40, Math.max(0, ...rows.map(([name]) => name.length)));
+  // The terminal itself would break the line within a word.
+  const left = Math.max(20, (terminalWidth ?? Infinity) - width - 2);
+  const indent = `\n${' '.repeat(width + 2)}`;
+  return rows
+    .map(([name, text]) => {
+      const lines = inLines(printable(firstLine(text), 160), left);
+      return `${printable(name).padEnd(width)}  ${lines.join(indent)}`;
+    })
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('');
+}
+
+/** Lines of whole words; a word that is longer than a line has its own. */
+function inLines(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+const firstLine = (text: string): string => /^[^\n]*/.exec(text.trim())?.[0] ?? '';

@@ -1,0 +1,43 @@
+/** How `mcp-actors call` ends, by what has come of the call. */
+import { textOfError } from 'mcp-actors/internal';
+import { ProtocolError, RuntimeError } from 'mcp-actors';
+
+export const ExitCode = {
+  done: 0,
+  /** The tool's result has `isError`, or the server answered with an error. */
+  toolFailed: 1,
+  usage: 2,
+  /** There is no connection, or it was lost before the answer. */
+  notConnected: 3,
+  timeout: 4,
+  unauthorized: 5,
+  /** By Ctrl-C, as shells have it: 128 and the signal's number. */
+  interrupted: 130,
+} as const;
+
+/** The exit code of a call that has failed. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof ProtocolError) return ExitCode.toolFailed;
+  if (!(error instanceof RuntimeError)) return ExitCode.notConnected;
+  switch (error.code) {
+    case 'REQUEST_TIMEOUT':
+    case 'CONNECT_TIMEOUT':
+      return ExitCode.timeout;
+    case 'UNAUTHORIZED':
+      return ExitCode.unauthorized;
+    case 'CANCELLED':
+      return ExitCode.interrupted;
+    case 'CONFIG_INVALID':
+      return ExitCode.usage;
+    default:
+      return ExitCode.notConnected;
+  }
+}
+
+/** What has gone wrong, in one or more lines. */
+export function textOfFailure(error: unknown): string {
+  if (error instanceof ProtocolError) {
+    return `The server answered with an error: ${error.message} (${error.code})`;
+  }
+  return error instanceof RuntimeError ? error.message : textOfError(error);
+}

@@ -1,0 +1,270 @@
+/** `mcp-actors shell`: servers at one's fingertips. Without a terminal it takes commands from stdin. */
+import { createInterface } from 'node:readline/promises';
+import type { Interface } from 'node:readline/promises';
+import type { Servers, ServersOptions } from 'mcp-actors/client';
+import { openConfig, openFile, printableLines, redactText } from 'mcp-actors/internal';
+import { UsageError, print } from '../command.ts';
+import type { Command } from '../command.ts';
+import { optionsText } from '../options/option.ts';
+import type { OptionTable } from '../options/option.ts';
+import { parseOptions, switchIn } from '../options/parse-options.ts';
+import { answerDoctor } from './answer-doctor.ts';
+import {
+  clientOptions,
+  connectingOptions,
+  hideSecretsOf,
+  onlyServer,
+  tell,
+  tellFaults,
+} from './client-options.ts';
+import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
+import { answersIn } from './form-answers.ts';
+import { follow, tellLogins, whoAsks } from './person.ts';
+import { ServerLogs } from './server-logs.ts';
+import { ShellCommands } from './shell-commands.ts';
+import { configOf, readTarget } from './target.ts';
+import { watching } from './watching.ts';
+import type { Target } from './target.ts';
+import { personAt } from './terminal-forms.ts';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** The command's options; the documentation has them too. */
+export const shellOptions = {
+  ...clientOptions,
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors shell FILE | URL [options]
+       mcp-actors shell [options] -- COMMAND [ARGUMENTS...]
+
+Connects to MCP servers, and takes commands for them: list, describe, call, read, resources,
+watch, unwatch, logs, state, reconnect, help, quit. Without a terminal the commands are lines of
+stdin, and the exit status is 1 if one of them has failed.
+
+  mcp-actors shell mcp.json
+  echo 'call echo text=hi' | mcp-actors shell -- node server.js
+
+Ctrl-C cancels the command that runs; Ctrl-D ends the shell.
+
+Options:
+${optionsText(shellOptions)}
+`;
+
+const name = 'mcp-actors shell';
+
+export const command: Command = {
+  run: async (args) => {
+    const at = args.indexOf('--');
+    const line = { command: name, args: at === -1 ? args : args.slice(0, at) };
+    if (switchIn(shellOptions, line, 'help')) {
+      await print(process.stdout, help);
+      return ExitCode.done;
+    }
+    const { values, positionals } = parseOptions(shellOptions, line);
+    const launched = at === -1 ? undefined : args.slice(at + 1);
+    const target = readTarget({
+      command: name,
+      positionals,
+      launched,
+      headers: values.header,
+      env: values.env,
+      login: values,
+    });
+    if (target.rest.length > 0) {
+      throw new UsageError(`${name} takes one target; ${target.rest.join(' ')} is too much`);
+    }
+    const isOne = !('file' in target.source) || values.server !== undefined;
+    await using watched = await watching(values, isOne ? 'one' : 'each');
+    const person = shellPerson(values.answer);
+    let servers: Servers;
+    try {
+      const options = { ...person.options, ...connectingOptions(values) };
+      servers = await open(target, values.server, watched.options(options));
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      await tell(name, textOfFailure(error));
+      person.close();
+      return exitCodeOf(error);
+    }
+    answerDoctor(servers);
+    tellLogins(servers, person.say);
+    const followed = values.verbose ? follow(servers, name) : undefined;
+    try {
+      return await talk(servers, person);
+    } finally {
+      await servers.close();
+      followed?.();
+      person.close();
+    }
+  },
+};
+
+async function open(
+  target: Target,
+  server: string | undefined,
+  options: ServersOptions,
+): Promise<Servers> {
+  const config = await configOf(target);
+  hideSecretsOf(config);
+  const wanted = server === undefined ? config : onlyServer(config, server);
+  await tellFaults(name, wanted);
+  const { source } = target;
+  return 'file' in source && server === undefined
+    ? openFile(source.file, options)
+    : openConfig(wanted, options);
+}
+
+/** The person at the shell, with the only interface to the terminal. */
+interface ShellPerson {
+  readonly options: ServersOptions;
+  readonly lines: Interface;
+  /** What is typed, from the first line on. */
+  readonly typed: AsyncIterable<string>;
+  readonly isTerminal: boolean;
+  /** Prints an unsolicited message above the line that is being typed. */
+  say(line: string): void;
+  /** The commands are known once there are servers. */
+  complete(completer: (line: string) => [string[], string]): void;
+  close(): void;
+}
+
+function shellPerson(answerFile: string | undefined): ShellPerson {
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  let completer = (line: string): [string[], string] => [[], line];
+  /** The questions of a form that wait for a line. */
+  const asked = new Set<string>();
+  const file = historyFile();
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    terminal: isTerminal,
+    prompt: isTerminal ? 'mcp> ' : '',
+    completer: (line: string) => completer(line),
+    ...(isTerminal ? { history: readHistory(file), removeHistoryDuplicates: true } : {}),
+  });
+  // Lines are kept from here on: without a terminal they come before they are needed.
+  const typed = lines[Symbol.asyncIterator]();
+  // Input to a form is not a command and may be private, so it stays out of the history.
+  lines.on('history', (history: string[]) => {
+    if (asked.size > 0 || !mayKeep(history[0] ?? '')) history.shift();
+    else writeHistory(file, history);
+  });
+  const say = (line: string): void => {
+    if (isTerminal) process.stderr.write('\r\u001B[K');
+    void print(process.stderr, `${printableLines(line.split('\n'))}\n`);
+    if (isTerminal) lines.prompt(true);
+  };
+  const terminal = {
+    say,
+    ask: async (question: string, signal: AbortSignal) => {
+      asked.add(question);
+      return lines.question(question, { signal }).finally(() => {
+        asked.delete(question);
+        // The answer is no longer needed: the next line is a command.
+        if (signal.aborted && isTerminal) lines.prompt(true);
+      });
+    },
+  };
+  const options: ServersOptions =
+    answerFile !== undefined
+      ? { elicit: answersIn(answerFile, say) }
+      : isTerminal
+        ? whoAsks(personAt(terminal))
+        : {};
+  return {
+    options,
+    lines,
+    typed: { [Symbol.asyncIterator]: () => typed },
+    isTerminal,
+    say,
+    complete: (wanted) => {
+      completer = wanted;
+    },
+    close: () => lines.close(),
+  };
+}
+
+/** Takes commands until there are no more. */
+async function talk(
+  servers: Servers,
+  { lines, typed, isTerminal, say, complete }: ShellPerson,
+): Promise<number> {
+  const logs = new ServerLogs(servers);
+  const commands = new ShellCommands({
+    servers,
+    logs,
+    print: (text) => void print(process.stdout, text),
+    say,
+  });
+  complete((line) => commands.complete(line));
+  const end = new AbortController();
+  // A command that waits for a server would seem to hang.
+  void servers.started().then(({ ready, late, failed }) => {
+    const isWorthIt = isTerminal || late.length > 0 || failed.length > 0;
+    if (end.signal.aborted || !isWorthIt) return;
+    say(
+      `${ready.length} ready${late.length > 0 ? `, ${late.length} still starting` : ''}${failed.length > 0 ? `, ${failed.length} failed (state says why)` : ''}. help lists the commands`,
+    );
+  });
+  let failures = 0;
+  let running = new AbortController();
+  lines.on('SIGINT', () => {
+    running.abort();
+    say('(Ctrl-D ends the shell)');
+  });
+  lines.prompt();
+  for await (const line of typed) {
+    if (/^\s*(?:quit|exit)\s*$/.test(line)) break;
+    running = new AbortController();
+    try {
+      await commands.run(line, running.signal);
+    } catch (error) {
+      failures++;
+      say(error instanceof UsageError ? error.message : textOfFailure(error));
+    }
+    lines.prompt();
+  }
+  end.abort();
+  commands.close();
+  logs.close();
+  return failures > 0 && !isTerminal ? ExitCode.toolFailed : ExitCode.done;
+}
+
+/** How many lines the history keeps. */
+const maxHistoryLines = 500;
+
+/** Where what was typed is kept between runs of the shell, as the system has it. */
+export function historyFile(
+  environment: { readonly [name: string]: string | undefined } = process.env,
+): string {
+  const folder = environment['XDG_STATE_HOME'] || join(homedir(), '.local', 'state');
+  return join(folder, 'mcp-actors', 'shell-history');
+}
+
+/** Whether a line may be kept. Redaction knows secrets by the name of a key and by their form. */
+export function mayKeep(line: string): boolean {
+  return line.trim() !== '' && redactText(line, Infinity) === line;
+}
+
+/** The newest line first, as readline expects; empty if the file cannot be read. */
+export function readHistory(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').filter(mayKeep).slice(0, maxHistoryLines);
+  } catch {
+    return [];
+  }
+}
+
+/** Writes the file, for its owner alone. @returns whether it could be written */
+export function writeHistory(file: string, lines: readonly string[]): boolean {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const kept = lines.filter(mayKeep).slice(0, maxHistoryLines);
+    writeFileSync(file, `${kept.join('\n')}\n`, { mode: 0o600 });
+    return true;
+  } catch {
+    return false;
+  }
+}

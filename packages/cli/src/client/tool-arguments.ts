@@ -1,0 +1,139 @@
+/** The arguments of a tool as people write them on a command line. */
+import { readFileSync } from 'node:fs';
+import { describe, isJsonObject, nearest } from 'mcp-actors/internal';
+import type { JsonObject } from 'mcp-actors';
+import { UsageError } from '../command.ts';
+
+/** A tool, as far as its arguments are concerned. */
+export interface CalledTool {
+  readonly name: string;
+  readonly inputSchema: JsonObject;
+}
+
+/**
+ * Reads a tool's arguments: one JSON object; `@FILE` or `-` for a file or stdin that contains one;
+ * or any number of `key=value`, each read according to the tool's schema.
+ *
+ * @param stdin reads all of stdin
+ * @throws {UsageError} naming what is wrong, and the names that the tool has
+ */
+export function readToolArguments(
+  written: readonly string[],
+  tool: CalledTool,
+  stdin: () => string = () => readFileSync(0, 'utf8'),
+): JsonObject {
+  const [first, ...more] = written;
+  if (first === undefined) return {};
+  const isPair = (text: string) => /^[^\s={["@-][^=]*=/.test(text);
+  if (written.every(isPair)) return fromPairs(written, tool);
+  if (more.length > 0) {
+    const odd = written.find((text) => !isPair(text)) ?? first;
+    throw new UsageError(
+      `Arguments are one JSON object, @FILE, -, or key=value; ${short(odd)} is not one of several key=value`,
+    );
+  }
+  if (first === '-') return parse(stdin(), 'stdin');
+  if (first.startsWith('@')) return parse(contentsOf(first.slice(1)), first.slice(1));
+  return parse(first, short(first));
+}
+
+const short = (text: string): string =>
+  JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+
+function contentsOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`The arguments cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function parse(text: string, where: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(
+      `The arguments in ${where} are not JSON: ${(error as Error).message}. Write {"key": "value"} or key=value`,
+      { cause: error },
+    );
+  }
+  if (isJsonObject(value)) return value;
+  throw new UsageError(`The arguments must be a JSON object; ${where} is ${describe(value)}`);
+}
+
+function fromPairs(pairs: readonly string[], tool: CalledTool): JsonObject {
+  const properties = isJsonObject(tool.inputSchema['properties'])
+    ? tool.inputSchema['properties']
+    : {};
+  const isOpen = tool.inputSchema['additionalProperties'] !== false;
+  const read: { [key: string]: unknown } = {};
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    const [key, text] = [pair.slice(0, at), pair.slice(at + 1)];
+    const schema = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (schema === undefined) refuseUnknown(key, Object.keys(properties), isOpen, tool.name);
+    const value = valueOf(text, isJsonObject(schema) ? schema : {}, key);
+    // A list can be written with a pair for each of its items.
+    const before: unknown = Object.hasOwn(read, key) ? read[key] : undefined;
+    if (before !== undefined && !Array.isArray(before)) {
+      throw new UsageError(`${key} is given twice, and is no list`);
+    }
+    read[key] =
+      Array.isArray(before) && Array.isArray(value)
+        ? (before as unknown[]).concat(value as unknown[])
+        : value;
+  }
+  return read;
+}
+
+/** A mistyped name is refused. Another one may be right if the schema allows it. */
+function refuseUnknown(key: string, known: readonly string[], isOpen: boolean, tool: string): void {
+  const near = nearest(key, known);
+  if (isOpen && near === undefined) return;
+  const names = known.length === 0 ? 'no arguments' : known.join(', ');
+  const meant = near === undefined ? '.' : `. Did you mean ${near}?`;
+  throw new UsageError(`${tool} has no argument ${JSON.stringify(key)}${meant} It takes ${names}`);
+}
+
+/** The types that a property may have; none if its schema does not say. */
+function typesOf(schema: JsonObject): readonly string[] {
+  const { type, anyOf, oneOf, enum: values } = schema;
+  if (typeof type === 'string') return [type];
+  if (Array.isArray(type)) return type.map(String);
+  const union = Array.isArray(anyOf) ? anyOf : oneOf;
+  if (Array.isArray(union)) return union.filter(isJsonObject).flatMap(typesOf);
+  if (Array.isArray(values)) return [...new Set(values.map((value) => typeof value))];
+  return [];
+}
+
+function valueOf(text: string, schema: JsonObject, key: string): unknown {
+  const types = typesOf(schema);
+  const wants = (type: string) => types.includes(type);
+  if (types.length === 0) return json(text) ?? text;
+  if ((wants('number') || wants('integer')) && /^-?\d/.test(text) && !Number.isNaN(+text)) {
+    const value = Number(text);
+    if (wants('number') || wants('string') || Number.isInteger(value)) return value;
+  }
+  if (wants('boolean') && /^(?:true|false|yes|no)$/i.test(text)) return /^[ty]/i.test(text);
+  if (wants('null') && text === 'null') return null;
+  if ((wants('object') || wants('array')) && /^\s*[[{]/.test(text)) {
+    const value = json(text);
+    if (Array.isArray(value) ? wants('array') : isJsonObject(value) && wants('object'))
+      return value;
+  }
+  if (wants('string')) return text;
+  if (wants('array'))
+    return [valueOf(text, isJsonObject(schema['items']) ? schema['items'] : {}, key)];
+  throw new UsageError(`${key} must be ${types.join(' or ')}, this is ${short(text)}`);
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * What all commands share: their interface, names, printing, usage errors, the package's version.
+ */
+import { printableText, withoutGiven } from 'mcp-actors/internal';
+
+/** What a command's module exports as `command`. */
+export interface Command {
+  /**
+   * Runs the command.
+   *
+   * @param args the arguments after the command's name; the command handles `--help` itself
+   * @param script the module that the process was started with, as `import.meta.url`
+   * @returns the process's exit code
+   * @throws {UsageError} the arguments are wrong; the process then ends with 2
+   */
+  run(args: readonly string[], script: string): Promise<number>;
+}
+
+/** The commands besides `serve`. */
+export const commandNames = [
+  'call',
+  'check',
+  'config',
+  'diagram',
+  'doctor',
+  'init',
+  'replay',
+  'shell',
+] as const;
+
+/** What `mcp-actors help TOPIC` tells more of, beside the commands. */
+export const helpTopics = ['serve', 'limits', 'http', 'auth'] as const;
+
+export type HelpTopic = (typeof helpTopics)[number];
+
+export type CommandName = (typeof commandNames)[number];
+
+/** True for the name of a command besides `serve`. */
+export function isCommandName(name: string | undefined): name is CommandName {
+  return commandNames.some((each) => each === name);
+}
+
+/** The command was called wrongly. The message goes to stderr, and the process exits with 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+const hidden = new Set<string>();
+
+/** From now on nothing that this process writes to stderr shows one of these texts. */
+export function neverShow(secrets: Iterable<string>): void {
+  for (const secret of secrets) hidden.add(secret);
+}
+
+/** The text without what is never shown. */
+export function withoutHidden(text: string): string {
+  return withoutGiven(text, hidden);
+}
+
+/**
+ * Resolves once the text is written or the stream has failed. On a terminal, control and direction
+ * characters in any text are replaced by their numbers. A pipe or a file gets every byte. Hidden
+ * secrets are never written to stderr.
+ */
+export function print(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    const failed = (): void => resolve();
+    stream.once('error', failed);
+    const shown = stream === process.stderr ? withoutHidden(text) : text;
+    stream.write(stream.isTTY ? printableText(shown) : shown, (error) => {
+      // A stream that fails also emits an error event, which has no other listener.
+      if (!error) stream.off('error', failed);
+      resolve();
+    });
+  });
+}
+
+export { packageVersion } from 'mcp-actors/internal';

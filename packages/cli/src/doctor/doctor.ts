@@ -1,0 +1,110 @@
+/** `mcp-actors doctor`: asks serving processes what they wait for. */
+import { printableJson } from 'mcp-actors/internal';
+import { UsageError, print } from '../command.ts';
+import type { Command } from '../command.ts';
+import { ask, notServing } from './ask.ts';
+import type { DoctorOutcome } from './ask.ts';
+import { servingProcess, servingProcesses } from './process-table.ts';
+import { optionsText } from '../options/option.ts';
+import type { OptionTable } from '../options/option.ts';
+import { parseOptions, switchIn } from '../options/parse-options.ts';
+
+const defaultTimeoutMs = 2000;
+
+export const doctorOptions = {
+  json: {
+    kind: 'switch',
+    help: 'Print a JSON array instead: one object for each session or connection, with its pid.',
+  },
+  whole: {
+    kind: 'switch',
+    help: 'Print everything of each session of a server over HTTP, and not a line for each that something holds up.',
+  },
+  timeout: {
+    kind: 'duration',
+    bounds: { min: 1, max: 600_000 },
+    default: defaultTimeoutMs,
+    help: 'How long a process may take to answer.',
+  },
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors doctor [options] [PID...]
+
+Asks processes that serve what they wait for: which requests are pending and since
+when, which state, how full the queues are, and in plain words why nothing goes on.
+Without a PID, every mcp-actors of yours that serves on this machine. Of one that
+serves over HTTP: the endpoint, then a line for each session that something holds up.
+Of mcp-actors call and shell: a line for each connection.
+
+The same without this command: kill -USR2 PID writes it to the process's stderr.
+Windows has no such signal, and thereby no doctor.
+
+Options:
+${optionsText(doctorOptions)}
+
+Exit status: 0 once every process that was asked has answered; 1 if there is none,
+or one does not answer; 2 if the command was called wrongly.
+`;
+
+export const command: Command = {
+  run: async (args) => {
+    const line = { command: 'mcp-actors doctor', args };
+    if (switchIn(doctorOptions, line, 'help')) {
+      await print(process.stdout, help);
+      return 0;
+    }
+    const { values, positionals } = parseOptions(doctorOptions, line);
+    const wanted = positionals.map(readPid);
+    if (process.platform === 'win32') {
+      return complain([
+        'Windows has no SIGUSR2, by which a process is asked. Serve with --inspect',
+      ]);
+    }
+    const pids = wanted.length > 0 ? wanted : everyProcess();
+    const outcomes = await Promise.all(
+      pids.map((pid) => question(pid, values.timeout ?? defaultTimeoutMs)),
+    );
+    const answers = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.answer] : []));
+    if (values.json) {
+      const told = answers.flatMap(({ pid, version, sessions, connections = [] }) => [
+        ...sessions.map((session) => ({ pid, version, ...session })),
+        ...connections.map((connection) => ({ pid, version, connection })),
+      ]);
+      await print(process.stdout, `${printableJson(told, 2)}\n`);
+    } else {
+      await print(
+        process.stdout,
+        answers.map(({ text, whole = text }) => (values.whole ? whole : text)).join('\n'),
+      );
+    }
+    if (pids.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
+    const problems = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem]));
+    // A problem that all share is said once.
+    return complain([...new Set(problems)]);
+  },
+};
+
+/** The processes that listen; if none does, all others, so that each is reported. */
+function everyProcess(): readonly number[] {
+  const found = servingProcesses();
+  const listening = found.filter(({ listens }) => listens);
+  return (listening.length > 0 ? listening : found).map(({ pid }) => pid);
+}
+
+function readPid(text: string): number {
+  const pid = Number(text);
+  if (/^\d+$/.test(text) && pid > 0 && Number.isSafeInteger(pid)) return pid;
+  throw new UsageError(`doctor takes the ids of processes, ${JSON.stringify(text)} is not one`);
+}
+
+async function question(pid: number, timeoutMs: number): Promise<DoctorOutcome> {
+  if (!servingProcess(pid)) return { ok: false, problem: notServing(pid) };
+  return ask(pid, timeoutMs);
+}
+
+/** Prints the problems and gives the exit code. */
+async function complain(problems: readonly string[]): Promise<number> {
+  for (const problem of problems) await print(process.stderr, `mcp-actors doctor: ${problem}\n`);
+  return problems.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,159 @@
+/**
+ * The serving processes of this user. SIGUSR2 ends a process that does not listen for it, so each
+ * is checked first: it must run our command or have announced itself, and be known, or be old enough,
+ * to listen.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isCommandName } from '../command.ts';
+import type { CommandName } from '../command.ts';
+import { announcedAt, startOf, userId } from 'mcp-actors/internal';
+
+export interface ServingProcess {
+  readonly pid: number;
+  /** After the command's name; none of a server of one's own. */
+  readonly args: readonly string[];
+  /** Whether it listens for SIGUSR2. */
+  readonly listens: boolean;
+  /** As in `ps`: `R` runs, `S` waits, `T` is stopped; undefined if unknown. */
+  readonly activity?: string;
+}
+
+/** `ps` cannot show whether a process listens: it is assumed to from this age on, seconds. */
+const settledAfterSeconds = 3;
+
+/** The serving processes of this user except this one, by pid. */
+export function servingProcesses(): readonly ServingProcess[] {
+  const found = process.platform === 'linux' ? fromProc() : fromPs();
+  return found.filter(({ pid }) => pid !== process.pid).sort((a, b) => a.pid - b.pid);
+}
+
+/** The serving process with this pid; undefined if there is none. */
+export function servingProcess(pid: number): ServingProcess | undefined {
+  if (process.platform === 'linux') return readProc(pid);
+  return servingProcesses().find((found) => found.pid === pid);
+}
+
+/** Linux describes each process in files. */
+function fromProc(): readonly ServingProcess[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => readProc(Number(name)) ?? []);
+}
+
+function readProc(pid: number): ServingProcess | undefined {
+  try {
+    if (statSync(`/proc/${pid}`).uid !== userId()) return undefined;
+    const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+    const isAnnounced = announcedAt(pid, startOf(pid)) !== undefined;
+    const args = isAnnounced ? [] : serveArguments(argv, readlinkSync(`/proc/${pid}/cwd`));
+    if (!args) return undefined;
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const caught = BigInt(`0x${/^SigCgt:\s*([\da-f]+)$/m.exec(status)?.[1] ?? '0'}`);
+    const listens = ((caught >> BigInt(constants.signals.SIGUSR2 - 1)) & 1n) === 1n;
+    const activity = /^State:\s*(\w)/m.exec(status)?.[1];
+    return { pid, args, listens, ...(activity === undefined ? {} : { activity }) };
+  } catch {
+    // It has ended meanwhile, or may not be read.
+    return undefined;
+  }
+}
+
+/**
+ * For every other Unix. Its lines do not separate arguments, so a path with a space is not
+ * recognized.
+ */
+export function fromPs(): readonly ServingProcess[] {
+  const columns = ['pid=', 'uid=', 'state=', 'etime=', 'args='].flatMap((column) => ['-o', column]);
+  const table = execFileSync('ps', ['-A', '-ww', ...columns], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 ** 2,
+  });
+  return table.split('\n').flatMap((line) => {
+    const [pid, uid, state = '', age = '', ...argv] = line.trim().split(/\s+/);
+    if (Number(uid) !== userId()) return [];
+    const seconds = secondsOf(age);
+    // A mark that is older than the process was left by another one.
+    const isAnnounced =
+      (announcedAt(Number(pid), startOf(Number(pid))) ?? 0) > Date.now() - (seconds + 1) * 1000;
+    const args = isAnnounced ? [] : serveArguments(argv, undefined);
+    if (!args) return [];
+    const listens = isAnnounced || seconds >= settledAfterSeconds;
+    return [{ pid: Number(pid), args, listens, activity: state.slice(0, 1) }];
+  });
+}
+
+/** Reads `[[days-]hours:]minutes:seconds`. */
+export function secondsOf(age: string): number {
+  const [days, time] = age.includes('-') ? age.split('-') : ['0', age];
+  return (
+    (time ?? '').split(':').reduce((sum, part) => sum * 60 + Number(part), 0) +
+    Number(days) * 86_400
+  );
+}
+
+/** A runtime's options that take the next argument as their value. */
+const valued = new Set([
+  '-r',
+  '--require',
+  '--import',
+  '--loader',
+  '--experimental-loader',
+  '-C',
+  '--conditions',
+  '--env-file',
+  '--env-file-if-exists',
+  '--title',
+]);
+
+/**
+ * The arguments of `mcp-actors serve`, or of a command that connects to servers; undefined if a command line runs anything else.
+ *
+ * @param argv the words of the command line, the executable first
+ * @param cwd the process's working directory, if it is known
+ */
+export function serveArguments(
+  argv: readonly string[],
+  cwd: string | undefined,
+): readonly string[] | undefined {
+  const program = basename(argv[0] ?? '');
+  const hasRun = /^(bun|deno)$/i.test(program);
+  // An editor may have the script open.
+  if (!hasRun && !/node|electron/i.test(program)) return undefined;
+  let at = 1;
+  while (argv[at]?.startsWith('-') || (hasRun && argv[at] === 'run')) {
+    at += valued.has(argv[at] as string) ? 2 : 1;
+  }
+  const script = argv[at];
+  if (script === undefined || !isCommand(script, cwd)) return undefined;
+  const args = argv.slice(at + 1);
+  return isCommandName(args[0]) && !connecting.has(args[0]) ? undefined : args;
+}
+
+/** Commands that connect to servers answer as those that serve do. */
+const connecting = new Set<CommandName>(['call', 'shell']);
+
+function isCommand(script: string, cwd: string | undefined): boolean {
+  if (basename(script) === 'mcp-actors' || /^npm:@mcp-actors\/cli(@|$)/.test(script)) return true;
+  if (!/^cli\.[jt]s$/.test(basename(script))) return false;
+  if (/[\\/]@mcp-actors[\\/]cli[\\/]dist[\\/]cli\.js$/.test(script)) return true;
+  try {
+    const path = realpathSync(resolve(cwd ?? '/', script));
+    return isOurPackage(dirname(dirname(path)));
+  } catch {
+    // The path does not exist here: the process runs elsewhere, or its version has been removed.
+    return false;
+  }
+}
+
+function isOurPackage(directory: string): boolean {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+    return (manifest as { readonly name?: unknown } | null)?.name === '@mcp-actors/cli';
+  } catch {
+    // Most directories are not packages.
+    return false;
+  }
+}

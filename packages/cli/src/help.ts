@@ -1,0 +1,110 @@
+/** The help texts of the whole command: one screen of what people use, and the topics behind it. */
+import { commands } from './commands.ts';
+import type { HelpTopic } from './command.ts';
+import { optionsText, quantitiesText } from './options/option.ts';
+import type { CommandOption } from './options/option.ts';
+import {
+  flagsOfLimits,
+  httpLimits,
+  httpOptions,
+  options,
+  sessionLimits,
+} from './options/serve-options.ts';
+
+/** The options that most people use. All of them are in a topic, too. */
+const usual: readonly (readonly [name: keyof typeof options, usage: string, text: string])[] = [
+  ['http', '--http [HOST:]PORT', 'Serve any number of clients over HTTP instead.'],
+  ['inspect', '--inspect[=PORT]', 'Show the sessions live on a local page.'],
+  ['record', '--record FILE', 'Record the session; mcp-actors replay plays it again.'],
+  ['follow-roots', '--follow-roots', "Let the client's roots replace the directories."],
+  ['log-level', '--log-level LEVEL', 'silent, error, warning (default), info or debug.'],
+  ['log-file', '--log-file FILE', 'Append the log to this file instead of stderr.'],
+  ['help', '-h, --help', 'Print this text.'],
+  ['version', '-V, --version', 'Print the version.'],
+];
+
+const usage = `Usage: mcp-actors [serve] [options] [directories...]
+       mcp-actors COMMAND [options]`;
+
+const units = 'Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB, or plain numbers of bytes.';
+
+/** What `mcp-actors --help` prints. */
+export function helpText(): string {
+  const known = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
+  return `${usage}
+
+Serves a workspace to an MCP client over stdin and stdout: find files, search text,
+read files, inside the client's roots. A host launches it; in a terminal it prints
+the configuration for hosts. mcp-actors config HOST prints it for one of them.
+
+Commands; mcp-actors help COMMAND tells more of one:
+${rows(known)}
+
+Options:
+${rows(usual.map(([, flag, text]) => [flag, text]))}
+
+More: mcp-actors help serve (these and the rest), help limits, help http, help auth.
+
+Environment:
+  MCP_PROJECT_PATH       The project, if there is neither a directory nor a root.
+  MCP_ACTORS_LOG_LEVEL   As --log-level.
+
+Exit status: 0 once the client has gone or a signal has ended the session; 1 after a
+failure; 2 if the command was called wrongly.
+`;
+}
+
+/** What `mcp-actors help TOPIC` prints. */
+export function topicText(topic: HelpTopic): string {
+  const limits = limitsAbout[topic];
+  const named = limits ? `\n\nLimits:\n${quantitiesText(limits)}` : '';
+  return `${introductions[topic]}\n\nOptions:\n${optionsText(optionsAbout(topic))}${named}\n`;
+}
+
+/** The options of a topic, in the order of the table. */
+export function optionsAbout(topic: HelpTopic): { readonly [name: string]: CommandOption } {
+  const entries = Object.entries<CommandOption>(options);
+  return Object.fromEntries(entries.filter(([name]) => topicOf(name) === topic));
+}
+
+function topicOf(name: string): HelpTopic {
+  if (name === 'limit') return 'limits';
+  if (name.startsWith('auth-')) return 'auth';
+  const limit = new Map<string, string>(Object.entries(flagsOfLimits)).get(name);
+  return name in httpOptions || limit?.startsWith('http.') ? 'http' : 'serve';
+}
+
+const limitsAbout = { limits: sessionLimits, http: httpLimits, serve: undefined, auth: undefined };
+
+const introductions: { readonly [topic in HelpTopic]: string } = {
+  serve: `${usage}
+
+Serves a workspace to an MCP client: find files, search text, read files, inside the
+client's roots. It works in these directories; with several, the client's roots choose
+among them. Without any, the client's roots decide, then MCP_PROJECT_PATH, then the
+directory that it is started in.
+
+${units}
+The bounds are in mcp-actors help limits.`,
+  limits: `The bounds of a session, over stdio and HTTP. Those of the HTTP endpoint are in
+mcp-actors help http.
+
+${units}`,
+  http: `Usage: mcp-actors --http [HOST:]PORT [options] [directories...]
+
+Serves any number of clients over HTTP, in both eras, each with its own workspace.
+?project_path=/absolute/path in the URL chooses the project if there are no roots.
+A host's configuration for it: mcp-actors config HOST --http PORT.
+
+${units}`,
+  auth: `Usage: mcp-actors --http PORT --auth-issuer URL --auth-audience URL [options]
+
+Over HTTP every request then needs an access token of the issuer for this server.
+Clients learn from the answer to their first request where to get one.`,
+};
+
+/** One line for each name, with what it does. */
+function rows(table: readonly (readonly [name: string, text: string])[]): string {
+  const width = Math.max(...table.map(([name]) => name.length));
+  return table.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`).join('\n');
+}

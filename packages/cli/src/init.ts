@@ -1,0 +1,201 @@
+/** `mcp-actors init`: writes a small server with its tests, from the package's files in `templates/server`. */
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { UsageError, packageVersion, print } from './command.ts';
+import type { Command } from './command.ts';
+import { workingDirectory } from './directories.ts';
+import { hostConfiguration, quotedForShell, reservedName } from './host-configuration.ts';
+import { optionsText } from './options/option.ts';
+import type { OptionTable } from './options/option.ts';
+import { parseOptions, switchIn } from './options/parse-options.ts';
+
+export const initOptions = {
+  package: {
+    kind: 'text',
+    placeholder: 'SPEC',
+    help: 'What npm installs as mcp-actors: a version, a URL, or a file that npm pack made, such as ./mcp-actors-0.1.0.tgz. By default this version, from the registry.',
+  },
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors init [options] DIRECTORY
+
+Writes a small MCP server in TypeScript into a new or empty directory: a tool and a prompt
+with their schemas, and their tests. It is named after the directory. Then prints what to do
+next, and the configuration with which hosts launch it. Installs nothing.
+
+Options:
+${optionsText(initOptions)}
+
+Examples:
+  mcp-actors init my-server
+  mcp-actors init .
+`;
+
+export const command: Command = {
+  run: async (args) => {
+    const line = { command: 'mcp-actors init', args };
+    if (switchIn(initOptions, line, 'help')) {
+      await print(process.stdout, help);
+      return 0;
+    }
+    const { values, positionals } = parseOptions(initOptions, line);
+    const cwd = workingDirectory();
+    const directory = resolve(cwd, directoryIn(positionals));
+    const dependency = values.package ?? `^${packageVersion()}`;
+    const file = fileIn(dependency, cwd);
+    checkEmpty(directory);
+    const { name, files } = serverFiles(
+      basename(directory),
+      file === undefined ? dependency : `file:${pathBetween(directory, file)}`,
+    );
+    for (const { path, text } of files) write(join(directory, path), text);
+    const launch = { name, command: 'node', args: [join(directory, 'dist', 'main.js')] };
+    const written = files.map(({ path }) => `  ${path}\n`).join('');
+    const enter = directory === cwd ? '' : `  cd ${quotedForShell(relative(cwd, directory))}\n`;
+    await print(
+      process.stdout,
+      `Wrote the server ${name} into ${directory}:
+
+${written}
+Once it is installed, hosts launch it like this.
+
+${hostConfiguration(launch)}
+Next:
+
+${enter}  npm install
+  npm test
+${values.package === undefined ? registryHint : ''}`,
+    );
+    return 0;
+  },
+};
+
+const registryHint = `
+npm takes mcp-actors from the registry; mcp-actors init --package FILE takes one that npm pack made.
+`;
+
+/** @throws {UsageError} there is not exactly one */
+function directoryIn([directory, ...others]: readonly string[]): string {
+  if (directory === undefined || directory === '') {
+    throw new UsageError('Give the directory to write: mcp-actors init my-server');
+  }
+  if (others.length === 0) return directory;
+  throw new UsageError(
+    `init writes one directory, and ${others.length + 1} are named: ${[directory, ...others].join(', ')}`,
+  );
+}
+
+/**
+ * The file that a dependency names; undefined if it does not name a file.
+ *
+ * @throws {UsageError} it does not exist
+ */
+function fileIn(spec: string, cwd: string): string | undefined {
+  const isFile =
+    isAbsolute(spec) || /^(\.|file:)/.test(spec) || /^[^:]*\.(tgz|tar\.gz)$/.test(spec);
+  if (!isFile) return undefined;
+  const path = resolve(cwd, spec.replace(/^file:/, ''));
+  if (existsSync(path)) return path;
+  throw new UsageError(`--package ${spec} does not exist (looked for ${path})`);
+}
+
+/** As npm reads it from the directory's manifest, which may lie behind a link. */
+function pathBetween(directory: string, file: string): string {
+  return relative(realpathSync(directory), realpathSync(file)).replaceAll(sep, '/');
+}
+
+/** A repository that was just made is empty enough. */
+const ignored = new Set(['.git']);
+
+/** @throws {UsageError} something would be mixed with what is there, or it cannot be read */
+function checkEmpty(directory: string): void {
+  const there = attempt(directory, () => {
+    mkdirSync(directory, { recursive: true });
+    return readdirSync(directory).filter((name) => !ignored.has(name));
+  });
+  if (there.length === 0) return;
+  const more = there.length > 3 ? ` and ${there.length - 3} more` : '';
+  throw new UsageError(
+    `${directory} is not empty: it has ${there.slice(0, 3).join(', ')}${more}. Give a new or an empty directory`,
+  );
+}
+
+/** Never writes over a file. */
+function write(path: string, text: string): void {
+  attempt(path, () => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { flag: 'wx' });
+  });
+}
+
+/** @throws {UsageError} the system refuses */
+function attempt<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file is in the way' : message;
+    throw new UsageError(`${path} cannot be written: ${reason}`, { cause: error });
+  }
+}
+
+/** What the files of the template call the server. */
+const placeholder = 'my-server';
+
+interface ServerFiles {
+  readonly name: string;
+  /** In the order of their paths. */
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+}
+
+function serverFiles(directoryName: string, dependency: string): ServerFiles {
+  // The package's own name leads to it from the sources and from the bundle.
+  const manifest = createRequire(import.meta.url).resolve('@mcp-actors/cli/package.json');
+  const template = join(dirname(manifest), 'templates', 'server');
+  const paths = readdirSync(template, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(template, join(entry.parentPath, entry.name)))
+    .toSorted();
+  const read = (path: string) => readFileSync(join(template, path), 'utf8');
+  const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Manifest;
+  const name = nameOf(directoryName, [...Object.keys({ ...dependencies, ...devDependencies })]);
+  const files = paths.map((path) => {
+    const text = read(path).replaceAll(placeholder, name);
+    // npm leaves a .gitignore out of what it packs.
+    if (path === 'gitignore') return { path: '.gitignore', text };
+    return { path, text: path === 'package.json' ? withDependency(text, dependency) : text };
+  });
+  return { name, files };
+}
+
+interface Manifest {
+  readonly dependencies: { readonly [name: string]: string };
+  readonly devDependencies: { readonly [name: string]: string };
+}
+
+function withDependency(manifest: string, dependency: string): string {
+  return manifest.replace(/("mcp-actors": )".*"/, (_, key) => key + JSON.stringify(dependency));
+}
+
+/** A name for the package, the server and its place in a host's configuration. */
+function nameOf(directoryName: string, dependencies: readonly string[]): string {
+  const words = directoryName
+    .normalize('NFKD')
+    .replaceAll(/\p{Mark}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 60)
+    .replaceAll(/^-+|-+$/g, '');
+  if (words === '') return placeholder;
+  // npm installs no package into one of the same name.
+  return [reservedName, ...dependencies].includes(words) ? `${words}-server` : words;
+}

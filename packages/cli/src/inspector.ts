@@ -1,0 +1,125 @@
+/** `--inspect`: the inspectors of a served session. Their modules are loaded on demand. */
+import type { InspectedPage, StatelyInspection } from '@mcp-actors/inspector';
+import type { ConnectionWatcher } from 'mcp-actors/client';
+import { AddressError } from 'mcp-actors/internal';
+import type { ListenOptions } from 'mcp-actors';
+import { UsageError } from './command.ts';
+
+/** The inspector that `--inspect` names. */
+export type InspectorWish =
+  /** Our own page. Without a port, the system chooses one. */
+  | { readonly kind: 'page'; readonly port: number | undefined }
+  /** XState's official inspector, which listens on this port. */
+  | { readonly kind: 'stately'; readonly port: number };
+
+/** A running inspector. */
+export interface SessionInspector {
+  /** Options for the session to inspect. */
+  readonly options: Pick<ListenOptions, 'inspect' | 'watchers'>;
+  /** The same, for a host's connection. */
+  readonly connectionWatchers: readonly ConnectionWatcher[];
+  /** Shows where clients are served, until there is a first session. */
+  serves(place: string): void;
+  close(): Promise<void>;
+}
+
+const form = /^(?:(stately)(?::|$))?(\d{1,5})?$/;
+const highestPort = 65_535;
+/** The official inspector's default port. */
+const statelyPort = 8080;
+
+/**
+ * Reads the value of `--inspect`.
+ *
+ * @throws {UsageError} it is neither a port nor a known name
+ */
+export function inspectorWish(value: string | undefined): InspectorWish | undefined {
+  if (value === undefined) return undefined;
+  if (value === '') return { kind: 'page', port: undefined };
+  if (value === 'stately') return { kind: 'stately', port: statelyPort };
+  const [, stately, digits] = form.exec(value) ?? [];
+  const port = Number(digits);
+  if (port >= 1 && port <= highestPort) return { kind: stately ? 'stately' : 'page', port };
+  throw new UsageError(
+    `--inspect: ${JSON.stringify(value)} is neither a port from 1 to ${highestPort} nor "stately" or "stately:PORT"; without a value a free port is taken`,
+  );
+}
+
+/**
+ * Starts an inspector. Call this before the session starts.
+ *
+ * @throws {UsageError} it cannot start, for example because its port is taken
+ */
+export async function openInspector(wish: InspectorWish): Promise<SessionInspector> {
+  switch (wish.kind) {
+    case 'page': {
+      const page = await openPage(wish.port, 'session');
+      const watchers = [page.watcher];
+      const { serves, close } = page;
+      return { options: { watchers }, connectionWatchers: watchers, serves, close };
+    }
+    case 'stately': {
+      const inspection = await openStately(wish.port, 'session is');
+      const watchers = [inspection.watcher];
+      const { close } = inspection;
+      return { options: { watchers }, connectionWatchers: watchers, serves: () => {}, close };
+    }
+  }
+}
+
+/**
+ * Serves the page and writes its address to stderr.
+ *
+ * @throws {UsageError} the port is taken or cannot be used
+ */
+export async function openPage(
+  port: number | undefined,
+  what: 'session' | 'connections',
+): Promise<InspectedPage> {
+  const page = await pageOn(port);
+  process.stderr.write(`mcp-actors: open ${page.url} to see the ${what}\n`);
+  return page;
+}
+
+async function pageOn(port: number | undefined): Promise<InspectedPage> {
+  const { inspectPage } = await import('@mcp-actors/inspector');
+  try {
+    return await inspectPage(port === undefined ? {} : { port });
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    throw new UsageError(`--inspect: ${error.message}; without a value a free one is taken`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Sends sessions or connections to the official inspector on this machine, and writes its address
+ * to stderr.
+ *
+ * @param what the thing that is sent, with its verb
+ * @throws {UsageError} the inspector's package is not installed
+ */
+export async function openStately(
+  port: number,
+  what: 'session is' | 'connections are',
+): Promise<StatelyInspection> {
+  const inspection = await inspectionOn(`ws://127.0.0.1:${port}`);
+  process.stderr.write(
+    `mcp-actors: the ${what} sent to the inspector at ${inspection.url}, whenever one listens there\n`,
+  );
+  return inspection;
+}
+
+async function inspectionOn(url: string): Promise<StatelyInspection> {
+  const { inspectStately } = await import('@mcp-actors/inspector');
+  try {
+    return await inspectStately({
+      url,
+      warn: (message) => process.stderr.write(`mcp-actors: ${message}\n`),
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new UsageError(`--inspect=stately: ${(error as Error).message}`, { cause: error });
+  }
+}

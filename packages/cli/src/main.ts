@@ -1,0 +1,51 @@
+/** Runs the named command, by default the server. */
+import { exitProcess, printableLines } from 'mcp-actors/internal';
+import { readArguments } from './options/arguments.ts';
+import { UsageError, packageVersion, print } from './command.ts';
+import { commands } from './commands.ts';
+import { serveWorkspace } from './serve.ts';
+
+/**
+ * Reads the process's arguments, runs the command, and ends the process.
+ *
+ * @param script the command's module, as `import.meta.url`
+ */
+export function main(script: string): void {
+  // A tool's handler may keep the event loop alive: the process ends with the session all the same.
+  void run(script)
+    .catch(fail)
+    .then((code) => exitProcess(code));
+}
+
+/** Resolves to the process's exit code. */
+async function run(script: string): Promise<number> {
+  const invocation = readArguments(process.argv.slice(2), process.env);
+  switch (invocation.kind) {
+    case 'help': {
+      const { helpText, topicText } = await import('./help.ts');
+      const { topic } = invocation;
+      await print(process.stdout, topic === undefined ? helpText() : topicText(topic));
+      return 0;
+    }
+    case 'version':
+      await print(process.stdout, `${packageVersion()}\n`);
+      return 0;
+    case 'serve':
+      return serveWorkspace(invocation, script);
+    case 'command': {
+      const { command } = await commands[invocation.name].load();
+      return command.run(invocation.args, script);
+    }
+  }
+}
+
+async function fail(error: unknown): Promise<number> {
+  const isUsage = error instanceof UsageError;
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const lines = (isUsage ? error.message : text).split('\n');
+  // An argument or a file may contain control sequences of terminals.
+  const said = printableLines(lines);
+  // Of a command it begins with the command.
+  await print(process.stderr, /^mcp-actors\b/.test(said) ? `${said}\n` : `mcp-actors: ${said}\n`);
+  return isUsage ? 2 : 1;
+}

@@ -1,0 +1,58 @@
+/** The machines of a module: those that it exports, and the tools of its server that are machines. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isMachine, orServed, quoted } from 'mcp-actors/internal';
+import type { DrawnMachine } from '@mcp-actors/inspector/diagrams';
+import { UsageError } from './command.ts';
+
+/**
+ * Loads and runs the module, and returns its machines: a tool's by the name of the tool, any other
+ * by its id. If the module calls `serve`, its server is looked at and does not serve.
+ *
+ * @throws {UsageError} it cannot be loaded, or has no machine
+ */
+export async function machinesIn(file: string): Promise<ReadonlyMap<string, DrawnMachine>> {
+  const { href } = pathToFileURL(resolve(file));
+  let loaded: object;
+  try {
+    loaded = await orServed<object>(() => import(href) as Promise<object>);
+  } catch (error) {
+    throw new UsageError(`${quoted(file)} cannot be loaded: ${whyNot(error)}`, { cause: error });
+  }
+  // The server itself, if it was to be served, or what the module exports.
+  const values: readonly unknown[] = [loaded, ...(Object.values(loaded) as readonly unknown[])];
+  const machines = new Map<string, DrawnMachine>();
+  for (const tool of [...values, ...values.flatMap(toolsOf)]) {
+    const { name, machine } = membersOf(tool);
+    if (typeof name === 'string' && isMachine(membersOf(machine))) {
+      machines.set(name, machine as DrawnMachine);
+    }
+  }
+  const drawn = new Set(machines.values());
+  for (const value of values.map(membersOf)) {
+    if (isMachine(value) && !drawn.has(value)) machines.set(value.id, value);
+  }
+  if (machines.size > 0) return machines;
+  throw new UsageError(
+    `${quoted(file)} has no machine: export one, or a tool or a server with a tool that is one`,
+  );
+}
+
+/** The tools of a server. */
+function toolsOf(value: unknown): readonly unknown[] {
+  const { tools } = membersOf(membersOf(value)['definition']);
+  return Array.isArray(tools) ? (tools as readonly unknown[]) : [];
+}
+
+function membersOf(value: unknown): { readonly [member: string]: unknown } {
+  return typeof value === 'object' && value !== null
+    ? (value as { [member: string]: unknown })
+    : {};
+}
+
+function whyNot(error: unknown): string {
+  const { code, message } = membersOf(error);
+  return code === 'ERR_UNKNOWN_FILE_EXTENSION'
+    ? "this Node runs no TypeScript; with tsx it does: NODE_OPTIONS='--import tsx'"
+    : `${String(message ?? error)}`;
+}

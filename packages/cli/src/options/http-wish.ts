@@ -1,0 +1,103 @@
+/** What the options about HTTP ask for. */
+import type { AuthorizationOptions, HttpLimits } from 'mcp-actors/http';
+import { UsageError } from '../command.ts';
+import { flagsOfLimits, httpOptions } from './serve-options.ts';
+import type { Values } from './parse-options.ts';
+
+/** How to serve over HTTP. */
+export interface HttpWish {
+  readonly port: number;
+  /** By default this machine's own. */
+  readonly host: string | undefined;
+  readonly insecure: boolean;
+  readonly health: boolean;
+  /** Whether the deprecated HTTP+SSE is served as well. */
+  readonly sse: boolean;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly authorization: AuthorizationOptions | undefined;
+  /** Where sessions are shared; undefined if they stay in this process. */
+  readonly redis: string | undefined;
+  /** Only the limits that were given. */
+  readonly limits: Partial<HttpLimits>;
+}
+
+type Given = Values<typeof httpOptions> & { readonly chdir: boolean };
+
+/**
+ * Reads the options about HTTP; undefined without `--http`.
+ *
+ * @param limits those of the endpoint that were given
+ * @throws {UsageError} one of them is wrong, or means nothing without another one or beside it
+ */
+export function httpWish(values: Given, limits: Partial<HttpLimits>): HttpWish | undefined {
+  if (values.http === undefined) {
+    refuseWithoutHttp(values, limits);
+    return undefined;
+  }
+  if (values.chdir) {
+    throw new UsageError('--chdir is about one session, and --http serves many: give one of them');
+  }
+  return {
+    ...addressOf(values.http),
+    insecure: values.insecure,
+    health: values.health,
+    sse: values.sse,
+    redis: values.redis,
+    allowedHosts: values['allow-host'],
+    allowedOrigins: values['allow-origin'].map(originOf),
+    authorization: authorizationOf(values),
+    limits,
+  };
+}
+
+/** An option about HTTP has no effect over stdio, so its author forgot `--http`. */
+function refuseWithoutHttp(values: Given, limits: Partial<HttpLimits>): void {
+  const isGiven = (value: unknown): boolean =>
+    Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
+  const [option] = Object.keys(httpOptions).filter((name) => isGiven(values[name as keyof Given]));
+  const [limit] = Object.keys(limits).map((name) => {
+    const [flag] = Object.entries(flagsOfLimits).find(([, each]) => each === `http.${name}`) ?? [];
+    return flag ?? `limit http.${name}`;
+  });
+  const given = option ?? limit;
+  if (given === undefined) return;
+  throw new UsageError(`--${given} is about HTTP: add --http PORT`);
+}
+
+/** `PORT` or `HOST:PORT`; a host of IPv6 stands in brackets. */
+function addressOf(text: string): Pick<HttpWish, 'port' | 'host'> {
+  const [, inBrackets, name, digits] = /^(?:(?:\[([^\]]+)\]|([^:]*)):)?(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits !== undefined && port <= 65_535) {
+    return { port, host: inBrackets ?? (name || undefined) };
+  }
+  throw new UsageError(
+    `--http: ${JSON.stringify(text)} is not a port, such as 3000, or an address, such as 0.0.0.0:3000 or [::1]:3000`,
+  );
+}
+
+/** A browser sends no more than this of a page's address. */
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && url.origin !== 'null' && url.href === `${url.origin}/`)
+    return url.origin;
+  throw new UsageError(
+    `--allow-origin: ${JSON.stringify(text)} is not an origin, such as https://app.example`,
+  );
+}
+
+function authorizationOf(values: Given): AuthorizationOptions | undefined {
+  const { 'auth-issuer': issuer, 'auth-audience': audience, 'auth-scope': scopes } = values;
+  if (issuer !== undefined && audience !== undefined) {
+    return { issuer, audience, requiredScopes: scopes };
+  }
+  if (issuer !== undefined) {
+    throw new UsageError(
+      '--auth-issuer needs --auth-audience: the URL of this server in the tokens',
+    );
+  }
+  const left = audience === undefined ? scopes.length > 0 && '--auth-scope' : '--auth-audience';
+  if (left) throw new UsageError(`${left} needs --auth-issuer: whose tokens they are`);
+  return undefined;
+}

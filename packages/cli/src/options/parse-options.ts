@@ -1,0 +1,245 @@
+/** Parses a command's arguments by its table of options. */
+import { parseArgs } from 'node:util';
+import type {
+  Choice,
+  CommandOption,
+  Measured,
+  OptionTable,
+  OptionValue,
+  Quantities,
+} from './option.ts';
+import { nearest } from 'mcp-actors/internal';
+import { parseQuantity } from './units.ts';
+import { UsageError } from '../command.ts';
+
+export type Values<T extends OptionTable> = { readonly [K in keyof T]: OptionValue<T[K]> };
+
+export interface Parsed<T extends OptionTable> {
+  readonly values: Values<T>;
+  readonly positionals: readonly string[];
+}
+
+export interface CommandLine {
+  /** The command as users write it: `mcp-actors replay`. */
+  readonly command: string;
+  /** The arguments after the command's name. */
+  readonly args: readonly string[];
+  readonly environment?: { readonly [name: string]: string | undefined };
+}
+
+type Written = string | boolean | readonly (string | boolean)[] | undefined;
+
+/**
+ * Reads the options' values and the positional arguments.
+ *
+ * @throws {UsageError} an option is unknown, or does not take the given value
+ */
+export function parseOptions<T extends OptionTable>(table: T, line: CommandLine): Parsed<T> {
+  const { values, positionals } = parse(table, line);
+  const read = Object.entries(table).map(([name, option]) => [
+    name,
+    valueOf(name, option, values[name], line),
+  ]);
+  return { values: Object.fromEntries(read) as Values<T>, positionals };
+}
+
+/**
+ * The first of these switches that is given. The values of other options are not checked, so that
+ * `--help` works next to a wrong one.
+ *
+ * @throws {UsageError} an option is unknown
+ */
+export function switchIn<T extends OptionTable, K extends keyof T & string>(
+  table: T,
+  line: CommandLine,
+  ...names: readonly K[]
+): K | undefined {
+  const { values } = parse(table, line);
+  return names.find((name) => values[name] === true);
+}
+
+/** An option as it was written; true if it has no value. */
+export interface GivenOption {
+  readonly name: string;
+  readonly value: string | true;
+}
+
+/**
+ * The options of the table that are given, in its order, with the values as they were written.
+ *
+ * @throws {UsageError} an option is unknown
+ */
+export function optionsGiven(table: OptionTable, line: CommandLine): readonly GivenOption[] {
+  const { values } = parse(table, line);
+  return Object.keys(table).flatMap((name) => {
+    const value = values[name] ?? [];
+    return [value].flat().flatMap((one) => (one === false ? [] : [{ name, value: one }]));
+  });
+}
+
+function parse(
+  table: OptionTable,
+  { command, args }: CommandLine,
+): { values: { readonly [name: string]: Written }; positionals: readonly string[] } {
+  const config = Object.fromEntries(
+    Object.entries(table).map(([name, option]) => [name, configOf(option)]),
+  );
+  try {
+    return parseArgs({
+      args: withEmptyValues(table, args),
+      options: config,
+      allowPositionals: true,
+      strict: true,
+    });
+  } catch (error) {
+    throw new UsageError(explain(error, table, command, args), { cause: error });
+  }
+}
+
+function configOf(option: CommandOption) {
+  switch (option.kind) {
+    case 'switch':
+      return {
+        type: 'boolean' as const,
+        ...(option.short === undefined ? {} : { short: option.short }),
+      };
+    case 'texts':
+    case 'quantities':
+      return { type: 'string' as const, multiple: true };
+    default:
+      return { type: 'string' as const };
+  }
+}
+
+/** `parseArgs` has no options with an optional value: they get an empty one. */
+function withEmptyValues(table: OptionTable, args: readonly string[]): string[] {
+  const end = args.indexOf('--');
+  return args.map((arg, at) => {
+    if (end !== -1 && at > end) return arg;
+    const option = arg.startsWith('--') ? table[arg.slice(2)] : undefined;
+    return option?.kind === 'text' && option.optional ? `${arg}=` : arg;
+  });
+}
+
+function valueOf(
+  name: string,
+  option: CommandOption,
+  value: Written,
+  { environment = {} }: CommandLine,
+): unknown {
+  switch (option.kind) {
+    case 'switch':
+      return value === true;
+    case 'choice':
+      return choiceOf(name, option, value as string | undefined, environment);
+    case 'text':
+      if (value === '' && !option.optional) {
+        throw new UsageError(`--${name} needs ${option.placeholder}`);
+      }
+      return value;
+    case 'texts':
+      return value ?? [];
+    case 'quantities':
+      return quantitiesOf(`--${name}`, option, (value ?? []) as readonly string[]);
+    default:
+      return value === undefined ? undefined : quantityOf(`--${name}`, option, value as string);
+  }
+}
+
+/** @param as what was given, for the message */
+function quantityOf(as: string, { kind, bounds }: Measured, text: string): number {
+  try {
+    return parseQuantity(kind, text, bounds);
+  } catch (error) {
+    throw new UsageError(`${as}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function quantitiesOf(
+  flag: string,
+  { placeholder, quantities }: Quantities,
+  given: readonly string[],
+): { readonly [name: string]: number } {
+  const read = new Map<string, number>();
+  for (const text of given) {
+    const [, name, value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+    if (name === undefined || value === undefined) {
+      throw new UsageError(`${flag}: ${JSON.stringify(text)} is not ${placeholder}`);
+    }
+    const quantity = Object.hasOwn(quantities, name) ? quantities[name] : undefined;
+    if (quantity === undefined) throw new UsageError(unknownQuantity(flag, name, quantities));
+    if (read.has(name)) throw new UsageError(`${flag} ${name} is given twice`);
+    read.set(name, quantityOf(`${flag} ${name}`, quantity, value));
+  }
+  return Object.fromEntries(read);
+}
+
+function unknownQuantity(flag: string, name: string, quantities: Quantities['quantities']): string {
+  const near = nearest(name, Object.keys(quantities));
+  const advice = near === undefined ? 'See mcp-actors help limits' : `Did you mean ${near}?`;
+  return `${flag}: there is no ${JSON.stringify(name)}. ${advice}`;
+}
+
+function choiceOf(
+  name: string,
+  { choices, default: byDefault, environment: variable }: Choice,
+  given: string | undefined,
+  environment: { readonly [name: string]: string | undefined },
+): string {
+  // In many hosts' configurations an empty variable means "not set".
+  const fromEnvironment = variable === undefined ? undefined : environment[variable] || undefined;
+  const source = given === undefined && variable !== undefined ? variable : `--${name}`;
+  const value = given ?? fromEnvironment ?? byDefault;
+  if (choices.includes(value)) return value;
+  throw new UsageError(`${source}: ${JSON.stringify(value)} is not one of ${choices.join(', ')}`);
+}
+
+/** Replaces the message of `parseArgs`, whose advice does not fit this command. */
+function explain(
+  error: unknown,
+  table: OptionTable,
+  command: string,
+  args: readonly string[],
+): string {
+  const { code, message } = error as { readonly code?: string; readonly message: string };
+  const quoted = /'(?:-\w, )?(--?[^'= ]+)/.exec(message)?.[1];
+  if (quoted === undefined) return message;
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    return `Unknown option ${quoted}. ${adviceFor(quoted, table, command)}`;
+  }
+  const option = table[quoted.replace(/^--/, '')];
+  if (option?.kind === 'switch') return `${quoted} takes no value, this is ${given(quoted, args)}`;
+  return `${quoted} needs a value, as in ${quoted}=VALUE`;
+}
+
+function given(name: string, args: readonly string[]): string {
+  return JSON.stringify(args.find((arg) => arg.startsWith(`${name}=`)) ?? name);
+}
+
+function adviceFor(name: string, table: OptionTable, command: string): string {
+  const setting = settingFor(name, table);
+  if (setting !== undefined) return `Write ${setting}`;
+  const near = nearest(name, Object.keys(table));
+  const meant = near === undefined ? '' : `Did you mean --${near}? `;
+  return `${meant}See ${command} --help; to name a file or directory that begins with a dash, write ./${name}`;
+}
+
+/** `--max-pending` spells the limit `maxPending`: what to write for it. */
+function settingFor(name: string, table: OptionTable): string | undefined {
+  for (const [flag, option] of Object.entries(table)) {
+    if (option.kind !== 'quantities') continue;
+    const known = Object.keys(option.quantities);
+    const limit = known.find((each) => spellings(each).includes(name.replace(/^--/, '')));
+    if (limit !== undefined) return `--${flag} ${limit}=VALUE`;
+  }
+  return undefined;
+}
+
+/** `http.maxEventBytes` may be spelled `max-event-bytes`, `max-event-size` or `max-event`. */
+function spellings(limit: string): readonly string[] {
+  const words = limit
+    .replace(/^.*\./, '')
+    .replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const bare = words.replace(/-(?:ms|bytes|per-second)$/, '');
+  return [words, bare, words.replace(/-bytes$/, '-size')];
+}

@@ -1,0 +1,181 @@
+/** The options of `mcp-actors serve`. */
+import type { HttpLimits } from 'mcp-actors/http';
+import { httpLimitTable, limitTable, logVerbosities } from 'mcp-actors/internal';
+import type { LimitRow } from 'mcp-actors/internal';
+import type { Limits } from 'mcp-actors';
+import { defaultSearchTimeoutMs } from '@mcp-actors/workspace-server';
+import { UsageError } from '../command.ts';
+import type { Measured, OptionTable } from './option.ts';
+import { count, duration, size } from './option.ts';
+import { recordOptionsOf } from './record-options.ts';
+
+/** The options that need `--http`. */
+export const httpOptions = {
+  http: {
+    kind: 'text',
+    placeholder: '[HOST:]PORT',
+    help: 'Serve over HTTP, at /mcp, in place of stdin and stdout. On 127.0.0.1 unless a host is given. A host that others can reach needs authentication, or to be declared insecure.',
+  },
+  insecure: {
+    kind: 'switch',
+    help: 'Let everybody who reaches the host use the server, and read what it can read.',
+  },
+  'allow-host': {
+    kind: 'texts',
+    placeholder: 'NAME',
+    help: 'A name that clients may reach the server by, beside those of this machine; may be repeated.',
+  },
+  'allow-origin': {
+    kind: 'texts',
+    placeholder: 'ORIGIN',
+    help: 'An origin whose web pages may use the server, as https://app.example; may be repeated.',
+  },
+  'auth-issuer': {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'Requests need an access token of this issuer.',
+  },
+  'auth-audience': {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'Whom the tokens are for: the URL of this server, as clients know it.',
+  },
+  'auth-scope': {
+    kind: 'texts',
+    placeholder: 'SCOPE',
+    help: 'A scope that every request needs; may be repeated.',
+  },
+  redis: {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'Share sessions with the other processes at this Redis, so that each serves the clients of all.',
+  },
+  sse: {
+    kind: 'switch',
+    help: 'Serve the deprecated HTTP+SSE of 2024-11-05 as well, at /sse.',
+  },
+  health: {
+    kind: 'switch',
+    help: 'Answer /healthz while the process works, and /readyz until it is told to end.',
+  },
+} as const satisfies OptionTable;
+
+/** A limit as the command takes it: its name says the unit. */
+function quantityOf(name: string, { least, most, ...row }: LimitRow): Measured {
+  const unit = name.endsWith('Ms') ? duration : name.endsWith('Bytes') ? size : count;
+  const bounds = { min: least ?? unit.bounds.min, max: most ?? unit.bounds.max };
+  return { kind: unit.kind, bounds, default: row.default, help: row.help };
+}
+
+const quantitiesOf = (table: { readonly [name: string]: LimitRow }, prefix: string) =>
+  Object.fromEntries(
+    Object.entries(table).map(([name, row]) => [`${prefix}${name}`, quantityOf(name, row)]),
+  );
+
+/** The limits of a session, by the names that `--limit` takes. */
+export const sessionLimits: { readonly [name: string]: Measured } = quantitiesOf(limitTable, '');
+
+/** The limits of an HTTP endpoint, by the names that `--limit` takes. */
+export const httpLimits: { readonly [name: string]: Measured } = quantitiesOf(
+  httpLimitTable,
+  'http.',
+);
+
+const limits = { ...sessionLimits, ...httpLimits };
+
+/** The limits that people set have a flag as well. */
+export const flagsOfLimits = {
+  'roots-timeout': 'rootsTimeoutMs',
+  'drain-timeout': 'drainTimeoutMs',
+  'keepalive-interval': 'keepaliveIntervalMs',
+  'max-running': 'maxRunning',
+  'max-sessions': 'http.maxSessions',
+  'session-idle-timeout': 'http.sessionIdleTimeoutMs',
+  'max-body': 'http.maxBodyBytes',
+} as const;
+
+type LimitFlag = keyof typeof flagsOfLimits;
+
+const limitFlags = Object.fromEntries(
+  Object.entries(flagsOfLimits).map(([flag, name]) => [flag, limits[name]]),
+) as { readonly [flag in LimitFlag]: Measured };
+
+export const options = {
+  'log-level': {
+    kind: 'choice',
+    choices: logVerbosities,
+    default: 'warning',
+    environment: 'MCP_ACTORS_LOG_LEVEL',
+    help: 'How much is logged on stderr. Some clients show every line as an error.',
+  },
+  'log-file': {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'Append the log to this file instead of writing it to stderr.',
+  },
+  'follow-roots': {
+    kind: 'switch',
+    help: "Let the client's roots replace the directories. Otherwise roots choose within them.",
+  },
+  chdir: {
+    kind: 'switch',
+    help: "Change the process's working directory to the project's.",
+  },
+  'search-timeout': {
+    ...duration,
+    default: defaultSearchTimeoutMs,
+    help: 'How long a search may take, with its wait for others; then it answers with what it has found.',
+  },
+  inspect: {
+    kind: 'text',
+    placeholder: 'PORT|stately[:PORT]',
+    optional: true,
+    help: 'Show the session, over HTTP all of them, live on a local page, whose address is written to stderr; or in the official inspector of XState.',
+  },
+  record: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'Record the session into a new file, which mcp-actors replay plays again; in a directory, into a new file of its own. Over HTTP each session has its file: mine.jsonl becomes mine-1.jsonl, mine-2.jsonl and so on. Secrets are replaced, as far as they can be told by their form.',
+  },
+  ...recordOptionsOf('session'),
+  ...httpOptions,
+  ...limitFlags,
+  limit: {
+    kind: 'quantities',
+    placeholder: 'NAME=VALUE',
+    quantities: limits,
+    help: 'Set one of the limits, such as maxPending=100 or http.eventTtlMs=1min; may be repeated. mcp-actors help limits lists those of a session, mcp-actors help http those of the endpoint.',
+  },
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+  version: { kind: 'switch', short: 'V', help: 'Print the version.' },
+} as const satisfies OptionTable;
+
+/** The limits that were given: those of the session, and those of the HTTP endpoint. */
+export interface GivenLimits {
+  readonly session: Partial<Limits>;
+  readonly http: Partial<HttpLimits>;
+}
+
+/** @throws {UsageError} a limit is given both by its flag and by `--limit` */
+export function limitsIn(
+  values: { readonly [flag in LimitFlag]: number | undefined } & {
+    readonly limit: { readonly [name: string]: number };
+  },
+): GivenLimits {
+  const given = new Map(Object.entries(values.limit));
+  for (const [flag, name] of Object.entries(flagsOfLimits)) {
+    const value = values[flag as LimitFlag];
+    if (value === undefined) continue;
+    if (given.has(name)) {
+      throw new UsageError(`--${flag} and --limit ${name} set the same limit: give one of them`);
+    }
+    given.set(name, value);
+  }
+  const session: { [name: string]: number } = {};
+  const http: { [name: string]: number } = {};
+  for (const [name, value] of given) {
+    if (name.startsWith('http.')) http[name.slice('http.'.length)] = value;
+    else session[name] = value;
+  }
+  return { session, http };
+}

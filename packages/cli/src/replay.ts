@@ -1,0 +1,184 @@
+/**
+ * `mcp-actors replay`: plays a recording to a session of this version and shows the first
+ * difference.
+ */
+import { homedir } from 'node:os';
+import { createInterface } from 'node:readline';
+import { differenceText, readRecordingFile, RecordingError, replay } from 'mcp-actors/recording';
+import type { NumberedLine, Recording, ReplayOptions } from 'mcp-actors/recording';
+import { describe, lineText, printable } from 'mcp-actors/internal';
+import { createMcpServer } from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
+import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';
+import { UsageError, packageVersion, print } from './command.ts';
+import type { Command } from './command.ts';
+import { checkDirectories, workingDirectory } from './directories.ts';
+import { optionsText } from './options/option.ts';
+import { inspectorWish, openInspector } from './inspector.ts';
+import type { InspectorWish } from './inspector.ts';
+import type { OptionTable } from './options/option.ts';
+import { parseOptions, switchIn } from './options/parse-options.ts';
+
+const options = {
+  'live-handlers': {
+    kind: 'switch',
+    help: "Let the workspace server's handlers run; otherwise they do what the recorded ones did.",
+  },
+  step: {
+    kind: 'switch',
+    help: 'Stop before each input until Enter is pressed; q ends it.',
+  },
+  inspect: {
+    kind: 'text',
+    placeholder: 'PORT|stately[:PORT]',
+    optional: true,
+    help: 'Show the played session as mcp-actors --inspect shows a served one; best with --step. At the end Enter is waited for.',
+  },
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors replay [options] FILE [DIRECTORIES...]
+
+Plays what --record has written: gives a session everything that came from outside,
+with the recorded time and ids, and compares everything that it does. Prints the
+first difference with the lines before it.
+
+The directories are those of the workspace server, with --live-handlers; without
+any they are the recorded ones.
+
+Options:
+${optionsText(options)}
+
+Exit status: 0 if the session does what was recorded, 1 if it does something else,
+2 if the file cannot be played.
+`;
+
+export const command: Command = {
+  run: async (args) => {
+    const line = { command: 'mcp-actors replay', args };
+    if (switchIn(options, line, 'help')) {
+      await print(process.stdout, help);
+      return 0;
+    }
+    const { values, positionals } = parseOptions(options, line);
+    const [file, ...directories] = positionals;
+    if (file === undefined) throw new UsageError('replay needs the FILE of a recording');
+    const isLive = values['live-handlers'];
+    if (directories.length > 0 && !isLive) {
+      throw new UsageError('replay takes directories with --live-handlers alone');
+    }
+    try {
+      const recording = await readRecordingFile(file);
+      const live = isLive ? liveOptions(recording, directories) : {};
+      const wish = inspectorWish(values.inspect);
+      const inspector = wish && (await openInspector(wish));
+      try {
+        const watching = inspector && {
+          ...inspector.options,
+          connectionWatchers: inspector.connectionWatchers,
+        };
+        return await play(recording, { ...live, ...watching }, values.step, wish);
+      } finally {
+        await inspector?.close();
+      }
+    } catch (error) {
+      if (error instanceof RecordingError) throw new UsageError(error.message, { cause: error });
+      throw error;
+    }
+  },
+};
+
+async function play(
+  recording: Recording,
+  live: ReplayOptions,
+  isStepping: boolean,
+  wish: InspectorWish | undefined,
+): Promise<number> {
+  const walk = isStepping || wish ? startWalk() : undefined;
+  try {
+    const { difference, inputs, outputs, note } = await replay(recording, {
+      ...live,
+      ...(isStepping ? walk?.hooks : {}),
+    });
+    const { name } = recording;
+    const told = difference
+      ? differenceText(difference, recording)
+      : shown(`${name}: as recorded: ${inputs} inputs given, ${outputs} outputs compared`);
+    await print(process.stdout, told);
+    if (note !== undefined) await print(process.stdout, shown(`${name}: ${note}`));
+    if (wish) await walk?.pause('Enter ends it. ');
+    return difference ? 1 : 0;
+  } catch (error) {
+    if (!(error instanceof Quit)) throw error;
+    return 0;
+  } finally {
+    walk?.end();
+  }
+}
+
+/** The workspace server with the launch options of the recorded one. */
+function liveOptions({ name, header }: Recording, directories: readonly string[]): ReplayOptions {
+  const launch: JsonObject = header?.launch ?? {};
+  const cwd = typeof launch['cwd'] === 'string' ? launch['cwd'] : workingDirectory();
+  const recorded = launch['directories'] ?? [];
+  if (!isTexts(recorded)) {
+    throw new RecordingError(
+      `${name}:1: the header of the recording: "launch.directories" must be an array of strings, this is ${describe(recorded)}`,
+    );
+  }
+  const workspace = workspaceServer({
+    directories: checkDirectories(directories.length > 0 ? directories : recorded, cwd).all,
+    followRoots: launch['followRoots'] !== false,
+    environment: process.env,
+    cwd,
+    home: homedir(),
+    version: packageVersion(),
+  });
+  const server = createMcpServer(workspace.definition);
+  return {
+    server,
+    onRootsUpdated: (report) => {
+      workspace.rootsUpdated(report);
+      server.resourceUpdated(workspaceRootsUri);
+    },
+  };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+/** A line of output without control sequences: a recording may contain any text. */
+function shown(line: string): string {
+  return `${printable(line)}\n`;
+}
+
+/** The user has typed `q`. */
+class Quit extends Error {}
+
+/** Waits for a line of stdin at each step; after the end of stdin, steps no longer wait. */
+function startWalk() {
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  const typed = lines[Symbol.asyncIterator]();
+  /** Resolves to the typed line. */
+  const pause = async (prompt: string) => {
+    await print(process.stdout, prompt);
+    const { value } = (await typed.next()) as IteratorResult<string, undefined>;
+    return value?.trim();
+  };
+  return {
+    pause,
+    hooks: {
+      before: async (input: NumberedLine) => {
+        if ((await pause(`\n${input.number}? `)) === 'q') throw new Quit();
+      },
+      given: (input: NumberedLine) => {
+        process.stdout.write(shown(`> ${input.number}  ${lineText(input)}`));
+      },
+      matched: (output: NumberedLine) => {
+        process.stdout.write(shown(`  ${output.number}  ${lineText(output)}`));
+      },
+    },
+    end: () => lines.close(),
+  };
+}

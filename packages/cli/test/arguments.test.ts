@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'vitest';
+import { readArguments } from '../src/options/arguments.ts';
+import type { ServeInvocation } from '../src/options/arguments.ts';
+import { helpText, optionsAbout, topicText } from '../src/help.ts';
+import { defaultOf, optionsTable } from '../src/options/option.ts';
+import type { CommandOption } from '../src/options/option.ts';
+import { flagsOfLimits, options, sessionLimits } from '../src/options/serve-options.ts';
+import { UsageError, helpTopics } from '../src/command.ts';
+import type { HelpTopic } from '../src/command.ts';
+import { defaultHttpLimits } from 'mcp-actors/http';
+import { defaultLimits } from 'mcp-actors';
+
+const table = Object.entries<CommandOption>(options);
+const serveArguments = (args: readonly string[], environment = {}) =>
+  readArguments(args, environment) as ServeInvocation;
+
+describe('the table of options', () => {
+  test.each(table)(
+    '--%s is in the help text of its topic and the documentation, with its default',
+    (name, option) => {
+      const byDefault = defaultOf(option);
+      const topic = helpTopics.find((each) => name in optionsAbout(each));
+      expect(topic).toBeDefined();
+      const rest = topicText(topic as HelpTopic).split(new RegExp(`^ .*--${name}\\b`, 'm'))[1];
+      expect(rest).toBeDefined();
+      const paragraph = (rest as string).split(/\n {2}-/)[0]?.replaceAll(/\s+/g, ' ');
+      expect(paragraph).toContain(option.help);
+      if (byDefault !== undefined) expect(paragraph).toContain(`Default: ${byDefault}.`);
+      expect(optionsTable(options)).toMatch(
+        new RegExp(`^\\| \`--${name}\\b.*\\| ${byDefault ?? ''} \\|`, 'm'),
+      );
+    },
+  );
+
+  test('makes help texts that fit a terminal, and a first one of one screen', () => {
+    const texts = [helpText(), ...helpTopics.map((topic) => topicText(topic))];
+    const tooLong = texts.flatMap((text) => text.split('\n')).filter((line) => line.length > 86);
+    expect(tooLong).toEqual([]);
+    const lines = helpText().trimEnd().split('\n').length;
+    expect(lines).toBeGreaterThanOrEqual(24);
+    expect(lines).toBeLessThanOrEqual(40);
+    for (const topic of helpTopics) expect(helpText()).toContain(`help ${topic}`);
+    const named = [...helpText().matchAll(/^ {2}(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !(String(name) in options))).toEqual([]);
+  });
+
+  test.each(Object.entries(options.limit.quantities))(
+    '--limit %s takes its own default as it is written, and sets that limit',
+    (name, quantity) => {
+      const given = ['--http', '1', '--limit', `${name}=${defaultOf(quantity)}`];
+      const { limits, http } = serveArguments(given);
+      const all: { readonly [name: string]: number } = {
+        ...defaultLimits,
+        ...Object.fromEntries(
+          Object.entries(defaultHttpLimits).map(([each, value]) => [`http.${each}`, value]),
+        ),
+      };
+      const [endpoint, session] = [http?.limits, limits].map((each) => Object.entries(each ?? {}));
+      const bare = name.replace('http.', '');
+      expect(name.startsWith('http.') ? endpoint : session).toEqual([[bare, all[name]]]);
+      expect(name.startsWith('http.') ? session : endpoint).toEqual([]);
+    },
+  );
+
+  test('every limit of a session and of the endpoint has a name, and the help tells of it', () => {
+    const names = Object.keys(options.limit.quantities);
+    expect(names.toSorted()).toEqual(
+      [
+        ...Object.keys(defaultLimits),
+        ...Object.keys(defaultHttpLimits).map((name) => `http.${name}`),
+      ].toSorted(),
+    );
+    const help = topicText('limits') + topicText('http');
+    expect(names.filter((name) => !help.includes(`\n  ${name}=`))).toEqual([]);
+    for (const { help: text } of Object.values(sessionLimits)) {
+      expect(topicText('limits').replaceAll(/\s+/g, ' ')).toContain(text);
+    }
+  });
+
+  test.each(Object.entries(flagsOfLimits))('--%s sets the limit %s', (flag, name) => {
+    const written = defaultOf(options.limit.quantities[name] as CommandOption);
+    const limit = serveArguments(['--http', '1', '--limit', `${name}=${written}`]);
+    expect(serveArguments(['--http', '1', `--${flag}=${written}`])).toEqual(limit);
+    expect(() => serveArguments([`--${flag}=${written}`, '--limit', `${name}=${written}`])).toThrow(
+      `--${flag} and --limit ${name} set the same limit: give one of them`,
+    );
+  });
+});
+
+describe('the command line', () => {
+  test('without anything serves with the defaults', () => {
+    expect(readArguments([], {})).toEqual({
+      kind: 'serve',
+      directories: [],
+      place: 'where a command may stand',
+      logLevel: 'warning',
+      logFile: undefined,
+      followRoots: false,
+      chdir: false,
+      searchTimeoutMs: 20_000,
+      inspect: undefined,
+      limits: {},
+    });
+  });
+
+  test.each([
+    ['--inspect', { kind: 'page', port: undefined }],
+    ['--inspect=7300', { kind: 'page', port: 7300 }],
+    ['--inspect=stately', { kind: 'stately' }],
+  ])('%s says who looks', (arg, wish) => {
+    expect(serveArguments([arg, 'directory'])).toMatchObject({
+      inspect: wish,
+      directories: ['directory'],
+    });
+  });
+
+  test.each<[readonly string[], object]>([
+    [['help'], { kind: 'help' }],
+    [['help', 'serve'], { kind: 'help', topic: 'serve' }],
+    [['help', 'limits'], { kind: 'help', topic: 'limits' }],
+    [['help', 'check'], { kind: 'command', name: 'check', args: ['--help'] }],
+    [['version'], { kind: 'version' }],
+    [['./help'], { kind: 'serve', directories: ['./help'] }],
+  ])('takes the words of %j', (args, invocation) => {
+    expect(readArguments(args, {})).toMatchObject(invocation);
+  });
+
+  test('takes "serve" as the command, and only where it comes first', () => {
+    expect(serveArguments(['serve', 'a', 'b']).directories).toEqual(['a', 'b']);
+    expect(serveArguments(['a', 'serve']).directories).toEqual(['a', 'serve']);
+    expect(serveArguments(['./serve']).directories).toEqual(['./serve']);
+  });
+
+  test('mixes options and directories, with = or a space, and ends options at --', () => {
+    const args = [
+      'a',
+      '--limit=rootsRetryMs=50ms',
+      '--limit',
+      'maxLineBytes=1MiB',
+      '--chdir',
+      '--',
+      '--odd',
+    ];
+    expect(serveArguments(args)).toMatchObject({
+      directories: ['a', '--odd'],
+      chdir: true,
+      limits: { rootsRetryMs: 50, maxLineBytes: 1024 ** 2 },
+    });
+  });
+
+  test.each([
+    ['--help', 'help'],
+    ['-h', 'help'],
+    ['--version', 'version'],
+    ['-V', 'version'],
+  ])('%s asks for the %s, whatever else is given', (flag, kind) => {
+    expect(readArguments(['dir', flag, '--limit=nonsense'], {})).toEqual({ kind });
+  });
+
+  test('takes the level from the option, then from the environment', () => {
+    const environment = { MCP_ACTORS_LOG_LEVEL: 'debug' };
+    expect(serveArguments([], environment).logLevel).toBe('debug');
+    expect(serveArguments(['--log-level=silent'], environment).logLevel).toBe('silent');
+    expect(serveArguments([], { MCP_ACTORS_LOG_LEVEL: '' }).logLevel).toBe('warning');
+  });
+
+  test.each<[readonly string[], RegExp]>([
+    [['--root-timeout', '5s'], /^Unknown option --root-timeout\. Did you mean --roots-timeout\?/],
+    [['--roots'], /Did you mean --roots-timeout\?/],
+    [['--nonsense'], /^Unknown option --nonsense\. See mcp-actors --help/],
+    [['-x'], /^Unknown option -x\. See mcp-actors --help/],
+    [
+      ['--log-level', 'loud'],
+      /^--log-level: "loud" is not one of debug, info, warning, error, silent$/,
+    ],
+    [['--log-level'], /^--log-level needs a value, as in --log-level=VALUE$/],
+    [['--log-level', '--chdir'], /^--log-level needs a value, as in --log-level=VALUE$/],
+    [['--log-file='], /^--log-file needs FILE$/],
+    [['--inspect=0'], /^--inspect: "0" is neither a port from 1 to 65535 nor "stately"/],
+    [['--inspect=65536'], /^--inspect: "65536" is neither/],
+    [['--inspect=0.0.0.0:80'], /^--inspect: "0.0.0.0:80" is neither/],
+    [['--chdir=yes'], /^--chdir takes no value, this is "--chdir=yes"$/],
+    [['--roots-timeout', 'soon'], /^--roots-timeout: "soon" is not a duration such as 500ms/],
+    [['help', 'dctor'], /^There is no command and no topic "dctor"\. Did you mean doctor\?$/],
+    [['help', 'nonsense'], /^There is no command and no topic "nonsense"\. See mcp-actors help$/],
+    [['--roots-timeout', '5'], /^--roots-timeout: "5" has no unit: write 5ms, 5s or 5min$/],
+    [['--roots-timeout', '0'], /^--roots-timeout: "0" is out of range: at least 1ms/],
+    [['--roots-timeout', '25d'], /^--roots-timeout: "25d" is not a duration/],
+    [
+      ['--limit', 'requestTimeoutMs=600h'],
+      /^--limit requestTimeoutMs: "600h" is out of range: at least 1ms/,
+    ],
+    [
+      ['--limit', 'maxLineBytes=1GiB'],
+      /^--limit maxLineBytes: "1GiB" is out of range: .* at most 511MiB/,
+    ],
+    [['--limit', 'maxPending'], /^--limit: "maxPending" is not NAME=VALUE$/],
+    [['--limit'], /^--limit needs a value, as in --limit=VALUE$/],
+    [['--limit', 'zzz=1'], /^--limit: there is no "zzz"\. See mcp-actors help limits$/],
+    [['--limit', 'maxPendin=1'], /^--limit: there is no "maxPendin"\. Did you mean maxPending\?$/],
+    [['--limit', 'toString=1'], /^--limit: there is no "toString"\./],
+    [['--limit=maxTasks=1', '--limit=maxTasks=2'], /^--limit maxTasks is given twice$/],
+    [['--max-pending', '5'], /^Unknown option --max-pending\. Write --limit maxPending=VALUE$/],
+    [['--max-waiting-size=1'], /Write --limit maxWaitingBytes=VALUE$/],
+    [['--max-logs=1'], /Write --limit maxLogsPerSecond=VALUE$/],
+    [['--event-ttl=1min'], /Write --limit http\.eventTtlMs=VALUE$/],
+    [['--max-running', '1.5'], /^--max-running: "1.5" is not whole/],
+  ])('%j is refused with a message that says what to do', (args, message) => {
+    const read = () => readArguments(args, {});
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(message);
+  });
+
+  test('names the environment variable where its value is wrong', () => {
+    const read = () => readArguments([], { MCP_ACTORS_LOG_LEVEL: 'chatty' });
+    expect(read).toThrow(/^MCP_ACTORS_LOG_LEVEL: "chatty" is not one of/);
+  });
+
+  test("a limit that is not given is not set, so that the server's default holds", () => {
+    expect(serveArguments(['--limit=maxDepth=64']).limits).toEqual({ maxDepth: 64 });
+  });
+});

@@ -1,0 +1,233 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { createMcpServer, memory } from 'mcp-actors';
+import type { SessionDump } from 'mcp-actors';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { answerSignal } from '../../../src/serve/doctor/answer.ts';
+import { ask } from '../src/doctor/ask.ts';
+import {
+  exchangeFault,
+  openExchange,
+  socketPath,
+  userId,
+} from '../../../src/serve/doctor/exchange.ts';
+import { secondsOf, serveArguments } from '../src/doctor/process-table.ts';
+import { command } from '../src/doctor/doctor.ts';
+import { dumpOnSignal } from '../../../src/serve/doctor/dump-signal.ts';
+
+let base: string;
+
+beforeAll(() => {
+  // As the doctor does: the path of a socket is short, and macOS has long ones for temporary files.
+  base = mkdtempSync('/tmp/mcp-actors-');
+  mkdirSync(join(base, 'project'));
+});
+afterAll(() => rmSync(base, { recursive: true }));
+
+/** A directory that others may look into. */
+function open(name: string): string {
+  const directory = join(base, name);
+  mkdirSync(directory);
+  chmodSync(directory, 0o755);
+  return directory;
+}
+
+function dump(change: Partial<SessionDump> = {}): SessionDump {
+  const session = createMcpServer({ name: 'under-test', version: '1' }).listen(memory().transport);
+  onTestFinished(() => session[Symbol.asyncDispose]());
+  return { ...session.dump(), ...change };
+}
+
+/** Collects what is written. */
+function written() {
+  const texts: string[] = [];
+  return { texts, sink: { write: (text: string) => texts.push(text) > 0 } };
+}
+
+describe('the directory where the doctor and a process meet', () => {
+  test('is made for its user alone', () => {
+    const directory = join(base, 'made');
+    expect(openExchange(directory)).toBeUndefined();
+    expect(exchangeFault(directory)).toBeUndefined();
+    expect(openExchange(directory)).toBeUndefined();
+  });
+
+  test('is not used if others may look into it, and the doctor says so', async () => {
+    const directory = open('shared');
+    expect(await ask(process.pid, 100, directory)).toEqual({
+      ok: false,
+      problem: expect.stringMatching(/shared, .* is open to other users .*kill -USR2 PID/),
+    });
+    expect(existsSync(directory)).toBe(true);
+  });
+
+  test("is not used if it is another user's, and the doctor says whose it is and what to do", () => {
+    const directory = join(base, 'foreign');
+    openExchange(directory);
+    const owner = userId();
+    expect(exchangeFault(directory, owner + 1)).toMatch(
+      new RegExp(
+        `foreign, .* belongs to another user \\(id ${owner}\\) .* root can remove it\\. .*kill -USR2`,
+      ),
+    );
+  });
+
+  test('is not used if it is a link, a file, or cannot be made', async () => {
+    const [link, file] = [join(base, 'link'), join(base, 'file')];
+    openExchange(join(base, 'target'));
+    symlinkSync(join(base, 'target'), link);
+    writeFileSync(file, '');
+    expect(openExchange(link)).toMatch(
+      /link, .* is a symbolic link and not a directory\. Remove it/,
+    );
+    expect(openExchange(file)).toMatch(/file, .* is a file and not a directory\. Remove it/);
+    const below = join(file, 'below');
+    expect(await ask(process.pid, 100, below)).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/below cannot be made \(ENOTDIR/),
+    });
+  });
+
+  test('gives a process no question where others could have put it', async () => {
+    const directory = open('planted');
+    writeFileSync(socketPath(directory, process.pid, 'planted'), '');
+    const { texts, sink } = written();
+    await answerSignal({ dumps: [dump()] }, sink, directory);
+    expect(texts).toHaveLength(1);
+    expect(existsSync(socketPath(directory, process.pid, 'planted'))).toBe(true);
+  });
+
+  test('loses what a doctor has left in it that ended early; the answer goes to stderr then', async () => {
+    const directory = join(base, 'left');
+    openExchange(directory);
+    const left = socketPath(directory, process.pid, 'left');
+    const foreign = socketPath(directory, process.pid + 1, 'left');
+    const twoMinutesAgo = Date.now() / 1000 - 120;
+    for (const path of [left, foreign]) {
+      writeFileSync(path, '');
+      utimesSync(path, twoMinutesAgo, twoMinutesAgo);
+    }
+    const { texts, sink } = written();
+    await answerSignal({ dumps: [dump()] }, sink, directory);
+    expect(texts.join('')).toMatch(/^mcp-actors .*, process \d+\nSession .*: uninitialized/);
+    expect([existsSync(left), existsSync(foreign)]).toEqual([false, true]);
+  });
+
+  test('keeps the socket of a doctor that has made it and does not listen on it yet', async () => {
+    const directory = join(base, 'beginning');
+    openExchange(directory);
+    const beginning = socketPath(directory, process.pid, 'beginning');
+    writeFileSync(beginning, '');
+    await answerSignal({ dumps: [dump()] }, written().sink, directory);
+    expect(existsSync(beginning)).toBe(true);
+  });
+});
+
+describe('an answer', () => {
+  const nowhere = () => join(base, 'nowhere');
+
+  test('holds no secrets', async () => {
+    const { texts, sink } = written();
+    const list = [{ uri: 'https://ada:hunter2@host/?token=abcdef' }];
+    const roots = { state: 'known', tags: ['settled'], list } as const;
+    await answerSignal({ dumps: [dump({ roots })] }, sink, nowhere());
+    expect(texts.join('')).toContain('https://[redacted]@host/?token=[redacted]');
+    expect(texts.join('')).not.toMatch(/hunter2|abcdef/);
+  });
+
+  test('says so where no session is open', async () => {
+    const { texts, sink } = written();
+    await answerSignal({ dumps: [] }, sink, nowhere());
+    expect(texts.join('')).toMatch(/No session is open\n$/);
+  });
+
+  test('that cannot be given is logged, and hurts nobody', async () => {
+    const facts: { readonly name: string; readonly message: string }[] = [];
+    let signal = () => {};
+    dumpOnSignal(
+      {
+        dumps: () => {
+          throw new Error('nothing to see');
+        },
+        stderr: written().sink,
+        log: { report: (fact) => facts.push(fact) },
+      },
+      {
+        on: (_: string, listener: () => void) => {
+          signal = listener;
+          return process;
+        },
+      } as never,
+    );
+    signal();
+    await expect.poll(() => facts).toMatchObject([{ name: 'dump.failed' }]);
+    expect(facts[0]?.message).toMatch(/nothing to see/);
+  });
+});
+
+test.each([
+  [['0'], /"0" is not one/],
+  [['-5'], /Unknown option -5\. See mcp-actors doctor --help/],
+  [['--frobnicate'], /Unknown option --frobnicate\. See mcp-actors doctor --help/],
+  [['--timeout=0'], /--timeout: "0" is out of range/],
+])('the doctor refuses %j and says why', async (args, message) => {
+  await expect(command.run(args, import.meta.url)).rejects.toThrow(message);
+});
+
+describe('a command line', () => {
+  const cli = join(import.meta.dirname, '../dist/cli.js');
+
+  test.each<[readonly string[], readonly string[] | undefined]>([
+    [['/usr/bin/node', cli, '/work'], ['/work']],
+    [['node', '--enable-source-maps', '-r', 'x.js', cli], []],
+    [['/opt/node-20', '/app/node_modules/.bin/mcp-actors', 'serve'], ['serve']],
+    [['node', '/gone/node_modules/@mcp-actors/cli/dist/cli.js'], []],
+    [['bun', cli, '/work'], ['/work']],
+    [['/opt/deno', 'run', '--allow-all', cli, '/work'], ['/work']],
+    [['deno', 'run', '-A', 'npm:@mcp-actors/cli@0.1.0', '/work'], ['/work']],
+    // Other commands of ours do not serve.
+    [['node', cli, 'doctor'], undefined],
+    [['node', cli, 'diagram', 'roots'], undefined],
+    // What only speaks of it.
+    [['vim', cli], undefined],
+    [['npm exec mcp-actors /work'], undefined],
+    [['node', '/usr/bin/npx', 'mcp-actors'], undefined],
+    [['node', '/usr/bin/nodemon', 'mcp-actors'], undefined],
+    [['node', 'run', 'mcp-actors'], undefined],
+    [['bundle', 'mcp-actors'], undefined],
+    [['deno', 'run', '-A', 'npm:@mcp-actors/cli-of-another'], undefined],
+    [['sh', '-c', 'mcp-actors /work'], undefined],
+    [['node', '/other/dist/cli.js'], undefined],
+    [['node', '-e', '1', 'mcp-actors'], undefined],
+    [['node'], undefined],
+    [[], undefined],
+  ])('%j serves with %j', (argv, args) => {
+    expect(serveArguments(argv, base)).toEqual(args);
+  });
+
+  test('is read relative to where the process works', () => {
+    const root = join(import.meta.dirname, '../../..');
+    expect(serveArguments(['node', 'packages/cli/dist/cli.js'], root)).toEqual([]);
+    expect(serveArguments(['node', 'packages/cli/dist/cli.js'], base)).toBeUndefined();
+    expect(serveArguments(['node', '--import', 'tsx', 'packages/cli/src/cli.ts'], root)).toEqual(
+      [],
+    );
+  });
+
+  test.each([
+    ['00:02', 2],
+    ['01:02:03', 3723],
+    ['2-00:00:01', 172_801],
+  ])('that ps says to be %s old is %i seconds old', (age, seconds) => {
+    expect(secondsOf(age)).toBe(seconds);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { readArguments } from '../src/options/arguments.ts';
+import type { ServeInvocation } from '../src/options/arguments.ts';
+
+const wish = (...args: readonly string[]) => (readArguments(args, {}) as ServeInvocation).http;
+
+test.each([
+  ['3000', 3000, undefined],
+  [':3000', 3000, undefined],
+  ['localhost:0', 0, 'localhost'],
+  ['0.0.0.0:65535', 65_535, '0.0.0.0'],
+  ['[::1]:80', 80, '::1'],
+])('--http %s', (text, port, host) => {
+  expect(wish('--http', text)).toMatchObject({ port, host });
+});
+
+test.each(['', '65536', 'localhost', '::1:80', '1.2.3.4:', 'a:b:1', '-1'])(
+  '--http=%s is refused',
+  (text) => {
+    expect(() => wish(`--http=${text}`)).toThrow(/--http/);
+  },
+);
+
+test('without --http there is none', () => {
+  expect(wish('/work')).toBeUndefined();
+});
+
+test('its bounds are those that are given', () => {
+  const limits = wish(
+    '--http',
+    '1',
+    '--max-body',
+    '1KiB',
+    '--limit',
+    'http.eventTtlMs=1min',
+  )?.limits;
+  expect(limits).toEqual({ maxBodyBytes: 1024, eventTtlMs: 60_000 });
+});
+
+describe('what is refused', () => {
+  test.each([
+    [['--insecure'], '--insecure is about HTTP: add --http PORT'],
+    [['--max-body', '1'], '--max-body is about HTTP: add --http PORT'],
+    [['--limit', 'http.maxEvents=1'], '--limit http.maxEvents is about HTTP: add --http PORT'],
+    [['--allow-origin', 'https://a.example'], '--allow-origin is about HTTP'],
+    [['--http', '1', '--chdir'], '--chdir is about one session'],
+    [['--http', '1', '--allow-origin', 'a.example'], '"a.example" is not an origin'],
+    [['--http', '1', '--allow-origin', 'https://a.example/x'], 'is not an origin'],
+    [['--http', '1', '--auth-issuer', 'https://a.example'], '--auth-issuer needs --auth-audience'],
+    [['--http', '1', '--auth-audience', 'https://a'], '--auth-audience needs --auth-issuer'],
+    [['--http', '1', '--auth-scope', 'a'], '--auth-scope needs --auth-issuer'],
+  ])('%j', (args, message) => {
+    expect(() => wish(...args)).toThrow(message);
+  });
+});
+
+test('tokens and origins are as they were given', () => {
+  const given = wish(
+    ...['--http', '1', '--auth-issuer', 'https://auth.example', '--auth-audience', 'https://a/mcp'],
+    ...['--auth-scope', 'read', '--auth-scope', 'use', '--allow-origin', 'https://A.example/'],
+  );
+  expect(given).toMatchObject({
+    authorization: {
+      issuer: 'https://auth.example',
+      audience: 'https://a/mcp',
+      requiredScopes: ['read', 'use'],
+    },
+    allowedOrigins: ['https://a.example'],
+  });
+});

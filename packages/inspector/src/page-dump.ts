@@ -1,0 +1,83 @@
+/** A dump, bounded for a page and without secrets. */
+import type { SessionDump } from 'mcp-actors';
+import type { ConnectionDump } from 'mcp-actors/client';
+import { redactText } from 'mcp-actors/internal';
+import type { CallDump } from 'mcp-actors/internal';
+import type { PageConnectionDump, PageDump, PageSessionDump } from './page-messages.ts';
+
+/** Entries shown of one list. Those that have waited longest come first: they matter most. */
+const maxEntries = 100;
+
+export function boundedDump(dump: SessionDump | ConnectionDump): PageDump {
+  return dump.side === 'host' ? boundedConnection(dump) : boundedSession(dump);
+}
+
+/** Cuts lists, and counts what it has left out. */
+class Bounds {
+  readonly omitted: { [list: string]: number } = {};
+
+  cut<T>(name: string, list: readonly T[]): readonly T[] {
+    if (list.length > maxEntries) this.omitted[name] = list.length - maxEntries;
+    return list.slice(0, maxEntries);
+  }
+}
+
+function boundedSession(dump: SessionDump): PageSessionDump {
+  const { calls, pending, tasks, roots, actors, client, http } = dump;
+  const bounds = new Bounds();
+  return {
+    ...dump,
+    ...(client ? { client: { ...client, ...namesIn(client) } } : {}),
+    ...(http ? { http: { ...http, streams: bounds.cut('streams', http.streams) } } : {}),
+    actors: bounds.cut('actors', actors),
+    calls: bounds.cut('calls', calls).map(shownCall),
+    pending: bounds.cut('pending', pending),
+    // The newest matter most.
+    tasks: bounds.cut('tasks', [...tasks].reverse()).map((task) => ({
+      ...task,
+      ...(task.statusMessage === undefined
+        ? {}
+        : { statusMessage: redactText(task.statusMessage) }),
+    })),
+    roots: {
+      ...roots,
+      ...(roots.problem === undefined ? {} : { problem: redactText(roots.problem) }),
+      list: bounds.cut('roots', roots.list).map((root) => ({ ...root, uri: redactText(root.uri) })),
+    },
+    omitted: bounds.omitted,
+  };
+}
+
+/** Of a process's last words, so many characters are shown. */
+const maxLastWords = 1000;
+
+function boundedConnection(dump: ConnectionDump): PageConnectionDump {
+  const { calls, pending, actors, server, loss, lastWords } = dump;
+  const bounds = new Bounds();
+  return {
+    ...dump,
+    ...(server ? { server: { ...server, ...namesIn(server) } } : {}),
+    ...(loss ? { loss: { ...loss, message: redactText(loss.message) } } : {}),
+    ...(lastWords === undefined
+      ? {}
+      : { lastWords: redactText(lastWords, Infinity).slice(-maxLastWords) }),
+    actors: bounds.cut('actors', actors).map((actor) => ({ ...actor, id: redactText(actor.id) })),
+    calls: bounds.cut('calls', calls).map(shownCall),
+    pending: bounds.cut('pending', pending),
+    omitted: bounds.omitted,
+  };
+}
+
+function namesIn({ name, version }: { readonly name: string; readonly version: string }) {
+  return { name: redactText(name), version: redactText(version) };
+}
+
+function shownCall(call: CallDump): CallDump {
+  return {
+    ...call,
+    method: redactText(call.method),
+    ...(call.subject === undefined ? {} : { subject: redactText(call.subject) }),
+    ...(call.client ? { client: namesIn(call.client) } : {}),
+    ...(call.questions ? { questions: call.questions.map((each) => redactText(each)) } : {}),
+  };
+}

@@ -1,0 +1,323 @@
+/** The page: an overview of all sessions, and everything about the selected one. */
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { headlineOf, heardInWords, isShared } from 'mcp-actors/internal';
+import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
+import { isUrgent } from './attention.ts';
+import { Charts } from './charts.tsx';
+import { Detail } from './detail.tsx';
+import { durationText } from './durations.ts';
+import type { ShownSession } from './model.ts';
+import { Panels } from './panels.tsx';
+import { shortcuts } from './shortcuts.ts';
+import { TimelinePanel } from './timeline.tsx';
+import { elapsedOf, inOrder, shownSessionView } from './view.ts';
+import type { ShownSessionView, View } from './view.ts';
+
+const keyNames: { readonly [key: string]: string } = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  Escape: 'Esc',
+};
+
+export function App(view: View) {
+  const shown = shownSessionView(view);
+  return (
+    <>
+      <Bar {...view} />
+      <Sessions {...view} />
+      {!shown && <Nobody {...view} />}
+      {shown && (
+        <>
+          <Headline {...shown} />
+          <main>
+            <div id="passing">
+              <TimelinePanel key={shown.session.id} {...shown} />
+              <Detail {...shown} />
+            </div>
+            <div id="present" role="region" aria-label="What there is" tabIndex={0}>
+              <Charts {...shown} />
+              <Panels {...shown} />
+              <Keys />
+            </div>
+          </main>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The title of the browser's tab: whether the session waits, and its owner. */
+export function pageTitleOf(view: View): string {
+  const shown = shownSessionView(view)?.session;
+  if (!shown) return 'mcp-actors';
+  const mood = shown.closed === undefined ? headlineOf(shown.dump).mood : 'closed';
+  return `${mood}: ${peerNameOf(shown.dump)} · mcp-actors`;
+}
+
+/** Before the first session. */
+function Nobody({ page, model: { places } }: View) {
+  if (page.value.connection !== 'live') return null;
+  return (
+    <main id="nobody" class="panel">
+      <h2>No session yet</h2>
+      <p>
+        {places.length === 0
+          ? 'It is shown here as soon as a client or a server is connected.'
+          : 'It is shown here as soon as a client connects. Clients are served at '}
+        {places.map((place) => (
+          <code key={place}>{place} </code>
+        ))}
+      </p>
+    </main>
+  );
+}
+
+const connectionWords = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'the server does not answer; this is what was last seen',
+  ended: 'the server has ended; this is what was last seen',
+};
+
+function Bar({ page, send }: View) {
+  const { connection, view } = page.value;
+  const isPaused = view === 'paused';
+  const isOver = connection === 'lost' || connection === 'ended';
+  const words =
+    isPaused && !isOver
+      ? `paused, ${page.context.held.length} updates wait`
+      : connectionWords[connection];
+  return (
+    <header class="bar">
+      <h1>mcp-actors</h1>
+      <span
+        id="connection"
+        class="badge"
+        role="status"
+        data-connection={isPaused && !isOver ? 'paused' : connection}
+      >
+        {words}
+      </span>
+      <button
+        id="pause"
+        type="button"
+        aria-pressed={isPaused}
+        aria-keyshortcuts="p"
+        onClick={() => send({ type: 'pause.toggle' })}
+      >
+        {isPaused ? 'Go on' : 'Pause'}
+      </button>
+    </header>
+  );
+}
+
+/** Not there for one session alone. */
+function Sessions(view: View) {
+  const { model, send, now } = view;
+  const shown = shownSessionView(view)?.session;
+  const list = useRef<HTMLUListElement>(null);
+  useLayoutEffect(() => {
+    list.current?.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [shown]);
+  if (model.sessions.size < 2) return null;
+  const { search } = view.page.context;
+  const all = inOrder(model);
+  const found = all.filter((session) => isFound(session, search));
+  const listed = all.filter((session) => session === shown || found.includes(session));
+  const waiting = all.filter(isUrgent).length;
+  return (
+    <nav aria-label="Sessions and connections">
+      <p class="note">
+        {model.sessions.size > maxWithoutSearch && (
+          <input
+            id="search"
+            type="search"
+            aria-label="Search the list"
+            placeholder="name, id, waiting, idle"
+            value={search}
+            onInput={({ currentTarget }) =>
+              send({ type: 'sessions.search', text: currentTarget.value })
+            }
+          />
+        )}{' '}
+        <span id="found">
+          {`${found.length} of ${model.sessions.size + model.omitted} ${kindsIn(model)}`}
+          {waiting > 0 && `, ${waiting} ${waiting === 1 ? 'waits' : 'wait'}`}
+        </span>
+      </p>
+      <ul id="sessions" ref={list} tabIndex={-1}>
+        {listed.map((session) => {
+          const { mood, ageMs = 0 } = headlineOf(session.dump);
+          const isOver = session.closed !== undefined;
+          const age = durationText(ageMs + elapsedOf(session, now));
+          const doing = {
+            waiting: `${awayOf(session.dump) ?? 'waits'} ${age}`,
+            failed: 'failed',
+            working: `works ${age}`,
+            idle: awayOf(session.dump) ?? 'idle',
+            ended: 'ends',
+          };
+          return (
+            <li key={session.id}>
+              <button
+                type="button"
+                data-mood={moodOf(session)}
+                aria-current={session === shown}
+                title={session.id}
+                onClick={() => send({ type: 'session.choose', id: session.id })}
+              >
+                <span class="client">{`${session.number}: ${peerNameOf(session.dump)}`}</span>{' '}
+                <span class="mood ages">{isOver ? 'closed' : doing[mood]}</span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+/** More sessions than this are searched. */
+const maxWithoutSearch = 12;
+
+/** The state of a connection that cannot be used now; undefined if it can. */
+function awayOf(dump: PageDump): string | undefined {
+  if (dump.side === 'server' || dump.state.startsWith('ready')) return undefined;
+  return dump.state.split('.')[0];
+}
+
+function kindsIn({ sessions }: View['model']): string {
+  const sides = new Set([...sessions.values()].map(({ dump }) => dump.side));
+  if (sides.size === 2) return 'sessions and connections';
+  return sides.has('host') ? 'connections' : 'sessions';
+}
+
+/** Whether each word is in the peer's name, the id, the state over HTTP or what the session does. */
+function isFound({ id, number, dump, closed }: ShownSession, search: string): boolean {
+  const http = dump.side === 'server' ? dump.http : undefined;
+  const over = http?.kind === 'session' ? [http.id, http.state] : [awayOf(dump) ?? ''];
+  const mood = closed === undefined ? headlineOf(dump).mood : 'closed';
+  const text = [number, peerNameOf(dump), id, mood, ...over].join(' ').toLowerCase();
+  const words = search.toLowerCase().split(/\s+/);
+  return words.every((word) => text.includes(word));
+}
+
+/** What a session's client calls itself, or what the host calls its server. */
+function peerNameOf(dump: PageDump): string {
+  if (dump.side === 'host') return dump.name;
+  if (isShared(dump)) return 'requests without a session';
+  return dump.client?.name ?? clientsOf(dump)[0] ?? 'client unknown';
+}
+
+/** The clients of the running requests, as far as the requests identify them. */
+function clientsOf({ calls }: PageSessionDump): readonly string[] {
+  return [
+    ...new Set(calls.flatMap(({ client }) => (client ? [`${client.name} ${client.version}`] : []))),
+  ];
+}
+
+/** An ordinary end needs no attention. */
+function moodOf({ dump, closed, isFailure }: ShownSession): string {
+  if (closed === undefined) return headlineOf(dump).mood;
+  return isFailure ? 'failed' : 'ended';
+}
+
+/** The first thing one sees: in which state the session is, why it waits, and for whom. */
+function Headline({ session, elapsedMs }: ShownSessionView) {
+  const { dump, closed } = session;
+  const why = headlineOf(dump);
+  const isOver = closed !== undefined;
+  const sentence = isOver
+    ? `The ${dump.side === 'host' ? 'connection' : 'session'} is closed: ${closed}.`
+    : why.sentence;
+  const since = why.ageMs === undefined ? '' : `${durationText(why.ageMs + elapsedMs)} so far`;
+  const { leftMs, ends = 'given up' } = why;
+  const left = leftMs === undefined ? '' : `, ${ends} in ${durationText(leftMs - elapsedMs)}`;
+  const state = isOver ? 'closed' : dump.state;
+  return (
+    <section id="headline" aria-label="What goes on" data-mood={moodOf(session)}>
+      <p class="state">
+        <strong id="state">{state}</strong>
+      </p>
+      <p class="why">
+        <span id="why">{sentence}</span>{' '}
+        <span id="since" class="ages">
+          {isOver ? '' : since + left}
+        </span>
+      </p>
+      <p id="facts" class="facts">
+        {factsOf(session, elapsedMs).join(' · ')}
+      </p>
+      {/* Said once, and not again with every tenth of a second that is waited. */}
+      <p id="announcement" class="visually-hidden" role="status">
+        {`${state}. ${sentence}`}
+      </p>
+    </section>
+  );
+}
+
+function factsOf({ dump, closed, lastOpen }: ShownSession, elapsedMs: number): string[] {
+  const { ageMs, quietMs, isUnheard } = dump;
+  const who = dump.side === 'host' ? serverFacts(dump) : clientFacts(dump);
+  if (closed === undefined) {
+    const quiet = { quietMs: quietMs + elapsedMs, ...(isUnheard ? { isUnheard } : {}) };
+    return [
+      ...who,
+      `open for ${durationText(ageMs + elapsedMs)}`,
+      heardInWords(quiet, durationText),
+    ];
+  }
+  return lastOpen
+    ? [...who, `was ${lastOpen.state}, open for ${durationText(lastOpen.ageMs)}`]
+    : who;
+}
+
+function clientFacts(dump: PageSessionDump): string[] {
+  const { client } = dump;
+  if (!client) {
+    const clients = clientsOf(dump);
+    if (clients.length > 0) return [`asked by ${clients.join(', ')}`];
+    return [isShared(dump) ? 'each request says who its client is' : 'client unknown'];
+  }
+  return [`${client.name} ${client.version}`, `MCP ${client.revision}`, capabilitiesOf(client)];
+}
+
+function serverFacts({ server, attempt, launches }: PageConnectionDump): string[] {
+  const tries = [
+    ...(attempt > 0 ? [`attempt ${attempt + 1}`] : []),
+    ...(launches > 1 ? [`opened ${launches} times`] : []),
+  ];
+  if (!server) return ['server unknown', ...tries];
+  const { name, version, era, revision } = server;
+  return [`${name} ${version}`, `MCP ${revision}`, `${era} era`, capabilitiesOf(server), ...tries];
+}
+
+function capabilitiesOf({ capabilities }: { readonly capabilities: object }): string {
+  const names = Object.keys(capabilities);
+  return names.length > 0 ? `can ${names.join(', ')}` : 'declares no capability';
+}
+
+function Keys() {
+  return (
+    <footer>
+      <dl class="keys">
+        {shortcuts.map(
+          ({ keys, what }) =>
+            what !== undefined && (
+              <div key={what}>
+                <dt>
+                  {Object.keys(keys).map((key) => (
+                    <kbd key={key}>{keyNames[key] ?? key}</kbd>
+                  ))}
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+      <p class="note">
+        Secrets are replaced, long texts cut. Everything here stays on this machine.
+      </p>
+    </footer>
+  );
+}

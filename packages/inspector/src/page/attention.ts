@@ -1,0 +1,174 @@
+/** What a person should look at: which session, which chart, and why a call does not go on. */
+import { causesOf } from 'mcp-actors';
+import type { Cause, SessionDump } from 'mcp-actors';
+import type { ConnectionDump } from 'mcp-actors/client';
+import { Method, countInWords, deferredRoots, headlineOf, isStanding } from 'mcp-actors/internal';
+import type { CallDump, Headline, PendingDump } from 'mcp-actors/internal';
+import { durationText } from './durations.ts';
+
+type Mood = Headline['mood'];
+
+const ranks: { readonly [mood in Mood]: number } = {
+  ...{ waiting: 4, failed: 3, working: 2, idle: 1, ended: 0 },
+};
+
+/** What is compared to choose between sessions. */
+interface Candidate {
+  readonly dump: SessionDump | ConnectionDump;
+  readonly closed: string | undefined;
+}
+
+/**
+ * The session or connection that matters most: one that waits for its peer, then one that has failed, then one
+ * that works, then one that is open. Of several alike, those that wait or work are compared by who does so longest, and of the
+ * others the newest is chosen.
+ */
+export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | undefined {
+  const [first] = sessions
+    .map((session, at) => {
+      const { mood, ageMs = 0 } = headlineOf(session.dump);
+      return { session, rank: session.closed === undefined ? ranks[mood] : 0, ageMs, at };
+    })
+    .sort((a, b) => b.rank - a.rank || b.ageMs - a.ageMs || b.at - a.at);
+  return first?.session;
+}
+
+/** Whether it needs attention: it waits for its peer, or has failed. */
+export function isUrgent({ dump, closed }: Candidate): boolean {
+  const { mood } = headlineOf(dump);
+  return closed === undefined && (mood === 'waiting' || mood === 'failed');
+}
+
+/**
+ * The name of the machine whose chart best shows what is waited for: `session` or `connection`
+ * unless another one shows more.
+ */
+export function followedChart(dump: SessionDump | ConnectionDump): string {
+  if (dump.side === 'host') return followedOfHost(dump);
+  const causes = causesOf(dump);
+  const isOperating = dump.tags.some((tag) => tag === 'operating' || tag === 'stateless');
+  const names = isOperating
+    ? causes.map((cause) => (calledMachine(cause) ? 'tool' : chartOf(cause, dump)))
+    : [];
+  // What needs the roots waits for them, so they come first.
+  return names.find((name) => name === 'roots') ?? names.find((name) => name) ?? 'session';
+}
+
+/** By the method of a list, the machine that asks for it. */
+const lists: { readonly [method: string]: string } = {
+  'tools/list': 'tools list',
+  'prompts/list': 'prompts list',
+  'resources/list': 'resources list',
+  'resources/templates/list': 'resourceTemplates list',
+};
+
+function followedOfHost({ state, pending, actors }: ConnectionDump): string {
+  const isThere = (name: string) => actors.some(({ id }) => id === name);
+  if (state.endsWith('authorizing') && isThere('authorization')) return 'authorization';
+  const isOpening = /(?:opening|clearing|lost|stopping)$/.test(state);
+  if (isOpening && isThere('process')) return 'process';
+  const asked = pending.flatMap(({ method }) => lists[method] ?? []);
+  return asked.find(isThere) ?? 'connection';
+}
+
+/** The machine of the call that does not go on. */
+function calledMachine(cause: Cause): CallDump['machine'] {
+  switch (cause.kind) {
+    case 'question':
+      return cause.askedBy?.machine;
+    case 'suspended':
+    case 'work':
+      return cause.subject.machine;
+    default:
+      return undefined;
+  }
+}
+
+function chartOf(cause: Cause, { actors }: SessionDump): string | undefined {
+  switch (cause.kind) {
+    case 'question': {
+      const { method, taskId } = cause.subject;
+      if (method === Method.rootsList) return 'roots';
+      const keepsAlive = method === Method.ping && actors.some(({ id }) => id === 'keepalive');
+      if (keepsAlive) return 'keepalive';
+      return taskId === undefined ? 'session' : 'task';
+    }
+    case 'roots':
+    case 'task':
+      return cause.kind;
+    case 'task-input':
+      return 'task';
+    case 'work':
+      return cause.subject.taskId === undefined ? undefined : 'task';
+    default:
+      return undefined;
+  }
+}
+
+/** Whom or what a call waits for, or that its handler runs. */
+export interface Wait {
+  readonly on: 'client' | 'roots' | 'place' | 'task' | 'nothing';
+  readonly words: string;
+}
+
+/** @param elapsedMs since the dump was made */
+export function waitOf(
+  call: CallDump,
+  dump: SessionDump | ConnectionDump,
+  elapsedMs: number,
+): Wait {
+  if (dump.side === 'host') return waitOnHost(call, dump);
+  if (isStanding(call)) return { on: 'nothing', words: 'open until the client ends it' };
+  if (call.state === 'suspended') {
+    const asked = countInWords(call.openQuestions, 'answer');
+    const { suspendedMs: ageMs = 0, leftMs = 0, questions = [] } = call;
+    const what = questions.length === 0 ? '' : ` to ${questions.join(', ')}`;
+    const since = ages({ state: 'sent', ageMs, leftMs }, elapsedMs);
+    return { on: 'client', words: `suspended: waits for the retry with ${asked}${what}, ${since}` };
+  }
+  if (call.state === 'waiting') return { on: 'place', words: placeOf(call, dump) };
+  const asked = causesOf(dump).flatMap((cause) =>
+    cause.kind === 'question' && cause.askedBy === call ? [cause.subject] : [],
+  );
+  const [oldest] = asked.sort((a, b) => b.ageMs - a.ageMs);
+  if (oldest) {
+    const what = asked.length === 1 ? oldest.method : `${asked.length} × ${oldest.method}`;
+    return { on: 'client', words: `waits for the client: ${what}, ${ages(oldest, elapsedMs)}` };
+  }
+  if (call.awaitsRoots) return { on: 'roots', words: rootsWait(dump, elapsedMs) };
+  if (call.state === 'parked') return { on: 'task', words: 'waits until its task ends' };
+  return { on: 'nothing', words: 'its handler runs' };
+}
+
+/** A server's questions are answered by a person or by the host's model. */
+function waitOnHost({ state }: CallDump, { queues: { running } }: ConnectionDump): Wait {
+  if (state !== 'waiting') return { on: 'nothing', words: 'the host answers it' };
+  return { on: 'place', words: `waits for a place: ${running.count} of ${running.max} run` };
+}
+
+function placeOf(call: CallDump, { calls, queues, tags }: SessionDump): string {
+  const { holds, running } = queues;
+  if (holds.includes('output')) return 'waits until the client reads what was written';
+  if (tags.includes('awaitsInitialized')) return 'waits for notifications/initialized';
+  const line = calls.filter(({ state }) => state === 'waiting');
+  const place = line.indexOf(call) + 1;
+  return `waits for a place: number ${place} in line, ${running.count} of ${running.max} run`;
+}
+
+function rootsWait({ pending, roots }: SessionDump, elapsedMs: number): string {
+  const query = pending.find(({ method }) => method === Method.rootsList);
+  if (!query) {
+    const isDeferred = roots.tags.includes('deferred');
+    return `waits for the roots: ${isDeferred ? deferredRoots : roots.state}`;
+  }
+  return `waits for the roots: ${Method.rootsList}, ${ages(query, elapsedMs)}`;
+}
+
+function ages(
+  { state, ageMs, leftMs }: Pick<PendingDump, 'state' | 'ageMs' | 'leftMs'>,
+  elapsedMs: number,
+): string {
+  const since = durationText(ageMs + elapsedMs);
+  const asked = state === 'held' ? `held for ${since}` : `asked ${since} ago`;
+  return `${asked}, given up in ${durationText(leftMs - elapsedMs)}`;
+}

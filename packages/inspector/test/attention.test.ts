@@ -1,0 +1,175 @@
+/** What the page makes a person look at, of real sessions. */
+import { gate, notification, request, rootsChanged, toolCall, turn } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { followedChart, mostUrgent, waitOf } from '../src/page/attention.ts';
+import type { CallDump } from '../../../src/diagnosis/peer-dump.ts';
+import type { SessionDump } from '../../../src/diagnosis/session-dump.ts';
+import { asking } from '../../../test/contract/asking.ts';
+import { operate, operateWarm, serve, tool } from '../../../test/contract/serving.ts';
+import { modern } from '../../../test/server/modern-peer.ts';
+import { begin, held } from '../../../test/contract/task-serving.ts';
+
+const callOf = (dump: SessionDump, id: unknown): CallDump => {
+  const call = dump.calls.find((each) => each.id === id);
+  if (!call) throw new Error(`No call ${String(id)}`);
+  return call;
+};
+const wait = (dump: SessionDump, id: unknown, elapsedMs = 0) =>
+  waitOf(callOf(dump, id), dump, elapsedMs);
+
+const where = tool('where', async (_, context) => `${(await context.roots()).roots.length}`);
+
+describe('a call shows that it waits', () => {
+  test('for the client: for which answer, since when and until when', async () => {
+    const { ask } = asking();
+    const { session, peer, clock } = await operateWarm({ tools: [ask] });
+    peer.send(toolCall(7, 'ask', { method: 'custom/question' }));
+    await peer.request('custom/question');
+    clock.increment(12_000);
+    expect(wait(session.dump(), 7, 1000)).toEqual({
+      on: 'client',
+      words: 'waits for the client: custom/question, asked 13.0 s ago, given up in 47.0 s',
+    });
+  });
+
+  test('for the roots, and how their query stands', async () => {
+    const { session, peer, clock } = await operateWarm(
+      { tools: [where] },
+      { capabilities: { roots: {} } },
+    );
+    await peer.request('roots/list');
+    peer.send(toolCall(7, 'where'));
+    await expect.poll(() => session.dump().calls).toHaveLength(1);
+    clock.increment(3000);
+    const dump = session.dump();
+    expect(wait(dump, 7)).toEqual({
+      on: 'roots',
+      words: 'waits for the roots: roots/list, asked 3.0 s ago, given up in 2.0 s',
+    });
+    expect(followedChart(dump)).toBe('roots');
+  });
+
+  test('for a place: its own in the line, and how many run', async () => {
+    const door = gate();
+    const slow = tool('slow', async (_, { signal }) => {
+      await door.pass(signal);
+      return 'done';
+    });
+    const { session, peer } = await operateWarm({ tools: [slow] }, { limits: { maxRunning: 1 } });
+    for (const id of [1, 2, 3]) peer.send(toolCall(id, 'slow'));
+    await door.arrived();
+    await turn();
+    const dump = session.dump();
+    expect(wait(dump, 1)).toEqual({ on: 'nothing', words: 'its handler runs' });
+    expect(wait(dump, 3)).toEqual({
+      on: 'place',
+      words: 'waits for a place: number 2 in line, 1 of 1 run',
+    });
+    door.release();
+    await peer.response(3);
+  });
+
+  test('for the retry, of a client that asks again with the answers', async () => {
+    const greet = tool('greet', async (_, context) => {
+      const schema = { type: 'object', properties: { name: { type: 'string' } } } as const;
+      return (await context.elicit({ message: 'Who are you?', schema })).action;
+    });
+    const { ask, session } = modern({ tools: [greet] });
+    const asking = await ask('tools/call', { name: 'greet', arguments: {} });
+    expect(asking).toMatchObject({ resultType: 'input_required' });
+    const dump = session.dump();
+    expect(dump.calls.map((call) => waitOf(call, dump, 0))).toEqual([
+      {
+        on: 'client',
+        words: expect.stringMatching(
+          /^suspended: waits for the retry with 1 answer to elicitation\/create "Who are you\?", asked .* ago, given up in /,
+        ) as string,
+      },
+    ]);
+  });
+
+  test('for its task, and for what a handler needs', async () => {
+    const { door, hold } = held();
+    const { peer, session } = await operate({ tools: [hold] });
+    const began = begin(peer, 'hold');
+    const { taskId } = await began;
+    await door.arrived();
+    peer.send(request(9, 'tasks/result', { taskId }));
+    await turn();
+    const dump = session.dump();
+    expect(wait(dump, 9)).toEqual({ on: 'task', words: 'waits until its task ends' });
+    expect(followedChart(dump)).toBe('task');
+    door.release();
+    await peer.response(9);
+  });
+});
+
+describe('the chart that is shown follows what the session waits for', () => {
+  test('the session’s own before the handshake, while nothing is pending, and at the end', async () => {
+    const { session, peer } = serve({});
+    expect(followedChart(session.dump())).toBe('session');
+    await peer.handshake();
+    expect(followedChart(session.dump())).toBe('session');
+    session.shutdown('a test');
+    expect(followedChart(session.dump())).toBe('session');
+    await session.closed;
+  });
+
+  test('that of the roots while they are asked for, also behind older questions', async () => {
+    const { ask } = asking();
+    const { session, peer } = await operateWarm(
+      { tools: [ask] },
+      { capabilities: { roots: { listChanged: true } } },
+    );
+    peer.answer(await peer.request('roots/list'), { roots: [] });
+    peer.send(toolCall(7, 'ask', { method: 'custom/question' }));
+    await peer.request('custom/question');
+    expect(followedChart(session.dump())).toBe('session');
+    peer.send(rootsChanged);
+    await peer.request('roots/list');
+    expect(followedChart(session.dump())).toBe('roots');
+  });
+
+  test('that of the keepalive while it waits for a pong, not for a ping of another', async () => {
+    const limits = { keepaliveIntervalMs: 10_000 };
+    const { session, peer, clock } = await operate({}, { limits });
+    clock.increment(10_000);
+    await peer.request('ping');
+    expect(followedChart(session.dump())).toBe('keepalive');
+    const without = await operate({});
+    const pong = without.session.ping();
+    const ping = await without.peer.request('ping');
+    expect(followedChart(without.session.dump())).toBe('session');
+    without.peer.answer(ping, {});
+    await pong;
+  });
+});
+
+test('of several sessions, the one that waits longest matters most, and an ended one least', async () => {
+  const ended = await operate({});
+  ended.session.shutdown('a test');
+  await ended.session.closed;
+  const idle = await operate({});
+  const { ask } = asking();
+  const working = await operateWarm({ tools: [tool('work', () => new Promise(() => {}))] });
+  working.peer.send(toolCall(1, 'work'));
+  const waiting = await operateWarm({ tools: [ask] });
+  waiting.peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
+  await waiting.peer.request('custom/question');
+  waiting.clock.increment(5000);
+  const newer = serve({});
+  newer.peer.send(notification('notifications/unknown'));
+  const candidates = [ended, idle, working, waiting, newer].map(({ session }) => ({
+    dump: session.dump(),
+    closed: session === ended.session ? 'a test' : undefined,
+  }));
+  const order: number[] = [];
+  const left = [...candidates];
+  while (left.length > 0) {
+    const urgent = mostUrgent(left);
+    order.push(candidates.indexOf(urgent as (typeof candidates)[number]));
+    left.splice(left.indexOf(urgent as (typeof candidates)[number]), 1);
+  }
+  expect(order).toEqual([3, 4, 2, 1, 0]);
+  expect(mostUrgent([])).toBeUndefined();
+});

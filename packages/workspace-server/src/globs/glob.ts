@@ -1,0 +1,264 @@
+/**
+ * Globs over paths relative to a root, in the language of `.gitignore`: `*` and `?` within a
+ * segment, `**` over segments, `[a-z]`, `[!a]`, `{a,b}`, `\` escapes. A glob without a slash
+ * matches at any depth; a name without wildcards also matches what is below it.
+ *
+ * Matching a path costs its length times the length of the globs, and never more
+ * (docs/decisions/0021).
+ */
+import { quoted } from 'mcp-actors/internal';
+import { ToolError } from 'mcp-actors';
+import { matchAny } from './path-automaton.ts';
+import type { CharacterClass, NameToken, PathMatcher, PathPattern } from './path-automaton.ts';
+
+const maxGlobs = 64;
+const maxGlobCharacters = 1000;
+/** How many globs without braces a glob may stand for. */
+const maxAlternatives = 256;
+/**
+ * How long the globs of one call may be together, written out without braces and one per line,
+ * characters: matching costs so much.
+ */
+const maxWrittenOut = 8192;
+
+/** Text and groups of alternatives, one after the other. */
+type Sequence = readonly (string | readonly Sequence[])[];
+
+/** A glob as it was read: what it stands for is not written out yet. */
+export interface Glob {
+  readonly text: string;
+  readonly sequence: Sequence;
+}
+
+/**
+ * Reads the globs of one call, and refuses what would cost too much before it costs anything.
+ *
+ * @throws {ToolError} INVALID_GLOB, saying what is wrong
+ */
+export function readGlobs(texts: readonly string[]): readonly Glob[] {
+  if (texts.length > maxGlobs) {
+    throw new ToolError(`At most ${maxGlobs} globs; these are ${texts.length}`, {
+      code: 'INVALID_GLOB',
+    });
+  }
+  const globs = texts.map(readGlob);
+  let total = 0;
+  for (const { text, sequence } of globs) {
+    const { alternatives, characters } = sizeOf(sequence);
+    if (alternatives > maxAlternatives) {
+      throw invalid(
+        text,
+        `its braces give ${alternatives} alternatives, at most ${maxAlternatives} are allowed`,
+      );
+    }
+    // Each alternative takes a line.
+    total += characters + alternatives;
+  }
+  if (total <= maxWrittenOut) return globs;
+  throw new ToolError(
+    `These globs are too long together: written out without braces, one per line, they have ${total} characters, and at most ${maxWrittenOut} are allowed. Use fewer or simpler globs.`,
+    { code: 'INVALID_GLOB' },
+  );
+}
+
+/**
+ * What a glob with a wildcard and a slash at its end (`packages/*\/`) takes: what is below such
+ * directories, the directories themselves, or no file.
+ */
+export type GlobUse = 'below' | 'directories' | 'files';
+
+/**
+ * Compiles globs that have been read: a path matches if it matches any of them.
+ *
+ * @throws {ToolError} INVALID_GLOB, saying what is wrong
+ */
+export function compileGlobs(globs: readonly Glob[], use: GlobUse = 'below'): PathMatcher {
+  const patterns = alternativesOf(globs)
+    .filter(({ names, isDirectory }) => use !== 'files' || !isDirectory || isPlain(names.at(-1)))
+    .map((alternative) => patternOf(alternative, use));
+  return matchAny(patterns);
+}
+
+/**
+ * Where the paths begin that globs can match: the names that each glob has before its first
+ * wildcard, as a path; '' for the root. A name without a slash may be anywhere, and first of all in
+ * the root: it gives both.
+ *
+ * @throws {ToolError} INVALID_GLOB
+ */
+export function startsOf(globs: readonly Glob[]): readonly string[] {
+  const starts = alternativesOf(globs).flatMap(({ names, anchored }) => {
+    const wild = names.findIndex((name) => !isPlain(name));
+    const start = (wild === -1 ? names : names.slice(0, wild)).map(plainText).join('/');
+    return anchored ? [start] : ['', start];
+  });
+  return [...new Set(starts)];
+}
+
+/** True if a path's last name alone tells whether any of the globs matches it: `*.ts`, `**\/*.ts`. */
+export function areOfNames(globs: readonly Glob[], use: GlobUse): boolean {
+  return alternativesOf(globs).every(
+    ({ names, anchored, isDirectory }) =>
+      !isPlain(names.at(-1)) &&
+      !(isDirectory && use === 'below') &&
+      (!anchored || (names.length === 2 && names[0] === 'globstar')),
+  );
+}
+
+function invalid(glob: string, why: string): ToolError {
+  return new ToolError(`${quoted(glob)} is not a glob: ${why}`, { code: 'INVALID_GLOB' });
+}
+
+function readGlob(text: string): Glob {
+  if (text === '' || text.includes('\0') || text.length > maxGlobCharacters) {
+    throw invalid(text, `it must have 1 to ${maxGlobCharacters} characters and no NUL`);
+  }
+  let at = 0;
+  const readSequence = (isNested: boolean): Sequence => {
+    const sequence: (string | readonly Sequence[])[] = [];
+    let start = at;
+    const endText = () => {
+      if (at > start) sequence.push(text.slice(start, at));
+    };
+    for (; at < text.length; at += 1) {
+      const character = text[at];
+      if (character === '\\') at += 1;
+      else if (isNested && (character === ',' || character === '}')) break;
+      else if (character === '{') {
+        endText();
+        sequence.push(readAlternatives());
+        start = at + 1;
+      }
+    }
+    at = Math.min(at, text.length);
+    endText();
+    return sequence;
+  };
+  /** From a `{` to its `}`. */
+  const readAlternatives = (): readonly Sequence[] => {
+    const alternatives: Sequence[] = [];
+    do {
+      at += 1;
+      alternatives.push(readSequence(true));
+    } while (text[at] === ',');
+    if (text[at] === '}') return alternatives;
+    throw invalid(text, 'a "{" is not closed; write "\\{" for the character');
+  };
+  return { text, sequence: readSequence(false) };
+}
+
+/** How many texts a sequence stands for, and how long they are together. */
+function sizeOf(sequence: Sequence): { alternatives: number; characters: number } {
+  let [alternatives, characters] = [1, 0];
+  for (const part of sequence) {
+    const sizes =
+      typeof part === 'string' ? [{ alternatives: 1, characters: part.length }] : part.map(sizeOf);
+    const choices = sizes.reduce((sum, size) => sum + size.alternatives, 0);
+    const chosen = sizes.reduce((sum, size) => sum + size.characters, 0);
+    characters = characters * choices + chosen * alternatives;
+    alternatives *= choices;
+  }
+  return { alternatives, characters };
+}
+
+/** `a{b,c}` → `ab`, `ac`; each once. */
+function writeOut(sequence: Sequence): readonly string[] {
+  let texts = [''];
+  for (const part of sequence) {
+    const choices = typeof part === 'string' ? [part] : part.flatMap(writeOut);
+    texts = texts.flatMap((text) => choices.map((choice) => text + choice));
+  }
+  return [...new Set(texts)];
+}
+
+type Name = readonly NameToken[] | 'globstar';
+
+/** A glob without braces. */
+interface Alternative {
+  readonly names: readonly Name[];
+  /** True if the first name is one of the root's. */
+  readonly anchored: boolean;
+  /** True if it ends with a slash. */
+  readonly isDirectory: boolean;
+}
+
+function alternativesOf(globs: readonly Glob[]): readonly Alternative[] {
+  return globs.flatMap(({ text, sequence }) =>
+    writeOut(sequence).map((alternative) => readAlternative(alternative, text)),
+  );
+}
+
+function readAlternative(alternative: string, glob: string): Alternative {
+  const relative = alternative.replace(/^(?:\.?\/)+/, '');
+  const names = relative.split('/').filter((name) => name !== '');
+  if (names.includes('..'))
+    throw invalid(glob, 'it climbs with ".."; globs are relative to the root');
+  return {
+    names: names.map((name) => (name === '**' ? 'globstar' : readName(name, glob))),
+    anchored: /^\.?\//.test(alternative) || /\/./.test(relative),
+    isDirectory: relative.endsWith('/'),
+  };
+}
+
+function patternOf({ names, anchored, isDirectory }: Alternative, use: GlobUse): PathPattern {
+  if (names.length === 0) return ['globstar'];
+  // "src/**" means the directories in "src", and not "src" itself.
+  if (use === 'directories' && names.at(-1) === 'globstar') return [...names, [{ kind: 'star' }]];
+  const takesBelow = isPlain(names.at(-1)) || (isDirectory && use === 'below');
+  return [
+    ...(anchored ? [] : (['globstar'] as const)),
+    ...names,
+    ...(takesBelow ? (['globstar'] as const) : []),
+  ];
+}
+
+function isPlain(name: Name | undefined): boolean {
+  return name !== 'globstar' && (name ?? []).every(({ kind }) => kind === 'literal');
+}
+
+function plainText(name: Name): string {
+  const tokens = name === 'globstar' ? [] : name;
+  return tokens
+    .map((token) => (token.kind === 'literal' ? String.fromCodePoint(token.code) : ''))
+    .join('');
+}
+
+function readName(name: string, glob: string): readonly NameToken[] {
+  const tokens: NameToken[] = [];
+  const characters = [...name];
+  for (let index = 0; index < characters.length; index += 1) {
+    const character = characters[index] ?? '';
+    if (character === '*') {
+      tokens.push({ kind: 'star' });
+    } else if (character === '?') {
+      tokens.push({ kind: 'any' });
+    } else if (character === '[') {
+      const first = index + (/[!^]/.test(characters[index + 1] ?? '') ? 3 : 2);
+      const close = characters.indexOf(']', first);
+      if (close === -1) throw invalid(glob, 'a "[" is not closed; write "\\[" for the character');
+      tokens.push(readClass(characters.slice(index + 1, close)));
+      index = close;
+    } else {
+      if (character === '\\') index += 1;
+      tokens.push({ kind: 'literal', code: codeOf(characters[index] ?? '\\') });
+    }
+  }
+  return tokens;
+}
+
+function readClass(members: readonly string[]): CharacterClass {
+  const negated = members[0] === '!' || members[0] === '^';
+  const rest = negated ? members.slice(1) : members;
+  const ranges: [number, number][] = [];
+  for (let index = 0; index < rest.length; index += 1) {
+    const from = rest[index] ?? '';
+    const isRange = rest[index + 1] === '-' && index + 2 < rest.length;
+    ranges.push([codeOf(from), codeOf(isRange ? (rest[index + 2] ?? from) : from)]);
+    if (isRange) index += 2;
+  }
+  return { kind: 'class', ranges, negated };
+}
+
+function codeOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}

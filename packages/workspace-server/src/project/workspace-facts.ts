@@ -1,0 +1,184 @@
+/**
+ * A full description of a session's workspace, for `workspace_info` and the `workspace://roots`
+ * resource. Each fact appears at most once.
+ */
+import { assertRootAvailable } from 'mcp-actors/internal';
+import { ToolError } from 'mcp-actors';
+import type { HandlerContext, Root, RootsReport } from 'mcp-actors';
+import type { GitHead } from './git-head.ts';
+import type { ProjectFacts } from './project-facts.ts';
+import { whyChosen, whyNoProject } from './project-notes.ts';
+import type { ProjectChoice, UsableRoot } from './project.ts';
+import type { Workspace } from './workspace.ts';
+
+/** How many characters of each list are shown, as JSON; the count always covers the whole list. */
+const maxListedCharacters = 8000;
+
+const text = { type: 'string' } as const;
+const count = { type: 'integer' } as const;
+
+function object<const TProperties extends Record<string, unknown>, const TRequired extends string>(
+  properties: TProperties,
+  required: readonly TRequired[],
+  description?: string,
+) {
+  const schema = { type: 'object', properties, required, additionalProperties: false } as const;
+  return description === undefined ? schema : { ...schema, description };
+}
+
+/** The schema of {@link WorkspaceFacts}, JSON Schema 2020-12. */
+export const workspaceFactsSchema = object(
+  {
+    project: object(
+      {
+        path: text,
+        name: text,
+        source: { type: 'string', enum: ['argument', 'roots', 'query', 'env', 'cwd'] },
+      },
+      ['path', 'name', 'source'],
+      'The default root of every tool; absent if there is none.',
+    ),
+    why: { type: 'string', description: 'Why this project, or why none.' },
+    others: {
+      type: 'array',
+      description: 'The other roots that tools may work in.',
+      items: object({ name: text, path: text }, ['name', 'path']),
+    },
+    roots: object(
+      {
+        status: {
+          type: 'string',
+          enum: ['known', 'undeclared', 'unsupported', 'failed'],
+          description: 'undeclared: the client does not use roots.',
+        },
+        isStale: { type: 'boolean', description: 'True while a newer list is being asked for.' },
+        listed: count,
+        usable: count,
+        unusable: {
+          type: 'array',
+          items: object({ uri: text, code: text, message: text }, ['uri', 'code', 'message']),
+        },
+      },
+      ['status', 'listed', 'usable'],
+      'What came of asking the client for its roots.',
+    ),
+    git: object(
+      { repository: text, branch: text, commit: text, problem: text },
+      [],
+      'branch, or commit if the head is detached; repository if it is not the project.',
+    ),
+    scripts: {
+      type: 'array',
+      description: 'Scripts and targets that the project declares, by file.',
+      items: object(
+        {
+          file: text,
+          runner: {
+            type: 'string',
+            description: 'What runs one of them; empty if they are commands of their own.',
+          },
+          names: { type: 'array', items: text },
+          problem: text,
+        },
+        ['file', 'runner', 'names'],
+      ),
+    },
+    warnings: { type: 'array', items: text },
+  },
+  ['why', 'roots'],
+);
+
+/**
+ * Gathers the facts. Fails only as `context.roots()` does: a project that has disappeared is a
+ * warning.
+ */
+export async function gatherFacts(workspace: Workspace, context: HandlerContext) {
+  const { choice, report } = await workspace.choose(context);
+  const [project, ...others] = choice.usable;
+  workspace.told(choice);
+  const { facts, warnings: met } = await readFacts(choice);
+  const warnings = [...choice.warnings, ...met];
+  const { scripts, git } = facts;
+  return {
+    ...(project === undefined ? {} : { project: projectFacts(project) }),
+    why: project === undefined ? whyNoProject(choice) : whyChosen(choice),
+    ...(others.length === 0
+      ? {}
+      : { others: listed(others.map(({ name, path }) => ({ name, path }))) }),
+    roots: rootsFacts(choice.roots, report),
+    ...(git === undefined ? {} : { git: gitFacts(git, project) }),
+    ...(scripts.length === 0 ? {} : { scripts }),
+    ...(warnings.length === 0 ? {} : { warnings: listed(warnings) }),
+  };
+}
+
+/** Conforms to {@link workspaceFactsSchema}. */
+export type WorkspaceFacts = Awaited<ReturnType<typeof gatherFacts>>;
+
+/** As many of the items as there is room for. */
+function listed<T>(items: readonly T[]): readonly T[] {
+  let room = maxListedCharacters;
+  const end = items.findIndex((item) => {
+    room -= JSON.stringify(item).length;
+    return room < 0;
+  });
+  return end === -1 ? items : items.slice(0, end);
+}
+
+async function readFacts(
+  choice: ProjectChoice,
+): Promise<{ facts: ProjectFacts; warnings: readonly string[] }> {
+  const [project] = choice.usable;
+  if (project === undefined) return { facts: { scripts: [] }, warnings: [] };
+  try {
+    await assertRootAvailable(project);
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    return { facts: { scripts: [] }, warnings: [error.message] };
+  }
+  const boundary = { directories: choice.usable, base: project };
+  // A server that has just been launched describes its tools without it.
+  const { readProjectFacts } = await import('./project-facts.ts');
+  return { facts: await readProjectFacts(boundary), warnings: [] };
+}
+
+function projectFacts({ path, name, source }: UsableRoot) {
+  return { path, name, source };
+}
+
+function rootsFacts(roots: readonly Root[], { status, settled }: RootsReport) {
+  const unusable = roots.flatMap((root) =>
+    root.path === undefined || root.problem !== undefined ? [faultOf(root)] : [],
+  );
+  return {
+    status,
+    ...(settled ? {} : { isStale: true }),
+    listed: roots.length,
+    usable: roots.length - unusable.length,
+    ...(unusable.length === 0 ? {} : { unusable: listed(unusable) }),
+  };
+}
+
+function faultOf({ uri, problem }: Root) {
+  return { uri, ...(problem ?? { code: 'UNRESOLVED', message: 'it has not been resolved' }) };
+}
+
+/** One of the first three. */
+interface GitFacts {
+  readonly branch?: string;
+  readonly commit?: string;
+  readonly problem?: string;
+  readonly repository?: string;
+}
+
+function gitFacts(head: GitHead, project: UsableRoot | undefined): GitFacts {
+  const where = head.repository === project?.path ? {} : { repository: head.repository };
+  switch (head.kind) {
+    case 'branch':
+      return { branch: head.branch, ...where };
+    case 'detached':
+      return { commit: head.commit, ...where };
+    case 'unreadable':
+      return { problem: head.problem, ...where };
+  }
+}

@@ -1,0 +1,343 @@
+/**
+ * Walks a root: ripgrep says which files its rules leave, and the directories are read for what it
+ * does not say. Links are followed if they lead to a place inside the roots; each file is met once,
+ * by its own path if that is chosen, else by the first link to it.
+ */
+import type { Boundary } from 'mcp-actors/roots';
+import { ToolError } from 'mcp-actors';
+import type { FileSelection } from '../globs/file-selection.ts';
+import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
+import { scanDirectories } from './directory-scan.ts';
+import { LeftOut } from './left-out.ts';
+import type { LeftOutKind } from './left-out.ts';
+import { FirstPaths } from './path-order.ts';
+import type { PathOrder } from './path-order.ts';
+import { listedPaths } from './ripgrep-output.ts';
+import { ripgrep, ripgrepArguments } from './ripgrep.ts';
+import { argumentOf, isBelow, isDirect, startAt, withoutDot } from './walk-starts.ts';
+import type { Start } from './walk-starts.ts';
+
+export interface TreeWalkRun {
+  /** Whose base is walked. */
+  readonly boundary: Boundary;
+  readonly selection: FileSelection;
+  /** Whether hidden and ignored files are met. Never those of `.git`, unless a glob names it. */
+  readonly hidden: boolean;
+  readonly ignored: boolean;
+  /**
+   * `files`: chosen files. `entries`: chosen directories too, their paths with a slash at the end,
+   * and each link to a file under its own name.
+   */
+  readonly lists: 'files' | 'entries';
+  readonly order: PathOrder;
+  /** Only paths from this one on are kept. */
+  readonly from: string | undefined;
+  /** Ends the walk with its reason. */
+  readonly signal: AbortSignal;
+  /** Ends the walk with what it has found. */
+  readonly deadline: AbortSignal;
+  readonly onProblem: (problem: string) => void;
+  /** Told of each file: how many were seen so far, and how many paths are chosen. */
+  readonly onFile?: (seen: number, found: number) => void;
+}
+
+export interface WalkedTree {
+  /** In order, each once. */
+  readonly paths: readonly string[];
+  /** True if there are chosen paths behind the last one. */
+  readonly isCut: boolean;
+  /** How many are chosen, kept or not. */
+  readonly total: number;
+  /** Files over 4 MiB. */
+  readonly large: ReadonlySet<string>;
+  readonly leftOut: LeftOut;
+  /** Starts that the selection names and that do not exist. */
+  readonly missing: readonly string[];
+  /** False if the deadline has ended the walk. */
+  readonly isWhole: boolean;
+}
+
+/** Larger files are not for ripgrep's threads: each holds a whole file if it is one line. */
+const largeBytes = 4 * 1024 * 1024;
+/** How much of the paths is kept, characters: some hundred thousand. */
+const maxKeptCharacters = 8 * 1024 * 1024;
+/** How many links to directories are followed, and how many directories are looked at for links. */
+const maxFollowed = 100;
+const maxDirectories = 200_000;
+const maxLargeFiles = 10_000;
+
+/**
+ * Walks to the end of the tree.
+ *
+ * @throws what `ripgrep` throws; {ToolError} OUTSIDE_ROOTS if the selection names a path outside
+ */
+export async function walkTree(run: TreeWalkRun): Promise<WalkedTree> {
+  return await new TreeWalk(run).walk();
+}
+
+class TreeWalk {
+  readonly #run: TreeWalkRun;
+  readonly #paths: FirstPaths;
+  readonly #leftOut = new LeftOut();
+  readonly #leftOutDirectories = new Set<string>();
+  readonly #large = new Set<string>();
+  /** Starts that have been walked; `ownPaths`: those that no link leads to. */
+  readonly #walked = new Set<string>();
+  readonly #ownPaths: string[] = [];
+  /** In walked starts, and which of them have not been read yet. */
+  readonly #directories = new Set<string>();
+  #unread = new Set<string>();
+  #lastDirectory: string | undefined;
+  /** Links whose ends are settled, and the real paths that links have led to. */
+  readonly #settled = new Set<string>();
+  readonly #followed = new Set<string>();
+  #followedDirectories = 0;
+  #seen = 0;
+  #total = 0;
+
+  constructor(run: TreeWalkRun) {
+    this.#run = run;
+    this.#paths = new FirstPaths(run.order, run.from, maxKeptCharacters);
+  }
+
+  async walk(): Promise<WalkedTree> {
+    const { selection, signal, deadline } = this.#run;
+    const { starts, missing } = await this.#resolveStarts();
+    await this.#walkOwn(starts.filter(isDirect));
+    for (const start of starts) if (!isDirect(start) && !this.#isOver) await this.#follow(start);
+    while (this.#unread.size > 0 && !this.#isOver) {
+      for (const link of await this.#readDirectories()) {
+        if (!this.#isOver) await this.#followLink(link);
+      }
+    }
+    if (this.#run.lists === 'entries') {
+      for (const path of this.#directories) {
+        if (isSliceOver()) await nextSlice(signal);
+        if (path !== '' && selection.acceptsDirectory(path)) this.#choose(`${path}/`);
+      }
+    }
+    const isDirectory = (path: string, kind: LeftOutKind): boolean =>
+      kind === 'outside' || kind === 'links' || this.#leftOutDirectories.has(path);
+    await this.#leftOut.keep(
+      (path, kind) =>
+        !this.#walked.has(path) &&
+        (selection.acceptsFile(path) || (isDirectory(path, kind) && selection.reaches(path))),
+      signal,
+    );
+    return {
+      ...this.#paths.finish(),
+      total: this.#total,
+      large: this.#large,
+      leftOut: this.#leftOut,
+      missing,
+      isWhole: !deadline.aborted,
+    };
+  }
+
+  get #isOver(): boolean {
+    this.#run.signal.throwIfAborted();
+    return this.#run.deadline.aborted;
+  }
+
+  async #resolveStarts() {
+    const { boundary, selection } = this.#run;
+    const starts: Start[] = [];
+    const missing: string[] = [];
+    for (const shown of selection.starts) {
+      const start = await startAt(boundary, shown);
+      if (start === undefined) missing.push(shown);
+      else starts.push(start);
+    }
+    return { starts, missing };
+  }
+
+  /** Walks the outermost starts, then those in them that the rules hide. */
+  async #walkOwn(starts: readonly Start[]): Promise<void> {
+    let left = starts;
+    while (left.length > 0 && !this.#isOver) {
+      const outermost = left.filter(
+        ({ shown }) => !left.some((other) => other.shown !== shown && isBelow(other.shown, shown)),
+      );
+      const directories = outermost.filter(({ kind }) => kind === 'directory');
+      for (const start of outermost) if (start.kind !== 'directory') this.#takeNamed(start);
+      for (const { shown } of directories) {
+        this.#ownPaths.push(shown);
+        this.#begin(shown);
+      }
+      if (directories.length > 0) await this.#list(directories.map(argumentOf), withoutDot);
+      left = left.filter((start) => !outermost.includes(start) && this.#leftOut.hides(start.shown));
+    }
+  }
+
+  async #followLink(link: string): Promise<void> {
+    const { boundary, onProblem } = this.#run;
+    try {
+      const start = await startAt(boundary, link);
+      if (start === undefined) this.#leftOut.add('broken', link);
+      else await this.#follow(start);
+    } catch (error) {
+      if (!(error instanceof ToolError) || error.code === 'ROOT_UNAVAILABLE') throw error;
+      if (error.code === 'OUTSIDE_ROOTS') this.#leftOut.add('outside', link);
+      else onProblem(error.message);
+    }
+  }
+
+  /** Takes what a link leads to, unless it is met by its own path. */
+  async #follow(start: Start): Promise<void> {
+    const { selection, lists } = this.#run;
+    const { shown, inRoot, real, kind } = start;
+    if (this.#settled.has(shown)) return;
+    this.#settled.add(shown);
+    const isFollowed = this.#followed.has(real);
+    this.#followed.add(real);
+    if (kind !== 'directory') {
+      const isMet = isFollowed || (inRoot !== undefined && this.#isMet(inRoot));
+      if (lists === 'entries' || !isMet) this.#takeNamed(start);
+      return;
+    }
+    const isKnown = inRoot !== undefined && this.#isWalked(inRoot) && selection.isOfNames;
+    if (lists === 'entries' && selection.acceptsDirectory(shown)) this.#choose(`${shown}/`);
+    if (isFollowed || isKnown) return;
+    if (this.#followedDirectories === maxFollowed) return this.#leftOut.add('links', shown);
+    this.#followedDirectories += 1;
+    this.#begin(shown, lists === 'entries');
+    const argument = argumentOf(start);
+    const isChosen = (path: string) => inRoot === undefined || !this.#isMet(withoutDot(path));
+    await this.#list([argument], (path) => shown + path.slice(argument.length), isChosen);
+  }
+
+  /** True if a directory was walked under its own path. */
+  #isWalked(path: string): boolean {
+    return this.#ownPaths.some((start) => isBelow(start, path)) && !this.#leftOut.hides(path);
+  }
+
+  /** True if a file was chosen by its own path. */
+  #isMet(path: string): boolean {
+    return this.#isWalked(path) && this.#run.selection.acceptsFile(path);
+  }
+
+  #takeNamed({ shown, kind, sizeBytes }: Start): void {
+    if (kind === 'special') this.#leftOut.add('special', shown);
+    else this.#take(shown, sizeBytes > largeBytes);
+  }
+
+  async #list(
+    starts: readonly string[],
+    shownAs: (path: string) => string,
+    isChosen: (path: string) => boolean = () => true,
+  ): Promise<void> {
+    const { boundary, selection, hidden, ignored, signal, deadline, onProblem } = this.#run;
+    const meet = (path: string, isLarge: boolean): void => {
+      const shown = shownAs(path);
+      if (isChosen(path)) {
+        this.#addDirectoryOf(shown);
+        this.#take(shown, isLarge);
+      }
+      this.#seen += 1;
+      this.#run.onFile?.(this.#seen, this.#total);
+    };
+    const large: string[] = [];
+    let moreLarge = 0;
+    const noteLarge = (path: string): void => {
+      if (large.length < maxLargeFiles) large.push(path);
+      else moreLarge += 1;
+    };
+    const records = ripgrep({
+      args: [
+        ...ripgrepArguments,
+        // Says what it leaves out, and which files it takes such rules from.
+        '--debug',
+        '--files',
+        '--null',
+        '--sort=path',
+        `--max-filesize=${largeBytes}`,
+        '--glob=!.git',
+        ...(hidden ? ['--hidden'] : []),
+        ...(ignored ? ['--no-ignore'] : []),
+        ...selection.pruneArgs,
+        '--',
+        ...starts,
+      ],
+      root: boundary.base,
+      signal,
+      deadline,
+      records: listedPaths(),
+      onLeftOut: (path, reason) =>
+        reason === 'large' ? noteLarge(path) : this.#leftOut.add(reason, shownAs(path)),
+      onEnd: (end) => end.problems.forEach(onProblem),
+    });
+    for await (const { paths, unnamed } of records) {
+      for (const path of paths) {
+        if (isSliceOver()) await nextSlice(signal);
+        meet(path, false);
+      }
+      for (const path of unnamed) this.#leftOut.add('unnamed', shownAs(path));
+    }
+    for (const path of large) {
+      if (isSliceOver()) await nextSlice(signal);
+      meet(path, true);
+    }
+    if (moreLarge > 0) onProblem(`${moreLarge} more files over ${largeBytes} bytes`);
+  }
+
+  /** @param isListed false for a link, which is listed as such */
+  #begin(start: string, isLinked = false): void {
+    this.#walked.add(start);
+    this.#unread.add(start);
+    if (!isLinked) this.#directories.add(start);
+  }
+
+  #addDirectoryOf(path: string): void {
+    const directory = above(path);
+    if (directory === this.#lastDirectory) return;
+    this.#lastDirectory = directory;
+    for (let at = directory; !this.#walked.has(at) && !this.#directories.has(at); at = above(at)) {
+      if (at === '') return;
+      this.#addDirectory(at);
+    }
+  }
+
+  #addDirectory(path: string): void {
+    if (this.#directories.size === maxDirectories) {
+      this.#run.onProblem(`links and empty directories in more than ${maxDirectories} directories`);
+      return;
+    }
+    this.#directories.add(path);
+    this.#unread.add(path);
+  }
+
+  #take(path: string, isLarge: boolean): void {
+    if (!this.#run.selection.acceptsFile(path)) return;
+    if (isLarge) this.#large.add(path);
+    this.#choose(path);
+  }
+
+  #choose(path: string): void {
+    this.#total += 1;
+    this.#paths.add(path);
+  }
+
+  /** Gives the links in directories that have not been read yet, in order. */
+  async #readDirectories(): Promise<readonly string[]> {
+    const { boundary, selection, onProblem } = this.#run;
+    const directories = this.#unread;
+    this.#unread = new Set();
+    const links: string[] = [];
+    await scanDirectories({
+      root: boundary.base.path,
+      directories,
+      isLeftOut: (path) => this.#leftOut.hides(path) || selection.excludes(path),
+      onLink: (path) => void links.push(path),
+      onLeftOutDirectory: (path) => void this.#leftOutDirectories.add(path),
+      onProblem,
+      isOver: () => this.#isOver,
+    });
+    for (const path of directories) if (!this.#walked.has(path)) this.#directories.add(path);
+    return links.sort();
+  }
+}
+
+/** The directory that a path is in; '' for the root. */
+function above(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}

@@ -1,0 +1,116 @@
+/** Reading the last lines of an open file of any size. */
+import type { OpenFile } from 'mcp-actors/roots';
+import { cutText, lineLabel } from './line-range.ts';
+import { defaultBounds } from './read-bounds.ts';
+import { readPiece, readText } from './read-text.ts';
+import type { TextReadOptions } from './read-text.ts';
+import { decoderLabel, sampleBytes } from './text-encoding.ts';
+import type { NotText, TextEncoding } from './text-encoding.ts';
+
+export interface TailRange {
+  /** How many lines at most. */
+  readonly lines: number;
+  /** The most that is taken, characters with the numbers: the end counts. At least 16. */
+  readonly maxCharacters: number;
+  /** Puts each line's number and a tab in front of it, if the lines could be counted. */
+  readonly numbered: boolean;
+}
+
+export interface TakenTail {
+  readonly text: true;
+  readonly encoding: TextEncoding;
+  /** The file's own text, line ends included, or with the numbers that were asked for. */
+  readonly taken: string;
+  /** How many lines it is. */
+  readonly lines: number;
+  /** Lines of the whole file; undefined if it has more bytes than are read for that. */
+  readonly total: number | undefined;
+  /** True if there are more of the lines that were asked for, and no room. */
+  readonly isShort: boolean;
+  /** True if the only line did not fit, and its beginning is missing. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Reads the last lines, and the rest of the file only to count its lines.
+ *
+ * @throws the signal's reason; the system's error if reading fails
+ */
+export async function readTail(
+  handle: OpenFile,
+  range: TailRange,
+  options: TextReadOptions,
+): Promise<TakenTail | NotText> {
+  const { sizeBytes, countedBytes = defaultBounds.countedBytes } = options;
+  const nothing = { startLine: 1, endLine: 0, startColumn: 1, maxCharacters: 2 };
+  // A file that is not counted to its end is not counted at all: the count would be no number.
+  const counting = { ...options, countedBytes: sizeBytes > countedBytes ? 0 : countedBytes };
+  const counted = await readText(handle, nothing, counting);
+  if (!counted.text) return counted;
+  const { encoding, reach, taken } = counted;
+  const total = reach === 'end' ? taken.lines : undefined;
+  const end = await readEnd(handle, encoding, sizeBytes, range.maxCharacters);
+  return { text: true, encoding, total, ...lastLines(end, range, total) };
+}
+
+interface FileEnd {
+  readonly text: string;
+  /** False if there is more in front of it. */
+  readonly isWhole: boolean;
+}
+
+/** At least the last `characters`, decoded. */
+async function readEnd(
+  handle: OpenFile,
+  encoding: TextEncoding,
+  sizeBytes: number,
+  characters: number,
+): Promise<FileEnd> {
+  // The system's own files (`/proc`) say that they are empty, and are short.
+  const size = sizeBytes === 0 ? sampleBytes : sizeBytes;
+  // UTF-8 has at most three bytes for each UTF-16 unit. An even number keeps UTF-16 together.
+  const wanted = 4 * characters + 8;
+  const from = Math.max(0, size - wanted - ((size - wanted) % 2));
+  const pieces: Buffer[] = [];
+  for (let position = from; position < size;) {
+    const piece = await readPiece(handle, Buffer.allocUnsafe(size - position), position);
+    if (piece.length === 0) break;
+    pieces.push(piece);
+    position += piece.length;
+  }
+  const bytes = Buffer.concat(pieces);
+  const isContinued = (byte: number) => encoding === 'utf-8' && (byte & 0xc0) === 0x80;
+  const start =
+    from === 0
+      ? 0
+      : Math.max(
+          0,
+          bytes.findIndex((byte) => !isContinued(byte)),
+        );
+  const decoder = new TextDecoder(decoderLabel(encoding), { ignoreBOM: from > 0 });
+  return { text: decoder.decode(bytes.subarray(start)), isWhole: from === 0 };
+}
+
+function lastLines(
+  { text, isWhole }: FileEnd,
+  { lines: wanted, maxCharacters, numbered }: TailRange,
+  total: number | undefined,
+) {
+  const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  const taken: string[] = [];
+  let room = maxCharacters;
+  let isCut = false;
+  while (taken.length < Math.min(wanted, lines.length) && !isCut) {
+    const line = lines[lines.length - 1 - taken.length] ?? '';
+    const label = numbered && total !== undefined ? lineLabel(total - taken.length) : '';
+    const isPart = !isWhole && taken.length === lines.length - 1;
+    room -= label.length + line.length;
+    if (room < 0 || isPart) {
+      if (taken.length > 0) break;
+      isCut = true;
+    }
+    taken.push(label + (room < 0 ? cutText(line, -room, line.length) : line));
+  }
+  const isShort = taken.length < wanted && (taken.length < lines.length || !isWhole);
+  return { taken: taken.toReversed().join(''), lines: taken.length, isShort, isCut };
+}

@@ -1,0 +1,87 @@
+/** Reading a range of lines from an open file of any size. */
+import { readBytes } from 'mcp-actors/internal';
+import type { OpenFile } from 'mcp-actors/roots';
+import { LineTaker } from './line-range.ts';
+import type { LineRange, TakenLines } from './line-range.ts';
+import { defaultBounds } from './read-bounds.ts';
+import type { ReadBounds } from './read-bounds.ts';
+import { decoderLabel, detectContent, sampleBytes } from './text-encoding.ts';
+import type { NotText, TextEncoding } from './text-encoding.ts';
+
+export type TextReading =
+  | {
+      readonly text: true;
+      readonly encoding: TextEncoding;
+      readonly taken: TakenLines;
+      /**
+       * How far the file was read: to its end, only past the range, or so far without finding the
+       * range.
+       */
+      readonly reach: 'end' | 'range' | 'short';
+    }
+  | NotText;
+
+export interface TextReadOptions extends ReadBounds {
+  readonly signal: AbortSignal;
+  /** Told after each piece how many bytes have been read. */
+  readonly onRead?: (bytes: number) => void;
+}
+
+/**
+ * Reads the range, and of the rest what the bounds allow, only to count its lines. Memory is
+ * bounded by the range.
+ *
+ * @throws the signal's reason; the system's error if reading fails
+ */
+export async function readText(
+  handle: OpenFile,
+  range: LineRange,
+  { signal, onRead, sizeBytes, ...bounds }: TextReadOptions,
+): Promise<TextReading> {
+  const { countedBytes, soughtBytes } = { ...defaultBounds, ...bounds };
+  // The system's own files (`/proc`) say that they are empty, and are short.
+  const end = sizeBytes === 0 ? sampleBytes : sizeBytes;
+  const sample = await readPiece(handle, Buffer.allocUnsafe(Math.min(sampleBytes, end)), 0);
+  const content = detectContent(sample);
+  if (!content.text) return content;
+  const decoder = new TextDecoder(decoderLabel(content.encoding));
+  const taker = new LineTaker(range);
+  const buffer = Buffer.allocUnsafe(4 * sampleBytes);
+  const limits = { before: soughtBytes, inside: Infinity, behind: countedBytes };
+  let position = 0;
+  let piece = sample;
+  while (piece.length > 0 && position < end) {
+    signal.throwIfAborted();
+    position += piece.length;
+    taker.add(decoder.decode(piece, { stream: true }));
+    onRead?.(position);
+    const { place } = taker;
+    if (position < end && position >= limits[place]) {
+      const reach = place === 'before' ? 'short' : 'range';
+      return { text: true, encoding: content.encoding, taken: taker.finish(), reach };
+    }
+    piece = await readPiece(handle, buffer.subarray(0, end - position), position);
+  }
+  taker.add(decoder.decode());
+  return { text: true, encoding: content.encoding, taken: taker.finish(), reach: 'end' };
+}
+
+/**
+ * Reads a small file to its end, as UTF-8.
+ *
+ * @returns what {@link readBytes} does
+ * @throws the system's error
+ */
+export async function readWhole(handle: OpenFile, maxBytes: number): Promise<string | undefined> {
+  return (await readBytes(handle, maxBytes))?.toString('utf8');
+}
+
+/** Reads what the system gives at once: less than asked for at the end, and nothing behind it. */
+export async function readPiece(
+  handle: OpenFile,
+  buffer: Buffer,
+  position: number,
+): Promise<Buffer> {
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+  return buffer.subarray(0, bytesRead);
+}

@@ -1,0 +1,101 @@
+/** Whether a file is text, and in which encoding, told from its beginning. */
+import { isUtf8 } from 'node:buffer';
+
+/** `unknown-8bit` is text that is not UTF-8: bytes that do not decode are shown as U+FFFD. */
+export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'unknown-8bit';
+
+export type ContentKind = { readonly text: true; readonly encoding: TextEncoding } | NotText;
+
+export interface NotText {
+  readonly text: false;
+  /** Names the format if the file's beginning gives it away. */
+  readonly kind: string;
+  /** Of a picture or a sound that hosts show. */
+  readonly mimeType?: `${'image' | 'audio'}/${string}`;
+}
+
+/** How much of a file is looked at, bytes. */
+export const sampleBytes = 64 * 1024;
+
+/** The first bytes in hexadecimal, `.` for any digit, and what begins with them; the first counts. */
+const signatures: readonly (readonly [
+  start: RegExp,
+  kind: string,
+  mimeType?: NotText['mimeType'],
+])[] = [
+  [/^89504e470d0a1a0a/, 'PNG image', 'image/png'],
+  [/^ffd8ff/, 'JPEG image', 'image/jpeg'],
+  [/^47494638/, 'GIF image', 'image/gif'],
+  [/^52494646........57454250/, 'WebP image', 'image/webp'],
+  [/^52494646........57415645/, 'WAV audio', 'audio/wav'],
+  [/^(?:494433|fff[23ab])/, 'MP3 audio', 'audio/mpeg'],
+  [/^4f676753/, 'Ogg media', 'audio/ogg'],
+  [/^664c6143/, 'FLAC audio', 'audio/flac'],
+  [/^........667479704d3441/, 'M4A audio', 'audio/mp4'],
+  [/^255044462d/, 'PDF document'],
+  [/^504b0304/, 'ZIP archive (or a format built on it)'],
+  [/^1f8b/, 'gzip archive'],
+  [/^28b52ffd/, 'Zstandard archive'],
+  [/^fd377a585a00/, 'XZ archive'],
+  [/^425a68/, 'bzip2 archive'],
+  [/^377abcaf271c/, '7-Zip archive'],
+  [/^7f454c46/, 'ELF executable'],
+  [/^cafebabe/, 'Java class or Mach-O universal binary'],
+  [/^cffaedfe/, 'Mach-O executable'],
+  [/^0061736d/, 'WebAssembly module'],
+  [/^53514c69746520666f726d6174203300/, 'SQLite database'],
+  [/^774f4632/, 'WOFF2 font'],
+  [/^774f4646/, 'WOFF font'],
+  [/^(?:fffe0000|0000feff)/, 'UTF-32 text'],
+];
+
+/**
+ * Tells text from binary.
+ *
+ * @param sample the file's first bytes, at most `sampleBytes`
+ */
+export function detectContent(sample: Buffer): ContentKind {
+  const hex = sample.subarray(0, 16).toString('hex');
+  const signature = signatures.find(([start]) => start.test(hex));
+  // Two or three printable letters do not make a signature: a text may begin with "BZh".
+  if (signature !== undefined && !isPlainText(sample)) {
+    const [, kind, mimeType] = signature;
+    return mimeType === undefined ? { text: false, kind } : { text: false, kind, mimeType };
+  }
+  if (hex.startsWith('efbbbf')) return { text: true, encoding: 'utf-8-bom' };
+  if (hex.startsWith('fffe')) return { text: true, encoding: 'utf-16le' };
+  if (hex.startsWith('feff')) return { text: true, encoding: 'utf-16be' };
+  if (sample.includes(0)) return { text: false, kind: 'binary data' };
+  if (isUtf8(wholeCharacters(sample))) return { text: true, encoding: 'utf-8' };
+  return isMostlyPrintable(sample)
+    ? { text: true, encoding: 'unknown-8bit' }
+    : { text: false, kind: 'binary data' };
+}
+
+function isPlainText(sample: Buffer): boolean {
+  const isPdf = sample.subarray(0, 5).toString('latin1') === '%PDF-';
+  return !isPdf && !sample.includes(0) && isUtf8(wholeCharacters(sample));
+}
+
+/** Without a character that the end of the sample cuts: at most three bytes. */
+function wholeCharacters(sample: Buffer): Buffer {
+  if (sample.length < sampleBytes) return sample;
+  for (let back = 1; back <= 4; back += 1) {
+    const byte = sample[sample.length - back] ?? 0;
+    if (byte < 0x80) return sample;
+    if (byte >= 0xc0) return sample.subarray(0, sample.length - back);
+  }
+  return sample;
+}
+
+function isMostlyPrintable(sample: Buffer): boolean {
+  const controls = sample.filter(
+    (byte) => byte < 0x20 && (byte < 0x08 || byte > 0x0d) && byte !== 0x1b,
+  );
+  return controls.length * 50 < sample.length;
+}
+
+/** The name by which `TextDecoder` knows an encoding. */
+export function decoderLabel(encoding: TextEncoding): string {
+  return encoding === 'utf-16le' || encoding === 'utf-16be' ? encoding : 'utf-8';
+}

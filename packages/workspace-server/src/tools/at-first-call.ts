@@ -1,0 +1,15 @@
+/**
+ * What the tools run on. The first call loads it, in one piece: a server that has just been
+ * launched describes its tools without it.
+ */
+export { everythingBelow, selectFiles } from '../globs/file-selection.ts';
+export { listTree, sortKeyOf as placeOf } from '../search/directory-tree.ts';
+export { globsOfTypes } from '../search/file-types.ts';
+export { KeptWalk, queryKey, readCursor, writeCursor } from '../search/paging.ts';
+export { byBreadth, byPath, indexBehind } from '../search/path-order.ts';
+export { SearchProblems } from '../search/search-problems.ts';
+export { findCounts, findLines } from '../search/text-search.ts';
+export { walkTree } from '../search/tree-walk.ts';
+export { startAt } from '../search/walk-starts.ts';
+export { withNearest } from './nearest-paths.ts';
+export { readFiles } from './read-files.ts';

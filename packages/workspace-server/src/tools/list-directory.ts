@@ -1,0 +1,194 @@
+/** `list_directory`: a directory as a tree. */
+import { printable, quoted } from 'mcp-actors/internal';
+import { defineTool, ToolError } from 'mcp-actors';
+import type { Tool } from 'mcp-actors';
+import type { DirectoryContent, TreeEntry } from '../search/directory-tree.ts';
+import type { Start } from '../search/walk-starts.ts';
+import type { Workspace } from '../project/workspace.ts';
+import { answer, clamp, counted, fileParameters, goOn } from './file-parameters.ts';
+import { rootParameter } from './root-parameter.ts';
+
+const defaultDepth = 2;
+const maxDepth = 10;
+const defaultLimit = 300;
+const maxLimit = 1000;
+/** How long the lines are together. */
+const maxCharacters = 30_000;
+
+/** Makes `list_directory` over a session's workspace. */
+export function listDirectoryTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'list_directory',
+    title: 'List a directory',
+    description: `Shows a directory as a tree, ${defaultDepth} levels deep unless "depth" says otherwise: directories with the number of files below them, files with their sizes, links with their ends, hidden ones too. What .gitignore and the like exclude is marked "ignored", and not entered. What finds no room is counted; the answer says how to see it.`,
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: {
+          type: 'string',
+          minLength: 1,
+          description: 'Relative to the root, or absolute inside it; the root itself by default.',
+        },
+        depth: {
+          type: 'integer',
+          minimum: 1,
+          maximum: maxDepth,
+          description: `How many levels; 1: its own entries alone. ${defaultDepth} by default.`,
+        },
+        ignored: {
+          type: 'boolean',
+          description: 'Enters and counts what .gitignore and the like exclude, too.',
+        },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: maxLimit,
+          description: `At most so many entries; ${defaultLimit} by default.`,
+        },
+        cursor: fileParameters.cursor,
+        root: rootParameter,
+      },
+      additionalProperties: false,
+    },
+    async handler({ path = '.', ignored = false, cursor, root, ...args }, context) {
+      const running = await import('./at-first-call.ts');
+      const entered = await workspace.enter(context, root);
+      const { boundary } = entered;
+      const start = await running.startAt(boundary, path, path);
+      if (start === undefined) {
+        const error = new ToolError(`${quoted(path)} does not exist`, { code: 'NOT_FOUND' });
+        throw await running.withNearest(error, path, { workspace, entered, context });
+      }
+      if (start.kind !== 'directory') {
+        const message = `${quoted(path)} is not a directory; read_file reads a file`;
+        throw new ToolError(message, { code: 'NOT_A_DIRECTORY' });
+      }
+      const shown = start.inRoot ?? start.real;
+      const query = await running.queryKey([entered.root.identity, start.real, ignored]);
+      const after = running.readCursor(cursor, query)?.path;
+      const depth = clamp(args.depth ?? defaultDepth, 1, maxDepth);
+      const problems = new running.SearchProblems();
+      return await workspace.search(entered, context, async (signal, deadline) => {
+        const walk = await running.walkTree({
+          boundary,
+          selection: running.everythingBelow(shown),
+          hidden: true,
+          ignored,
+          lists: 'files',
+          order: running.byPath,
+          from: undefined,
+          signal,
+          deadline,
+          onProblem: (problem) => problems.add(problem),
+        });
+        const limit = clamp(args.limit ?? defaultLimit, 1, maxLimit);
+        const content = await running.listTree({
+          ...{ boundary, start: { ...start, shown }, walk, depth, limit, after, signal, deadline },
+        });
+        const isCounted = walk.isWhole && !walk.isCut;
+        const last = content.entries.at(-1);
+        const heading = [
+          headingOf(
+            start,
+            entered.root.path,
+            walk.total + walk.leftOut.count('unnamed'),
+            isCounted,
+          ),
+          ...(content.more === 0 || last === undefined
+            ? []
+            : [
+                goOn(
+                  `There are ${counted(content.more, 'more entry', 'more entries')}`,
+                  running.writeCursor({ path: running.placeOf(last) }, query),
+                ),
+              ]),
+          ...hintsOf(content),
+          ...(content.fault === undefined ? [] : [content.fault]),
+          ...problems.list().map((problem) => `Not listed: ${problem}`),
+        ];
+        const lines = treeText(content, '');
+        const cutLines = withinRoom(lines);
+        const cut = `Only the first ${cutLines.length} of ${lines.length} lines have room: use a smaller depth or limit.`;
+        const isCut = cutLines.length < lines.length;
+        return answer(entered, isCut ? [...heading, cut] : heading, cutLines);
+      });
+    },
+  });
+}
+
+function headingOf({ inRoot, real }: Start, root: string, files: number, isCounted: boolean) {
+  const place = inRoot === undefined ? real : inRoot === '' ? root : `${inRoot} in ${root}`;
+  const least = isCounted ? '' : 'at least ';
+  return `${place}: ${least}${counted(files, 'file')} below it.`;
+}
+
+/** What the marks of a tree mean, if it has them. */
+function hintsOf(content: DirectoryContent): string[] {
+  const inner = contentsBelow(content);
+  const hasIgnored = [content, ...inner].some(({ entries }) =>
+    entries.some(({ standing }) => standing === 'ignored'),
+  );
+  const unnamed = [content, ...inner].reduce((sum, each) => sum + each.unnamed, 0);
+  return [
+    ...(unnamed === 0
+      ? []
+      : [`Not listed: ${counted(unnamed, 'entry', 'entries')} whose names are not UTF-8.`]),
+    ...(hasIgnored
+      ? ['What is ignored is not counted and not entered; ignored: true does both.']
+      : []),
+    ...(inner.some(({ more }) => more > 0)
+      ? ['"… more" had no room: list that directory by its path.']
+      : []),
+  ];
+}
+
+function contentsBelow({ entries }: DirectoryContent): DirectoryContent[] {
+  return entries.flatMap(({ content }) =>
+    content === undefined ? [] : [content, ...contentsBelow(content)],
+  );
+}
+
+function treeText({ entries, more }: DirectoryContent, indent: string): string[] {
+  const lines = entries.flatMap((entry) => [
+    `${indent}${entryText(entry)}`,
+    ...(entry.content === undefined ? [] : treeText(entry.content, `${indent}  `)),
+  ]);
+  return more === 0 || indent === '' ? lines : [...lines, `${indent}… ${more} more`];
+}
+
+function withinRoom(lines: readonly string[]): readonly string[] {
+  let characters = 0;
+  const end = lines.findIndex((line) => (characters += printable(line).length + 1) > maxCharacters);
+  return end === -1 ? lines : lines.slice(0, end);
+}
+
+function entryText(entry: TreeEntry): string {
+  const { name, kind, standing, sizeBytes, target, files, content } = entry;
+  const facts = [
+    ...(standing === 'ignored' ? ['ignored'] : []),
+    ...(standing === 'closed' && kind === 'directory' ? ['not entered'] : []),
+    ...(standing === 'listed' && kind === 'directory' && (files ?? 0) > 0
+      ? [counted(files ?? 0, 'file')]
+      : []),
+    ...(kind === 'special' ? ['a device, a pipe or a socket'] : []),
+    ...(content?.fault === undefined ? [] : [content.fault]),
+    ...(standing === 'listed' &&
+    kind === 'directory' &&
+    files === 0 &&
+    content?.entries.length === 0 &&
+    content.unnamed === 0
+      ? ['empty']
+      : []),
+  ];
+  const size = sizeBytes === undefined ? '' : ` ${sizeText(sizeBytes)}`;
+  const end = target === undefined ? '' : ` -> ${target}`;
+  return `${name}${kind === 'directory' ? '/' : ''}${end}${size}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const isSmall = bytes < 1024 ** 2;
+  const [size, unit] = isSmall ? [bytes / 1024, 'KB'] : [bytes / 1024 ** 2, 'MB'];
+  return `${size.toFixed(size < 10 ? 1 : 0)} ${unit}`;
+}

@@ -1,0 +1,120 @@
+/** `read_file`: text files or ranges of their lines, pictures and sounds. */
+import { printableLines, textBlock } from 'mcp-actors/internal';
+import { defineTool, ToolError } from 'mcp-actors';
+import type { ContentBlock, Tool } from 'mcp-actors';
+import type { AskedLines } from '../text/path-lines.ts';
+import type { Workspace } from '../project/workspace.ts';
+import type { ReadOutcome } from './read-files.ts';
+import { rootParameter } from './root-parameter.ts';
+
+const defaultMaxCharacters = 30_000;
+const maxMaxCharacters = 400_000;
+const maxPaths = 20;
+
+/** Makes `read_file` over a session's workspace. */
+export function readFileTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'read_file',
+    title: 'Read files',
+    description: `Reads text files of the project, whole or by lines, and shows pictures and sounds. Above the text of each file a line says which lines it has, of how many, and what to read for the rest; an empty line ends it. Other binary files are refused; their size and kind are told.`,
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    // A caller that asks for more than the default gets it: Claude Code would cut it to a preview.
+    _meta: { 'anthropic/maxResultSizeChars': maxMaxCharacters + 10_000 },
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: {
+          type: 'string',
+          description:
+            'Relative to the root, or absolute inside one of the roots. It may name its lines: "src/x.ts:10-40", or "src/x.ts:10" from there on.',
+        },
+        paths: {
+          type: 'array',
+          items: { type: 'string' },
+          maxItems: maxPaths,
+          description: `Several files, instead of "path", each as there: up to ${maxPaths}.`,
+        },
+        startLine: {
+          type: 'integer',
+          minimum: 1,
+          description: 'First line, from 1; 1 by default.',
+        },
+        endLine: {
+          type: 'integer',
+          minimum: 1,
+          description: 'Last line, inclusive; the end of the file by default.',
+        },
+        tail: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100_000,
+          description: 'So many of the last lines, instead of startLine and endLine.',
+        },
+        lineNumbers: {
+          type: 'boolean',
+          description: 'Puts the number and a tab in front of each line.',
+        },
+        maxCharacters: {
+          type: 'integer',
+          minimum: 1,
+          maximum: maxMaxCharacters,
+          description: `The most text to return, of all files together, in whole lines if one fits; ${defaultMaxCharacters} by default.`,
+        },
+        root: rootParameter,
+      },
+      additionalProperties: false,
+    },
+    async handler({ path, paths, root, maxCharacters, lineNumbers, tail, ...lines }, context) {
+      const request = {
+        paths: givenPaths(path, paths),
+        lines: givenLines(lines, tail),
+        tail,
+        numbered: lineNumbers === true,
+        maxCharacters: Math.min(maxCharacters ?? defaultMaxCharacters, maxMaxCharacters),
+      };
+      const { readFiles } = await import('./at-first-call.ts');
+      const entered = await workspace.enter(context, root);
+      const outcomes = await readFiles(request, { workspace, entered, context });
+      const [only] = outcomes;
+      if (only instanceof ToolError && outcomes.length === 1) throw only;
+      const note = entered.takeNote();
+      return {
+        content: outcomes.flatMap((outcome, at) =>
+          blocksOf(outcome, note !== undefined && at === 0 ? [note] : []),
+        ),
+        isError: outcomes.every((outcome) => outcome instanceof ToolError),
+      };
+    },
+  });
+}
+
+/** @throws {ToolError} INVALID_PATH unless either of them is given */
+function givenPaths(path: string | undefined, paths: readonly string[] = []): readonly string[] {
+  if (path !== undefined && paths.length === 0) return [path];
+  if (path === undefined && paths.length > 0) return paths;
+  const message =
+    path === undefined
+      ? 'Which file? Give "path", or several in "paths"'
+      : 'Give either "path" or "paths", not both';
+  throw new ToolError(message, { code: 'INVALID_PATH' });
+}
+
+/** @throws {ToolError} INVALID_RANGE */
+function givenLines(lines: AskedLines, tail: number | undefined): AskedLines {
+  if (tail !== undefined && Object.keys(lines).length > 0) {
+    const message = `"tail" counts from the end: leave it out, or ${Object.keys(lines).join(' and ')}`;
+    throw new ToolError(message, { code: 'INVALID_RANGE' });
+  }
+  return lines;
+}
+
+/** One block for each file, so that no text can pass for the line above the next one. */
+function blocksOf(outcome: ReadOutcome, notes: readonly string[]): readonly ContentBlock[] {
+  if (outcome instanceof ToolError) {
+    return [textBlock(printableLines([`${outcome.code}: ${outcome.message}`, ...notes]))];
+  }
+  const { heading, text, media } = outcome;
+  const above = printableLines([heading, ...notes]);
+  const block = textBlock(text === '' ? above : `${above}\n\n${text}`);
+  return media === undefined ? [block] : [block, media];
+}

@@ -1,0 +1,269 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RootsReport } from 'mcp-actors';
+import { chooseProject } from '../src/project/project.ts';
+import type { InspectedDirectory, ProjectChoice, SourceReadings } from '../src/project/project.ts';
+import {
+  fallbackNote,
+  whyChosen,
+  noProjectMessage,
+  whyNoProject,
+} from '../src/project/project-notes.ts';
+import { reportOf, undeclared } from '../../../test/roots/fake-context.ts';
+
+const good = (path: string): InspectedDirectory => ({
+  given: path,
+  check: { ok: true, path, identity: path },
+});
+const missing = (given: string): InspectedDirectory => ({
+  given,
+  check: { ok: false, code: 'NOT_FOUND', message: `"${given}" does not exist` },
+});
+const rootAt = (path: string) => ({ uri: `file://${path}`, path, identity: path });
+const unusableRoot = {
+  uri: 'file:///gone',
+  problem: { code: 'NOT_FOUND', message: '"/gone" does not exist' },
+} as const;
+
+function choose(readings: Partial<SourceReadings>): ProjectChoice {
+  return chooseProject({
+    directories: [],
+    followRoots: false,
+    report: undeclared,
+    cwd: good('/cwd'),
+    home: '/home/me',
+    ...readings,
+  });
+}
+
+const paths = ({ usable }: ProjectChoice) => usable.map(({ path }) => path);
+const reasonOf = ({ skipped }: ProjectChoice, source: string) =>
+  skipped.find((skip) => skip.source === source)?.reason;
+
+describe('precedence', () => {
+  test('roots come before the environment, and that before the working directory', () => {
+    const env = good('/env');
+    const report = reportOf([rootAt('/a'), rootAt('/b')]);
+    expect(choose({ report, env })).toMatchObject({ source: 'roots' });
+    expect(paths(choose({ report, env }))).toEqual(['/a', '/b']);
+    expect(choose({ env })).toMatchObject({ source: 'env' });
+    expect(choose({})).toMatchObject({ source: 'cwd' });
+  });
+
+  test('the project that the URL asks for comes between them, or nothing does', () => {
+    const query = good('/asked');
+    const env = good('/env');
+    expect(choose({ query, env })).toMatchObject({ source: 'query' });
+    expect(choose({ query, env, report: reportOf([rootAt('/a')]) })).toMatchObject({
+      source: 'roots',
+    });
+    const refused = choose({ query: missing('/gone'), env });
+    expect(refused.source).toBeUndefined();
+    expect(noProjectMessage(refused)).toContain('project_path is not used: "/gone" does not exist');
+    const outside = choose({ query, directories: [good('/given')], followRoots: true });
+    expect(noProjectMessage(outside)).toContain('"/asked" is outside the directories given');
+    const inside = choose({ query: good('/given/a'), directories: [good('/given')] });
+    expect(inside.usable).toMatchObject([{ path: '/given/a', within: { path: '/given' } }]);
+    expect(fallbackNote(inside)).toBeUndefined();
+  });
+
+  const cases = {
+    directories: fc.constantFrom(
+      [],
+      [good('/given')],
+      [missing('/given')],
+      [missing('/x'), good('/given')],
+    ),
+    followRoots: fc.boolean(),
+    report: fc.constantFrom<RootsReport>(
+      undeclared,
+      reportOf([]),
+      reportOf([unusableRoot]),
+      reportOf([unusableRoot, rootAt('/given/inner')]),
+      reportOf([rootAt('/elsewhere')]),
+      reportOf([], { status: 'unsupported', problem: 'Method not found' }),
+      reportOf([], { status: 'failed', problem: 'the client did not answer within 5000 ms' }),
+      reportOf([rootAt('/given/inner')], { status: 'failed', problem: 'timed out' }),
+      reportOf([], { settled: false }),
+    ),
+    query: fc.constantFrom(undefined, good('/given/asked'), good('/asked'), missing('/given/gone')),
+    env: fc.constantFrom(undefined, good('/env'), missing('/env'), good('/'), good('/home/me')),
+    cwd: fc.constantFrom(good('/cwd'), good('/'), good('/home/me'), missing('/cwd')),
+  };
+
+  test('every combination of sources gives the first in order that has something usable, and a reason for each other one', () => {
+    fc.assert(
+      fc.property(fc.record(cases), ({ env, query, ...rest }) => {
+        const readings = {
+          ...rest,
+          ...(query === undefined ? {} : { query }),
+          ...(env === undefined ? {} : { env }),
+        };
+        const choice = choose(readings);
+        const given = rest.directories.filter(({ check }) => check.ok).length > 0;
+        const roots = rest.report.roots.flatMap(({ path }) => (path === undefined ? [] : [path]));
+        const isCeiling = rest.directories.length > 0 && !rest.followRoots;
+        const usableRoots = isCeiling
+          ? roots.filter((path) => given && path.startsWith('/given/'))
+          : roots;
+        const isNarrow = (reading: InspectedDirectory | undefined) =>
+          reading?.check.ok === true && !['/', '/home/me'].includes(reading.check.path);
+        const expected =
+          usableRoots.length > 0
+            ? 'roots'
+            : query !== undefined
+              ? query.check.ok &&
+                (rest.directories.length === 0 || (given && query.given.startsWith('/given/')))
+                ? 'query'
+                : undefined
+              : rest.directories.length > 0
+                ? given
+                  ? 'argument'
+                  : undefined
+                : isNarrow(env)
+                  ? 'env'
+                  : isNarrow(rest.cwd) && rest.report.roots.length === 0
+                    ? 'cwd'
+                    : undefined;
+        expect(choice.source).toBe(expected);
+        expect(choice.usable.length > 0).toBe(expected !== undefined);
+        expect(choice.usable.every(({ source }) => source === expected)).toBe(true);
+        expect(choice.skipped.map(({ source }) => source)).toEqual(
+          ['argument', 'roots', ...(query ? ['query'] : []), 'env', 'cwd'].filter(
+            (source) => source !== expected,
+          ),
+        );
+        expect(choice.skipped.every(({ reason }) => reason.length > 0)).toBe(true);
+        expect((expected === undefined ? whyNoProject : whyChosen)(choice)).toMatch(/\w/);
+        expect(choice.warnings.some((warning) => warning.includes('MCP_PROJECT_PATH'))).toBe(
+          env !== undefined && !isNarrow(env),
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('directories of the command line', () => {
+  const directories = [good('/work/one'), good('/work/two')];
+
+  test('a root inside one narrows to it', () => {
+    const choice = choose({ directories, report: reportOf([rootAt('/work/two/package')]) });
+    expect(paths(choice)).toEqual(['/work/two/package']);
+    expect(choice.source).toBe('roots');
+  });
+
+  test('a root outside every one is unusable with that reason, also a wider one and one that only begins alike', () => {
+    for (const path of ['/elsewhere', '/work', '/work/onesie']) {
+      const choice = choose({ directories, report: reportOf([rootAt(path)]) });
+      expect(paths(choice)).toEqual(['/work/one', '/work/two']);
+      expect(choice.source).toBe('argument');
+      expect(choice.roots[0]?.problem).toMatchObject({ code: 'OUTSIDE_DIRECTORIES' });
+      expect(choice.roots[0]?.problem?.message).toContain('/work/one');
+      expect(fallbackNote(choice)).toContain(path);
+    }
+  });
+
+  test('with followRoots the roots replace them', () => {
+    const report = reportOf([rootAt('/elsewhere')]);
+    expect(paths(choose({ directories, followRoots: true, report }))).toEqual(['/elsewhere']);
+    expect(paths(choose({ directories, followRoots: true }))).toEqual(['/work/one', '/work/two']);
+  });
+
+  test('the root of the file system and the home directory are accepted', () => {
+    expect(paths(choose({ directories: [good('/')] }))).toEqual(['/']);
+    expect(paths(choose({ directories: [good('/home/me')] }))).toEqual(['/home/me']);
+  });
+
+  test('where none exists any more nothing wider is used', () => {
+    const choice = choose({
+      directories: [missing('/gone')],
+      env: good('/env'),
+      report: reportOf([rootAt('/a')]),
+    });
+    expect(choice.source).toBeUndefined();
+    expect(whyNoProject(choice)).toContain('/gone');
+  });
+
+  test('one given twice is one root', () => {
+    const given = [good('/b'), good('/a'), good('/b')];
+    expect(paths(choose({ directories: given }))).toEqual(['/b', '/a']);
+  });
+});
+
+describe('reasons', () => {
+  test('a silent client is told apart from one without roots, an empty list and unusable ones', () => {
+    const problem = 'the client did not answer within 5000 ms';
+    expect(fallbackNote(choose({ report: reportOf([], { status: 'failed', problem }) }))).toBe(
+      `Working in /cwd, the server's working directory: roots were asked for without success: ${problem}.`,
+    );
+    expect(reasonOf(choose({}), 'roots')).toContain('does not use roots');
+    expect(reasonOf(choose({ report: reportOf([]) }), 'roots')).toContain('empty list');
+    expect(reasonOf(choose({ report: reportOf([unusableRoot]) }), 'roots')).toBe(
+      "the client's only root cannot be used",
+    );
+    expect(reasonOf(choose({ report: reportOf([unusableRoot, unusableRoot]) }), 'roots')).toBe(
+      "none of the client's 2 roots can be used",
+    );
+    expect(
+      reasonOf(choose({ report: reportOf([], { status: 'unsupported' }) }), 'roots'),
+    ).toContain('-32601');
+    expect(reasonOf(choose({ report: reportOf([], { settled: false }) }), 'roots')).toContain(
+      'not answered yet',
+    );
+  });
+
+  test('a client none of whose roots can be used gets nothing wider, and each root with its fault', () => {
+    const named = Array.from({ length: 5 }, (_, index) => ({
+      uri: `file:///gone/${index}`,
+      problem: { code: 'NOT_FOUND', message: `"/gone/${index}" does not exist` },
+    }));
+    for (const rest of [{}, { status: 'failed' as const, problem: 'timed out' }]) {
+      const choice = choose({ report: reportOf(named, rest) });
+      expect(choice.source).toBeUndefined();
+      for (const { uri, problem } of named) {
+        expect(noProjectMessage(choice)).toContain(`"${uri}": ${problem.message}`);
+      }
+      expect(noProjectMessage(choice)).toContain(
+        `5 roots can be used ("file:///gone/0": "/gone/0" does not exist; `,
+      );
+      expect(reasonOf(choice, 'cwd')).toContain('the client has declared other roots');
+    }
+    const report = reportOf(named);
+    expect(choose({ report, env: good('/env') }).source).toBe('env');
+    expect(choose({ report, env: missing('/env') }).source).toBeUndefined();
+    expect(choose({ report, directories: [good('/given')] }).source).toBe('argument');
+  });
+
+  test('of a thousand unusable roots the error names twenty, a note three', () => {
+    const report = reportOf(Array.from({ length: 1000 }, () => unusableRoot));
+    expect(noProjectMessage(choose({ report }))).toContain('; and 980 more');
+    expect(whyNoProject(choose({ report }))).not.toContain('more');
+    expect(fallbackNote(choose({ report, env: good('/env') }))).toContain('; and 997 more');
+  });
+
+  test('a choice of the roots needs no note', () => {
+    expect(fallbackNote(choose({ report: reportOf([rootAt('/a')]) }))).toBeUndefined();
+  });
+
+  test('roots kept from before a failure are used with a warning', () => {
+    const report = reportOf([rootAt('/a')], { status: 'failed', problem: 'timed out' });
+    expect(choose({ report })).toMatchObject({
+      source: 'roots',
+      warnings: [expect.stringContaining('timed out')],
+    });
+  });
+
+  test('the root of the file system and the home directory are no silent fallback', () => {
+    for (const path of ['/', '/home/me']) {
+      const choice = choose({ env: good(path), cwd: good(path) });
+      expect(choice.source).toBeUndefined();
+      expect(reasonOf(choice, 'cwd')).toContain('only if it is given');
+      expect(choice.warnings[0]).toContain('MCP_PROJECT_PATH');
+    }
+  });
+
+  test('a client that declares the home directory as its root gets it', () => {
+    expect(paths(choose({ report: reportOf([rootAt('/home/me')]) }))).toEqual(['/home/me']);
+  });
+});

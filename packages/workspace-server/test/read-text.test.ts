@@ -1,0 +1,117 @@
+/** What is read of a file, and what is kept of it. */
+import { appendFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { LineTaker } from '../src/text/line-range.ts';
+import type { LineRange } from '../src/text/line-range.ts';
+import { readText } from '../src/text/read-text.ts';
+import type { ReadBounds } from '../src/text/read-bounds.ts';
+import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+
+test('pieces of any size give the same lines', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀'), maxLength: 40 });
+  const range = fc.record({
+    startLine: fc.integer({ min: 1, max: 5 }),
+    endLine: fc.integer({ min: 5, max: 9 }),
+    startColumn: fc.integer({ min: 1, max: 4 }),
+    maxCharacters: fc.integer({ min: 2, max: 20 }),
+  });
+  const take = (pieces: readonly string[], asked: LineRange) => {
+    const taker = new LineTaker(asked);
+    for (const piece of pieces) taker.add(piece);
+    return taker.finish();
+  };
+  fc.assert(
+    fc.property(text, range, (whole, asked) => {
+      expect(take([...whole], asked)).toEqual(take([whole], asked));
+    }),
+  );
+});
+
+const line = '0123456789abcde\n';
+
+/** Reads a file of 64 KiB times `pieces`, and tells after each piece how much has been read. */
+async function readBounded(
+  pieces: number,
+  range: Partial<LineRange>,
+  bounds: Partial<ReadBounds>,
+  {
+    unit = line,
+    onRead,
+  }: { readonly unit?: string; readonly onRead?: (path: string) => void } = {},
+) {
+  const content = unit.repeat((pieces * 64 * 1024) / unit.length);
+  const directory = await temporaryDirectory({ file: content });
+  const path = join(directory, 'file');
+  const handle = await open(path);
+  onTestFinished(async () => await handle.close());
+  const read: number[] = [];
+  const reading = await readText(
+    handle,
+    { startLine: 1, startColumn: 1, maxCharacters: 1000, ...range },
+    {
+      sizeBytes: content.length,
+      ...bounds,
+      signal: new AbortController().signal,
+      onRead: (bytes) => {
+        read.push(bytes);
+        onRead?.(path);
+      },
+    },
+  );
+  if (!reading.text) throw new Error('It is text');
+  return { ...reading, bytes: read.at(-1), size: content.length };
+}
+
+test('a file is read to the size that it had when it was opened', async () => {
+  let appended = 0;
+  const { bytes, size, taken, reach } = await readBounded(
+    6,
+    {},
+    {},
+    {
+      onRead: (path) => {
+        appended += 1;
+        if (appended < 50) appendFileSync(path, line.repeat(32 * 1024));
+      },
+    },
+  );
+  expect([bytes, reach]).toEqual([size, 'end']);
+  expect(taken.lines).toBe(size / line.length);
+});
+
+test('behind the range lines are counted only so far', async () => {
+  const { bytes, reach, taken } = await readBounded(20, {}, { countedBytes: 100_000 });
+  expect(reach).toBe('range');
+  expect(bytes).toBeLessThan(400_000);
+  expect(taken).toMatchObject({ endLine: 62, next: { startLine: 63, startColumn: 1 } });
+});
+
+test('a range that begins behind that is read all the same', async () => {
+  const range = { startLine: 60_000, endLine: 60_001 };
+  const { reach, taken } = await readBounded(20, range, { countedBytes: 100_000 });
+  expect([reach, taken.text]).toEqual(['range', line.repeat(2)]);
+});
+
+test.each([
+  [{ startLine: 1_000_000 }, line],
+  [{ startColumn: 10_000_000 }, 'x'],
+])('%j is looked for only so far', async (range, unit) => {
+  const { bytes, reach, taken } = await readBounded(20, range, { soughtBytes: 100_000 }, { unit });
+  expect([reach, taken.text]).toEqual(['short', '']);
+  expect(bytes).toBeLessThan(400_000);
+});
+
+test.runIf(process.platform === 'linux')(
+  'a file of the system that says it is empty is read',
+  async () => {
+    const handle = await open('/proc/self/status');
+    onTestFinished(async () => await handle.close());
+    const range = { startLine: 1, endLine: 1, startColumn: 1, maxCharacters: 1000 };
+    const { signal } = new AbortController();
+    const reading = await readText(handle, range, { sizeBytes: 0, signal });
+    expect(reading).toMatchObject({ taken: { text: expect.stringMatching(/^Name:/) } });
+  },
+);

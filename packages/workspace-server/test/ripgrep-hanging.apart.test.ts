@@ -1,0 +1,121 @@
+/** What becomes of a search if ripgrep does not end when it is killed. */
+import type * as childProcess from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { RootDirectory } from 'mcp-actors/roots';
+import { ripgrep } from '../src/search/ripgrep.ts';
+import { findBinary } from '../src/search/ripgrep-binary.ts';
+import { countedFiles } from '../src/search/ripgrep-output.ts';
+import { searchTextTool } from '../src/tools/search-text.ts';
+import { createWorkspace } from '../src/project/workspace.ts';
+import { callTool, fakeContext, toolError } from '../../../test/roots/fake-context.ts';
+import { readSearchAnswer } from './read-answer.ts';
+import { rootDirectory } from '../../../test/roots/root-at.ts';
+import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+
+/** Processes that no signal reaches; `end` is how the system ends one after all. */
+const unreachable = vi.hoisted(() => ({
+  started: undefined as { end(): Promise<void> }[] | undefined,
+}));
+
+vi.mock('../src/search/ripgrep-binary.ts', () => ({ findBinary: vi.fn() }));
+vi.mock('node:child_process', async (importOriginal) => {
+  const original = await importOriginal<typeof childProcess>();
+  const spawn = (...args: Parameters<typeof original.spawn>) => {
+    const child = original.spawn(...args);
+    if (unreachable.started === undefined) return child;
+    const kill = child.kill.bind(child);
+    const gone = once(child, 'close');
+    const end = async () => {
+      kill('SIGKILL');
+      await gone;
+    };
+    unreachable.started.push({ end });
+    // As the system answers if its threads wait in the kernel: the signal is noted.
+    child.kill = () => true;
+    return child;
+  };
+  return { ...original, spawn };
+});
+
+/** A program in ripgrep's place. It names a file that matches, and then it hangs, and so does a child of it, on the same pipes. */
+async function hangingProgram(): Promise<void> {
+  const directory = await temporaryDirectory({
+    rg: `#!/bin/sh
+trap '' TERM INT HUP PIPE
+sleep 600 &
+echo $! >> "$(dirname "$0")/children"
+printf './a.txt\\0001\\n'
+wait
+`,
+  });
+  await chmod(join(directory, 'rg'), 0o755);
+  vi.mocked(findBinary).mockResolvedValue(join(directory, 'rg'));
+  onTestFinished(async () => {
+    const children = await readFile(join(directory, 'children'), 'utf8');
+    for (const pid of children.split('\n').filter(Boolean)) process.kill(Number(pid), 'SIGKILL');
+  });
+}
+
+/** One run of the program, and the number of files that it has named. */
+async function countFiles(root: RootDirectory, onFile: () => Promise<void>, deadline: AbortSignal) {
+  const { signal } = new AbortController();
+  let files = 0;
+  for await (const counted of ripgrep({
+    args: [],
+    root,
+    signal,
+    deadline,
+    records: countedFiles(),
+  })) {
+    files += counted.length;
+    await onFile();
+  }
+  return files;
+}
+
+describe.runIf(process.platform !== 'win32')('a search ends at its deadline', () => {
+  test('if its pipes stay open', async () => {
+    await hangingProgram();
+    const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
+    const tool = searchTextTool(createWorkspace({ cwd, home: '/nobody', searchTimeoutMs: 300 }));
+    const { text } = await callTool(tool, { pattern: 'needle' }, fakeContext());
+    const { heading, problems } = readSearchAnswer(text);
+    expect(heading[0]).toBe('No matches so far.');
+    expect(heading[1]).toContain('The time was over before anything was searched');
+    expect(problems).toEqual([expect.stringContaining('more than 300 ms')]);
+  });
+
+  test('if its process cannot be ended; eight such processes are the most', async () => {
+    await hangingProgram();
+    const root = rootDirectory(await temporaryDirectory());
+    const deadline = new AbortController();
+    const started: { end(): Promise<void> }[] = [];
+    unreachable.started = started;
+    onTestFinished(async () => {
+      unreachable.started = undefined;
+      await Promise.all(started.map(async (child) => await child.end()));
+    });
+    let named = 0;
+    const onFile = async () => {
+      named += 1;
+      if (named === 8) deadline.abort(new Error('The time is over'));
+    };
+    const runs = Array.from({ length: 8 }, () => countFiles(root, onFile, deadline.signal));
+    expect(await Promise.all(runs)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+
+    const next = async () => {
+      const end = new AbortController();
+      return await countFiles(root, async () => end.abort(new Error('Enough')), end.signal);
+    };
+    const error = await toolError(next());
+    expect(error.code).toBe('SEARCH_UNAVAILABLE');
+    expect(error.message).toContain('8 searches before this one hang');
+    expect(started).toHaveLength(8);
+
+    await started[0]?.end();
+    expect(await next()).toBe(1);
+  });
+});

@@ -1,0 +1,139 @@
+/** What a call of `read_file` gives for several files, for pictures, and for what is not there. */
+import { readdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ToolResult } from 'mcp-actors';
+import { readFileTool } from '../../src/tools/read-file.ts';
+import { createWorkspace } from '../../src/project/workspace.ts';
+import { fakeContext, toolError } from '../../../../test/roots/fake-context.ts';
+import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+
+/** Calls the tool on a project of these files, and gives its result, or the texts of its blocks. */
+async function many(
+  texts: Readonly<Record<string, string>>,
+  binaries: Readonly<Record<string, Buffer>> = {},
+) {
+  const cwd = await temporaryDirectory(texts);
+  for (const [name, bytes] of Object.entries(binaries)) await writeFile(join(cwd, name), bytes);
+  const tool = readFileTool(createWorkspace({ directories: [cwd], cwd, home: '/nobody' }));
+  const files = async (args: object) =>
+    (await tool.handler(args as never, fakeContext())) as ToolResult;
+  const blocks = async (args: object) =>
+    ((await files(args)).content ?? []).map((block) => (block.type === 'text' ? block.text : ''));
+  return { files, blocks };
+}
+
+describe('several files', () => {
+  test('come in the order of their paths, each with its own lines, and with what is missing', async () => {
+    const { files, blocks } = await many({ 'a.txt': 'one\ntwo\n', 'dir/b.txt': 'three\n' });
+    const paths = ['dir/b.txt', 'a.txt:2-2', 'c.txt', 'a.txt'];
+    expect(await blocks({ paths })).toEqual([
+      'dir/b.txt: 1 line, 6 bytes\n\nthree\n',
+      'a.txt: lines 2 to 2 of 2, 8 bytes\n\ntwo\n',
+      'NOT_FOUND: "c.txt" does not exist; list_directory shows what is there',
+      'a.txt: 2 lines, 8 bytes\n\none\ntwo\n',
+    ]);
+    expect((await files({ paths })).isError).toBe(false);
+    expect((await files({ paths: ['c.txt', 'd.txt'] })).isError).toBe(true);
+  });
+
+  test('share the room: small ones are whole, and what they leave is for the large ones', async () => {
+    const large = 'x'.repeat(99).concat('\n').repeat(1000);
+    const { blocks } = await many({ 'large.txt': large, 'small.txt': 'one\n', 'other.txt': large });
+    const read = await blocks({
+      paths: ['large.txt', 'small.txt', 'other.txt'],
+      maxCharacters: 2000,
+    });
+    expect(read.map((text) => text.split('\n')[0])).toEqual([
+      'large.txt: lines 1 to 9 of 1000, 100000 bytes; for the rest read "large.txt:10"',
+      'small.txt: 1 line, 4 bytes',
+      'other.txt: lines 1 to 10 of 1000, 100000 bytes; for the rest read "other.txt:11"',
+    ]);
+  });
+
+  test('one of path and paths is needed', async () => {
+    const { files } = await many({});
+    for (const args of [{}, { paths: [] }, { path: 'a', paths: ['b'] }]) {
+      expect((await toolError(files(args))).message).toContain('"paths"');
+    }
+  });
+
+  test('are closed, also if one of them cannot be read', async () => {
+    const { blocks } = await many({ 'a.txt': 'one\n', 'b.bin': '\0' });
+    const open = () => readdirSync('/proc/self/fd').length;
+    const before = open();
+    for (let round = 0; round < 20; round += 1) {
+      expect(await blocks({ paths: ['a.txt', 'b.bin', 'gone'] })).toHaveLength(3);
+    }
+    expect(open()).toBeLessThan(before + 20);
+  });
+});
+
+describe('pictures and sounds', () => {
+  const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+  test.each([
+    ['image', 'image/png', png],
+    ['image', 'image/jpeg', Buffer.from('ffd8ffe000104a464946', 'hex')],
+    ['image', 'image/webp', Buffer.from('RIFF\x24\0\0\0WEBPVP8 ', 'latin1')],
+    ['audio', 'audio/wav', Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1')],
+    ['audio', 'audio/mpeg', Buffer.from('fffb9064000000', 'hex')],
+  ])('%s of %s is a block of its own', async (type, mimeType, bytes) => {
+    const { files } = await many({ 'a.txt': 'one\n' }, { picture: bytes });
+    const { content } = await files({ paths: ['picture', 'a.txt'] });
+    expect(content).toEqual([
+      { type: 'text', text: `picture: ${mimeType}, ${bytes.length} bytes` },
+      { type, mimeType, data: bytes.toString('base64') },
+      { type: 'text', text: 'a.txt: 1 line, 4 bytes\n\none\n' },
+    ]);
+  });
+
+  test('share what a result may have, and a larger one is refused with its size', async () => {
+    const large = Buffer.concat([png, Buffer.alloc(2 * 1024 ** 2)]);
+    const { blocks, files } = await many({}, { one: large, two: large });
+    expect(await blocks({ paths: ['one', 'two'] })).toEqual([
+      'one: image/png, 2097168 bytes',
+      '',
+      'BINARY_FILE: "two" is a PNG image of 2097168 bytes, too large to be shown: there is room for 1048560',
+    ]);
+    const huge = Buffer.concat([png, Buffer.alloc(4 * 1024 ** 2)]);
+    const { files: read } = await many({}, { huge });
+    expect((await toolError(read({ path: 'huge' }))).message).toContain('4194320 bytes');
+    expect((await files({ path: 'two' })).content).toHaveLength(2);
+  });
+});
+
+describe('a path at which there is nothing', () => {
+  test.each([
+    ['src/Read-File.ts', ['src/read-file.ts', 'test/read-file.ts']],
+    ['read-file.ts', ['src/read-file.ts', 'test/read-file.ts']],
+    ['lib/tools/read-file.ts', ['src/read-file.ts', 'test/read-file.ts']],
+    ['deep/test/read-file.ts', ['test/read-file.ts', 'src/read-file.ts']],
+    ['src/read-fiel.ts', ['src/read-file.ts']],
+    ['src/read-file', ['src/read-file.ts']],
+    ['src/read', ['src/read-file.ts']],
+    ['.envv', ['.env']],
+  ])('%s is answered with the nearest', async (path, near) => {
+    const { files } = await many({
+      'src/read-file.ts': 'x\n',
+      'test/read-file.ts': '',
+      'src/other.ts': '',
+      'src/bread.ts': '',
+      '.env': '',
+      '.git/read-file.ts': '',
+    });
+    const { code, message } = await toolError(files({ path }));
+    const meant = near.map((one) => JSON.stringify(one)).join(' or ');
+    expect([code, message]).toEqual([
+      'NOT_FOUND',
+      `${JSON.stringify(path)} does not exist; did you mean ${meant}?`,
+    ]);
+  });
+
+  test('and like nothing that is there, is told where to look', async () => {
+    const { files } = await many({ 'a.txt': '' });
+    const { message } = await toolError(files({ path: 'zebra.md' }));
+    expect(message).toBe('"zebra.md" does not exist; list_directory shows what is there');
+  });
+});

@@ -1,0 +1,33 @@
+/** A project for tests of `search_text`, and its answers. */
+import { searchTextTool } from '../../src/tools/search-text.ts';
+import { createWorkspace } from '../../src/project/workspace.ts';
+import { callTool, fakeContext, reportOf } from '../../../../test/roots/fake-context.ts';
+import { readAnswer } from '../read-answer.ts';
+import { rootAt } from '../../../../test/roots/root-at.ts';
+import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import type { Files } from '../../../../test/roots/temporary-directory.ts';
+
+/** A project whose text is searched. */
+export async function searchProject(files: Files) {
+  const cwd = await temporaryDirectory(files);
+  const tool = searchTextTool(createWorkspace({ cwd: '/', home: '/nobody' }));
+  const context = fakeContext(reportOf([rootAt(cwd)]));
+  const search = async (args: object) => readAnswer((await callTool(tool, args, context)).text);
+  return { cwd, tool, context, search };
+}
+
+/** The places of an answer's lines, `path:line`, or its lines in the other modes. */
+export async function found(call: Promise<ReturnType<typeof readAnswer>>): Promise<string[]> {
+  return placesOf((await call).lines);
+}
+
+export function placesOf(lines: readonly string[]): string[] {
+  const places: string[] = [];
+  let path = '';
+  for (const line of lines) {
+    const [, number] = /^(\d+)[:-] /.exec(line) ?? [];
+    if (number !== undefined) places.push(`${path}:${number}`);
+    else if (line !== '' && line !== '--') path = line;
+  }
+  return places;
+}

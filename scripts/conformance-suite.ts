@@ -1,0 +1,42 @@
+/** The public conformance suite, which needs a newer Node than the project does: npm fetches both, once for all runs. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+const packages = ['node@24', '@modelcontextprotocol/conformance@0.2.0-alpha.12'];
+
+/** Where the suite runs, and the search path on which it and its Node are found first. */
+export interface Suite {
+  readonly cwd: string;
+  readonly path: string;
+}
+
+/** @throws {Error} npm cannot fetch them */
+export function fetchSuite(cwd: string): Suite {
+  const args = ['--yes', ...packages.flatMap((name) => ['-p', name]), '-c'];
+  const path = execFileSync('npx', [...args, 'node -p process.env.PATH'], {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return { cwd, path: path.trim() };
+}
+
+/** Runs a command of the suite; gives its exit code and what it printed. */
+export async function runSuite(
+  { cwd, path }: Suite,
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly output: string }> {
+  const child = spawn('conformance', args, {
+    cwd,
+    env: { ...process.env, PATH: path },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code: code ?? 1, output };
+}

@@ -1,0 +1,21 @@
+/**
+ * The functions of the official client that a login uses. They have a module of their own, so that
+ * a bundle contains only them and not the whole client.
+ */
+export {
+  InsecureTokenEndpointError,
+  IssuerMismatchError,
+  OAuthError,
+  OAuthErrorCode,
+  RegistrationRejectedError,
+  auth,
+  checkResourceAllowed,
+  createPrivateKeyJwtAuth,
+  discoverOAuthServerInfo,
+  exchangeAuthorization,
+  extractWWWAuthenticateParams,
+  fetchToken,
+  refreshAuthorization,
+  resourceUrlFromServerUrl,
+  validateAuthorizationResponseIssuer,
+} from '@modelcontextprotocol/client';

@@ -1,0 +1,103 @@
+/**
+ * A session whose transport is the endpoint: requests bring what its client says, and their answers
+ * and streams take what it says itself. Where each frame goes is decided by the kind of session.
+ */
+import type { ActorFactName, Report } from '../actors/facts.ts';
+import type { Shares } from '../actors/room.ts';
+import type { HttpRequestsView, HttpSessionView } from '../actors/writer/http-view.ts';
+import { tellUnserializable } from '../actors/writer/outbound-flow.ts';
+import { plainActor } from '../machines/port.ts';
+import type { Behaviour, Port, Ref } from '../machines/port.ts';
+import type {
+  FramesToSend,
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  TransportFact,
+  WriterEvent,
+  WriterInput,
+} from '../machines/peer-ports.ts';
+import type { AnsweredInput, OutboundMessage } from '../protocol/frames.ts';
+import { defaultReport } from '../session/default-report.ts';
+import type { SharingActors } from '../transports/transport.ts';
+import type { HttpFactName } from './facts.ts';
+
+export abstract class EndpointSession {
+  report: Report<HttpFactName | ActorFactName> = defaultReport;
+  /** Takes what requests bring; set once its reader has started. */
+  protected router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
+  /** The actor of the session, while its writer runs. */
+  #owner: Ref<TransportFact> | undefined = undefined;
+
+  /** As a dump shows it; undefined if there is nothing to show. */
+  abstract readonly view: HttpSessionView | HttpRequestsView | undefined;
+
+  /** Puts frames on the streams that they belong to. */
+  abstract send(event: FramesToSend): void;
+
+  /** A request was cancelled: nothing more is sent for it. */
+  drop(_request: AnsweredInput): void {}
+
+  /** The two actors of its transport. */
+  protected actors(report: Report, shares: Shares): SharingActors {
+    this.report = report;
+    const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
+      this.router = input.router;
+      return deaf;
+    });
+    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { owner } }) => {
+      this.writable(owner);
+      return new EndpointWriter(this);
+    });
+    return { reader, writer, shares };
+  }
+
+  /** Its writer has started. */
+  protected writable(owner: Ref<TransportFact>): void {
+    this.#owner = owner;
+  }
+
+  unwritable(): void {
+    this.#owner = undefined;
+  }
+
+  /** Tells the session a fact of its transport, while its writer runs. */
+  tell(fact: TransportFact): void {
+    this.#owner?.send(fact);
+  }
+
+  /** JSON cannot hold a message: its sender or the log is told. */
+  protected unserializable(
+    message: OutboundMessage,
+    error: unknown,
+    rejected?: FramesToSend['rejected'],
+  ): void {
+    tellUnserializable(this.report, { message, error, rejected });
+  }
+}
+
+/** What its reader does: nothing, because what comes in comes by requests. */
+const deaf: Behaviour<ReaderEvent> = { receive: () => {} };
+
+/** The writer of a session. It is one object: functions would cost every session. */
+class EndpointWriter implements Behaviour<WriterEvent> {
+  readonly #session: EndpointSession;
+
+  constructor(session: EndpointSession) {
+    this.#session = session;
+  }
+
+  get view(): { readonly http: EndpointSession['view'] } {
+    return { http: this.#session.view };
+  }
+
+  receive(event: WriterEvent): void {
+    if (event.type === 'frames.send') this.#session.send(event);
+    else if (event.type === 'output.flush') this.#session.tell({ type: 'output.flushed' });
+    else this.#session.drop(event.request);
+  }
+
+  stop(): void {
+    this.#session.unwritable();
+  }
+}

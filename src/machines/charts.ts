@@ -1,0 +1,63 @@
+/** The machines whose charts are shown: by the page, and as diagrams. */
+import { admissionMachine } from './admission.machine.ts';
+import { authorizationMachine } from './authorization.machine.ts';
+import { catalogMachine } from './catalog.machine.ts';
+import { childMachine } from './child.machine.ts';
+import { closingMachine } from './closing.machine.ts';
+import { connectionMachine } from './connection.machine.ts';
+import { followedTaskMachine } from './followed-task.machine.ts';
+import { httpChannelMachine } from './http-channel.machine.ts';
+import { httpSessionMachine } from './http-session.machine.ts';
+import { httpStreamMachine } from './http-stream.machine.ts';
+import { keepaliveMachine } from './keepalive.machine.ts';
+import { listeningMachine } from './listening.machine.ts';
+import { postAnswerMachine } from './post-answer.machine.ts';
+import { processMachine } from './process.machine.ts';
+import { pushHoldMachine } from './push-hold.machine.ts';
+import { redisLinkMachine } from './redis-link.machine.ts';
+import { rootsMachine } from './roots.machine.ts';
+import { sdkTransportMachine } from './sdk-transport.machine.ts';
+import { serverPushMachine } from './server-push.machine.ts';
+import { serverSlotMachine } from './server-slot.machine.ts';
+import { sessionMachine } from './session.machine.ts';
+import { sessionStreamMachine } from './session-stream.machine.ts';
+import { sinkMachine } from './sink.machine.ts';
+import { stdioChannelMachine } from './stdio-channel.machine.ts';
+import { streamFollowerMachine } from './stream-follower.machine.ts';
+import { subscriptionMachine } from './subscription.machine.ts';
+import { suspendableCallMachine } from './suspendable-call.machine.ts';
+import { taskMachine } from './task.machine.ts';
+
+/** Every machine that has a chart, by its name. */
+export const charts = {
+  session: sessionMachine,
+  roots: rootsMachine,
+  keepalive: keepaliveMachine,
+  task: taskMachine,
+  subscription: subscriptionMachine,
+  call: suspendableCallMachine,
+  http: httpSessionMachine,
+  answer: postAnswerMachine,
+  'session-stream': sessionStreamMachine,
+  sink: sinkMachine,
+  admission: admissionMachine,
+  pushes: pushHoldMachine,
+  redis: redisLinkMachine,
+  connection: connectionMachine,
+  'http-channel': httpChannelMachine,
+  'stdio-channel': stdioChannelMachine,
+  process: processMachine,
+  child: childMachine,
+  authorization: authorizationMachine,
+  stream: httpStreamMachine,
+  catalog: catalogMachine,
+  listening: listeningMachine,
+  followed: followedTaskMachine,
+  slot: serverSlotMachine,
+  'server-push': serverPushMachine,
+  follower: streamFollowerMachine,
+  'sdk-transport': sdkTransportMachine,
+  closing: closingMachine,
+} as const;
+
+export type ChartName = keyof typeof charts;

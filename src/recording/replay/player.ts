@@ -1,0 +1,176 @@
+/**
+ * Plays a recording: gives each input at the moment at which it came, and compares what is done with
+ * what was recorded. Nothing waits for real time and nothing is left to chance: the same code does the
+ * same in the same order. What is played, and the inputs that only one side has, are the side's.
+ */
+import { setImmediate } from 'node:timers/promises';
+import type { FrameLine, InputLine } from '../format.ts';
+import type { NumberedLine, Recording } from '../recording.ts';
+import { settledRounds } from '../timeline.ts';
+import type { Difference } from './difference.ts';
+import type { Playback } from './playback.ts';
+import { RecordingCursor } from './recording-cursor.ts';
+import { ReplayClock, replayEnds, writerFact } from './replay-world.ts';
+import type { ReplayEnds } from './replay-world.ts';
+import { ReplayedHandlers } from './replayed-handlers.ts';
+
+interface Computation {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** How one side is played. */
+export interface Side {
+  /** What the recording is of, for messages. */
+  readonly name: 'session' | 'connection';
+  /** The clock when it started, milliseconds. */
+  readonly at: number;
+  /** A frame that it has sent. */
+  said(frame: unknown): FrameLine;
+  /** What the writer is called, if nested inputs say where they came. */
+  readonly writer?: string;
+}
+
+/** One replay of one side. */
+export abstract class Player {
+  protected readonly playback: Playback;
+  protected readonly cursor: RecordingCursor;
+  protected readonly clock: ReplayClock;
+  protected readonly handlers: ReplayedHandlers;
+  protected readonly ends: ReplayEnds;
+  readonly #side: Side;
+  readonly #computations: Computation[] = [];
+  /** The number of the last input: the rounds of an older one end. */
+  #lastInput = 0;
+
+  constructor(recording: Recording, playback: Playback, side: Side) {
+    this.playback = playback;
+    this.#side = side;
+    const cursor = new RecordingCursor(recording, (output) => playback.matched(output));
+    this.cursor = cursor;
+    this.clock = new ReplayClock(side.at);
+    this.handlers = new ReplayedHandlers({
+      started: (started, { id, method }) => cursor.output({ started, id, method }),
+      told: (call, told) => cursor.output({ told, call }),
+      resumption: (method) => cursor.resumption(method),
+      judged: () => this.computed(),
+      giveNested: () => this.giveNested(),
+    });
+    this.ends = replayEnds({
+      said: (frame) => cursor.output(side.said(frame)),
+      afterwards: () => this.giveNested(side.writer),
+    });
+  }
+
+  /** Gives the first difference, or undefined. */
+  async play(): Promise<Difference | undefined> {
+    const { cursor } = this;
+    for (let { input } = cursor; input && !cursor.difference; { input } = cursor) {
+      const { nested, rounds } = input.line;
+      if (!nested && rounds === undefined) {
+        await this.playback.before(input);
+        await setImmediate();
+      } else {
+        // A nested input is given within the call that it came in; wait here for that call.
+        const earliest = nested ? 0 : (rounds ?? 0);
+        let round = 0;
+        // Not in a function of its own, because awaiting one takes a round, too.
+        for (; round < settledRounds; round++) {
+          if (cursor.input !== input || (round >= earliest && cursor.isCaughtUp)) break;
+          await Promise.resolve();
+        }
+        if (round === settledRounds) await setImmediate();
+      }
+      if (cursor.input !== input) continue;
+      cursor.expectCaughtUp();
+      if (!cursor.difference) this.#give(input);
+    }
+    await setImmediate();
+    cursor.expectCaughtUp();
+    await this.end();
+    return cursor.difference;
+  }
+
+  /** Ends what is played, even if its recording has no end: nothing of it stays. */
+  protected abstract end(): void | Promise<void>;
+
+  /** Gives an input that only this side has. Says why it cannot, if it cannot. */
+  protected abstract give(line: InputLine): string | undefined;
+
+  /** What was computed in the recording, once it is there. */
+  protected computed<T>(): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#computations.push({ resolve: resolve as Computation['resolve'], reject });
+    });
+  }
+
+  /**
+   * Gives the inputs that came while outside code was called, which is now.
+   *
+   * @param place which outside code it is, if the recording says so
+   */
+  protected giveNested(place?: string): void {
+    for (;;) {
+      const { input } = this.cursor;
+      if (!input?.line.nested || !this.cursor.isCaughtUp || this.cursor.difference) return;
+      if (input.line.within !== place) return;
+      this.#give(input);
+    }
+  }
+
+  #give(input: NumberedLine<InputLine>): void {
+    this.cursor.take();
+    this.playback.given(input);
+    this.clock.advanceTo(input.line.at);
+    // As the recorder does: what is awaited goes on before what this input begins.
+    if (!input.line.nested) this.#countRounds();
+    const problem = this.#giveLine(input.line);
+    if (problem !== undefined) this.cursor.refuse(input, problem);
+  }
+
+  /** An input that came in the same turn is given as early in its round as what came before it allows. */
+  #countRounds(): void {
+    const last = ++this.#lastInput;
+    let rounds = 0;
+    const round = () => {
+      const { input, isCaughtUp, difference } = this.cursor;
+      if (last !== this.#lastInput || !input || difference) return;
+      rounds += 1;
+      if (input.line.rounds === rounds && isCaughtUp) this.#give(input);
+      else if (rounds < settledRounds) queueMicrotask(round);
+    };
+    queueMicrotask(round);
+  }
+
+  #giveLine(line: InputLine): string | undefined {
+    const { name } = this.#side;
+    if ('client' in line || 'frames' in line) this.ends.receive(line);
+    else if ('end' in line) this.ends.tell({ type: 'input.ended' });
+    else if ('output' in line || 'channel' in line) this.ends.tell(writerFact(line));
+    else if ('timer' in line) {
+      if (!this.clock.fire(line.timer)) {
+        return `timer ${line.timer} fired in the recorded ${name}, and the replayed one has not set it, or has cleared it`;
+      }
+    } else if ('unsent' in line) {
+      if (!this.ends.unsent(line)) return this.#notSent(line.unsent);
+    } else if ('returned' in line) {
+      if (!this.ends.returned(line)) return this.#notSent(line.returned);
+    } else if ('computed' in line) {
+      const computation = this.#computations[line.computed - 1];
+      if (!computation) {
+        return `the recorded ${name} has the outcome of computation ${line.computed} (${line.for}), and the replayed one has not begun it`;
+      }
+      if (line.thrown === undefined) computation.resolve(line.value);
+      else computation.reject(new Error(line.thrown));
+    } else if ('call' in line) {
+      if (!this.handlers.do(line)) {
+        return `the replayed ${name} has not started the handler that was the recorded one's call ${line.call}`;
+      }
+    } else return this.give(line);
+    return undefined;
+  }
+
+  #notSent(method: string): string {
+    return `the recorded ${this.#side.name} heard what became of ${method}, and the replayed one has not sent it`;
+  }
+}

@@ -1,0 +1,335 @@
+/**
+ * The questions that a call asks its client by ending: one question from its asking to its answer,
+ * and all questions of a call with the answers so far.
+ */
+import { forgettable, madeOnce } from '../actors/exchange.ts';
+import type { Exchange, RequestSpec } from '../actors/exchange.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
+import type { RootsReport, RootsResolver } from '../machines/roots-report.ts';
+import { undeclaredRoots } from '../machines/roots.machine.ts';
+import { describe } from '../protocol/classify.ts';
+import { RuntimeError, invalidParams } from '../protocol/errors.ts';
+import type { ProtocolError } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { faultOfAnswer } from '../protocol/input-required.ts';
+import { Method } from '../protocol/methods.ts';
+import { declaresRoots, readRootsResult } from '../protocol/roots.ts';
+import type { RequestState, StateSealer, StatedQuestion } from './request-state.ts';
+
+export class RoundQuestion {
+  readonly spec: RequestSpec;
+  /** For people: which question this is. */
+  readonly label: string;
+  /** Rejects with a `RuntimeError`. */
+  readonly result: Promise<JsonObject>;
+  /** Its key among the input requests; empty until it has one. */
+  key = '';
+  /** The digest of what it asks; empty until it is made. */
+  print = '';
+  state: 'open' | 'answered' | 'failed' = 'open';
+  readonly #clock: Clock;
+  readonly #timer: unknown;
+  #resolve!: (result: JsonObject) => void;
+  #reject!: (error: RuntimeError) => void;
+
+  /** @param patienceMs when the call ends at the latest, milliseconds from now */
+  constructor(spec: RequestSpec, clock: Clock, patienceMs: number) {
+    this.spec = spec;
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#clock = clock;
+    const { method, params, timeoutMs } = spec;
+    const message = params?.['message'];
+    this.label = typeof message === 'string' ? `${method} ${describe(message)}` : method;
+    this.#timer = timeoutMs < patienceMs && clock.setTimeout(() => this.#expire(), timeoutMs);
+    spec.signal?.addEventListener('abort', this);
+  }
+
+  /** What is wrong with this answer; undefined if nothing is. */
+  async faultOf(answer: unknown): Promise<string | undefined> {
+    const fault = faultOfAnswer(this.spec.method, answer);
+    return fault ?? (await this.spec.accepts?.(answer as JsonObject));
+  }
+
+  settle(answer: JsonObject): void {
+    if (this.state !== 'open') return;
+    this.#end('answered');
+    this.#resolve(answer);
+  }
+
+  fail(error: RuntimeError): void {
+    if (this.state !== 'open') return;
+    this.#end('failed');
+    void forgettable(this.result);
+    this.#reject(error);
+  }
+
+  /** Takes the event of its signal. */
+  handleEvent(): void {
+    this.fail(new RuntimeError('CANCELLED', `${this.spec.method} was cancelled by its handler`));
+  }
+
+  #expire(): void {
+    const { method, timeoutMs } = this.spec;
+    const message = `The client did not answer ${method} within ${timeoutMs} ms`;
+    this.fail(new RuntimeError('REQUEST_TIMEOUT', message));
+  }
+
+  #end(state: 'answered' | 'failed'): void {
+    this.state = state;
+    if (this.#timer !== false) this.#clock.clearTimeout(this.#timer);
+    this.spec.signal?.removeEventListener('abort', this);
+  }
+}
+
+/** Gives out the keys of a call's questions, each once. */
+export class QuestionKeys {
+  readonly #taken: Set<string>;
+  #given: number;
+
+  /** @param taken the keys of an earlier run */
+  constructor(taken: readonly string[] = []) {
+    this.#taken = new Set(taken);
+    this.#given = taken.length;
+  }
+
+  /** @param wanted the key that the handler prefers */
+  take(wanted?: string): string {
+    const prefix = wanted === undefined ? 'q' : `${wanted}-`;
+    let key: string;
+    do {
+      this.#given++;
+      key = wanted !== undefined && !this.#taken.has(wanted) ? wanted : `${prefix}${this.#given}`;
+    } while (this.#taken.has(key));
+    this.#taken.add(key);
+    return key;
+  }
+}
+
+/** How many questions of a call may be open, and when the call ends at the latest. */
+interface QuestionBounds {
+  readonly clock: Clock;
+  readonly limits: Pick<RoundLimits, 'suspendedCallTimeoutMs'> &
+    Pick<CorrelationLimits, 'maxPending'>;
+}
+
+/** What an earlier run leaves to the handler that is run again. */
+type EarlierRun = Pick<RequestState, 'questions' | 'kept'>;
+
+/** A question with the client's answer. */
+type GivenAnswer = readonly [question: RoundQuestion, answer: JsonObject];
+
+/** The state of the questions once the handler asks no more for now. */
+export type Gathered =
+  /** These must be sent to the client. */
+  | { readonly open: readonly RoundQuestion[] }
+  /** An answer from an earlier run is malformed. */
+  | { readonly refused: ProtocolError };
+
+/**
+ * The questions of one call, the answers so far, and the values made with `once`. A handler that is
+ * run again begins with the answers of the earlier run.
+ */
+export class CallQuestions {
+  readonly #sealer: StateSealer;
+  /** The questions that the handler waits for. */
+  #open: RoundQuestion[] = [];
+  /** The questions that have an answer, and those of an earlier run. */
+  #stated: StatedQuestion[];
+  /** The questions of an earlier run that this run has not asked yet. */
+  readonly #unclaimed: StatedQuestion[];
+  readonly #keys: QuestionKeys;
+  readonly #made = new Map<string, Promise<unknown>>();
+  readonly #values = new Map<string, unknown>();
+
+  constructor(sealer: StateSealer, earlier: EarlierRun | undefined) {
+    const { questions, kept } = earlier ?? { questions: [], kept: [] };
+    this.#sealer = sealer;
+    this.#stated = [...questions];
+    this.#unclaimed = questions.filter(({ isDemand }) => !isDemand);
+    this.#keys = new QuestionKeys(questions.map(({ key }) => key));
+    for (const [key, value] of kept) {
+      this.#made.set(key, Promise.resolve(value));
+      this.#values.set(key, value);
+    }
+  }
+
+  /** The unanswered questions, for people. */
+  get labels(): readonly string[] {
+    return this.#open.map(({ label }) => label);
+  }
+
+  /** @returns the promise of the answer; undefined if too many questions are open */
+  ask(spec: RequestSpec, { clock, limits }: QuestionBounds): Promise<JsonObject> | undefined {
+    if (this.#open.length >= limits.maxPending) return undefined;
+    const question = new RoundQuestion(spec, clock, limits.suspendedCallTimeoutMs);
+    this.#open.push(question);
+    return question.result;
+  }
+
+  /**
+   * Resolves once the handler asks no more for now. Questions that were answered in an earlier run
+   * get that answer at once.
+   */
+  async gather(): Promise<Gathered> {
+    do {
+      const fresh = this.#open.filter(({ print }) => print === '');
+      // This always takes a turn of the event loop, so that the reactions to an answer run first.
+      await Promise.all(fresh.map((question) => this.#takePrint(question)));
+      if (fresh.length === 0) await this.#sealer.turn();
+      this.#open = this.#open.filter(({ state }) => state === 'open');
+      const refused = await this.#answerKnown();
+      if (refused) return { refused };
+    } while (this.#open.some(({ print }) => print === ''));
+    return { open: [...this.#open] };
+  }
+
+  async #takePrint(question: RoundQuestion): Promise<void> {
+    const { method, params } = question.spec;
+    question.print = await this.#sealer.digest([method, params]);
+  }
+
+  /** @returns what is wrong with an answer from an earlier run */
+  async #answerKnown(): Promise<ProtocolError | undefined> {
+    for (const question of this.#open.filter(({ key, print }) => key === '' && print !== '')) {
+      const answer = this.#claim(question);
+      if (!answer) continue;
+      const fault = await question.faultOf(answer);
+      if (fault !== undefined) return malformed(question, fault);
+      this.settle([[question, answer]]);
+      // The code that gets the answer may ask more.
+      await this.#sealer.turn();
+    }
+    return undefined;
+  }
+
+  /** Gives a question its key. @returns its answer from an earlier run */
+  #claim(question: RoundQuestion): JsonObject | undefined {
+    const at = this.#unclaimed.findIndex(({ print }) => print === question.print);
+    const [known] = at < 0 ? [] : this.#unclaimed.splice(at, 1);
+    question.key = known?.key ?? this.#keys.take(question.spec.key);
+    return known?.answer;
+  }
+
+  /**
+   * Reads the answers that a retry brings to the open questions.
+   *
+   * @throws {ProtocolError} -32602 naming the answer that is malformed
+   */
+  async read(answers: JsonObject): Promise<readonly GivenAnswer[]> {
+    const given: GivenAnswer[] = [];
+    for (const question of this.#open) {
+      const { key } = question;
+      if (key === '' || !Object.hasOwn(answers, key)) continue;
+      const fault = await question.faultOf(answers[key]);
+      if (fault !== undefined) throw malformed(question, fault);
+      given.push([question, answers[key] as JsonObject]);
+    }
+    return given;
+  }
+
+  settle(given: readonly GivenAnswer[]): void {
+    for (const [question, answer] of given) {
+      const { key, print, label } = question;
+      this.#open = this.#open.filter((other) => other !== question);
+      this.#stated = this.#stated.filter((other) => other.key !== key);
+      this.#stated.push({ key, print, label, answer });
+      question.settle(answer);
+    }
+  }
+
+  /** Fails all open questions. */
+  fail(errorOf: () => RuntimeError): void {
+    for (const question of this.#open.splice(0)) question.fail(errorOf());
+  }
+
+  /** Asks to have URLs opened, for a handler that has ended: nothing waits for the answers. */
+  async demand(specs: readonly RequestSpec[], clock: Clock): Promise<readonly RoundQuestion[]> {
+    const questions = specs.map((spec) => new RoundQuestion(spec, clock, Infinity));
+    await Promise.all(questions.map((question) => this.#takePrint(question)));
+    for (const question of questions) this.#claim(question);
+    return questions;
+  }
+
+  /** The handler has set a checkpoint, so the answers so far are no longer needed. */
+  dropAnswers(): void {
+    const hasNone = ({ answer }: StatedQuestion) => !answer;
+    this.#stated = this.#stated.filter(hasNone);
+    this.#unclaimed.splice(0, Infinity, ...this.#unclaimed.filter(hasNone));
+  }
+
+  /**
+   * Fails if a handler that is run again does not ask what it asked before.
+   *
+   * @param open the questions to send now
+   * @throws {RuntimeError} REPLAY_DIVERGED, naming both questions
+   */
+  refuseDivergence(method: string, open: readonly RoundQuestion[]): void {
+    const missed = this.#unclaimed.find(({ answer }) => answer);
+    const other = open.find(({ key }) => !this.#stated.some((stated) => stated.key === key));
+    if (!missed || !other) return;
+    const message = `The handler of ${method} was run again, and asks otherwise than before: where it asked ${missed.label} (${missed.key}), it now asks ${other.label}. What a handler asks may depend only on its arguments, on the answers, and on what it keeps with context.once`;
+    throw new RuntimeError('REPLAY_DIVERGED', message);
+  }
+
+  /**
+   * The questions that the request state must hold.
+   * @param open the questions to send now
+   */
+  stated(
+    open: readonly RoundQuestion[],
+    by: 'handler' | 'demand',
+  ): Pick<RequestState, 'questions' | 'kept'> {
+    const asked = open.map(({ key, print, label }): StatedQuestion =>
+      by === 'demand' ? { key, print, label, isDemand: true } : { key, print, label },
+    );
+    const questions = [...this.#stated.filter(({ answer }) => answer), ...asked];
+    return { questions, kept: [...this.#values] };
+  }
+
+  /** See {@link Exchange.once}. */
+  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+    const known = this.#made.get(key);
+    if (known) return known as Promise<T>;
+    const making = this.#make(key, make);
+    this.#made.set(key, making);
+    // A value that failed is made again.
+    making.catch(() => this.#made.delete(key));
+    return making;
+  }
+
+  async #make<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+    const value = await madeOnce(key, make);
+    this.#values.set(key, value);
+    return value;
+  }
+}
+
+function malformed({ key }: RoundQuestion, fault: string): ProtocolError {
+  return invalidParams(`"inputResponses.${key}" ${fault}`);
+}
+
+/**
+ * Asks a client for its roots with a question of a call, if no machine keeps its roots.
+ *
+ * @param ask asks the question; it waits as long as its call
+ */
+export async function askForRoots(
+  { peer, signal }: Pick<Exchange, 'peer' | 'signal'>,
+  ask: (question: RequestSpec) => Promise<JsonObject>,
+  resolve: RootsResolver | undefined,
+): Promise<RootsReport> {
+  if (!declaresRoots(peer.capabilities)) return undeclaredRoots;
+  const result = await ask({
+    method: Method.rootsList,
+    timeoutMs: Infinity,
+    maxTotalMs: Infinity,
+  });
+  const reading = readRootsResult(result);
+  const listed = reading.ok ? reading.roots : [];
+  const roots = resolve ? await resolve(listed, signal) : listed;
+  return { status: 'known', generation: 1, settled: true, roots };
+}

@@ -1,0 +1,486 @@
+/**
+ * A call that asks its client by ending: one run of a handler that serves several requests, one
+ * after the other. It stands between the handler and the request that is open at the time. When the
+ * handler asks, that request is answered with the questions and the call is suspended; the client's
+ * retry brings the answers, and the handler continues.
+ *
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+import { isThenable, rejectedQuestion } from '../actors/exchange.ts';
+import type {
+  DetachedWork,
+  Exchange,
+  RequestHandler,
+  RequestSpec,
+  TaskHandle,
+} from '../actors/exchange.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
+import type { RootsReport, RootsResolver } from '../machines/roots-report.ts';
+import { suspendableCallChart } from '../machines/suspendable-call.machine.ts';
+import type {
+  SuspendableCallEvent,
+  SuspendableCallTag,
+} from '../machines/suspendable-call.machine.ts';
+import { isJsonObject } from '../protocol/classify.ts';
+import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
+import type { InboundRequestId, JsonObject } from '../protocol/frames.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
+import { commonToRounds, inputRequired } from '../protocol/input-required.ts';
+import { Method } from '../protocol/methods.ts';
+import { CallQuestions, askForRoots } from './questions.ts';
+import type { RoundQuestion } from './questions.ts';
+import { refusedState } from './request-state.ts';
+import type { RequestState, StateSealer } from './request-state.ts';
+
+/** What all such calls of a server or a session share. */
+export interface SuspendableCallScope {
+  readonly limits: RoundLimits & Pick<CorrelationLimits, 'maxPending'>;
+  readonly clock: Clock;
+  readonly sealer: StateSealer;
+  /** The time of day, milliseconds since 1970. */
+  timeOfDay(): number;
+  randomId(): string;
+  /** Resolves the client's roots to directories, if the server wants that. */
+  resolveRoots(exchange: Exchange): RootsResolver | undefined;
+}
+
+/** Keeps the waiting calls, and hears what happens to each. */
+export interface SuspendableCallKeeper {
+  readonly scope: SuspendableCallScope;
+  /** The call waits for its retry. */
+  suspended(call: SuspendableCall): void;
+  /** Its retry has come. */
+  resumed(call: SuspendableCall): void;
+  /** The call has ended, and a retry runs its handler from the start. */
+  voided(call: SuspendableCall): void;
+  /** The handler has settled. */
+  settled(call: SuspendableCall): void;
+}
+
+/** The answer to one of the call's requests. */
+interface OpenRound {
+  /** The value of {@link SuspendableCall.round} when it began. */
+  readonly from: number;
+  readonly outcome: Promise<JsonObject>;
+  readonly answer: (result: JsonObject) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+export class SuspendableCall implements Exchange {
+  // The id of the open request, or of the last one: the handler may outlive it.
+  id: InboundRequestId;
+  params: JsonObject | undefined;
+  size: number;
+  logLevel: Exchange['logLevel'];
+  peer: PeerDescription;
+  origin: Exchange['origin'];
+  task: TaskHandle | undefined;
+  #request: Exchange;
+  #round: OpenRound;
+
+  readonly method: string;
+  readonly session: object | undefined;
+  context: object | undefined = undefined;
+  /** Unguessable; set when the client is asked for the first time. */
+  callId: string;
+  /** How many times the client has been asked. */
+  round: number;
+  readonly receivedAt: number;
+  /** The clock's milliseconds; set by the keeper. */
+  suspendedAt = 0;
+  readonly rootsAwaited = 0;
+  readonly #keeper: SuspendableCallKeeper;
+  readonly #earlier: RequestState | undefined;
+  #state = suspendableCallChart.begun;
+  /** What all rounds of the call have in common; made for the first state. */
+  #begun: Pick<RequestState, 'begunAt' | 'request'> | undefined;
+  #questions: CallQuestions | undefined = undefined;
+  #checkpoint: unknown;
+  /** What the handler has given: a result, or a promise of one. */
+  #given: unknown = undefined;
+  #machine: Exchange['machine'] = undefined;
+  #roots: Promise<RootsReport> | undefined = undefined;
+  #controller: AbortController | undefined = undefined;
+  /** Why the call was aborted, if it was. */
+  #reason: Error | undefined = undefined;
+  #atEnd: (() => void)[] | undefined = undefined;
+
+  /** @param earlier the state from which the handler is run again */
+  constructor(keeper: SuspendableCallKeeper, exchange: Exchange, earlier?: RequestState) {
+    this.id = exchange.id;
+    this.params = exchange.params;
+    this.size = exchange.size;
+    this.logLevel = exchange.logLevel;
+    this.peer = exchange.peer;
+    this.origin = exchange.origin;
+    this.task = exchange.task;
+    this.method = exchange.method;
+    this.session = exchange.session;
+    this.callId = earlier?.run ?? '';
+    this.round = earlier?.round ?? 0;
+    this.receivedAt = keeper.scope.clock.now();
+    this.#keeper = keeper;
+    this.#earlier = earlier;
+    this.#begun = earlier;
+    this.#checkpoint = earlier?.checkpoint;
+    this.#request = exchange;
+    this.#round = this.#begin(exchange);
+  }
+
+  /** The state of the chart that it is in. */
+  get state(): string {
+    const { value } = this.#state;
+    return typeof value === 'string' ? value : 'suspended';
+  }
+
+  is(tag: SuspendableCallTag): boolean {
+    return this.#state.hasTag(tag);
+  }
+
+  get hasEnded(): boolean {
+    return this.#state.hasTag('over');
+  }
+
+  /** The questions that have no answer yet, for people. */
+  get questions(): readonly string[] {
+    return this.#questions?.labels ?? [];
+  }
+
+  get checkpoint(): unknown {
+    return this.#checkpoint;
+  }
+
+  set checkpoint(value: unknown) {
+    this.#checkpoint = value;
+    // The checkpoint contains everything that the handler needs from the answers.
+    this.#asked.dropAnswers();
+  }
+
+  get machine(): Exchange['machine'] {
+    return this.#machine;
+  }
+
+  set machine(machine: Exchange['machine']) {
+    this.#machine = machine;
+    this.#request.machine = machine;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.is('aborted')) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
+    // While no request is open, there is nowhere to send a notification.
+    if (!this.is('suspended')) this.#request.notify(method, params, rejected);
+  }
+
+  whenEnded(callback: () => void): void {
+    (this.#atEnd ??= []).push(callback);
+  }
+
+  // Anything about the client's connection comes from the open request.
+
+  announce(method: string, params: JsonObject): void {
+    this.#request.announce(method, params);
+  }
+
+  whenClosing(callback: () => void): void {
+    this.#request.whenClosing(callback);
+  }
+
+  get isWritable(): boolean {
+    return this.#request.isWritable;
+  }
+
+  whenWritable(callback: () => void): void {
+    this.#request.whenWritable(callback);
+  }
+
+  park(): void {
+    this.#request.park();
+  }
+
+  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    return this.#request.detach(handler, work);
+  }
+
+  // Asking.
+
+  ask(spec: RequestSpec): Promise<JsonObject> {
+    if (!this.is('asking')) {
+      const message = `${spec.method} was not asked: the call that it belongs to has ended`;
+      return rejectedQuestion(new RuntimeError('CANCELLED', message));
+    }
+    if (spec.signal?.aborted) {
+      const message = `${spec.method} was not asked: it was cancelled before`;
+      return rejectedQuestion(new RuntimeError('CANCELLED', message));
+    }
+    const { scope } = this.#keeper;
+    const answer = this.#asked.ask(spec, scope);
+    if (!answer) {
+      const message = `${spec.method} was not asked: ${scope.limits.maxPending} questions of the call are open`;
+      return rejectedQuestion(new RuntimeError('LIMIT_EXCEEDED', message));
+    }
+    if (this.#move({ type: 'question.asked' })) this.#gather();
+    return answer;
+  }
+
+  roots(): Promise<RootsReport> {
+    // A person may have to answer the questions sent along with it, so it waits as long as the
+    // call.
+    return (this.#roots ??= askForRoots(
+      this,
+      (question) => this.ask(question),
+      this.#keeper.scope.resolveRoots(this.#request),
+    ));
+  }
+
+  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+    return this.#asked.once(key, make);
+  }
+
+  /** Made on first use: most handlers ask nothing. */
+  get #asked(): CallQuestions {
+    return (this.#questions ??= new CallQuestions(this.#keeper.scope.sealer, this.#earlier));
+  }
+
+  // Rounds.
+
+  /** Runs the handler. @returns the answer to the request, or a promise of it */
+  start(handler: RequestHandler): unknown {
+    const { outcome } = this.#round;
+    let given: unknown;
+    try {
+      given = handler(this.params, this);
+    } catch (error) {
+      this.#failed(error);
+      return outcome;
+    }
+    this.#given = given;
+    if (!isThenable(given)) {
+      this.#succeeded(given);
+      return given;
+    }
+    given.then(
+      (result) => this.#succeeded(result),
+      (error: unknown) => this.#failed(error),
+    );
+    return outcome;
+  }
+
+  /**
+   * Goes on for a retry; undefined if the call is no longer suspended once the answers are read.
+   *
+   * @throws {ProtocolError} -32602 naming the answer that is malformed; the call stays suspended
+   */
+  async resume(exchange: Exchange, answers: JsonObject): Promise<JsonObject | undefined> {
+    const from = this.round;
+    const given = await this.#asked.read(answers);
+    if (exchange.hasEnded) throw refusedState();
+    if (!this.#state.hasTag('suspended') || this.round !== from) return undefined;
+    this.id = exchange.id;
+    this.params = exchange.params;
+    this.size = exchange.size;
+    this.logLevel = exchange.logLevel;
+    this.peer = exchange.peer;
+    this.origin = exchange.origin;
+    this.task = exchange.task;
+    exchange.machine = this.#machine;
+    this.#request = exchange;
+    const round = this.#begin(exchange);
+    this.#round = round;
+    this.#keeper.resumed(this);
+    this.#move({ type: 'retry.received' });
+    if (this.is('asking')) {
+      this.#asked.settle(given);
+      this.#gather();
+    } else {
+      // The handler has settled meanwhile.
+      Promise.resolve(this.#given).then(
+        (result) => round.answer(result as JsonObject),
+        (error: unknown) => (this.is('over') ? round.fail(error) : this.#demand(error as Demand)),
+      );
+    }
+    return round.outcome;
+  }
+
+  /** The outcome of the retry that went on from this round; undefined if there was no retry. */
+  outcomeFrom(round: number): Promise<JsonObject> | undefined {
+    if (this.is('aborted') || this.#round.from !== round) return undefined;
+    return this.#round.outcome;
+  }
+
+  /** Ends the call: its signal fires, and its open questions fail. */
+  cancel(reason: Error): void {
+    this.#move({ type: 'call.cancelled' }, reason);
+  }
+
+  #begin(exchange: Exchange): OpenRound {
+    let answer!: OpenRound['answer'];
+    let fail!: OpenRound['fail'];
+    const outcome = new Promise<JsonObject>((resolve, reject) => {
+      answer = resolve;
+      fail = reject;
+    });
+    const round = { from: this.round, outcome, answer, fail };
+    // The request ended while open: it was cancelled, or its connection is gone.
+    exchange.whenEnded(() => {
+      if (this.#round === round && this.is('open')) this.cancel(exchange.signal.reason as Error);
+    });
+    return round;
+  }
+
+  /** Questions that are asked before the client gets them are sent together. */
+  #gather(): void {
+    this.#askClient().catch((error: unknown) => {
+      if (!this.#move({ type: 'questions.failed' })) return;
+      // The handler gets the error.
+      const failure =
+        error instanceof RuntimeError
+          ? error
+          : new RuntimeError('REQUEST_FAILED', 'The client could not be asked', { cause: error });
+      this.#asked.fail(() => failure);
+    });
+  }
+
+  async #askClient(): Promise<void> {
+    const questions = this.#asked;
+    const gathered = await questions.gather();
+    if (this.#state.value !== 'gathering') return;
+    if ('refused' in gathered) {
+      this.#round.fail(gathered.refused);
+      this.#move({ type: 'answer.refused' }, gathered.refused);
+      return;
+    }
+    const { open } = gathered;
+    if (open.length === 0) {
+      this.#move({ type: 'questions.answered' });
+      return;
+    }
+    questions.refuseDivergence(this.method, open);
+    const result = await this.#resultThatAsks(open, 'handler');
+    if (!this.#move({ type: 'questions.sent' })) return;
+    this.#round.answer(result);
+    this.#keeper.suspended(this);
+  }
+
+  /** @throws {RuntimeError} LIMIT_EXCEEDED */
+  async #resultThatAsks(
+    open: readonly RoundQuestion[],
+    by: 'handler' | 'demand',
+  ): Promise<JsonObject> {
+    const { limits, sealer, timeOfDay, randomId } = this.#keeper.scope;
+    const questions = this.#asked;
+    const requests = open.map(({ key, spec: { method, params } }) => ({ key, method, params }));
+    this.round++;
+    if (this.round > limits.maxRounds) {
+      const message = `A call may ask the client ${limits.maxRounds} times`;
+      throw new RuntimeError('LIMIT_EXCEEDED', message);
+    }
+    const now = timeOfDay();
+    this.#begun ??= { begunAt: now, request: await sealer.digest(commonToRounds(this)) };
+    if (this.callId === '') this.callId = randomId();
+    const checkpoint = this.#checkpoint;
+    const requestState = await sealer.seal({
+      version: 1,
+      run: this.callId,
+      round: this.round,
+      begunAt: this.#begun.begunAt,
+      expiresAt: now + limits.suspendedCallTimeoutMs,
+      principal: this.origin?.principal?.id ?? null,
+      request: this.#begun.request,
+      ...questions.stated(open, by),
+      ...(checkpoint === undefined ? {} : { checkpoint }),
+    });
+    if (requestState.length > limits.maxRequestStateBytes) {
+      const message = `What the call has been told so far comes to ${requestState.length} bytes, and may come to ${limits.maxRequestStateBytes}`;
+      throw new RuntimeError('LIMIT_EXCEEDED', message);
+    }
+    return inputRequired(requests, requestState);
+  }
+
+  /** The client is asked to have URLs opened; after that the handler is run again. */
+  #demand({ data: { elicitations } }: Demand): void {
+    this.#asked.fail(() => new RuntimeError('CANCELLED', 'The handler has ended'));
+    const specs = elicitations.map(({ url, message }) => ({
+      method: Method.elicit,
+      params: { mode: 'url', message, url },
+      timeoutMs: Infinity,
+      maxTotalMs: Infinity,
+    }));
+    const asking = async () =>
+      this.#resultThatAsks(await this.#asked.demand(specs, this.#keeper.scope.clock), 'demand');
+    const round = this.#round;
+    asking().then(
+      (result) => this.#settled(() => round.answer(result), 'urls.sent'),
+      (error: unknown) => this.#settled(() => round.fail(error), 'urls.failed'),
+    );
+  }
+
+  #succeeded(result: unknown): void {
+    this.#settled(() => this.#round.answer(result as JsonObject), 'handler.settled');
+  }
+
+  #failed(error: unknown): void {
+    if (!isDemand(error) || this.hasEnded) {
+      return this.#settled(() => this.#round.fail(error), 'handler.settled');
+    }
+    this.#move({ type: 'urls.demanded' });
+    if (this.is('suspended')) this.#keeper.settled(this);
+    else this.#demand(error);
+  }
+
+  /** The handler has settled. If no request is open, the retry gets the outcome. */
+  #settled(tell: () => void, type: SuspendableCallEvent['type']): void {
+    if (!this.is('suspended')) tell();
+    this.#move({ type });
+    this.#keeper.settled(this);
+  }
+
+  /**
+   * @param reason why the call is aborted
+   * @returns false if this state ignores the event
+   */
+  #move(event: SuspendableCallEvent, reason?: Error): boolean {
+    const next = suspendableCallChart.next(this.#state, event);
+    if (next === this.#state) return false;
+    this.#state = next;
+    if (next.hasTag('over')) this.#end(reason);
+    return true;
+  }
+
+  #end(reason: Error | undefined): void {
+    this.#reason = reason;
+    if (this.is('void')) this.#keeper.voided(this);
+    for (const callback of this.#atEnd?.splice(0) ?? []) callback();
+    const why = reason?.message ?? 'The call has ended';
+    this.#questions?.fail(() => new RuntimeError('CANCELLED', why));
+    if (reason) this.#controller?.abort(reason);
+  }
+}
+
+/**
+ * The relevant part of the error `-32042` of 2025-11-25: a handler refuses to go on until a person
+ * has opened some URLs. 2026-07-28 has no such error, so the client is asked to have them opened.
+ *
+ * @see MCP 2026-07-28, basic, "Error Codes"
+ */
+interface Demand {
+  readonly data: {
+    readonly elicitations: readonly { readonly url: string; readonly message: string }[];
+  };
+}
+
+function isDemand(error: unknown): error is ProtocolError & Demand {
+  return (
+    error instanceof ProtocolError &&
+    error.code === ErrorCode.urlElicitationRequired &&
+    isJsonObject(error.data) &&
+    Array.isArray(error.data['elicitations'])
+  );
+}

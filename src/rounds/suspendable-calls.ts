@@ -1,0 +1,355 @@
+/**
+ * The calls that ask their clients by ending: runs handlers that may ask, keeps the calls that wait
+ * for a retry, and finds them again by the state that the client brings back. If a call is no
+ * longer kept, its handler is run again and gets the earlier answers at once.
+ *
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+import type { CallRounds, Exchange, RequestHandler, SuspendedCall } from '../actors/exchange.ts';
+import { fullParties } from '../actors/limits.ts';
+import type { RetentionLimits } from '../actors/limits.ts';
+import type { Retained, Shares } from '../actors/room.ts';
+import type { ActorFactName, Report } from '../actors/facts.ts';
+import { textLength } from '../protocol/codec.ts';
+import { RuntimeError, fromWireError, shuttingDown } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { commonToRounds, readRetry } from '../protocol/input-required.ts';
+import type { Retry } from '../protocol/input-required.ts';
+import { refusedState } from './request-state.ts';
+import type { RequestState, StatedQuestion } from './request-state.ts';
+import { SuspendableCall } from './suspendable-call.ts';
+import type { SuspendableCallKeeper, SuspendableCallScope } from './suspendable-call.ts';
+
+export interface SuspendableCallsOptions extends SuspendableCallScope {
+  readonly limits: SuspendableCallScope['limits'] & RetentionLimits;
+  /** The shares against which the memory of waiting calls is counted. */
+  readonly shares: Shares;
+  readonly report: Report<ActorFactName>;
+  /**
+   * `keep`: a handler that asks is kept and continues. `replay`: it is always run again, as in
+   * another process; for tests.
+   */
+  readonly resumption: 'keep' | 'replay';
+  /** The handler of a call that was suspended has settled. */
+  onSettled(): void;
+}
+
+/** Shorter requests are not counted as retained memory: the number of waiting calls is bounded. */
+const countedLength = 4096;
+
+/** How many ended calls are remembered for a retry that comes twice. */
+const maxEnded = 64;
+
+export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
+  readonly scope: SuspendableCallsOptions;
+  /** By id: the calls that were suspended, or that go on from a state. */
+  readonly #calls = new Map<string, SuspendableCall>();
+  readonly #waiting = new WaitingCalls();
+  /** The memory counted for each call. */
+  readonly #retained = new WeakMap<SuspendableCall, Retained>();
+  /** The calls whose handlers have not settled. */
+  readonly #unsettled = new Set<SuspendableCall>();
+  /** Whether retries are served; once the session ends, the error that refuses them. */
+  #retries: 'served' | { readonly refusedBy: Error } = 'served';
+
+  constructor(options: SuspendableCallsOptions) {
+    this.scope = options;
+  }
+
+  /** The calls that wait for a retry. */
+  get waiting(): readonly (SuspendableCall & SuspendedCall)[] {
+    return [...this.#calls.values()].filter(isSuspended);
+  }
+
+  /** True if no handler of a call that was suspended still runs. */
+  get isIdle(): boolean {
+    return this.#unsettled.size === 0;
+  }
+
+  /** No more retries can come. */
+  close(reason: Error): void {
+    this.#retries = { refusedBy: reason };
+    for (const call of this.waiting) {
+      this.resumed(call);
+      call.cancel(reason);
+    }
+    for (const call of this.#calls.values()) this.#retained.get(call)?.release();
+  }
+
+  /** Serves one request. */
+  serve(handler: RequestHandler, exchange: Exchange): unknown {
+    const retry = readRetry(exchange.params);
+    return retry
+      ? this.#retry(handler, exchange, retry)
+      : new SuspendableCall(this, exchange).start(handler);
+  }
+
+  async #retry(handler: RequestHandler, exchange: Exchange, retry: Retry): Promise<unknown> {
+    const state = await this.#open(exchange, retry.requestState);
+    return await this.#goOn(handler, exchange, state, retry.inputResponses);
+  }
+
+  async #goOn(
+    handler: RequestHandler,
+    exchange: Exchange,
+    state: RequestState,
+    answers: JsonObject,
+  ): Promise<unknown> {
+    if (this.#retries !== 'served') throw fromWireError(shuttingDown);
+    const { replay = true, singleUse = false } = handler.resumption?.(exchange.params) ?? {};
+    const kept = this.#calls.get(state.run);
+    const before = kept?.outcomeFrom(state.round);
+    if (singleUse && (before || !kept)) throw this.#refusal('it is for one use');
+    if (before) return await before;
+    if (kept?.is('suspended') && kept.round === state.round) {
+      const resumed = await kept.resume(exchange, answers);
+      // If the call was evicted while its answers were read, or another retry was first, its
+      // handler is run again.
+      return resumed ?? (await this.#goOn(handler, exchange, state, answers));
+    }
+    const isVoid = kept?.is('void') && kept.round === state.round;
+    if (kept && !isVoid && kept.round >= state.round) throw this.#refusal('its round is over');
+    // Another process has gone on with the call meanwhile.
+    if (kept && !isVoid) this.#forsake(kept, 'The call goes on elsewhere');
+    if (!replay && !isVoid) {
+      return exchange.peer.dialect.toolFailure({
+        code: 'NOT_RESUMABLE',
+        message:
+          'This call waited for an answer too long, or in another process, and must not be run again. Call the tool anew, from the beginning.',
+      });
+    }
+    return await this.#replay(handler, exchange, state, answers);
+  }
+
+  #replay(handler: RequestHandler, exchange: Exchange, state: RequestState, answers: JsonObject) {
+    const questions = state.questions.map((question): StatedQuestion => {
+      const { key } = question;
+      // A malformed answer is reported to the client once the handler asks for it.
+      return question.answer || !Object.hasOwn(answers, key)
+        ? question
+        : { ...question, answer: answers[key] as JsonObject };
+    });
+    const refused = questions.find(
+      ({ isDemand, answer }) => isDemand && answer && answer['action'] !== 'accept',
+    );
+    if (refused) {
+      throw new RuntimeError('REQUEST_FAILED', `The client did not accept ${refused.label}`);
+    }
+    const call = new SuspendableCall(this, exchange, { ...state, questions });
+    this.#keep(call);
+    return call.start(handler);
+  }
+
+  /** @throws {ProtocolError} -32602, the same for every state that is not accepted */
+  async #open(exchange: Exchange, token: string): Promise<RequestState> {
+    const { limits, sealer, timeOfDay } = this.scope;
+    if (token.length > limits.maxRequestStateBytes) throw this.#refusal('it is too long');
+    const state = await sealer.open(token);
+    if (!state) throw this.#refusal('it was not sealed by this server');
+    if (state.expiresAt < timeOfDay()) throw this.#refusal('it has expired');
+    if (state.principal !== (exchange.origin?.principal?.id ?? null)) {
+      throw this.#refusal('it belongs to another principal');
+    }
+    if (state.request !== (await sealer.digest(commonToRounds(exchange)))) {
+      throw this.#refusal('it belongs to another request');
+    }
+    // A request that was cancelled while its state was read runs no handler.
+    if (exchange.hasEnded) throw refusedState();
+    return state;
+  }
+
+  #refusal(why: string): Error {
+    const message = `A request state was refused: ${why}`;
+    this.scope.report({ level: 'warning', name: 'state.refused', message });
+    return refusedState();
+  }
+
+  // The keeper's side of a call.
+
+  suspended(call: SuspendableCall): void {
+    const { limits, clock, resumption, report } = this.scope;
+    call.suspendedAt = clock.now();
+    this.#keep(call);
+    if (this.#retries !== 'served') return call.cancel(this.#retries.refusedBy);
+    if (resumption === 'replay') return this.#forsake(call, 'Calls are not kept here');
+    const expire = () => {
+      const message = `The client did not go on with ${call.method} within ${limits.suspendedCallTimeoutMs} ms`;
+      report({ level: 'info', name: 'call.expired', message });
+      this.#forsake(call, message);
+    };
+    this.#waiting.add(call, clock.setTimeout(expire, limits.suspendedCallTimeoutMs));
+    const excess = this.#waiting.excess(call, limits.maxSuspendedCalls);
+    if (excess) {
+      const message = `More than ${limits.maxSuspendedCalls} calls wait for the client to go on`;
+      report({ level: 'warning', name: 'call.expired', message });
+      this.#forsake(excess, message);
+    }
+    if (this.#waiting.lengthOf(call) >= countedLength) this.#makeRoom(call);
+  }
+
+  resumed(call: SuspendableCall): void {
+    this.scope.clock.clearTimeout(this.#waiting.delete(call));
+  }
+
+  voided(call: SuspendableCall): void {
+    this.#keep(call);
+  }
+
+  settled(call: SuspendableCall): void {
+    if (!this.#unsettled.delete(call)) return;
+    for (const each of this.#ended.slice(0, -maxEnded)) this.#forget(each);
+    void this.#remember(call);
+    this.scope.onSettled();
+  }
+
+  /**
+   * Counts the memory of a waiting call. If there is no room, other calls are evicted for it, and
+   * at last the call itself.
+   */
+  #makeRoom(call: SuspendableCall): void {
+    const { limits, report } = this.scope;
+    const { maxRetainedBytes: max } = limits;
+    while (!this.#retain(call, call.size)) {
+      const ended = this.#ended.find(({ origin }) => origin?.party === call.origin?.party);
+      if (ended) {
+        this.#forget(ended);
+        continue;
+      }
+      const longest = this.#waiting.longest(call);
+      const message = `What is kept for the client would come to more than ${max} bytes`;
+      report({ level: 'warning', name: 'call.expired', message });
+      this.#forsake(longest, message);
+      if (longest === call) return;
+    }
+  }
+
+  /** @returns false, with the count unchanged, if there is no room */
+  #retain(call: SuspendableCall, bytes: number): boolean {
+    const { shares, limits } = this.scope;
+    const known = this.#retained.get(call);
+    if (known) return known.resize(bytes, limits.maxRetainedBytes);
+    const retained = shares.retain(call.origin?.party, bytes, limits.maxRetainedBytes);
+    if (retained) this.#retained.set(call, retained);
+    return retained !== undefined;
+  }
+
+  /**
+   * Counts the memory of its answer, which is kept for a retry that comes twice. Without room it is
+   * forgotten.
+   */
+  async #remember(call: SuspendableCall): Promise<void> {
+    let bytes = call.size;
+    try {
+      bytes += textLength(await call.outcomeFrom(call.round));
+    } catch {
+      // An error is short, so it is not counted.
+    }
+    if (!this.#calls.has(call.callId) || !call.hasEnded) return;
+    if (this.#retries !== 'served' || !this.#retain(call, bytes)) this.#forget(call);
+  }
+
+  /** The remembered calls, the oldest first. */
+  get #ended(): readonly SuspendableCall[] {
+    return [...this.#calls.values()].filter(({ hasEnded }) => hasEnded);
+  }
+
+  #forget(call: SuspendableCall): void {
+    this.#calls.delete(call.callId);
+    this.#retained.get(call)?.release();
+    this.#retained.delete(call);
+  }
+
+  #keep(call: SuspendableCall): void {
+    this.#calls.set(call.callId, call);
+    this.#unsettled.add(call);
+  }
+
+  /** Ends a suspended call as if it were cancelled. Its handler is run again if a retry comes. */
+  #forsake(call: SuspendableCall, reason: string): void {
+    this.resumed(call);
+    this.#forget(call);
+    call.cancel(new RuntimeError('CANCELLED', reason));
+  }
+}
+
+function isSuspended(call: SuspendableCall): call is SuspendableCall & SuspendedCall {
+  return call.is('suspended');
+}
+
+interface WaitingCall {
+  readonly timer: unknown;
+  /** The party under which it was added: its client may come back from another address. */
+  readonly party: string | undefined;
+  /** The length of its request. */
+  readonly length: number;
+  /** All waiting calls of its party, the oldest first. */
+  readonly among: Set<SuspendableCall>;
+}
+
+/**
+ * The calls that wait for their clients' retries, and their timers. Each client may have as many as
+ * one session allows, and all clients together a multiple of that.
+ */
+class WaitingCalls {
+  /** The oldest first. */
+  readonly #calls = new Map<SuspendableCall, WaitingCall>();
+  /** By client; see `RequestOrigin.party`. */
+  readonly #parties = new Map<string | undefined, Set<SuspendableCall>>();
+
+  /** @param timer ends its wait */
+  add(call: SuspendableCall, timer: unknown): void {
+    const { origin, size: length } = call;
+    const party = origin?.party;
+    const among = this.#parties.get(party) ?? new Set();
+    this.#parties.set(party, among.add(call));
+    this.#calls.set(call, { timer, party, length, among });
+  }
+
+  /** The length of a waiting call's request, UTF-16 units. */
+  lengthOf(call: SuspendableCall): number {
+    return this.#calls.get(call)?.length ?? 0;
+  }
+
+  /** @returns its timer; undefined if it does not wait */
+  delete(call: SuspendableCall): unknown {
+    const waiting = this.#calls.get(call);
+    if (!waiting) return undefined;
+    this.#calls.delete(call);
+    waiting.among.delete(call);
+    if (waiting.among.size === 0) this.#parties.delete(waiting.party);
+    return waiting.timer;
+  }
+
+  /**
+   * The call to evict if there is no room for this one: the oldest call of its client; if that
+   * client has no other, the oldest call of the client whose calls are longest. It may be this
+   * call.
+   */
+  longest(call: SuspendableCall): SuspendableCall {
+    const own = this.#calls.get(call)?.among ?? new Set<SuspendableCall>();
+    if (own.size > 1) return own.values().next().value ?? call;
+    const lengthOf = (calls: Iterable<SuspendableCall>) =>
+      [...calls].reduce((sum, each) => sum + this.lengthOf(each), 0);
+    let [longest, most] = [own, lengthOf(own)];
+    for (const calls of this.#parties.values()) {
+      const length = lengthOf(calls);
+      if (length > most) [longest, most] = [calls, length];
+    }
+    return longest.values().next().value ?? call;
+  }
+
+  /**
+   * The call to evict now that another one has come.
+   * @param max the most calls of one client
+   * @returns the oldest call of its client, or of the client that has the most; undefined if all
+   *   may stay
+   */
+  excess(call: SuspendableCall, max: number): SuspendableCall | undefined {
+    const own = this.#calls.get(call)?.among;
+    if (own && own.size > max) return own.values().next().value;
+    if (this.#calls.size <= max * fullParties) return undefined;
+    let most = own;
+    for (const calls of this.#parties.values()) if (calls.size > (most?.size ?? 0)) most = calls;
+    return most?.values().next().value;
+  }
+}

@@ -1,0 +1,185 @@
+/** The deprecated HTTP+SSE, with the official client of it. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SimulatedClock } from 'xstate';
+import type { HttpOptions, ServerOf } from '../../../src/http/index.ts';
+import { createMcpServer, defineTool } from '../../../src/index.ts';
+import { gate } from '../../../src/testing/index.ts';
+import { EventReader, initializeOf, jsonOf, post } from '../raw-client.ts';
+import { serveHttp, serveTools } from '../serving.ts';
+
+const at = (url: URL, path: string) => new URL(path, url);
+
+const roots = defineTool({
+  name: 'roots',
+  description: 'Asks for the roots',
+  handler: async (_, context) => {
+    const { roots: known } = await context.roots();
+    return `${known[0]?.uri} by ${context.http?.method}`;
+  },
+});
+
+const ask = defineTool({
+  name: 'ask',
+  description: 'Asks the model, and then a person',
+  handler: async (_, context) => {
+    const messages = [{ role: 'user', content: { type: 'text', text: 'Where to?' } }] as const;
+    const { content } = await context.sample({ messages, maxTokens: 10 });
+    const schema = { type: 'object', properties: { who: { type: 'string' } } } as const;
+    const form = await context.elicit({ message: 'Who?', schema });
+    return JSON.stringify([content, form]);
+  },
+});
+
+async function connected(url: URL) {
+  const client = new Client(
+    { name: 'sse', version: '1' },
+    { capabilities: { roots: {}, sampling: {}, elicitation: {} } },
+  );
+  client.setRequestHandler(CreateMessageRequestSchema, () => ({
+    model: 'none',
+    role: 'assistant',
+    content: { type: 'text', text: 'North' },
+  }));
+  client.setRequestHandler(ElicitRequestSchema, () => ({
+    action: 'accept',
+    content: { who: 'Ada' },
+  }));
+  client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///work' }] }));
+  const transport = new SSEClientTransport(at(url, '/sse'));
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Opens a stream by hand. */
+async function opened(url: URL) {
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
+  const headers = { accept: 'text/event-stream' };
+  const response = await fetch(at(url, '/sse'), { headers, signal: abort.signal });
+  const reader = response.body?.getReader();
+  const first = new TextDecoder().decode((await reader?.read())?.value);
+  const [, messages = ''] = /^event: endpoint\ndata: (.+)\n\n$/.exec(first) ?? [];
+  return { abort, reader, messages: at(url, messages) };
+}
+
+describe('HTTP+SSE', () => {
+  test('serves the official client, questions included [HTTP-17]', async () => {
+    const { url } = await serveTools([roots, ask], { sse: true, path: '/mcp' });
+    const client = await connected(url);
+    const result = await client.callTool({ name: 'roots' });
+    expect(result.content).toEqual([{ type: 'text', text: 'file:///work by POST' }]);
+    const asked = JSON.stringify(await client.callTool({ name: 'ask' }));
+    expect(asked).toContain('North');
+    expect(asked).toContain('Ada');
+  });
+
+  test('has a session per stream: it ends with its connection, and what ran is cancelled [HTTP-17]', async () => {
+    const held = gate();
+    const cancelled = gate();
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Waits',
+      handler: async (_, { signal }) => {
+        signal.addEventListener('abort', () => void cancelled.pass());
+        await held.pass(signal);
+        return 'done';
+      },
+    });
+    const { url, told } = await serveTools([hold], { sse: true });
+    const { abort, messages } = await opened(url);
+    await post(messages, initializeOf('2024-11-05'));
+    await post(messages, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+    await held.arrived();
+    abort.abort();
+    await cancelled.arrived();
+    await told('session.closed');
+    expect((await post(messages, { jsonrpc: '2.0', method: 'x' })).status).toBe(404);
+  });
+
+  test('accepts what is posted with 202, and answers on the stream as messages [HTTP-17]', async () => {
+    const { url } = await serveTools([], { sse: true });
+    const { reader, messages } = await opened(url);
+    const accepted = await post(messages, initializeOf('2024-11-05'));
+    expect([accepted.status, await accepted.text()]).toEqual([202, '']);
+    const text = new TextDecoder().decode((await reader?.read())?.value);
+    expect(text).toMatch(/^event: message\ndata: \{.*"protocolVersion":"2024-11-05".*\}\n\n$/);
+  });
+
+  test.each([
+    ['a POST to the stream', '/sse', 'POST', 405, 'GET'],
+    ['a GET of the messages', '/messages', 'GET', 405, 'POST'],
+    ['a message for no session', '/messages', 'POST', 400, 'sessionId is missing'],
+    ['a message for a session that is not there', '/messages?sessionId=x', 'POST', 404, '"x"'],
+  ])('refuses %s [HTTP-17]', async (_, path, method, status, names) => {
+    const { url } = await serveTools([], { sse: true });
+    const response =
+      method === 'GET' ? await fetch(at(url, path)) : await post(at(url, path), initializeOf());
+    expect([response.status, (await jsonOf(response)).error?.message]).toEqual([
+      status,
+      expect.stringContaining(names),
+    ]);
+  });
+
+  test('refuses what is no message, and text [HTTP-17]', async () => {
+    const { url } = await serveTools([], { sse: true });
+    const { messages } = await opened(url);
+    const answers = await Promise.all([
+      post(messages, 7),
+      fetch(messages, { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([400, 415]);
+  });
+
+  test('is bounded as other sessions are, and is not there unless it is wanted [HTTP-17]', async () => {
+    const { url, told } = await serveTools([], { sse: true, limits: { maxSessions: 1 } });
+    await opened(url);
+    const refused = await fetch(at(url, '/sse'));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
+    await told('session.refused');
+    const { url: without } = await serveTools([], { path: '/mcp' });
+    expect((await fetch(at(without, '/sse'))).status).toBe(404);
+  });
+
+  test('says something now and then [HTTP-17]', async () => {
+    const clock = new SimulatedClock();
+    const { url } = await serveTools([], { sse: true, clock });
+    const { reader } = await opened(url);
+    for (let second = 0; second < 16; second++) clock.increment(1000);
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(':\n\n');
+  });
+
+  const plain = createMcpServer({ name: 'plain', version: '1' });
+  const fail = () => {
+    throw new Error('none today');
+  };
+
+  test.each<[string, ServerOf, HttpOptions]>([
+    ['a server', fail, {}],
+    ['options', plain, { session: fail }],
+    ['an environment', plain, { environment: fail }],
+    ['a session of its options', plain, { session: { limits: { maxRunning: -1 } } }],
+  ])('tells why %s could not be made [HTTP-17]', async (_, server, options) => {
+    const facts: string[] = [];
+    const report = ({ name }: { readonly name: string }) => void facts.push(name);
+    const url = await serveHttp(server, { ...options, sse: true, report });
+    expect((await fetch(at(url, '/sse'))).status).toBe(500);
+    expect(facts).toEqual(['server.failed']);
+  });
+});
+
+test('a client of both transports finds the old one by a GET that streams [HTTP-17]', async () => {
+  const { url } = await serveTools([roots], { sse: true, path: '/mcp' });
+  expect((await post(at(url, '/sse'), initializeOf())).status).toBe(405);
+  const response = await fetch(at(url, '/sse'));
+  onTestFinished(() => void response.body?.cancel().catch(() => {}));
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  expect(new EventReader(response).response.ok).toBe(true);
+});

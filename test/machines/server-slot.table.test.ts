@@ -1,0 +1,40 @@
+import { createActor } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { serverSlotMachine } from '../../src/machines/server-slot.machine.ts';
+import type { ServerSlotEvent, ServerSlotInput } from '../../src/machines/server-slot.machine.ts';
+
+const use: ServerSlotEvent = { type: 'server.use' };
+const close: ServerSlotEvent = { type: 'server.close' };
+const opened: ServerSlotEvent = { type: 'connection.opened' };
+const closed: ServerSlotEvent = { type: 'connection.closed' };
+const refused: ServerSlotEvent = { type: 'connection.refused', error: new Error('no command') };
+
+const after = (begins: ServerSlotInput['begins'], ...events: readonly ServerSlotEvent[]) => {
+  const actor = createActor(serverSlotMachine, { input: { begins } }).start();
+  for (const event of events) actor.send(event);
+  return actor.getSnapshot();
+};
+
+describe('the place of one server among many', () => {
+  test.each<[ServerSlotInput['begins'], readonly ServerSlotEvent[], string]>([
+    ['waiting', [], 'waiting'],
+    ['waiting', [use], 'opening'],
+    ['waiting', [use, opened], 'open'],
+    ['waiting', [use, refused], 'refused'],
+    ['waiting', [use, refused, use], 'refused'],
+    ['waiting', [use, opened, closed], 'idle'],
+    ['waiting', [use, opened, closed, use], 'opening'],
+    ['waiting', [use, close], 'closed'],
+    ['idle', [], 'idle'],
+    ['idle', [use, opened, use], 'open'],
+    ['disabled', [use], 'disabled'],
+    ['faulty', [use], 'faulty'],
+    ['faulty', [close], 'closed'],
+  ])('that begins %s is after %j in the state %s', (begins, events, state) => {
+    expect(after(begins, ...events).value).toBe(state);
+  });
+
+  test('says why it was refused', () => {
+    expect(after('idle', use, refused).context.error?.message).toBe('no command');
+  });
+});
