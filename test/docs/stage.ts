@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { kill } from '../processes/process-table.ts';
 import { program, programs } from '../tooling/programs.ts';
 import { repository } from './pages.ts';
 
@@ -107,7 +108,7 @@ export class Stage {
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    const killer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), timeoutMs);
+    const killer = setTimeout(() => kill(-(child.pid as number)), timeoutMs);
     return new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code) => {

@@ -9,14 +9,14 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
-import { emptied, membersOf, processTable } from './process-table.ts';
+import { emptied, killMembers, membersOf, processTable } from './process-table.ts';
 
 const hosts: ChildProcess[] = [];
 const left: number[] = [];
 afterEach(async () => {
   for (const host of hosts.splice(0)) host.kill('SIGKILL');
   for (const group of left.splice(0)) {
-    for (const { pid } of membersOf(group)) process.kill(pid, 'SIGKILL');
+    killMembers(group);
     await emptied(group);
   }
 });

@@ -41,6 +41,20 @@ export function membersOf(group: number): readonly Entry[] {
   return processTable().filter((entry) => entry.group === group);
 }
 
+/** Kills what is left of a process group. A member that has ended since it was listed is none of them. */
+export function killMembers(group: number): void {
+  for (const { pid } of membersOf(group)) kill(pid);
+}
+
+/** Kills a process, if it has not ended by itself in the meantime. */
+export function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 /** Waits until nobody is left of a group that another process ends. */
 export async function emptied(group: number): Promise<void> {
   await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 25_000, interval: 10 });

@@ -10,6 +10,7 @@ import { findBinary } from '../src/search/ripgrep-binary.ts';
 import { countedFiles } from '../src/search/ripgrep-output.ts';
 import { searchTextTool } from '../src/tools/search-text.ts';
 import { createWorkspace } from '../src/project/workspace.ts';
+import { kill } from '../../../test/processes/process-table.ts';
 import { callTool, fakeContext, toolError } from '../../../test/roots/fake-context.ts';
 import { readSearchAnswer } from './read-answer.ts';
 import { rootDirectory } from '../../../test/roots/root-at.ts';
@@ -55,7 +56,7 @@ wait
   vi.mocked(findBinary).mockResolvedValue(join(directory, 'rg'));
   onTestFinished(async () => {
     const children = await readFile(join(directory, 'children'), 'utf8');
-    for (const pid of children.split('\n').filter(Boolean)) process.kill(Number(pid), 'SIGKILL');
+    for (const pid of children.split('\n').filter(Boolean)) kill(Number(pid));
   });
 }
 
