@@ -7,7 +7,7 @@ import { hostAuthorization } from './auth/host-authorization.ts';
 import { authWith, loginTimeFor } from './auth/options.ts';
 import type { AuthOption } from './auth/options.ts';
 import type { ChannelKind } from './channel/channel-kind.ts';
-import { sdkChannel } from './channel/sdk-channel.ts';
+import { sdkChannel } from './channel/sdk-channel.actor.ts';
 import type { Connection } from './connection/connection.ts';
 import type { HostConnectionInput } from './connection/host-connection.ts';
 import { channelConnectionLogic, openChannel } from './connection/open-connection.ts';
@@ -17,7 +17,7 @@ import { addressOf } from './http/address.ts';
 import { httpChannelKind } from './http/http-channel-kind.ts';
 import type { HttpChannelKindOptions } from './http/http-channel-kind.ts';
 import { environmentFor } from '../processes/environment.ts';
-import { stdioChannel } from './stdio/stdio-channel.ts';
+import { stdioChannel } from './stdio/stdio-channel.actor.ts';
 
 /** The options of a connection over any kind of channel. */
 export interface ConnectOptions

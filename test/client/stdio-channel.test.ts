@@ -1,12 +1,12 @@
 /** A connection's way to a process, with real ones; the process table is looked at afterwards. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { TestClock } from 'mcp-actors/testing';
-import { stdioChannel } from '../../src/client/stdio/stdio-channel.ts';
+import { stdioChannel } from '../../src/client/stdio/stdio-channel.actor.ts';
 import type {
   StdioChannelKind,
   StdioEntry,
   StdioOptions,
-} from '../../src/client/stdio/stdio-channel.ts';
+} from '../../src/client/stdio/stdio-channel.actor.ts';
 import { command } from '../e2e/server-process.ts';
 import { emptied, expectEmpty, membersOf } from '../processes/process-table.ts';
 import { ChannelOwner } from './channel-owner.ts';

@@ -116,7 +116,7 @@ export const citations: {
       [process, 'inputMs: 2000'],
       [process, 'terminateMs: 2000'],
       [restart, 'factor: 2'],
-      ['src/client/http/http-channel.ts', 'endTimeoutMs = 2000'],
+      ['src/client/http/http-channel.actor.ts', 'endTimeoutMs = 2000'],
     ],
     '250 ms': [[process, 'drainMs: 250']],
     '0.5 s': [[restart, 'initialMs: 500']],
@@ -244,7 +244,7 @@ export const citations: {
     '2 s': [
       [process, 'inputMs: 2000'],
       [process, 'terminateMs: 2000'],
-      ['src/client/http/http-channel.ts', 'endTimeoutMs = 2000'],
+      ['src/client/http/http-channel.actor.ts', 'endTimeoutMs = 2000'],
     ],
     '250 ms': [[process, 'drainMs: 250']],
     '2,000 characters': [[stderr, 'quotedLength = 2000']],

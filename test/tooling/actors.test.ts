@@ -13,14 +13,10 @@ const defining = sources.filter(({ text }) => makesActor.test(text)).map(({ path
 
 /** The files that are something else in the first place, and what their actors are a part of. */
 const parts: { readonly [path: string]: string } = {
-  'src/client/channel/sdk-channel.ts': 'a kind of channel: an official transport',
   'src/client/connection/tool-tasks.ts': 'the tasks of a connection, which their machine asks',
   'src/client/http/http-channel-kind.ts': 'a kind of channel: an endpoint',
-  'src/client/http/http-channel.ts': 'the two ends of a channel over HTTP',
-  'src/client/lists/listening.ts': 'a subscription, which its machine asks',
   'src/client/lists/lists.ts': 'the lists of a connection, which their machine asks',
   'src/client/stdio/process-transport.ts': 'the owner of a channel that has no connection',
-  'src/client/stdio/stdio-channel.ts': 'a kind of channel: a process',
   'src/recording/replay/replay-connection.ts': 'the channel of a replayed connection',
   'src/recording/replay/replay-world.ts': 'the two ends of a replayed session',
 };

@@ -27,7 +27,7 @@ const reasons: { readonly [field: string]: string } = {
     'Data of the protocol: how the server offers tasks, as it has said in the handshake.',
   'src/client/http/dispatched.ts #state':
     'On the way of every request over HTTP: it stands for a response of fetch, which has no chart either.',
-  'src/client/http/http-channel.ts #state':
+  'src/client/http/http-channel.actor.ts #state':
     'On the way of every message over HTTP: the flow of output, as a writer to a stream has it.',
   'src/client/http/post.ts #state':
     'On the way of every message over HTTP: lookups in a chart would take a call six changes of file more.',

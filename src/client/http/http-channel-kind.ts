@@ -10,7 +10,7 @@ import { LoginWatch } from './authorization.ts';
 import type { MakeAuthorization } from './authorization.ts';
 import { sendingByDispatcher } from './dispatched.ts';
 import type { HttpDispatcher } from './dispatched.ts';
-import { HttpChannel } from './http-channel.ts';
+import { HttpChannel } from './http-channel.actor.ts';
 import { sendingBy } from './response.ts';
 import type { SendRequest } from './response.ts';
 import { ToolParameters } from './tool-headers.ts';

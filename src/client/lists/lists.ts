@@ -28,8 +28,8 @@ import type { ListBounds, ListSource } from './ask-list.ts';
 import { KeptList } from './kept-list.ts';
 import { listKinds } from './list-kinds.ts';
 import type { ListKind } from './list-kinds.ts';
-import { Subscription } from './listening.ts';
-import type { ListeningPort } from './listening.ts';
+import { Subscription } from './listening.actor.ts';
+import type { ListeningPort } from './listening.actor.ts';
 import type {
   ListedPrompt,
   ListedResource,

@@ -14,8 +14,8 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { OwnRequestOptions } from './ask-list.ts';
-import { Subscription } from './listening.ts';
-import type { ListeningPort } from './listening.ts';
+import { Subscription } from './listening.actor.ts';
+import type { ListeningPort } from './listening.actor.ts';
 
 /** The connection, as the preferences see it. */
 export interface PreferencesHost extends ListeningPort {

@@ -35,8 +35,8 @@ import type {
 } from '../../protocol/frames.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import { InTurn } from '../../transports/to-sdk-transport.ts';
-import { stdioChannel } from './stdio-channel.ts';
-import type { StdioChannelKind, StdioEntry, StdioOptions } from './stdio-channel.ts';
+import { stdioChannel } from './stdio-channel.actor.ts';
+import type { StdioChannelKind, StdioEntry, StdioOptions } from './stdio-channel.actor.ts';
 
 /** How a server is launched and ended for an official SDK client. */
 export interface ProcessTransportOptions extends StdioOptions {
