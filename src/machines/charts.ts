@@ -11,6 +11,7 @@ import { httpSessionMachine } from './http-session.machine.ts';
 import { httpStreamMachine } from './http-stream.machine.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { listeningMachine } from './listening.machine.ts';
+import { postMachine } from './post.machine.ts';
 import { postAnswerMachine } from './post-answer.machine.ts';
 import { processMachine } from './process.machine.ts';
 import { pushHoldMachine } from './push-hold.machine.ts';
@@ -45,6 +46,7 @@ export const charts = {
   redis: redisLinkMachine,
   connection: connectionMachine,
   'http-channel': httpChannelMachine,
+  post: postMachine,
   'stdio-channel': stdioChannelMachine,
   process: processMachine,
   child: childMachine,

@@ -44,6 +44,8 @@ import type { TaskEvent } from '../../src/machines/task.machine.ts';
 import { taskMachine } from '../../src/machines/task.machine.ts';
 import type { SuspendableCallEvent } from '../../src/machines/suspendable-call.machine.ts';
 import { suspendableCallMachine } from '../../src/machines/suspendable-call.machine.ts';
+import type { PostEvent } from '../../src/machines/post.machine.ts';
+import { postMachine } from '../../src/machines/post.machine.ts';
 import type { PostAnswerEvent } from '../../src/machines/post-answer.machine.ts';
 import { postAnswerMachine } from '../../src/machines/post-answer.machine.ts';
 import type { SessionStreamEvent } from '../../src/machines/session-stream.machine.ts';
@@ -284,6 +286,14 @@ const child: Table<ChildChange> = {
   'group.empty': true,
 };
 
+const post: Table<PostEvent> = {
+  'post.sent': true,
+  'tools.wanted': true,
+  'post.answered': true,
+  'post.ended': true,
+  'post.cancelled': true,
+};
+
 const serverPush: Table<ServerPushEvent> = { 'stream.served': true, 'stream.ended': true };
 
 const streamFollower: Table<StreamFollowerEvent> = {
@@ -315,6 +325,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [keepaliveMachine, {}],
   [httpSessionMachine, httpSession],
   [httpChannelMachine, httpChannel],
+  [postMachine, post],
   [stdioChannelMachine, stdioChannel],
   [suspendableCallMachine, suspendableCall],
   [redisLinkMachine, redisLink],

@@ -1,8 +1,9 @@
-/** The charts of what an HTTP server has thousands of: every event in every state. */
+/** The charts of what there are thousands of over HTTP: every event in every state. */
 import { describe, expect, test } from 'vitest';
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import { admissionChart, admissionMachine } from '../../src/machines/admission.machine.ts';
 import { postAnswerChart, postAnswerMachine } from '../../src/machines/post-answer.machine.ts';
+import { postChart, postMachine } from '../../src/machines/post.machine.ts';
 import type { PureChart } from '../../src/machines/pure-chart.ts';
 import { pushHoldChart, pushHoldMachine } from '../../src/machines/push-hold.machine.ts';
 import { redisLinkChart, redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
@@ -101,6 +102,27 @@ const served: Rows = {
   over: { by: ['stream.ended'] },
 };
 
+const settledPost = { 'post.cancelled': 'over' };
+
+const posts: Rows = {
+  waiting: { by: [], to: { ...settledPost, 'post.sent': 'sent', 'post.ended': 'over' } },
+  sent: {
+    by: ['post.sent'],
+    to: {
+      ...settledPost,
+      'tools.wanted': 'taught',
+      'post.answered': 'answered',
+      'post.ended': 'over',
+    },
+  },
+  taught: {
+    by: ['post.sent', 'tools.wanted'],
+    to: { ...settledPost, 'post.answered': 'answered', 'post.ended': 'over' },
+  },
+  answered: { by: ['post.sent', 'post.answered'], to: settledPost },
+  over: { by: ['post.cancelled'] },
+};
+
 const followers: Rows = {
   'following.reading.waiting,store.there': {
     by: [],
@@ -191,6 +213,7 @@ stated(sessionStreamMachine, sessionStreamChart, streams);
 stated(postAnswerMachine, postAnswerChart, answers);
 stated(sinkMachine, sinkChart, sinks);
 stated(admissionMachine, admissionChart, admissions);
+stated(postMachine, postChart, posts);
 stated(serverPushMachine, serverPushChart, served);
 stated(streamFollowerMachine, streamFollowerChart, followers);
 stated(pushHoldMachine, pushHoldChart, holds);

@@ -29,8 +29,6 @@ const reasons: { readonly [field: string]: string } = {
     'On the way of every request over HTTP: it stands for a response of fetch, which has no chart either.',
   'src/client/http/http-channel.actor.ts #state':
     'On the way of every message over HTTP: the flow of output, as a writer to a stream has it.',
-  'src/client/http/post.ts #state':
-    'On the way of every message over HTTP: lookups in a chart would take a call six changes of file more.',
   'src/client/http/server-stream.ts #state':
     'The state of a parser, on the way of every byte: how a line end that was cut in two is read.',
   'src/client/lists/lists.ts #updates':

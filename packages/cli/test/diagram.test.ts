@@ -51,7 +51,7 @@ describe('mcp-actors diagram', () => {
     const { status, stdout } = diagram('--help');
     expect(status).toBe(0);
     expect(stdout).toContain(
-      'drawn from its code: session, roots, keepalive, task, subscription, call, http, answer, session-stream, sink, admission, pushes, redis, connection, http-channel, stdio-channel, process, child, authorization, stream, catalog, listening, followed, slot, server-push, follower, sdk-transport, closing.',
+      'drawn from its code: session, roots, keepalive, task, subscription, call, http, answer, session-stream, sink, admission, pushes, redis, connection, http-channel, post, stdio-channel, process, child, authorization, stream, catalog, listening, followed, slot, server-push, follower, sdk-transport, closing.',
     );
     expect(stdout).toContain('--format mermaid|svg|json');
   });
@@ -61,7 +61,7 @@ describe('mcp-actors diagram', () => {
       status: 2,
       stdout: '',
       stderr:
-        'mcp-actors: There is no machine "rooots"; there are session, roots, keepalive, task, subscription, call, http, answer, session-stream, sink, admission, pushes, redis, connection, http-channel, stdio-channel, process, child, authorization, stream, catalog, listening, followed, slot, server-push, follower, sdk-transport, closing\n',
+        'mcp-actors: There is no machine "rooots"; there are session, roots, keepalive, task, subscription, call, http, answer, session-stream, sink, admission, pushes, redis, connection, http-channel, post, stdio-channel, process, child, authorization, stream, catalog, listening, followed, slot, server-push, follower, sdk-transport, closing\n',
     });
   });
 

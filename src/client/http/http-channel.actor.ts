@@ -23,23 +23,23 @@ import { stateName } from '../../machines/state-name.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { InboundFrame, JsonObject } from '../../protocol/frames.ts';
+import type { InboundFrame } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import { placeOf } from './address.ts';
 import type { HttpAddress } from './address.ts';
 import type { HttpAuthorization, LoginWatch } from './authorization.ts';
-import { ChannelPosts, maxWaitingTold } from './posts.ts';
 import { excerptOf, retryAfterMs } from './failures.ts';
+import type { HttpTransport, TransportOwner } from './http-transport.ts';
 import { mirroredHeaders, learnTools } from './tool-headers.ts';
-import type { OutgoingMessage, Posting, PostSession, PostingChannel } from './post.ts';
-import type { PostLimits, PostOptions } from './posts.ts';
-import { PushStream } from './push-stream.ts';
+import type { Post, PostOptions, PostSession } from './post.ts';
+import { Posts, maxWaitingTold } from './posts.ts';
+import type { PostedChannel } from './posts.ts';
 import { ReadGate } from './server-stream.ts';
 import { discard } from './response.ts';
 import type { HttpResponse, SendRequest } from './response.ts';
 import type { StreamEnd, StreamEnvironment } from './server-stream.ts';
-import { SseEndpoint } from './sse-2024/sse-endpoint.ts';
-import type { SseHearer } from './sse-2024/sse-endpoint.ts';
+import { SseTransport } from './sse-2024/sse-transport.ts';
+import { StreamableHttp } from './streamable-http.ts';
 import { HttpWire } from './wire.ts';
 import type { SendOutcome } from './wire.ts';
 
@@ -51,31 +51,30 @@ const endTimeoutMs = 2000;
 
 type Unanswered = Exclude<SendOutcome, { readonly kind: 'answered' | 'aborted' }>;
 
-export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
+export class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOwner {
   readonly wire: HttpWire;
   readonly streams: StreamEnvironment;
-  readonly #address: HttpAddress;
-  readonly #options: HttpChannelOptions;
+  readonly options: HttpChannelOptions;
+  transport: HttpTransport;
+  session: PostSession = { id: undefined };
+  readonly #url: URL;
   readonly #connection: Ref<ChannelReport>;
-  readonly #posts: ChannelPosts;
+  readonly #posts: Posts;
   readonly #gate = new ReadGate();
   #state: HttpChannelSnapshot = httpChannelChart.begun;
   /** The agreed revision; sent while the chart says that the handshake is done. */
   #revision = '';
-  #session: PostSession = { id: undefined };
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
-  #push: PushStream | undefined = undefined;
-  /** Set if the server speaks, or may speak, HTTP+SSE of 2024-11-05. */
-  #sse: SseEndpoint | undefined = undefined;
   /** The number of requests that wait for a login. */
   #challenges = 0;
 
   constructor(address: HttpAddress, options: HttpChannelOptions, connection: Ref<ChannelReport>) {
-    this.#address = address;
-    this.#options = options;
+    const { url } = address;
+    this.#url = url;
+    this.options = options;
     this.#connection = connection;
     const { limits, clock, times, observed, authorization } = options;
-    this.#posts = new ChannelPosts(this, options, (frames) => this.#deliver(frames));
+    this.#posts = new Posts(this);
     const { maxLineBytes } = limits;
     const live = new Set<MachineActor>();
     this.streams = { clock, times, maxLineBytes, gate: this.#gate, observed, live };
@@ -87,19 +86,22 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
       challenged: () => this.#challenged(),
     });
     authorization?.begin();
-    if (address.transport === 'streamable') this.#open();
-    else
-      this.#openSse(
-        (error, kind) => this.#tellLost(lossOf(error, kind)),
-        () => this.#open(),
-      );
+    if (address.transport === 'streamable') {
+      this.transport = new StreamableHttp(this, url);
+      this.#open();
+    } else {
+      this.transport = new SseTransport(this, url, {
+        opened: () => this.#open(),
+        refused: (error, kind) => this.#tellLost(lossOf(error, kind)),
+      });
+    }
   }
 
   get view(): object {
-    const login = this.#options.authorization?.machine;
+    const login = this.options.authorization?.machine;
     return {
       state: stateName(this.#state),
-      waitingBytes: this.#posts.queue.bytes,
+      waitingBytes: this.#posts.bytes,
       machines: [...this.streams.live, ...(login ? [login] : [])],
     };
   }
@@ -115,9 +117,9 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
 
   stop(): void {
     this.#move({ type: 'channel.ended' });
-    this.#options.authorization?.close();
-    this.#abort();
-    this.#posts.queue.cancel();
+    this.options.authorization?.close();
+    this.transport.close();
+    this.#posts.cancel();
   }
 
   // For its reader and its writer.
@@ -143,115 +145,96 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
    * them.
    */
   watchAnswers(): void {
-    const { waitingTold } = this.#posts.queue;
+    const { waitingTold } = this.#posts;
     if (waitingTold <= maxWaitingTold) return this.#gate.open('unanswered');
     if (!this.#gate.shut('unanswered')) return;
-    const message = `More than ${maxWaitingTold} answers and notifications wait for ${placeOf(this.target)} to take them: nothing more of it is read until then`;
-    this.#problem('answers.waiting', message);
+    const message = `More than ${maxWaitingTold} answers and notifications wait for ${placeOf(this.transport.target)} to take them: nothing more of it is read until then`;
+    this.problem('answers.waiting', message);
   }
 
   get isFull(): boolean {
-    return this.#posts.queue.isFull;
+    return this.#posts.isFull;
   }
 
   // For its messages.
 
   get takesCancellations(): boolean {
-    return this.#state.hasTag('session') || this.takesAnswersApart;
-  }
-
-  get session(): PostSession {
-    return this.#session;
-  }
-
-  get target(): URL {
-    return this.#sse?.endpoint ?? this.#address.url;
-  }
-
-  get takesAnswersApart(): boolean {
-    return this.#sse?.endpoint !== undefined;
-  }
-
-  get maxDepth(): number {
-    return this.#options.limits.maxDepth;
+    return this.#state.hasTag('session') || this.transport.answers === 'apart';
   }
 
   sessionHeaders({ id }: PostSession): Record<string, string> {
-    return id === undefined ? {} : { 'mcp-session-id': id };
+    const session: Record<string, string> = id === undefined ? {} : { 'mcp-session-id': id };
+    return this.#isReady ? { ...session, 'mcp-protocol-version': this.#revision } : session;
   }
 
-  messageHeaders({ method, params, revision }: OutgoingMessage): Record<string, string> {
-    if (revision !== undefined && method !== undefined) {
-      const parameters = method === 'tools/call' ? this.#options.tools.of(params?.['name']) : [];
-      const mirrored = mirroredHeaders(method, params, parameters);
-      return Object.assign({ 'mcp-protocol-version': revision }, mirrored);
-    }
-    return this.#versionHeaders;
+  messageHeaders({ method, params, revision }: Post, session: PostSession): Record<string, string> {
+    const headers = this.sessionHeaders(session);
+    if (revision === undefined || method === undefined) return headers;
+    const parameters = method === 'tools/call' ? this.options.tools.of(params?.['name']) : [];
+    const mirrored = mirroredHeaders(method, params, parameters);
+    return Object.assign(headers, { 'mcp-protocol-version': revision }, mirrored);
   }
 
-  get #versionHeaders(): Record<string, string> {
-    return this.#isReady ? { 'mcp-protocol-version': this.#revision } : {};
-  }
-
-  accepted({ message }: Posting, session: PostSession, response: HttpResponse): void {
-    if (session !== this.#session) return;
-    if (message.method === Method.initialize) {
-      this.#session = { id: response.header('mcp-session-id') };
+  accepted({ method, kind }: Post, session: PostSession, response: HttpResponse): void {
+    if (session !== this.session) return;
+    if (method === Method.initialize) {
+      this.session = { id: response.header('mcp-session-id') };
       this.#move({ type: 'session.greeted' });
-    } else if (message.method === Method.initialized) {
+    } else if (method === Method.initialized) {
       this.#move({ type: 'session.initialized' });
       this.#openPush();
-    } else if (message.kind === 'request' && !this.#state.hasTag('proven')) {
+    } else if (kind === 'request' && !this.#state.hasTag('proven')) {
       this.#move({ type: 'session.proven' });
     }
   }
 
-  expired(posting: Posting, session: PostSession): void {
-    const what = `${posting.what}: ${placeOf(this.target)} does not know the session any more`;
+  expired(post: Post, session: PostSession): void {
+    const what = `${post.what}: ${placeOf(this.transport.target)} does not know the session any more`;
     const error = new RuntimeError('CLOSED', what, { status: 404 });
-    if (session !== this.#session) {
+    if (session !== this.session) {
       // The expiry was already reported. If a new session is ready, the message is sent in it.
-      if (this.#isReady) return this.#posts.sendAgain(posting);
-      return posting.giveBack(error);
+      if (this.#isReady) return this.#posts.sendAgain(post);
+      return post.giveBack(error);
     }
     if (!this.#state.hasTag('proven')) {
       this.#tellUnproven();
-      return posting.fail(error);
+      return post.fail(error);
     }
-    posting.giveBack(error);
+    post.giveBack(error);
     this.#expire(error);
   }
 
-  lost(posting: Posting, sent: Unanswered): void {
+  lost(post: Post, sent: Unanswered): void {
     const { error } = sent;
     const isReady = this.#isReady;
-    if (isReady && sent.kind === 'unreachable') posting.giveBack(error);
+    if (isReady && sent.kind === 'unreachable') post.giveBack(error);
     if (sent.kind === 'unreachable') this.#tellLost({ kind: 'unreachable', error });
     else if (!isReady)
       this.#tellLost(lossOf(error, sent.kind === 'broken' ? 'unreachable' : 'refused'));
-    posting.fail(error);
+    post.fail(error);
   }
 
-  unavailable(_: Posting, response: HttpResponse, { message }: RuntimeError): void {
+  unavailable(response: HttpResponse, { message }: RuntimeError): void {
     if (!this.#isGreeting) return;
     const waitMs = retryAfterMs(response);
     const retry = waitMs === undefined ? {} : { retryAfterMs: waitMs };
     this.#tellLost({ kind: 'http', status: response.status, message, ...retry });
   }
 
-  notGreeted(posting: Posting, error: RuntimeError): void {
+  notGreeted(post: Post, error: RuntimeError): void {
     const { status = 0, message } = error;
     const give = (): void => {
       this.#tellLost({ kind: 'http', status, message });
-      posting.fail(error);
+      post.fail(error);
     };
-    if (this.#sse || !this.#isGreeting) return give();
+    if (this.transport.answers === 'apart' || !this.#isGreeting) return give();
     // It may be a server of 2024-11-05, whose messages go to another URL.
-    this.#openSse(give, () => void posting.send());
+    const opened = (): void => void post.send();
+    this.transport = new SseTransport(this, this.#url, { opened, refused: give });
   }
 
-  learnTools(posting: Posting): Promise<void> {
-    return learnTools(posting, this, this.#options.tools);
+  learnTools(post: Post): Promise<void> {
+    return learnTools(post, this);
   }
 
   get #isGreeting(): boolean {
@@ -275,57 +258,40 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   }
 
   #openPush(): void {
-    const isDue = this.#isReady && this.#state.hasTag('listening');
-    if (!isDue || this.#push || this.#sse) return;
-    const headers = { ...this.sessionHeaders(this.#session), ...this.#versionHeaders };
-    const { report } = this.#options;
-    this.#push = new PushStream(
-      this.wire,
-      { url: this.target, headers },
-      {
-        received: (texts) => this.#received(texts, "the server's own stream"),
-        absent: ({ message }) => report({ level: 'debug', name: 'stream.absent', message }),
-        expired: () => (this.#state.hasTag('proven') ? this.#expire() : this.#tellUnproven()),
-        ended: (error, kind) => {
-          report({ level: 'warning', name: 'stream.ended', message: error.message });
-          if (kind === 'unreachable') this.#tellLost({ kind, error });
-        },
-      },
-      this.streams,
-    );
+    if (this.#isReady && this.#state.hasTag('listening'))
+      this.transport.listen(this.sessionHeaders(this.session));
   }
 
-  #openSse(refused: SseHearer['refused'], opened: () => void): void {
-    this.#sse = new SseEndpoint(
-      this.#address.url,
-      this.wire,
-      {
-        opened,
-        received: (texts) => this.#received(texts, 'the stream of events'),
-        refused,
-        lost: (error) => this.#tellLost({ kind: 'unreachable', error }),
-      },
-      this.streams,
-    );
+  // For its transport.
+
+  forgotten(): void {
+    if (this.#state.hasTag('proven')) this.#expire();
+    else this.#tellUnproven();
   }
 
-  #received(texts: readonly string[], where: string): void {
-    const frames = texts.map((text) => [text, decodeLine(text, this.maxDepth)] as const);
+  unreachable(error: RuntimeError): void {
+    this.#tellLost({ kind: 'unreachable', error });
+  }
+
+  received(texts: readonly string[], where: string): void {
+    const frames = texts.map(
+      (text) => [text, decodeLine(text, this.options.limits.maxDepth)] as const,
+    );
     const valid: InboundFrame[] = [];
     for (const [text, frame] of frames) {
       if (frame.kind !== 'invalid') valid.push(frame);
-      else this.#problem('frame.invalid', `On ${where}: ${frame.error.message}${excerptOf(text)}`);
+      else this.problem('frame.invalid', `On ${where}: ${frame.error.message}${excerptOf(text)}`);
     }
-    if (valid.length > 0) this.#deliver(valid);
+    if (valid.length > 0) this.deliver(valid);
   }
 
-  #deliver(frames: readonly InboundFrame[]): void {
+  deliver(frames: readonly InboundFrame[]): void {
     this.#router?.send({ type: 'frames.received', frames });
   }
 
   /** The session has served nothing: a new one would expire in the same way, without end. */
   #tellUnproven(): void {
-    const message = `${placeOf(this.target)} does not know the session that it has just begun`;
+    const message = `${placeOf(this.transport.target)} does not know the session that it has just begun`;
     this.#tellLost({ kind: 'http', status: 404, message });
   }
 
@@ -333,11 +299,10 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   #expire(
     error = new RuntimeError('CLOSED', 'The server does not know the session any more'),
   ): void {
-    this.#session = { id: undefined };
+    this.session = { id: undefined };
     this.#move({ type: 'session.expired' });
-    this.#push?.close();
-    this.#push = undefined;
-    for (const posting of this.#posts.queue.takeWaiting()) posting.giveBack(error);
+    this.transport.forget();
+    for (const post of this.#posts.takeWaiting()) post.giveBack(error);
     this.#connection.send({ type: 'session.expired' });
   }
 
@@ -358,41 +323,34 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
 
   async #close(): Promise<void> {
     if (!this.#state.matches('open')) return;
-    const headers = { ...this.sessionHeaders(this.#session), ...this.#versionHeaders };
+    const headers = this.sessionHeaders(this.session);
     this.#move({ type: 'channel.close' });
     // The last messages must not send a person to a login.
-    this.#options.authorization?.close();
-    this.#abort();
-    this.#posts.queue.cancelRequests();
-    const { clock } = this.#options;
+    this.options.authorization?.close();
+    this.transport.close();
+    this.#posts.cancelRequests();
+    const { clock } = this.options;
     const controller = new AbortController();
     const timer = clock.setTimeout(() => {
       controller.abort();
-      this.#posts.queue.cancel();
+      this.#posts.cancel();
     }, endTimeoutMs);
-    await this.#posts.queue.told();
-    if (this.#session.id !== undefined) await this.#endSession(headers, controller.signal);
+    await this.#posts.told();
+    if (this.session.id !== undefined) await this.#endSession(headers, controller.signal);
     clock.clearTimeout(timer);
     this.#move({ type: 'channel.ended' });
     this.#connection.send({ type: 'channel.stopped' });
   }
 
-  async #endSession(headers: JsonObject, signal: AbortSignal): Promise<void> {
-    const { url } = this.#address;
+  async #endSession(headers: Record<string, string>, signal: AbortSignal): Promise<void> {
     const what = 'the end of the session';
-    const own = headers as Record<string, string>;
-    const sent = await this.wire.send({ what, method: 'DELETE', url, headers: own, signal });
+    const sent = await this.wire.send({ what, method: 'DELETE', url: this.#url, headers, signal });
     // Any answer will do: the server may refuse the DELETE, or have forgotten the session.
     if (sent.kind === 'answered') await discard(sent.response);
   }
 
-  #abort(): void {
-    this.#push?.close();
-    this.#sse?.close();
-  }
-
-  #problem(name: string, message: string): void {
-    this.#options.report({ level: 'warning', name, message });
+  problem(name: string, message: string): void {
+    this.options.report({ level: 'warning', name, message });
   }
 }
 
@@ -477,7 +435,6 @@ class HttpWriter implements Behaviour<WriterEvent> {
 
 /** The options of a channel, besides its address. */
 export interface HttpChannelOptions extends PostOptions {
-  readonly limits: PostLimits & { readonly maxLineBytes: number; readonly maxDepth: number };
   readonly clock: Clock;
   /** See `ChannelTools`. */
   readonly observed: ObservedScope;

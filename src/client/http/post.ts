@@ -5,6 +5,10 @@
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Sending Messages"
  */
+import type { Report } from '../../actors/facts.ts';
+import type { FramesToSend } from '../../machines/peer-ports.ts';
+import { postChart } from '../../machines/post.machine.ts';
+import type { PostEvent } from '../../machines/post.machine.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import { decodeLine, exceedsDepth } from '../../protocol/codec.ts';
 import { ErrorCode, RuntimeError, textOfError } from '../../protocol/errors.ts';
@@ -18,9 +22,11 @@ import type {
 import { MetaKey } from '../../protocol/meta.ts';
 import { mediaTypeOf, readBody, refusalOf, discard, isOk } from './response.ts';
 import { excerptOf, networkFailure, statusError, tooMuch, violation } from './failures.ts';
+import type { HttpTransport } from './http-transport.ts';
 import type { HttpResponse } from './response.ts';
 import { ServerStream, headerOfEventId } from './server-stream.ts';
 import type { StreamEnvironment, StreamOwner } from './server-stream.ts';
+import type { ToolParameters } from './tool-headers.ts';
 import type { HttpWire, SendOutcome } from './wire.ts';
 
 /** The session of a message; without an id if the server assigned none. */
@@ -32,43 +38,78 @@ export interface PostSession {
 export interface PostingChannel {
   readonly wire: HttpWire;
   readonly streams: StreamEnvironment;
-  readonly maxDepth: number;
+  readonly options: PostOptions;
+  readonly transport: HttpTransport;
   readonly session: PostSession;
-  /** Where messages go. */
-  readonly target: URL;
-  /** Whether what answers them comes on another stream. */
-  readonly takesAnswersApart: boolean;
-  /** The headers of every request in this session, besides those of its message. */
+  /** The headers of every request in a session. */
   sessionHeaders(session: PostSession): Record<string, string>;
-  /** The headers of a message, besides those of its session. */
-  messageHeaders(message: OutgoingMessage): Record<string, string>;
+  /** The headers of a message in a session. */
+  messageHeaders(post: Post, session: PostSession): Record<string, string>;
+  /** The server has sent these. */
+  deliver(frames: readonly InboundFrame[]): void;
+  /** Reports a fault of the server's that is no failure of a request. */
+  problem(name: string, message: string): void;
   /** The server has accepted the message. `session` is read from its answer. */
-  accepted(posting: Posting, session: PostSession, response: HttpResponse): void;
+  accepted(post: Post, session: PostSession, response: HttpResponse): void;
   /** The server does not know the session: it did not serve the message, and never will. */
-  expired(posting: Posting, session: PostSession): void;
+  expired(post: Post, session: PostSession): void;
   /** The server was not reached, wants a login that cannot be obtained, or is out of service. */
-  lost(
-    posting: Posting,
-    end: Exclude<SendOutcome, { readonly kind: 'answered' | 'aborted' }>,
-  ): void;
-  unavailable(posting: Posting, response: HttpResponse, error: RuntimeError): void;
+  lost(post: Post, end: Exclude<SendOutcome, { readonly kind: 'answered' | 'aborted' }>): void;
+  unavailable(response: HttpResponse, error: RuntimeError): void;
   /**
    * The handshake was refused in a way that does not show that there is an MCP server at this URL.
    */
-  notGreeted(posting: Posting, error: RuntimeError): void;
+  notGreeted(post: Post, error: RuntimeError): void;
   /** The server's tools may have other headers by now; reads them again. */
-  learnTools(posting: Posting): Promise<void>;
+  learnTools(post: Post): Promise<void>;
+}
+
+/** The options for posting. */
+export interface PostOptions {
+  readonly limits: PostLimits;
+  readonly report: Report;
+  /** The parameters of the server's tools, as far as the connection's channels have learnt them. */
+  readonly tools: ToolParameters;
+}
+
+export interface PostLimits {
+  /** Requests that are open at once; more wait. Each has a connection of its own. */
+  readonly maxOpenRequests: number;
+  /** How many bytes may be waiting, or sent without the head of an answer. */
+  readonly maxOutboundBytes: number;
+  readonly maxLineBytes: number;
+  readonly maxDepth: number;
+}
+
+/** What the sender of a message hears of it. */
+export interface PostHearer extends Pick<FramesToSend, 'rejected' | 'returned' | 'taken'> {
+  /** The queue has become shorter. */
+  readonly left?: () => void;
+  /** Takes the frames of the answer, in place of the channel. */
+  readonly heard?: (frames: readonly InboundFrame[]) => void;
 }
 
 type Answered = Extract<SendOutcome, { readonly kind: 'answered' }>;
 
-export class Posting implements StreamOwner {
-  readonly message: OutgoingMessage;
+export class Post implements StreamOwner {
+  readonly kind: 'request' | 'notification' | 'response';
+  readonly method: string | undefined;
+  /** For errors. */
+  readonly what: string;
+  /** The id of a request. */
+  readonly id: InboundResponse['id'] | undefined;
+  readonly params: JsonObject | undefined;
+  /** The revision that the request names, since 2026-07-28. */
+  readonly revision: string | undefined;
+  /** Its text. */
+  readonly body: string;
+  readonly hearer: PostHearer;
+  readonly #frame: OutboundMessage;
   readonly #channel: PostingChannel;
   readonly #controller = new AbortController();
-  #session: PostSession;
+  #session: PostSession = { id: undefined };
   #stream: ServerStream | undefined = undefined;
-  #state: 'waiting' | 'sent' | 'learnt' | 'answered' | 'over' = 'waiting';
+  #state = postChart.begun;
   /** Resolves once the head of the answer has come, or cannot come. */
   readonly headed: Promise<void>;
   #head!: () => void;
@@ -76,10 +117,20 @@ export class Posting implements StreamOwner {
   readonly ended: Promise<void>;
   #end!: () => void;
 
-  constructor(message: OutgoingMessage, channel: PostingChannel) {
-    this.message = message;
+  constructor(frame: OutboundMessage, body: string, channel: PostingChannel, hearer: PostHearer) {
+    const isCall = 'method' in frame;
+    this.kind = !isCall ? 'response' : 'id' in frame ? 'request' : 'notification';
+    this.method = isCall ? frame.method : undefined;
+    this.what = this.method ?? 'a response';
+    this.id = isCall && 'id' in frame ? frame.id : undefined;
+    this.params = isCall && isJsonObject(frame.params) ? frame.params : undefined;
+    const meta = this.params?.['_meta'];
+    const revision = isJsonObject(meta) ? meta[MetaKey.protocolVersion] : undefined;
+    this.revision = typeof revision === 'string' ? revision : undefined;
+    this.body = body;
+    this.hearer = hearer;
+    this.#frame = frame;
     this.#channel = channel;
-    this.#session = channel.session;
     this.headed = new Promise((resolve) => {
       this.#head = resolve;
     });
@@ -88,30 +139,26 @@ export class Posting implements StreamOwner {
     });
   }
 
-  get what(): string {
-    return this.message.what;
+  /** The same message, as if it had never been sent. */
+  again(): Post {
+    return new Post(this.#frame, this.body, this.#channel, this.hearer);
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Whether it has ended without an answer. */
-  get isOver(): boolean {
-    return this.#state === 'over';
-  }
-
   get resumption(): 'by-id' | 'none' {
-    return this.message.revision === undefined ? 'by-id' : 'none';
+    return this.revision === undefined ? 'by-id' : 'none';
   }
 
-  get isStarted(): boolean {
-    return this.#state !== 'waiting';
+  get isWaiting(): boolean {
+    return this.#state.value === 'waiting';
   }
 
   /** Never rejects. */
   async send(): Promise<void> {
-    if (this.#state === 'waiting') this.#state = 'sent';
+    this.#move('post.sent');
     try {
       await this.#post();
     } catch (cause) {
@@ -122,23 +169,21 @@ export class Posting implements StreamOwner {
   }
 
   async #post(): Promise<void> {
-    const { wire, target, session } = this.#channel;
+    const { wire, transport, session } = this.#channel;
     this.#session = session;
-    const { body } = this.message;
     const sent = await wire.send({
       what: this.what,
       method: 'POST',
-      url: target,
+      url: transport.target,
       headers: Object.assign(
         { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-        this.#channel.sessionHeaders(session),
-        this.#channel.messageHeaders(this.message),
+        this.#channel.messageHeaders(this, session),
       ),
-      body,
-      signal: this.signal,
+      body: this.body,
+      signal: this.#controller.signal,
     });
     this.#head();
-    if (this.#state === 'over') {
+    if (this.#state.value === 'over') {
       if (sent.kind === 'answered') await discard(sent.response);
     } else if (sent.kind !== 'answered') {
       this.#unanswered(sent);
@@ -151,7 +196,7 @@ export class Posting implements StreamOwner {
 
   /** Ends it without an outcome. The server notices only that the connection was closed. */
   cancel(): void {
-    this.#state = 'over';
+    this.#move('post.cancelled');
     this.#controller.abort();
     this.#stream?.close();
     this.#head();
@@ -162,24 +207,29 @@ export class Posting implements StreamOwner {
   fail(error: RuntimeError): void {
     const isLate = this.#isSettled;
     this.#finish();
-    if (!isLate) this.message.failed(error);
+    if (isLate) return;
+    const { rejected } = this.hearer;
+    if (rejected && this.kind !== 'response') rejected(error, this.#frame);
+    else this.#channel.problem('output.lost', error.message);
   }
 
   /** Returns it unserved: it may be sent once more, in another session. */
   giveBack(error: RuntimeError): void {
-    if (this.#state === 'over') return;
+    if (this.#state.value === 'over') return;
     this.#finish();
-    this.message.returned(error);
+    const { returned, rejected } = this.hearer;
+    if (returned && this.kind === 'request') returned(error, this.#frame);
+    else if (this.kind !== 'response') rejected?.(error, this.#frame);
   }
 
   // The stream of its answer.
 
   ask(lastEventId: string | undefined): Promise<SendOutcome> {
-    const { wire, target } = this.#channel;
+    const { wire, transport } = this.#channel;
     return wire.send({
       what: `the rest of ${this.what}`,
       method: 'GET',
-      url: target,
+      url: transport.target,
       headers: {
         accept: 'text/event-stream',
         ...this.#channel.sessionHeaders(this.#session),
@@ -190,9 +240,8 @@ export class Posting implements StreamOwner {
   }
 
   received(texts: readonly string[]): 'more' | 'all' {
-    const frames = texts.flatMap((text) => this.#decoded(text));
-    this.#hand(frames);
-    return this.#state === 'answered' ? 'all' : 'more';
+    this.#hand(texts.flatMap((text) => this.#decoded(text)));
+    return this.#state.value === 'answered' ? 'all' : 'more';
   }
 
   gaveUp(error: RuntimeError): void {
@@ -203,30 +252,56 @@ export class Posting implements StreamOwner {
   }
 
   #decoded(text: string): InboundFrame[] {
-    const { maxDepth } = this.#channel;
-    const frame = decodeLine(text, maxDepth);
+    const frame = decodeLine(text, this.#channel.options.limits.maxDepth);
     if (frame.kind !== 'invalid') return [frame];
-    this.message.invalid(`${frame.error.message}${excerptOf(text)}`);
+    const fault = `On the answer to ${this.what}: ${frame.error.message}${excerptOf(text)}`;
+    this.#channel.problem('frame.invalid', fault);
     return [];
   }
 
   #hand(frames: readonly InboundFrame[]): void {
-    if (this.#state === 'over' || frames.length === 0) return;
-    if (frames.some((frame) => this.message.isAnsweredBy(frame))) this.#state = 'answered';
-    this.message.heard(frames);
-    if (this.#state === 'answered') this.#end();
+    if (this.#state.value === 'over' || frames.length === 0) return;
+    if (frames.some((frame) => this.#isAnsweredBy(frame))) this.#move('post.answered');
+    const valid =
+      this.revision === undefined ? frames : frames.flatMap((frame) => this.#modern(frame));
+    if (this.hearer.heard) this.hearer.heard(valid);
+    else if (valid.length > 0) this.#channel.deliver(valid);
+    if (this.#state.value === 'answered') this.#end();
+  }
+
+  /** What a modern server may send. Tools that must not be called are removed from lists. */
+  #modern(frame: InboundFrame): readonly InboundFrame[] {
+    if (frame.kind === 'request') {
+      const fault = `On the answer to ${this.what}: ${frame.method}, and servers of ${this.revision} send no requests`;
+      this.#channel.problem('request.unexpected', fault);
+      return [];
+    }
+    const { method } = this;
+    if (method !== 'tools/list' || frame.kind !== 'response' || !frame.outcome.ok) return [frame];
+    const result = this.#channel.options.tools.read(frame.outcome.result);
+    return [{ ...frame, outcome: { ok: true, result } }];
+  }
+
+  /** Whether a frame is the answer to it. Ids must have the same type. */
+  #isAnsweredBy(frame: InboundFrame): boolean {
+    if (this.id === undefined) return false;
+    if (frame.kind === 'response') return frame.id === this.id;
+    if (frame.kind !== 'batch') return false;
+    return frame.messages.some(
+      (message) => isJsonObject(message) && message['id'] === this.id && !('method' in message),
+    );
   }
 
   #unanswered(sent: Exclude<SendOutcome, Answered>): void {
-    if (sent.kind === 'aborted' || this.#state === 'over') this.#finish();
+    if (sent.kind === 'aborted' || this.#state.value === 'over') this.#finish();
     else this.#channel.lost(this, sent);
   }
 
   async #read({ response, url }: Answered): Promise<void> {
     this.#channel.accepted(this, this.#session, response);
     const type = mediaTypeOf(response);
-    if (this.message.kind !== 'request' || this.#channel.takesAnswersApart) {
-      this.message.taken();
+    if (this.kind !== 'request' || this.#channel.transport.answers === 'apart') {
+      this.hearer.taken?.();
       await discard(response);
       return this.#finish();
     }
@@ -238,9 +313,9 @@ export class Posting implements StreamOwner {
   }
 
   async #readBody(response: HttpResponse, url: URL, type: string): Promise<void> {
-    const { streams, maxDepth } = this.#channel;
-    const reading = await readBody(response, streams.maxLineBytes);
-    if (reading.kind === 'too-long') return this.fail(tooMuch(this.what, streams.maxLineBytes));
+    const { maxDepth, maxLineBytes } = this.#channel.options.limits;
+    const reading = await readBody(response, maxLineBytes);
+    if (reading.kind === 'too-long') return this.fail(tooMuch(this.what, maxLineBytes));
     if (reading.kind === 'broken') {
       const { error } = networkFailure(this.what, url, reading.error);
       return this.#unanswered({ kind: 'broken', error });
@@ -271,15 +346,15 @@ export class Posting implements StreamOwner {
 
   async #refused({ response, url }: Answered): Promise<void> {
     const { status } = response;
-    const { kind, method } = this.message;
+    const { kind, method } = this;
     const text = await refusalOf(response);
-    const isOfSession = this.message.revision === undefined && this.#session.id !== undefined;
+    const isOfSession = this.revision === undefined && this.#session.id !== undefined;
     if (status === 404 && isOfSession) return this.#channel.expired(this, this.#session);
-    const frame = text === '' ? undefined : decodeLine(text, this.#channel.maxDepth);
+    const frame = text === '' ? undefined : decodeLine(text, this.#channel.options.limits.maxDepth);
     const remote = frame && errorOf(frame);
     const error = statusError(this.what, { status, url }, text, remote);
     if (saysNothing.has(status) || status >= 500) {
-      this.#channel.unavailable(this, response, error);
+      this.#channel.unavailable(response, error);
     }
     if (kind !== 'request' || !frame || !remote) {
       if (method === 'initialize') return this.#channel.notGreeted(this, error);
@@ -289,27 +364,34 @@ export class Posting implements StreamOwner {
       await this.#channel.learnTools(this);
       return this.#post();
     }
-    if (this.message.isAnsweredBy(frame)) this.#hand([frame]);
-    else if (modernCodes.has(remote.code)) this.#hand([this.message.answerWith(remote)]);
+    const { id } = this;
+    if (this.#isAnsweredBy(frame)) this.#hand([frame]);
+    else if (id !== undefined && modernCodes.has(remote.code))
+      this.#hand([{ kind: 'response', id, outcome: { ok: false, error: remote } }]);
     else if (method === 'initialize') return this.#channel.notGreeted(this, error);
     this.fail(error);
   }
 
   /** Only once: a second list would say the same. */
   #mayLearn(): boolean {
-    if (this.#state !== 'sent' || this.message.method !== 'tools/call') return false;
-    this.#state = 'learnt';
-    return true;
+    return this.method === 'tools/call' && this.#move('tools.wanted');
   }
 
   /** Whether it has its answer, or no longer needs one. */
   get #isSettled(): boolean {
-    return this.#state === 'answered' || this.#state === 'over';
+    return this.#state.value === 'answered' || this.#state.value === 'over';
   }
 
   #finish(): void {
-    if (this.#state !== 'answered') this.#state = 'over';
+    this.#move('post.ended');
     this.#end();
+  }
+
+  /** @returns false if the state ignores the event */
+  #move(type: PostEvent['type']): boolean {
+    const before = this.#state;
+    this.#state = postChart.next(before, { type });
+    return this.#state !== before;
   }
 }
 
@@ -329,90 +411,4 @@ function errorOf(frame: InboundFrame): WireError | undefined {
   if (frame.kind !== 'response' || frame.outcome.ok || !('error' in frame.outcome))
     return undefined;
   return isJsonObject(frame.outcome.error) ? frame.outcome.error : undefined;
-}
-
-/** Callbacks for the outcome of a message. */
-export interface MessageHearer {
-  /** The server has accepted it. */
-  taken(): void;
-  /** The server has sent these on its answer. */
-  heard(frames: readonly InboundFrame[]): void;
-  /** The answer contained something that is not a message. */
-  invalid(message: string): void;
-  /** It got no answer, or was not accepted. */
-  failed(error: RuntimeError): void;
-  /** It was not served, for this reason: it may be sent once more. */
-  returned(error: RuntimeError): void;
-}
-
-export class OutgoingMessage {
-  readonly message: OutboundMessage;
-  readonly kind: 'request' | 'notification' | 'response';
-  readonly method: string | undefined;
-  /** The id of a request. */
-  readonly id: InboundResponse['id'] | undefined;
-  readonly params: JsonObject | undefined;
-  /** The revision that the request names, since 2026-07-28. */
-  readonly revision: string | undefined;
-  /** Its text. */
-  readonly body: string;
-  readonly #hearer: MessageHearer;
-
-  constructor(message: OutboundMessage, body: string, hearer: MessageHearer) {
-    this.message = message;
-    this.body = body;
-    this.#hearer = hearer;
-    const isCall = 'method' in message;
-    this.method = isCall ? message.method : undefined;
-    this.params = isCall && isJsonObject(message.params) ? message.params : undefined;
-    this.kind = !isCall ? 'response' : 'id' in message ? 'request' : 'notification';
-    this.id = 'method' in message && 'id' in message ? message.id : undefined;
-    const meta = this.params?.['_meta'];
-    const revision = isJsonObject(meta) ? meta[MetaKey.protocolVersion] : undefined;
-    this.revision = typeof revision === 'string' ? revision : undefined;
-  }
-
-  /** For errors. */
-  get what(): string {
-    return this.method ?? 'a response';
-  }
-
-  /** Whether a frame is the answer to it. Ids must have the same type. */
-  isAnsweredBy(frame: InboundFrame): boolean {
-    if (this.id === undefined) return false;
-    if (frame.kind === 'response') return frame.id === this.id;
-    if (frame.kind !== 'batch') return false;
-    return frame.messages.some(
-      (message) => isJsonObject(message) && message['id'] === this.id && !('method' in message),
-    );
-  }
-
-  /** Makes the frame of an answer with this error. */
-  answerWith(error: WireError): InboundFrame {
-    return {
-      kind: 'response',
-      id: this.id as InboundResponse['id'],
-      outcome: { ok: false, error },
-    };
-  }
-
-  taken(): void {
-    this.#hearer.taken();
-  }
-
-  heard(frames: readonly InboundFrame[]): void {
-    this.#hearer.heard(frames);
-  }
-
-  invalid(message: string): void {
-    this.#hearer.invalid(message);
-  }
-
-  failed(error: RuntimeError): void {
-    this.#hearer.failed(error);
-  }
-
-  returned(error: RuntimeError): void {
-    this.#hearer.returned(error);
-  }
 }

@@ -1,144 +1,16 @@
-/**
- * The messages of a channel: how they are sent, how they are cancelled, and how their answers are
- * read.
- */
-import type { Report } from '../../actors/facts.ts';
+/** The messages of a channel on their way to the server: they wait, are sent, and are cancelled. */
 import type { FramesToSend } from '../../machines/peer-ports.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
-import type { InboundFrame, OutboundMessage } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import type { ToolParameters } from './tool-headers.ts';
-import { OutgoingMessage, Posting } from './post.ts';
+import { Post } from './post.ts';
 import type { PostingChannel } from './post.ts';
 
-/** The channel, as its messages see it. */
+/** The channel, as the queue of its messages sees it. */
 export interface PostedChannel extends PostingChannel {
   /** Whether the server understands a cancellation message. */
   readonly takesCancellations: boolean;
   /** The number of answers and notifications that wait for the server has changed. */
   watchAnswers(): void;
-}
-
-/** The options for posting. */
-export interface PostOptions {
-  readonly limits: PostLimits;
-  readonly report: Report;
-  /** The parameters of the server's tools, as far as the connection's channels have learnt them. */
-  readonly tools: ToolParameters;
-}
-
-type Hearers = Pick<FramesToSend, 'rejected' | 'returned' | 'taken'>;
-
-export class ChannelPosts {
-  readonly queue: PostQueue;
-  readonly #channel: PostedChannel;
-  readonly #options: PostOptions;
-  readonly #deliver: (frames: readonly InboundFrame[]) => void;
-
-  constructor(
-    channel: PostedChannel,
-    options: PostOptions,
-    deliver: (frames: readonly InboundFrame[]) => void,
-  ) {
-    this.#channel = channel;
-    this.#options = options;
-    this.#deliver = deliver;
-    this.queue = new PostQueue(options.limits, () => channel.watchAnswers());
-  }
-
-  /**
-   * Sends frames, each with a request of its own. @param left called when the queue has become
-   * shorter
-   */
-  post({ frames, taken, rejected, returned }: FramesToSend, left: () => void): void {
-    let untaken = frames.length;
-    const allTaken = taken && (() => void (--untaken === 0 && taken()));
-    const hearers = { rejected, returned, taken: allTaken };
-    for (const frame of frames) {
-      const body = encodeFrame(frame, (_, error) => rejected?.(error, frame)).trimEnd();
-      // A host does not answer batches.
-      if (body === '' || 'length' in frame) continue;
-      const message = this.#messageOf(frame, body, hearers);
-      if (!this.#takesBack(message, left))
-        this.queue.add(new Posting(message, this.#channel), left);
-    }
-  }
-
-  /** Sends an unserved message as if it had never been sent. */
-  sendAgain(posting: Posting): void {
-    posting.cancel();
-    this.queue.add(new Posting(posting.message, this.#channel), () => {});
-  }
-
-  #messageOf(
-    frame: OutboundMessage,
-    body: string,
-    { rejected, returned, taken }: Hearers,
-  ): OutgoingMessage {
-    const message: OutgoingMessage = new OutgoingMessage(frame, body, {
-      taken: () => taken?.(),
-      heard: (frames) => {
-        const delivered = frames.flatMap((heard) => this.#read(heard, message));
-        if (delivered.length > 0) this.#deliver(delivered);
-      },
-      invalid: (fault) => {
-        this.#problem('frame.invalid', `On the answer to ${message.what}: ${fault}`);
-      },
-      failed: (error) => {
-        if (rejected && message.kind !== 'response') rejected(error, frame);
-        else this.#problem('output.lost', error.message);
-      },
-      returned: (error) => {
-        if (returned && message.kind === 'request') returned(error, frame);
-        else if (message.kind !== 'response') rejected?.(error, frame);
-      },
-    });
-    return message;
-  }
-
-  /** Handles a message that cancels a request; returns whether it was one. */
-  #takesBack(message: OutgoingMessage, left: () => void): boolean {
-    if (message.method !== Method.cancelled) return false;
-    const posting = this.queue.find(message.params?.['requestId']);
-    if (posting?.message.revision === undefined && posting?.isStarted) {
-      const told = new Posting(message, this.#channel);
-      // Nothing needs the rest of its answer.
-      void told.ended.then(() => posting.cancel());
-      this.queue.add(told, left);
-      return true;
-    }
-    if (!posting && this.#channel.takesCancellations) return false;
-    posting?.cancel();
-    message.taken();
-    return true;
-  }
-
-  /**
-   * The frames of an answer that are passed on; tools that must not be called are removed from
-   * lists.
-   */
-  #read(frame: InboundFrame, { revision, method, what }: OutgoingMessage): readonly InboundFrame[] {
-    if (revision === undefined) return [frame];
-    if (frame.kind === 'request') {
-      const fault = `On the answer to ${what}: ${frame.method}, and servers of ${revision} send no requests`;
-      this.#problem('request.unexpected', fault);
-      return [];
-    }
-    if (method !== 'tools/list' || frame.kind !== 'response' || !frame.outcome.ok) return [frame];
-    const result = this.#options.tools.read(frame.outcome.result);
-    return [{ ...frame, outcome: { ok: true, result } }];
-  }
-
-  #problem(name: string, message: string): void {
-    this.#options.report({ level: 'warning', name, message });
-  }
-}
-
-export interface PostLimits {
-  /** Requests that are open at once; more wait. Each has a connection of its own. */
-  readonly maxOpenRequests: number;
-  /** How many bytes may be waiting, or sent without the head of an answer. */
-  readonly maxOutboundBytes: number;
 }
 
 /** Answers and notifications that are open at once. */
@@ -150,25 +22,22 @@ const maxOpenTold = 64;
  */
 export const maxWaitingTold = 1024;
 
-export class PostQueue {
-  readonly #limits: PostLimits;
+export class Posts {
+  readonly #channel: PostedChannel;
   readonly #requests: Lane;
   readonly #told: Lane;
-  readonly #toldChanged: () => void;
   /** Messages that wait until the server has accepted `notifications/initialized`. */
-  #held: Posting[] | undefined = undefined;
+  #held: Post[] | undefined = undefined;
   #bytes = 0;
 
-  /** @param toldChanged called when the number of waiting answers and notifications changes */
-  constructor(limits: PostLimits, toldChanged: () => void) {
-    this.#limits = limits;
-    this.#toldChanged = toldChanged;
-    this.#requests = new Lane(limits.maxOpenRequests);
-    this.#told = new Lane(maxOpenTold, toldChanged);
+  constructor(channel: PostedChannel) {
+    this.#channel = channel;
+    this.#requests = new Lane(channel.options.limits.maxOpenRequests);
+    this.#told = new Lane(maxOpenTold, () => channel.watchAnswers());
   }
 
   get isFull(): boolean {
-    return this.#bytes > this.#limits.maxOutboundBytes;
+    return this.#bytes > this.#channel.options.limits.maxOutboundBytes;
   }
 
   /** The bytes that wait, or have no head of an answer yet. */
@@ -181,38 +50,44 @@ export class PostQueue {
     return this.#told.waiting.length + (this.#held?.length ?? 0);
   }
 
-  /** @param left called once it no longer counts */
-  add(posting: Posting, left: () => void): void {
-    const { length } = posting.message.body;
-    this.#bytes += length;
-    void posting.headed.then(() => {
-      this.#bytes -= length;
-      left();
-    });
-    this.#pass(posting);
+  /**
+   * Sends frames, each with a request of its own. @param left called when the queue has become
+   * shorter
+   */
+  post({ frames, taken, rejected, returned }: FramesToSend, left: () => void): void {
+    let untaken = frames.length;
+    const allTaken = taken && (() => void (--untaken === 0 && taken()));
+    const hearer = { rejected, returned, taken: allTaken, left };
+    for (const frame of frames) {
+      const body = encodeFrame(frame, (_, error) => rejected?.(error, frame)).trimEnd();
+      // A host does not answer batches.
+      if (body === '' || 'length' in frame) continue;
+      const post = new Post(frame, body, this.#channel, hearer);
+      if (!this.#takesBack(post)) this.#add(post);
+    }
   }
 
-  /** The request with this id, if it has not ended. */
-  find(id: unknown): Posting | undefined {
-    const requests = [...this.#requests.open, ...this.#requests.waiting, ...(this.#held ?? [])];
-    return requests.find(({ message }) => message.id !== undefined && message.id === id);
+  /** Sends an unserved message as if it had never been sent. */
+  sendAgain(post: Post): void {
+    post.cancel();
+    this.#add(post.again());
   }
 
   /** Removes and returns the messages that were not started. */
-  takeWaiting(): readonly Posting[] {
+  takeWaiting(): readonly Post[] {
     const held = this.#held?.splice(0) ?? [];
     return [...this.#told.waiting.splice(0), ...this.#requests.waiting.splice(0), ...held];
   }
 
   /** Ends all requests, and all messages that were not started. */
   cancelRequests(): void {
-    for (const posting of [...this.takeWaiting(), ...this.#requests.open]) posting.cancel();
+    for (const post of [...this.takeWaiting(), ...this.#requests.open]) post.cancel();
   }
 
   /** Ends everything. */
   cancel(): void {
     this.cancelRequests();
-    for (const posting of this.#told.open) posting.cancel();
+    for (const post of this.#told.open) post.cancel();
   }
 
   /** Resolves once the server has accepted or refused the answers and notifications under way. */
@@ -220,15 +95,44 @@ export class PostQueue {
     await Promise.all([...this.#told.open].map(({ ended }) => ended));
   }
 
-  #pass(posting: Posting): void {
-    if (this.#held) {
-      this.#held.push(posting);
-      this.#toldChanged();
-      return;
+  /** Handles a message that cancels a request; returns whether nothing more has to be done. */
+  #takesBack(post: Post): boolean {
+    if (post.method !== Method.cancelled) return false;
+    const request = this.#find(post.params?.['requestId']);
+    if (request?.revision === undefined && request?.isWaiting === false) {
+      // Nothing needs the rest of its answer.
+      void post.ended.then(() => request.cancel());
+      return false;
     }
-    const { kind, method } = posting.message;
-    (kind === 'request' ? this.#requests : this.#told).add(posting);
-    if (method === Method.initialized) this.#holdUntil(posting.ended);
+    if (!request && this.#channel.takesCancellations) return false;
+    request?.cancel();
+    post.hearer.taken?.();
+    return true;
+  }
+
+  /** The request with this id, if it has not ended. */
+  #find(id: unknown): Post | undefined {
+    const posts = [...this.#requests.open, ...this.#requests.waiting, ...(this.#held ?? [])];
+    return posts.find((post) => post.id !== undefined && post.id === id);
+  }
+
+  #add(post: Post): void {
+    const { length } = post.body;
+    this.#bytes += length;
+    void post.headed.then(() => {
+      this.#bytes -= length;
+      post.hearer.left?.();
+    });
+    this.#pass(post);
+  }
+
+  #pass(post: Post): void {
+    if (this.#held) {
+      this.#held.push(post);
+      return this.#channel.watchAnswers();
+    }
+    (post.kind === 'request' ? this.#requests : this.#told).add(post);
+    if (post.method === Method.initialized) this.#holdUntil(post.ended);
   }
 
   /** Each POST has its own connection, so a request could overtake it. */
@@ -237,15 +141,15 @@ export class PostQueue {
     void ended.then(() => {
       const held = this.#held ?? [];
       this.#held = undefined;
-      for (const posting of held) this.#pass(posting);
+      for (const post of held) this.#pass(post);
     });
   }
 }
 
 /** Runs a limited number of messages at once, in order. */
 class Lane {
-  readonly open = new Set<Posting>();
-  readonly waiting: Posting[] = [];
+  readonly open = new Set<Post>();
+  readonly waiting: Post[] = [];
   readonly #most: number;
   readonly #changed: (() => void) | undefined;
 
@@ -255,21 +159,22 @@ class Lane {
     this.#changed = changed;
   }
 
-  add(posting: Posting): void {
-    this.waiting.push(posting);
+  add(post: Post): void {
+    this.waiting.push(post);
     this.#startNext();
     this.#changed?.();
   }
 
   #startNext(): void {
     while (this.open.size < this.#most) {
-      const posting = this.waiting.shift();
-      if (!posting) return;
-      if (posting.isOver) continue;
-      this.open.add(posting);
-      void posting.send();
-      void posting.ended.then(() => {
-        this.open.delete(posting);
+      const post = this.waiting.shift();
+      if (!post) return;
+      // It was cancelled.
+      if (!post.isWaiting) continue;
+      this.open.add(post);
+      void post.send();
+      void post.ended.then(() => {
+        this.open.delete(post);
         this.#startNext();
         this.#changed?.();
       });

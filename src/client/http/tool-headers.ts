@@ -12,7 +12,7 @@ import { encodeHeaderValue, namedBy } from '../../protocol/header-values.ts';
 import { quoted } from '../../protocol/printable.ts';
 import { mirroredParameters } from '../../schema/mirrored-parameters.ts';
 import type { MirroredParameter } from '../../schema/mirrored-parameters.ts';
-import { OutgoingMessage, Posting } from './post.ts';
+import { Post } from './post.ts';
 import type { PostingChannel } from './post.ts';
 
 /** The most pages of a list. */
@@ -22,20 +22,15 @@ const maxPages = 100;
  * Asks for all pages of the list, on behalf of the call. Resolves even if there is no list: then
  * the call is sent again with what is known.
  */
-export async function learnTools(
-  { message, signal }: Posting,
-  channel: PostingChannel,
-  tools: ToolParameters,
-): Promise<void> {
+export async function learnTools(call: Post, channel: PostingChannel): Promise<void> {
   let cursor: unknown = undefined;
   for (let page = 1; page <= maxPages; page++) {
     // The host's other ids are integers, so this id is unique.
-    const id = `${message.id}/tools/${page}` as OutboundRequest['id'];
-    const params = { _meta: metaOf(message.params), ...(cursor === undefined ? {} : { cursor }) };
+    const id = `${call.id}/tools/${page}` as OutboundRequest['id'];
+    const params = { _meta: metaOf(call.params), ...(cursor === undefined ? {} : { cursor }) };
     const frame: OutboundRequest = { jsonrpc: '2.0', id, method: 'tools/list', params };
-    const result = await resultOf(frame, channel, signal);
+    const result = await resultOf(frame, channel, call.signal);
     if (!result) return;
-    tools.read(result);
     cursor = result['nextCursor'];
     if (typeof cursor !== 'string') return;
   }
@@ -47,6 +42,7 @@ function metaOf(params: JsonObject | undefined): JsonObject {
   return { ...meta, progressToken: undefined };
 }
 
+/** The result, once {@link ToolParameters} has read it. */
 async function resultOf(
   frame: OutboundRequest,
   channel: PostingChannel,
@@ -58,13 +54,11 @@ async function resultOf(
       if (answer.kind === 'response' && answer.outcome.ok) result = answer.outcome.result;
     }
   };
-  const nothing = (): void => {};
-  const hearer = { taken: nothing, heard, invalid: nothing, failed: nothing, returned: nothing };
-  const posting = new Posting(new OutgoingMessage(frame, JSON.stringify(frame), hearer), channel);
-  const cancel = (): void => posting.cancel();
+  const post = new Post(frame, JSON.stringify(frame), channel, { heard, rejected: () => {} });
+  const cancel = (): void => post.cancel();
   signal.addEventListener('abort', cancel);
-  void posting.send();
-  await posting.ended;
+  void post.send();
+  await post.ended;
   signal.removeEventListener('abort', cancel);
   return result;
 }
