@@ -43,6 +43,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   streamFollowerMachine: [{}],
   suspendableCallMachine: [{}],
   postAnswerMachine: [{}],
+  postMachine: [{}],
   sessionStreamMachine: [{}],
   sinkMachine: [{}],
   admissionMachine: [{}],

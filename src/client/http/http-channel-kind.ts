@@ -89,6 +89,5 @@ function sendBy({ fetch: own, dispatcher }: HttpChannelKindOptions): SendRequest
     throw new RangeError('Requests are sent by "fetch" or by "dispatcher": give one of them');
   }
   if (dispatcher) return sendingByDispatcher(dispatcher);
-  // A host may replace the global `fetch` at any time.
-  return sendingBy(own ?? ((...request) => fetch(...request)));
+  return sendingBy(own);
 }

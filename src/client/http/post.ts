@@ -340,7 +340,7 @@ export class Post implements StreamOwner {
     }
     this.#hand([frame]);
     // Making errors and excerpts costs more than the rest of an answer.
-    if (this.#isSettled) return this.#finish();
+    if (this.#isSettled) return;
     this.fail(violation(this.what, `is a message that does not answer it${excerptOf(text)}`));
   }
 

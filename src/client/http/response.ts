@@ -41,8 +41,10 @@ export function isOk({ status }: HttpResponse): boolean {
 }
 
 /** Sends with the host's `fetch`, or the platform's. */
-export function sendingBy(send: typeof fetch): SendRequest {
+export function sendingBy(own: typeof fetch | undefined): SendRequest {
   return async ({ url, ...request }) => {
+    // A host may replace the global `fetch` at any time.
+    const send = own ?? fetch;
     const { status, headers, body } = await send(url, { ...request, redirect: 'manual' });
     return {
       status,
