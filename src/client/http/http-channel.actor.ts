@@ -31,6 +31,7 @@ import type { HttpAuthorization, LoginWatch } from './authorization.ts';
 import { excerptOf, retryAfterMs } from './failures.ts';
 import type { HttpTransport, TransportOwner } from './http-transport.ts';
 import { mirroredHeaders, learnTools } from './tool-headers.ts';
+import type { ToolParameters } from './tool-headers.ts';
 import type { Post, PostOptions, PostSession } from './post.ts';
 import { Posts, maxWaitingTold } from './posts.ts';
 import type { PostedChannel } from './posts.ts';
@@ -441,6 +442,8 @@ export interface HttpChannelOptions extends PostOptions {
   /** How streams are resumed. */
   readonly times: RestartTimes;
   readonly send: SendRequest;
+  /** The parameters of the server's tools, as far as the connection's channels have learnt them. */
+  readonly tools: ToolParameters;
   readonly authorization: HttpAuthorization | undefined;
   readonly logins: LoginWatch;
 }

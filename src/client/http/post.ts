@@ -26,7 +26,6 @@ import type { HttpTransport } from './http-transport.ts';
 import type { HttpResponse } from './response.ts';
 import { ServerStream, headerOfEventId } from './server-stream.ts';
 import type { StreamEnvironment, StreamOwner } from './server-stream.ts';
-import type { ToolParameters } from './tool-headers.ts';
 import type { HttpWire, SendOutcome } from './wire.ts';
 
 /** The session of a message; without an id if the server assigned none. */
@@ -68,8 +67,8 @@ export interface PostingChannel {
 export interface PostOptions {
   readonly limits: PostLimits;
   readonly report: Report;
-  /** The parameters of the server's tools, as far as the connection's channels have learnt them. */
-  readonly tools: ToolParameters;
+  /** Reads a list of tools, and returns it without those that must not be called. */
+  readonly tools: { read(result: JsonObject): JsonObject };
 }
 
 export interface PostLimits {
