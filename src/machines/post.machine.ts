@@ -16,7 +16,7 @@ export type PostEvent =
   | { readonly type: 'post.answered' }
   /** It has failed, or needs no answer. */
   | { readonly type: 'post.ended' }
-  /** Nothing on its answer is read any more. */
+  /** The rest of its answer is not read. */
   | { readonly type: 'post.cancelled' };
 
 export const postMachine = setup({

@@ -46,7 +46,7 @@ export interface PostingChannel {
   messageHeaders(post: Post, session: PostSession): Record<string, string>;
   /** The server has sent these. */
   deliver(frames: readonly InboundFrame[]): void;
-  /** Reports a fault of the server's that is no failure of a request. */
+  /** Reports a fault of the server that fails no request. */
   problem(name: string, message: string): void;
   /** The server has accepted the message. `session` is read from its answer. */
   accepted(post: Post, session: PostSession, response: HttpResponse): void;
