@@ -23,7 +23,9 @@ const apart = tests.map((folder) => `${folder}/**/*.apart.test.ts`);
 const temporary = realpathSync.native(tmpdir());
 
 /** Not inherited from the root: a project that extends it would run the global setup once more. */
-function project(test: TestProjectInlineConfiguration['test']): TestProjectInlineConfiguration {
+export function project(
+  test: TestProjectInlineConfiguration['test'],
+): TestProjectInlineConfiguration {
   return {
     resolve: {
       alias: sources,

@@ -1,41 +1,41 @@
 /**
- * `npm run mutate -- src/http`: breaks the code on purpose, one small fault at a time, and lists those that no test notices. The
- * tests that reach the changed module run for each fault, in a copy of the repository, so it takes a night for a folder: name
- * files, or take a sample with `--most`.
+ * `npm run mutate -- src/http`: breaks the code on purpose, one small fault at a time, and lists those that no test notices. All
+ * faults of a module are built into it at once, where they sleep, and each test runs once for each fault that it reaches: nothing
+ * is written into the sources, and a fault costs what a test costs, not what a process does.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join, relative, sep } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { createVitest } from 'vitest/node';
+import { Journal } from './mutate/journal.ts';
 import { mutantsOf } from './mutate/mutants.ts';
-import type { Mutant } from './mutate/mutants.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const usage = `npm run mutate -- FILE_OR_FOLDER… [options]
-  --tests PATH     the tests that run for each fault; by default those that import the module. Repeatable
-  --most N         a sample of so many faults
-  --seed INTEGER   which sample (1)
-  --timeout S      after how many seconds a run counts as noticed, because something hangs (300)
-  --json FILE      the survivors as JSON`;
+  --tests PATH       only tests whose path has this in it, of those that import the modules. Repeatable
+  --without PATH     not those whose path has this in it. Repeatable
+  --tests-a-fault N  a fault that so many tests have reached and none has noticed survives (40)
+  --timeout MS       when a test with a fault counts as hung, at least; five times what it takes without (3000)
+  --test-time MS     how long the faults of one test may take together (60000)
+  --only N,N         these faults, by the numbers of the list
+  --journal FILE     what has come of each fault so far; a run goes on where the one before it ended
+  --list             the faults, with their numbers, and none is tried`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     tests: { type: 'string', multiple: true, default: [] },
-    most: { type: 'string' },
-    seed: { type: 'string', default: '1' },
-    timeout: { type: 'string', default: '300' },
-    json: { type: 'string' },
+    without: { type: 'string', multiple: true, default: [] },
+    'tests-a-fault': { type: 'string', default: '40' },
+    timeout: { type: 'string', default: '3000' },
+    'test-time': { type: 'string', default: '60000' },
+    only: { type: 'string' },
+    journal: { type: 'string' },
+    list: { type: 'boolean', default: false },
   },
 });
 if (positionals.length === 0) {
@@ -43,78 +43,125 @@ if (positionals.length === 0) {
   process.exit(2);
 }
 
-const git = (...args: readonly string[]): readonly string[] =>
-  execFileSync('git', [...args], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 })
-    .split('\0')
-    .filter((path) => path !== '');
+const modules = execFileSync('git', ['ls-files', '-z', ...positionals], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\0')
+  .filter((path) => /(?<!\.d)\.ts$/.test(path));
+const firsts: Record<string, number> = {};
+const mutants = modules.flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')));
+for (const file of modules) {
+  firsts[join(root, file)] = mutants.findIndex((mutant) => mutant.file === file);
+}
+if (values.list) {
+  const lines = mutants.map(({ file, line, what }, at) => `${at}  ${file}:${line}  ${what}\n`);
+  await new Promise<void>((resolve) => process.stdout.write(lines.join(''), () => resolve()));
+  process.exit();
+}
 
-/** A generator of numbers from 0 to 1, the same for the same seed (mulberry32). */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+const folder = mkdtempSync(join(tmpdir(), 'mcp-actors-mutate-'));
+const journalPath = values.journal ?? join(folder, 'journal');
+if (!existsSync(journalPath)) writeFileSync(journalPath, '');
+const modulesPath = join(folder, 'modules.json');
+writeFileSync(modulesPath, JSON.stringify(firsts));
+Object.assign(process.env, {
+  MUTATE_MODULES: modulesPath,
+  MUTATE_JOURNAL: journalPath,
+  MUTATE_TIMEOUT_MS: values.timeout,
+  MUTATE_TEST_MS: values['test-time'],
+  MUTATE_MOST_TESTS: values['tests-a-fault'],
+  ...(values.only !== undefined && { MUTATE_ONLY: values.only }),
+});
+const config = join(root, 'scripts/mutate/vitest.config.ts');
+
+/** The test files that import one of the modules, those first that lie as they do. */
+async function testFiles(): Promise<readonly string[]> {
+  if (values.tests.length > 0 && values.tests.every((path) => path.endsWith('.test.ts')))
+    return values.tests;
+  const vitest = await createVitest('test', {
+    config,
+    related: modules.map((file) => join(root, file)),
+    watch: false,
+  });
+  const found = await vitest.getRelevantTestSpecifications();
+  await vitest.close();
+  const shared = (file: string): number => {
+    const folders = file.split(sep).slice(1);
+    const counts = modules.map((module) => {
+      const parts = module.split('/').slice(1);
+      const differs = parts.findIndex((part, at) => part !== folders[at]);
+      return differs === -1 ? parts.length : differs;
+    });
+    return Math.max(...counts);
   };
+  return found
+    .map(({ moduleId }) => relative(root, moduleId))
+    .filter((file) => values.tests.length === 0 || values.tests.some((part) => file.includes(part)))
+    .filter((file) => !values.without.some((part) => file.includes(part)))
+    .sort((one, other) => shared(other) - shared(one));
 }
 
-function sample(all: readonly Mutant[], most: number, seed: number): readonly Mutant[] {
-  const next = numbers(seed);
-  const drawn = all.map((mutant, at) => ({ mutant, at, by: next() }));
-  drawn.sort((one, other) => one.by - other.by);
-  return drawn
-    .slice(0, most)
-    .sort((one, other) => one.at - other.at)
-    .map(({ mutant }) => mutant);
-}
+const journal = new Journal(journalPath, Number(values['tests-a-fault']));
+/** How long a worker may write nothing before it is taken to stand in a loop. */
+const stillMs = 60_000;
 
-const files = git('ls-files', '-z', ...positionals).filter((path) => /(?<!\.d)\.ts$/.test(path));
-const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')));
-const chosen = sample(all, Number(values.most ?? all.length), Number(values.seed));
-process.stderr.write(`${all.length} faults in ${files.length} files; ${chosen.length} are tried\n`);
-
-const copy = mkdtempSync(join(tmpdir(), 'mcp-actors-mutate-'));
-process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
-for (const path of git('ls-files', '-z')) {
-  mkdirSync(dirname(join(copy, path)), { recursive: true });
-  cpSync(join(root, path), join(copy, path));
-}
-symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-
-/** How the tests that a module concerns end. */
-function testsOf(file: string): 'passed' | 'failed' | 'hung' {
-  const what = values.tests.length > 0 ? ['run', ...values.tests] : ['related', '--run', file];
-  const { status, error } = spawnSync(
+/** One process over the test files that are left. Whether it came to the end of them. */
+async function run(files: readonly string[]): Promise<void> {
+  const child = spawn(
     process.execPath,
-    [join(root, 'node_modules/vitest/vitest.mjs'), ...what, '--bail=1', '--reporter=dot'],
-    { cwd: copy, stdio: 'ignore', timeout: Number(values.timeout) * 1000, killSignal: 'SIGKILL' },
+    [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', config, ...files],
+    { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], detached: true },
   );
-  if (error) return 'hung';
-  return status === 0 ? 'passed' : 'failed';
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const end = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'));
+  process.once('SIGTERM', end).once('SIGINT', end);
+  let isOver = false;
+  void ended.then(() => (isOver = true));
+  const startedAt = Date.now();
+  while (!isOver) {
+    await Promise.race([ended, delay(1000)]);
+    const quietMs = Date.now() - Math.max(statSync(journalPath).mtimeMs, startedAt);
+    if (isOver || quietMs < stillMs) continue;
+    journal.read();
+    const { fault = -1, test = '' } = journal.last ?? {};
+    if (fault >= 0) journal.write('killed', fault, test, 'the process stands');
+    else journal.write('spoilt', 0, test, 'the process stands without a fault');
+    end();
+    await ended;
+  }
+  journal.read();
 }
 
-for (const file of new Set(chosen.map((mutant) => mutant.file))) {
-  if (testsOf(file) === 'passed') continue;
-  process.stderr.write(`The tests of ${file} fail without a fault: nothing can be told\n`);
-  process.exit(1);
+const files = await testFiles();
+process.stderr.write(
+  `${mutants.length} faults in ${modules.length} files, ${files.length} test files; ${journalPath}\n`,
+);
+for (let left = files, same = 0; left.length > 0 && same < 3;) {
+  await run(left);
+  const next = files.filter((file) => !journal.files.has(join(root, file)));
+  same = next.length === left.length ? same + 1 : 0;
+  // A file that no process gets over.
+  if (same === 3) {
+    process.stderr.write(`${next[0]} is left out\n`);
+    next.shift();
+    same = 0;
+  }
+  left = next;
 }
 
-const survivors: Mutant[] = [];
-for (const [at, mutant] of chosen.entries()) {
-  const path = join(copy, mutant.file);
-  writeFileSync(path, mutant.text);
-  const end = testsOf(mutant.file);
-  cpSync(join(root, mutant.file), path);
-  const { file, line, what } = mutant;
-  process.stderr.write(
-    `${at + 1}/${chosen.length} ${end === 'passed' ? 'SURVIVES' : end}  ${file}:${line}  ${what}\n`,
-  );
-  if (end === 'passed') survivors.push(mutant);
-}
-for (const { file, line, what } of survivors) process.stdout.write(`${file}:${line}  ${what}\n`);
-process.stdout.write(`${survivors.length} of ${chosen.length} faults survive\n`);
-if (values.json !== undefined) {
-  const listed = survivors.map(({ file, line, what }) => ({ file, line, what }));
-  writeFileSync(values.json, `${JSON.stringify(listed, undefined, 2)}\n`);
-}
+const numbers = [...mutants.keys()];
+const survivors = numbers.filter((at) => !journal.killed.has(at) && journal.lived.has(at));
+const unreached = numbers.filter((at) => !journal.killed.has(at) && !journal.lived.has(at));
+const print = (title: string, those: readonly number[]): void => {
+  process.stdout.write(`\n${title}\n`);
+  for (const at of those) {
+    const { file = '', line = 0, what = '' } = mutants[at] ?? {};
+    process.stdout.write(`${at} (${journal.lived.get(at) ?? 0})  ${file}:${line}  ${what}\n`);
+  }
+};
+print('No test reaches these, except when the module is loaded:', unreached);
+print('These survive (the number of tests that reached them):', survivors);
+process.stdout.write(
+  `\n${mutants.length} faults, ${journal.killed.size} noticed, ${survivors.length} survive, ${unreached.length} not reached\n`,
+);

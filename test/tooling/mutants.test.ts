@@ -1,32 +1,86 @@
 import { expect, test } from 'vitest';
-import { mutantsOf } from '../../scripts/mutate/mutants.ts';
+import { faultsOfWorker } from '../../scripts/mutate/faults.ts';
+import { mutantsOf, withFaults } from '../../scripts/mutate/mutants.ts';
 
 const source = `import { tell } from './tell.ts';
 
-export function check(length: number, isOpen = true): boolean {
-  if (length > 16) return false;
+export function check(length: number, { isOpen = true }: Options): Checked {
+  if (length > 16) return { ok: false };
   tell('checked');
-  return !isOpen && length < 8;
+  for (let at = 0; at < length; at++) if (isOdd(at) === isOpen) return { ok: at };
+  return { ok: !isOpen && length < 8, isOpen };
 }
 `;
 
-test('each condition, operator, literal and effect is broken, one at a time', () => {
+test('each condition, operator, literal, effect and member is broken, one at a time', () => {
   expect(mutantsOf('check.ts', source).map(({ line, what }) => `${line}: ${what}`)).toEqual([
     '3: true → false',
     '4: length > 16 → true',
     '4: length > 16 → false',
-    '4: > → >=',
+    '4: > → >=, length > 16',
     '4: 16 → (16 + 1)',
+    '4: ok: false → ok: undefined',
     '4: false → true',
-    "5: tell('checked'); → ;",
-    '6: ! → nothing',
-    '6: && → ||',
-    '6: < → <=',
-    '6: 8 → (8 + 1)',
+    "5: tell('checked'); → nothing",
+    '6: 0 → (0 + 1)',
+    '6: at < length → false',
+    '6: < → <=, at < length',
+    '6: isOdd(at) === isOpen → true',
+    '6: isOdd(at) === isOpen → false',
+    '6: ok: at → ok: undefined',
+    '7: ok: !isOpen && length < 8 → ok: undefined',
+    '7: && → ||, !isOpen && length < 8',
+    '7: !isOpen without !',
+    '7: < → <=, length < 8',
+    '7: 8 → (8 + 1)',
+    '7: isOpen → isOpen: undefined',
   ]);
 });
 
-test('a mutant differs from the module in that place alone', () => {
-  const [first] = mutantsOf('check.ts', source);
-  expect(first?.text).toBe(source.replace('isOpen = true', 'isOpen = false'));
+const plain = `
+  const told = [];
+  const tell = (what) => void told.push(what);
+  const check = (length, isOpen) => {
+    if (length > 16) return { told, ok: false };
+    tell('checked');
+    return { told, ok: !isOpen && length < 8, size: Math.min(length ?? 9, 4) };
+  };
+  return JSON.stringify(check(length, isOpen));
+`;
+
+/** What the code gives while one of its faults is awake. */
+function given(fault: number, length: number | undefined, isOpen: boolean): string {
+  const text = withFaults('plain.ts', `const run = (length, isOpen) => {${plain}};`, 100);
+  const faults = faultsOfWorker();
+  faults.awake = fault;
+  try {
+    // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call -- It is what is tested.
+    return new Function('faults$', `${text}; return run(${length}, ${isOpen});`)(faults) as string;
+  } finally {
+    faults.awake = -1;
+  }
+}
+
+test('a module with its faults asleep does what it did', () => {
+  expect(given(-1, 7, false)).toBe('{"told":["checked"],"ok":true,"size":4}');
+  expect(given(-1, 17, false)).toBe('{"told":[],"ok":false}');
+  expect(given(-1, undefined, true)).toBe('{"told":["checked"],"ok":false,"size":4}');
+});
+
+test('each fault does what its line of the list says, and was reached', () => {
+  const list = mutantsOf('plain.ts', `const run = (length, isOpen) => {${plain}};`);
+  const numberOf = (what: string): number => 100 + list.findIndex((each) => each.what === what);
+  const { reached } = faultsOfWorker();
+  reached.clear();
+  expect(given(numberOf('length > 16 → true'), 7, false)).toBe('{"told":[],"ok":false}');
+  expect(given(numberOf('length > 16 → false'), 17, false)).toContain('"ok":false,"size":4');
+  expect(given(numberOf('16 → (16 + 1)'), 17, false)).toContain('"size":4');
+  expect(given(numberOf("tell('checked'); → nothing"), 7, false)).toContain('"told":[]');
+  expect(given(numberOf('&& → ||, !isOpen && length < 8'), 9, false)).toContain('"ok":true');
+  expect(given(numberOf('!isOpen without !'), 7, true)).toContain('"ok":true');
+  expect(given(numberOf('< → <=, length < 8'), 8, false)).toContain('"ok":true');
+  expect(given(numberOf('Math.min → Math.max'), 7, false)).toContain('"size":7');
+  expect(given(numberOf('?? → &&, length ?? 9'), 7, false)).toContain('"size":4');
+  expect(reached).toContain(numberOf('length > 16 → true'));
+  reached.clear();
 });

@@ -40,8 +40,6 @@ export abstract class Player {
   protected readonly ends: ReplayEnds;
   readonly #side: Side;
   readonly #computations: Computation[] = [];
-  /** The number of the last input: the rounds of an older one end. */
-  #lastInput = 0;
 
   constructor(recording: Recording, playback: Playback, side: Side) {
     this.playback = playback;
@@ -122,24 +120,8 @@ export abstract class Player {
     this.cursor.take();
     this.playback.given(input);
     this.clock.advanceTo(input.line.at);
-    // As the recorder does: what is awaited goes on before what this input begins.
-    if (!input.line.nested) this.#countRounds();
     const problem = this.#giveLine(input.line);
     if (problem !== undefined) this.cursor.refuse(input, problem);
-  }
-
-  /** An input that came in the same turn is given as early in its round as what came before it allows. */
-  #countRounds(): void {
-    const last = ++this.#lastInput;
-    let rounds = 0;
-    const round = () => {
-      const { input, isCaughtUp, difference } = this.cursor;
-      if (last !== this.#lastInput || !input || difference) return;
-      rounds += 1;
-      if (input.line.rounds === rounds && isCaughtUp) this.#give(input);
-      else if (rounds < settledRounds) queueMicrotask(round);
-    };
-    queueMicrotask(round);
   }
 
   #giveLine(line: InputLine): string | undefined {

@@ -1,0 +1,49 @@
+/** The faults of the instrumented modules: which of them is awake, and which were reached. */
+
+/** What an instrumented module calls. */
+export interface Faults {
+  /** The number of the one that is awake. */
+  awake: number;
+  /** Which were reached since this was last cleared. */
+  readonly reached: Set<number>;
+}
+
+const reached = new Set<number>();
+const isAwake = (number: number): boolean => {
+  reached.add(number);
+  return faults.awake === number;
+};
+
+type Value = string | number | boolean | undefined;
+type Late = () => unknown;
+
+const faults = {
+  awake: -1,
+  reached,
+  equal: (at: number, a: unknown, b: unknown) => (isAwake(at) ? a !== b : a === b),
+  unequal: (at: number, a: unknown, b: unknown) => (isAwake(at) ? a === b : a !== b),
+  less: (at: number, a: number, b: number) => (isAwake(at) ? a <= b : a < b),
+  atMost: (at: number, a: number, b: number) => (isAwake(at) ? a < b : a <= b),
+  more: (at: number, a: number, b: number) => (isAwake(at) ? a >= b : a > b),
+  atLeast: (at: number, a: number, b: number) => (isAwake(at) ? a > b : a >= b),
+  sum: (at: number, a: number, b: number) => (isAwake(at) ? a - b : a + b),
+  difference: (at: number, a: number, b: number) => (isAwake(at) ? a + b : a - b),
+  and: (at: number, a: unknown, b: Late) => (isAwake(at) ? a || b() : a && b()),
+  or: (at: number, a: unknown, b: Late) => (isAwake(at) ? a && b() : a || b()),
+  given: (at: number, a: unknown, b: Late) => (isAwake(at) ? a && b() : (a ?? b())),
+  condition: (at: number, value: unknown) => {
+    const isTrue = isAwake(at);
+    return isTrue || (!isAwake(at + 1) && value);
+  },
+  loop: (at: number, value: unknown) => !isAwake(at) && value,
+  not: (at: number, value: boolean) => isAwake(at) !== value,
+  negation: (at: number, value: unknown) => (isAwake(at) ? Boolean(value) : !value),
+  next: (at: number, value: number) => (isAwake(at) ? value + 1 : value),
+  either: (at: number, one: unknown, other: unknown) => (isAwake(at) ? other : one),
+  absent: (at: number, value: Value) => (isAwake(at) ? undefined : value),
+  runs: (at: number) => !isAwake(at),
+};
+
+/** Those of this worker, whose test files share them. */
+export const faultsOfWorker = (): Faults =>
+  ((globalThis as { faults$?: Faults }).faults$ ??= faults);

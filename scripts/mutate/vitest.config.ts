@@ -1,0 +1,38 @@
+/** The tests of the repository over modules that have all their faults asleep in them. */
+import { readFileSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+import { project } from '../../vitest.config.ts';
+import { withFaults } from './mutants.ts';
+
+/** The number of the first fault of each module. */
+const firsts = JSON.parse(readFileSync(process.env['MUTATE_MODULES'] ?? '', 'utf8')) as Record<
+  string,
+  number
+>;
+const { resolve, test } = project({ name: 'faults' });
+
+export default defineConfig({
+  resolve,
+  root: `${import.meta.dirname}/../..`,
+  plugins: [
+    {
+      name: 'faults',
+      enforce: 'pre',
+      transform: (code, id) => {
+        const first = firsts[id];
+        return first === undefined ? undefined : { code: withFaults(id, code, first), map: null };
+      },
+    },
+  ],
+  test: {
+    ...test,
+    include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+    isolate: false,
+    fileParallelism: false,
+    maxWorkers: 1,
+    hookTimeout: 5_000,
+    runner: `${import.meta.dirname}/runner.ts`,
+    reporters: ['dot'],
+    dangerouslyIgnoreUnhandledErrors: true,
+  },
+});
