@@ -43,6 +43,12 @@ describe('an answer over HTTP', () => {
     expect(outcome).toEqual({ kind: 'result', result: {} });
   });
 
+  test('may be of a type that is written as JSON', async () => {
+    const text = '{"jsonrpc":"2.0","id":1,"result":{}}';
+    const { outcome } = await answered((asked) => asked.text(text, 'application/vnd.example+json'));
+    expect(outcome).toEqual({ kind: 'result', result: {} });
+  });
+
   test('without content is none for a request', async () => {
     const { outcome } = await answered((asked) => asked.text('', '', 202));
     expect(errorOf(outcome).message).toBe(

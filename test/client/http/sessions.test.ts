@@ -156,6 +156,21 @@ describe('a session that the server has forgotten', () => {
     expect(told).toHaveLength(1);
   });
 
+  test('gives back what waits for its turn, unsent', async () => {
+    let isForgotten = false;
+    const server = await scriptedServer((asked) => {
+      if (isForgotten) asked.text('Session not found', 'text/plain', 404);
+      else if (!greeted(asked)) asked.result();
+    });
+    const host = new HttpHost({ url: server.url.href }, { maxOpenRequests: 1 });
+    await host.greet();
+    await host.request('ping');
+    isForgotten = true;
+    const lost = ['tools/list', 'prompts/list'].map((method) => host.request(method));
+    expect(await Promise.all(lost)).toEqual([{ kind: 'returned' }, { kind: 'returned' }]);
+    expect(server.asked.map(({ message }) => message?.method)).not.toContain('prompts/list');
+  });
+
   test('is a loss if it has served nothing: a new one would be no better', async () => {
     const server = await scriptedServer(
       (asked) => greeted(asked) || asked.text('Session not found', 'text/plain', 404),

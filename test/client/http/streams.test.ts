@@ -1,6 +1,8 @@
 /** Streams that are cut, resumed, given up: that of a request, and the server's own. */
 import { describe, expect, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
+import { retryAfterMs } from '../../../src/client/http/failures.ts';
+import type { HttpResponse } from '../../../src/client/http/response.ts';
 import { streamResumption } from '../../../src/machines/http-stream.machine.ts';
 import { Arrivals, HttpHost, errorOf } from './http-host.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
@@ -107,6 +109,32 @@ describe('the stream of a request', () => {
       expect(await outcome).toMatchObject({ kind: 'result' });
     },
   );
+
+  test.each([
+    ['7', 7000],
+    [' 0 ', 0],
+    ['Mon, 23 Nov 2026 12:00:05 GMT', 5000],
+    ['Mon, 23 Nov 2026 11:59:59 GMT', 0],
+    ['', undefined],
+    ['soon', undefined],
+    ['-5x', undefined],
+  ])('waits as long as Retry-After says, in seconds or until a date: %j', (said, ms) => {
+    const header = (name: string) => (name === 'retry-after' ? said : undefined);
+    const now = () => Date.parse('2026-11-23T12:00:00Z');
+    expect(retryAfterMs({ header } as HttpResponse, now)).toBe(ms);
+  });
+
+  test('that is left open after the answer is closed a second later', async () => {
+    const { host, server, clock } = await connected((asked) => {
+      asked.stream();
+      asked.event(answer(asked));
+    });
+    expect(await host.request('tools/call')).toMatchObject({ kind: 'result' });
+    const { response } = await server.next(isCall);
+    const closed = new Promise((resolve) => response.once('close', resolve));
+    expect(await clock.pass(1)).toBe(1000);
+    await closed;
+  });
 
   test('settles its request if what should resume it is no stream of events', async () => {
     const { host, clock } = await connected((asked) => {
