@@ -31,7 +31,7 @@ interface Sender {
 
 export class Bodies {
   readonly #home: BodiesHome;
-  readonly #unfinished = new Set<ReceivedBody>();
+  readonly #unfinished = new Map<ReceivedBody, Sender>();
   readonly #senders = new Map<string, Sender>();
   #bytes = 0;
 
@@ -54,7 +54,7 @@ export class Bodies {
     const sender = this.#senders.get(party) ?? { bytes: 0, bodies: 0 };
     this.#senders.set(party, sender);
     if (!this.#unfinished.has(body)) sender.bodies++;
-    this.#unfinished.add(body);
+    this.#unfinished.set(body, sender);
     sender.bytes += bytes;
     this.#bytes += bytes;
     const { maxUnfinishedBytes, maxBodyBytes } = this.#home.limits;
@@ -69,10 +69,10 @@ export class Bodies {
 
   /** It is at its end, or is no longer read. */
   over(body: ReceivedBody, bytes: number): void {
-    if (!this.#unfinished.delete(body)) return;
-    this.#bytes -= bytes;
-    const sender = this.#senders.get(body.party);
+    const sender = this.#unfinished.get(body);
     if (!sender) return;
+    this.#unfinished.delete(body);
+    this.#bytes -= bytes;
     sender.bytes -= bytes;
     if (--sender.bodies === 0) this.#senders.delete(body.party);
   }
@@ -81,8 +81,7 @@ export class Bodies {
   #largest(): ReceivedBody | undefined {
     let largest: ReceivedBody | undefined;
     let most = 0;
-    for (const body of this.#unfinished) {
-      const bytes = this.#senders.get(body.party)?.bytes ?? 0;
+    for (const [body, { bytes }] of this.#unfinished) {
       if (bytes < most || (bytes === most && body.length <= (largest?.length ?? 0))) continue;
       [largest, most] = [body, bytes];
     }
@@ -149,7 +148,6 @@ export class ReceivedBody implements Tended {
 
   /** It is no longer read. */
   leave(): void {
-    if (this.#isOver) return;
     this.#bodies.over(this, this.#length);
     this.#home.upkeep.delete(this);
     this.#bytes = nothing;

@@ -72,11 +72,13 @@ export function foreign(exchange: HttpExchange, options: HttpOptions): HttpAnswe
   if (host?.includes(',')) {
     return fault(400, 'The header Host was sent more than once');
   }
-  if (allowedHosts !== 'any' && host === undefined) {
-    return fault(403, 'The header Host is missing, and has to name this server');
-  }
-  if (allowedHosts !== 'any' && !allowsHost(allowedHosts, host)) {
-    return fault(403, `The host ${describe(host)} is not one of this server's`);
+  if (allowedHosts !== 'any') {
+    if (host === undefined) {
+      return fault(403, 'The header Host is missing, and has to name this server');
+    }
+    if (!allowsHost(allowedHosts, host)) {
+      return fault(403, `The host ${describe(host)} is not one of this server's`);
+    }
   }
   if (origin === undefined || allowsOrigin(allowedOrigins, origin)) return undefined;
   if (host !== undefined && (origin === `http://${host}` || origin === `https://${host}`)) {
@@ -104,10 +106,10 @@ function isOwnLoopbackOrigin(
   const isServedHere =
     allowedHosts === 'any' || allowedHosts.every((name) => loopbackNames.includes(name));
   if (!isLocal || !isServedHere) return false;
-  const [, scheme, authority = ''] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? [];
+  const [, authority = ''] = /^https?:\/\/([^/]+)$/.exec(origin) ?? [];
   const { host = '' } = exchange.head;
   const [own, theirs] = [host, authority].map(loopbackPort);
-  return scheme !== undefined && own !== undefined && own === theirs && host !== authority;
+  return own !== undefined && own === theirs && host !== authority;
 }
 
 /** The port of a host of loopback, empty for the scheme's own; undefined for any other host. */
@@ -120,8 +122,7 @@ function loopbackPort(host: string): string | undefined {
 /** The host that was allowed last: most requests name the same one. */
 let lastAllowed: { readonly host: string; readonly by: readonly string[] } | undefined = undefined;
 
-function allowsHost(allowed: readonly string[], host: string | undefined): boolean {
-  if (host === undefined) return false;
+function allowsHost(allowed: readonly string[], host: string): boolean {
   if (lastAllowed?.host === host && lastAllowed.by === allowed) return true;
   const name = host.toLowerCase();
   const isAllowed = allowed.includes(name) || allowed.includes(name.replace(/:\d+$/, ''));

@@ -77,7 +77,7 @@ export class Places<T extends PlaceHolder> {
   /**
    * Makes room for one more place of a party. A party that has the most gives up one of its own
    * that has no stream. Otherwise the weakest claim of all goes. One that listens and has spoken
-   * goes only if its party keeps more places than the new one will have.
+   * goes only if its party keeps as many places as the new one will have.
    *
    * @returns false if there is no room
    */

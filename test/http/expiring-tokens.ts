@@ -31,12 +31,13 @@ export async function serve(
   const refused = new Set<string>();
   const held = gate();
   const away = new Set<string>();
+  const shortened = new Map<string, number>();
   const authorization: AuthorizationOptions = {
     limits,
     verifyToken: (token) => {
       if (away.has(token)) throw new Error('The keys cannot be read');
       if (!(token in lives) || refused.has(token)) return undefined;
-      const life = lives[token as Token];
+      const life = shortened.get(token) ?? lives[token as Token];
       return { subject: 'ada', ...(life === undefined ? {} : { expiresAt: begun + life }) };
     },
   };
@@ -82,6 +83,8 @@ export async function serve(
     revoked,
     refuse: (token: Token) => refused.add(token),
     away,
+    /** From now on its issuer says that it is valid for so long. */
+    shorten: (token: Token, ms: number) => shortened.set(token, ms),
   };
 }
 

@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { createMcpServer } from '../../src/index.ts';
 import { httpHandler } from '../../src/http/index.ts';
 import type { HttpHandler, HttpOptions } from '../../src/http/index.ts';
+import { Room } from '../../src/actors/room.ts';
+import { Places } from '../../src/http/parties.ts';
+import type { Claim, PlaceHolder } from '../../src/http/parties.ts';
 import { addressParty } from '../../src/protocol/address-party.ts';
 import { initializeOf, postHeaders } from './raw-client.ts';
 
@@ -21,6 +24,54 @@ test.each([
   [undefined, 'unknown'],
 ])('the address %s counts towards %s', (address, party) => {
   expect(addressParty(address)).toBe(party);
+});
+
+describe('places', () => {
+  function places(max: number) {
+    const all = new Places<PlaceHolder>(max, new Room());
+    const evicted: string[] = [];
+    let usedAt = 0;
+    const take = (name: string, claim: Claim) => {
+      const placed: PlaceHolder = {
+        ...{ party: all.party(name), claim, usedAt: ++usedAt },
+        evict: () => {
+          evicted.push(`${name} ${claim} ${placed.usedAt}`);
+          all.delete(placed);
+        },
+      };
+      all.add(placed);
+      return placed;
+    };
+    return { all, evicted, take };
+  }
+
+  test('one that listens goes only if its party keeps no fewer than the new one will have', () => {
+    const { all, evicted, take } = places(3);
+    for (let at = 0; at < 2; at++) take('many', 'listening');
+    take('one', 'listening');
+    expect(all.makeRoom('one')).toBe(false);
+    expect(all.makeRoom('none')).toBe(true);
+    expect(evicted).toEqual(['many listening 1']);
+  });
+
+  test('of several parties the one with the most gives up what it used least lately', () => {
+    const { all, evicted, take } = places(5);
+    for (const name of ['few', 'many', 'many', 'many', 'few']) take(name, 'idle');
+    expect(all.makeRoom('none')).toBe(true);
+    expect(evicted).toEqual(['many idle 2']);
+  });
+
+  test('a party that has none any more is forgotten, and one that has some is not', () => {
+    const { all, take } = places(3);
+    const [first, second] = [take('one', 'idle'), take('one', 'idle')];
+    const { party } = first;
+    expect(second.party).toBe(party);
+    all.delete(first);
+    all.delete(first);
+    expect([all.party('one') === party, party.size]).toEqual([true, 1]);
+    all.delete(second);
+    expect(all.party('one')).not.toBe(party);
+  });
 });
 
 /** An endpoint, and requests to it from whatever address. */

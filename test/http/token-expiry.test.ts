@@ -175,6 +175,30 @@ describe('a token that is revoked before it expires', () => {
     expect(revoked()).toEqual([]);
   });
 
+  test('ends a stream if nobody could tell since it was opened', async () => {
+    const { url, pass, named, away } = await serve();
+    const session = await begin(url, 'endless');
+    const stream = await session.get();
+    away.add('endless');
+    await pass(7 * minute);
+    await stream.rest();
+    expect(named('authorization.unchecked')).toHaveLength(1);
+  });
+
+  test('ends a stream sooner than it was to last if its issuer says so meanwhile', async () => {
+    const { url, pass, expired, shorten, away } = await serve();
+    const session = await begin(url, 'endless');
+    const stream = await session.get();
+    shorten('endless', 3 * minute);
+    await pass(2 * minute);
+    // What is known by now is what counts.
+    away.add('endless');
+    expect(expired()).toEqual([]);
+    await pass(4 * minute);
+    await stream.rest();
+    expect(expired()).toHaveLength(1);
+  });
+
   test('ends no stream if that is not wanted', async () => {
     const { url, pass, revoked, refuse } = await serve({}, { limits: { recheckMs: 0 } });
     const session = await begin(url, 'endless');
