@@ -7,7 +7,7 @@ import type { Shares } from '../actors/room.ts';
 import type { HttpRequestsView, HttpSessionView } from '../actors/writer/http-view.ts';
 import { tellUnserializable } from '../actors/writer/outbound-flow.ts';
 import { plainActor } from '../machines/port.ts';
-import type { Behaviour, Port, Ref } from '../machines/port.ts';
+import type { Behaviour, Port, Recipient } from '../machines/port.ts';
 import type {
   FramesToSend,
   ReaderEvent,
@@ -25,9 +25,9 @@ import type { HttpFactName } from './facts.ts';
 export abstract class EndpointSession {
   report: Report<HttpFactName | ActorFactName> = defaultReport;
   /** Takes what requests bring; set once its reader has started. */
-  protected router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
+  protected router: Recipient<RouterEvent> | undefined = undefined;
   /** The actor of the session, while its writer runs. */
-  #owner: Ref<TransportFact> | undefined = undefined;
+  #owner: Recipient<TransportFact> | undefined = undefined;
 
   /** As a dump shows it; undefined if there is nothing to show. */
   abstract readonly view: HttpSessionView | HttpRequestsView | undefined;
@@ -53,7 +53,7 @@ export abstract class EndpointSession {
   }
 
   /** Its writer has started. */
-  protected writable(owner: Ref<TransportFact>): void {
+  protected writable(owner: Recipient<TransportFact>): void {
     this.#owner = owner;
   }
 

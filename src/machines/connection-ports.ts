@@ -4,7 +4,7 @@
  * of them.
  */
 import type { InputScope, TransportEnds } from './peer-ports.ts';
-import type { Ref } from './port.ts';
+import type { Recipient } from './port.ts';
 
 /** Why a connection was lost, or could not be made. */
 export type Loss =
@@ -95,5 +95,5 @@ export type ChannelReport =
   | { readonly type: 'login.changed' };
 
 export interface ChannelInput extends InputScope {
-  readonly connection: Ref<ChannelReport>;
+  readonly connection: Recipient<ChannelReport>;
 }

@@ -17,7 +17,7 @@ import type {
   RequestId,
 } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
-import type { Port, Ref } from './port.ts';
+import type { Port, Recipient, Ref } from './port.ts';
 
 /** The peer's role, as messages name it. */
 export type PeerRole = 'client' | 'server';
@@ -250,7 +250,7 @@ interface TransportInput extends InputScope {
 /** What a transport's writer begins with. */
 export interface WriterInput extends TransportInput {
   /** The session or connection: hears when the output is blocked, flows again, or has broken. */
-  readonly owner: Ref<TransportFact>;
+  readonly owner: Recipient<TransportFact>;
 }
 
 export interface CorrelationInput extends InputScope {
@@ -261,9 +261,9 @@ export interface CorrelationInput extends InputScope {
 /** What a transport's reader begins with. */
 export interface ReaderInput extends TransportInput {
   /** The session or connection: hears when the input has ended or broken. */
-  readonly owner: Ref<TransportFact>;
+  readonly owner: Recipient<TransportFact>;
   /** Gets the frames, chunk by chunk. */
-  readonly router: Pick<Ref<RouterEvent>, 'send'>;
+  readonly router: Recipient<RouterEvent>;
 }
 
 /** What every router tells its owner. Each side's router has further events. */

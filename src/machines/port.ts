@@ -12,6 +12,9 @@ import { actorStopped } from './xstate-events.ts';
 /** A reference to an actor that takes these events. */
 export type Ref<TEvent extends EventObject> = ActorRef<Snapshot<unknown>, TEvent>;
 
+/** Whatever takes these events, an actor or not. */
+export type Recipient<TEvent extends EventObject> = Pick<Ref<TEvent>, 'send'>;
+
 /** What a started actor does. */
 export interface Behaviour<TEvent extends EventObject> {
   /** Takes one event. If it throws, the actor ends and its parent gets the error. */

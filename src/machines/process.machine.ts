@@ -11,7 +11,7 @@
 import { assign, emit, sendTo, setup } from 'xstate';
 import { describe } from '../protocol/classify.ts';
 import { unprovided } from './port.ts';
-import type { Ref } from './port.ts';
+import type { Recipient } from './port.ts';
 import type { InputScope } from './peer-ports.ts';
 
 /** How long each step of ending a process may take, milliseconds. */
@@ -111,7 +111,7 @@ export type ProcessReport =
 
 /** The scope tells the child's actor what to start and who gets its streams. */
 export interface ChildInput extends InputScope {
-  readonly process: Pick<Ref<ChildFact>, 'send'>;
+  readonly process: Recipient<ChildFact>;
 }
 
 export interface ProcessInput extends InputScope {

@@ -1,11 +1,10 @@
 /** The reader and the writer of a session or a connection, recorded: what comes, what is said, what becomes of it. */
-import type { Port, Ref } from '../machines/port.ts';
+import type { Port } from '../machines/port.ts';
 import type {
   FramesToSend,
   ReaderEvent,
   ReaderInput,
   RouterEvent,
-  TransportFact,
   WriterEvent,
   WriterInput,
 } from '../machines/peer-ports.ts';
@@ -62,10 +61,13 @@ export class RecordedEnds {
               else router.send(event);
             },
           },
-          owner: recordedRef(owner, (event, pass) => {
-            if (event.type === 'input.ended') timeline.input({ end: true }, pass);
-            else pass();
-          }),
+          owner: {
+            send: (event) => {
+              if (event.type === 'input.ended')
+                timeline.input({ end: true }, () => owner.send(event));
+              else owner.send(event);
+            },
+          },
         }),
     };
   }
@@ -77,11 +79,13 @@ export class RecordedEnds {
       getInitialSnapshot: (scope, { owner, ...input }) =>
         port.getInitialSnapshot(scope, {
           ...input,
-          owner: recordedRef(owner, (event, pass) => {
-            const line = writerLine(event);
-            if (line) timeline.input(line, pass);
-            else pass();
-          }),
+          owner: {
+            send: (event) => {
+              const line = writerLine(event);
+              if (line) timeline.input(line, () => owner.send(event));
+              else owner.send(event);
+            },
+          },
         }),
       transition: (snapshot, event, scope) => {
         const recorded = event.type === 'frames.send' ? this.#recordSending(event) : event;
@@ -134,13 +138,4 @@ export class RecordedEnds {
 
 function idOf(frame: OutboundFrame) {
   return 'id' in frame && frame.id !== undefined ? { id: frame.id } : {};
-}
-
-/** The same reference; `observe` gets each event first, and `pass` sends it on. */
-function recordedRef(
-  ref: Ref<TransportFact>,
-  observe: (event: TransportFact, pass: () => void) => void,
-): Ref<TransportFact> {
-  const send = (event: TransportFact) => observe(event, () => ref.send(event));
-  return Object.assign(Object.create(ref) as Ref<TransportFact>, { send });
 }

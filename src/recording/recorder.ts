@@ -16,9 +16,9 @@ import type {
   HostMethod,
 } from '../client/connection/connection-environment.ts';
 import type { ConnectionSetup } from '../client/connection/connection-setup.ts';
-import type { ChannelEvent, ChannelInput, ChannelReport } from '../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput } from '../machines/connection-ports.ts';
 import type { RouterEvent } from '../machines/peer-ports.ts';
-import type { Port, Ref } from '../machines/port.ts';
+import type { Port } from '../machines/port.ts';
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { SessionShutdown } from '../machines/session-end.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
@@ -404,15 +404,16 @@ class HostRecorder extends SideRecorder implements ConnectionRecorder {
       getInitialSnapshot: (scope, { connection, ...input }) =>
         port.getInitialSnapshot(scope, {
           ...input,
-          connection: recordedConnection(connection, (report, pass) =>
-            timeline.input(linkLine(report), () =>
-              pass(
-                report.type === 'channel.opened'
-                  ? { ...report, ends: ends.record(report.ends) }
-                  : report,
+          connection: {
+            send: (report) =>
+              timeline.input(linkLine(report), () =>
+                connection.send(
+                  report.type === 'channel.opened'
+                    ? { ...report, ends: ends.record(report.ends) }
+                    : report,
+                ),
               ),
-            ),
-          ),
+          },
         }),
       start: (snapshot, scope) =>
         timeline.call(undefined, () => port.start?.(snapshot, scope), 'channel.start'),
@@ -431,12 +432,4 @@ function lineOf(host: number, calls: HostMethod, args: readonly unknown[]): Host
   const given = calls === 'setRoots' ? [[], ...args.slice(1)] : args;
   const plain = given.map((arg) => (hasSignal(arg) ? { ...arg, signal: undefined } : arg));
   return { host, calls, ...writtenParams(plain) } as HostLine;
-}
-
-function recordedConnection(
-  ref: Ref<ChannelReport>,
-  observe: (report: ChannelReport, pass: (report: ChannelReport) => void) => void,
-): Ref<ChannelReport> {
-  const send = (report: ChannelReport) => observe(report, (passed) => ref.send(passed));
-  return Object.assign(Object.create(ref) as Ref<ChannelReport>, { send });
 }

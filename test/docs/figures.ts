@@ -272,7 +272,7 @@ export const citations: {
     ],
     '16 MiB': [longestLine, outbound, [lists, 'maxListBytes: 16 * 1024 * 1024']],
     '1 MiB': [[session, 'readAheadBytes: 1 * MiB']],
-    '256 Ki characters': [['src/client/lists/ask-list.ts', 'maxCursorLength = 256 * 1024']],
+    '256 Ki characters': [['src/client/lists/ask-list.actor.ts', 'maxCursorLength = 256 * 1024']],
     '100 ms': [[lists, 'listSpacingMs: 100']],
     '5 s': [[lists, 'listRetryMs: 5000']],
     '50 s': [farthestRetry],

@@ -10,7 +10,7 @@ import type {
   WriterInput,
 } from '../../src/machines/peer-ports.ts';
 import { plainActor } from '../../src/machines/port.ts';
-import type { Port, Ref } from '../../src/machines/port.ts';
+import type { Port, Recipient } from '../../src/machines/port.ts';
 import type { JsonObject, OutboundFrame } from '../../src/protocol/frames.ts';
 import type { RequestOrigin } from '../../src/protocol/request-origin.ts';
 import { TestClock, gate, turn } from '../../src/testing/index.ts';
@@ -286,7 +286,7 @@ const envelope = {
 
 /** A session that answers each request by itself, as HTTP does: by its method, its params and its principal. */
 function requestsTo(server: McpServer) {
-  let router: Pick<Ref<RouterEvent>, 'send'> | undefined;
+  let router: Recipient<RouterEvent> | undefined;
   const waiting = new Map<RequestOrigin, (frame: OutboundFrame) => void>();
   const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
     router = input.router;

@@ -4,7 +4,7 @@
  * waits, under the same limit as in the writer of bytes.
  */
 import { plainActor } from '../../machines/port.ts';
-import type { Behaviour, Port, Ref } from '../../machines/port.ts';
+import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
 import type {
   FramesToSend,
   TransportFact,
@@ -54,7 +54,7 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
   readonly #flow: OutboundFlow<Item>;
   readonly #stopListening: () => void;
 
-  constructor(sink: MessageSink, options: OutboundFlowOptions, owner: Ref<TransportFact>) {
+  constructor(sink: MessageSink, options: OutboundFlowOptions, owner: Recipient<TransportFact>) {
     this.#sink = sink;
     this.#report = options.report;
     this.#flow = new OutboundFlow(options, owner, this, 'The transport');

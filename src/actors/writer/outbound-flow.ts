@@ -3,7 +3,7 @@
  * kept and counted here. The session and the log hear when too much waits, when all of it is gone,
  * and when the output has ended.
  */
-import type { Ref } from '../../machines/port.ts';
+import type { Recipient } from '../../machines/port.ts';
 import type { FramesToSend, TransportFact } from '../../machines/peer-ports.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
@@ -50,7 +50,7 @@ export type FlowState = 'flowing' | 'waiting' | 'blocked' | 'ended';
 
 export class OutboundFlow<T extends { readonly length: number }> {
   readonly #options: OutboundFlowOptions;
-  readonly #owner: Ref<TransportFact>;
+  readonly #owner: Recipient<TransportFact>;
   readonly #outlet: FlowOutlet<T>;
   readonly #taker: string;
   #state: FlowState = 'flowing';
@@ -69,7 +69,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
   /** @param taker who takes the output, as the subject of a sentence */
   constructor(
     options: OutboundFlowOptions,
-    owner: Ref<TransportFact>,
+    owner: Recipient<TransportFact>,
     outlet: FlowOutlet<T>,
     taker: string,
   ) {

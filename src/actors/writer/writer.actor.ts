@@ -7,7 +7,7 @@
  * somebody to read it.
  */
 import { plainActor } from '../../machines/port.ts';
-import type { Behaviour, Port, Ref } from '../../machines/port.ts';
+import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
 import type {
   FramesToSend,
   PeerRole,
@@ -74,7 +74,7 @@ class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
   /** Who waits until it is taken. */
   #awaiting: (() => void)[] | undefined = undefined;
 
-  constructor(sink: Sink, options: WriterOptions, owner: Ref<TransportFact>) {
+  constructor(sink: Sink, options: WriterOptions, owner: Recipient<TransportFact>) {
     this.#sink = sink;
     this.#flow = new OutboundFlow(options, owner, this, `The ${options.peer}`);
     this.#stopListening = sink.listen({

@@ -17,7 +17,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { Answers } from '../asked/answers.ts';
 import type { RootsProvider } from '../asked/providers.ts';
 import type { KeptList } from '../lists/kept-list.ts';
-import type { OwnRequest } from '../lists/ask-list.ts';
+import type { OwnRequest } from '../lists/ask-list.actor.ts';
 import { Lists } from '../lists/lists.ts';
 import { Results } from '../lists/results.ts';
 import { Preferences } from '../lists/preferences.ts';

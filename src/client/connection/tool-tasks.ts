@@ -5,24 +5,17 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  * @see the extension io.modelcontextprotocol/tasks
  */
-import { fromPromise } from 'xstate';
 import { observedMachine } from '../../actors/transitions.ts';
-import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
-import { followedTaskMachine, openQuestions } from '../../machines/followed-task.machine.ts';
-import type {
-  FollowedTaskContext,
-  FollowedTaskInput,
-  TaskAnswered,
-} from '../../machines/followed-task.machine.ts';
+import type { MachineActor } from '../../actors/transitions.ts';
+import { followedTaskMachine } from '../../machines/followed-task.machine.ts';
+import type { FollowedTaskInput } from '../../machines/followed-task.machine.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
-import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
-import type { JsonObject, RequestId, WireError } from '../../protocol/frames.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import { readTaskReport, tasksExtension } from '../../protocol/tasks.ts';
-import type { TaskReport } from '../../protocol/tasks.ts';
 import { guardOf } from '../../session/guarded-listeners.ts';
-import { askProviders } from '../asked/input-rounds.ts';
-import type { FirstResult, RoundsHost } from '../asked/input-rounds.ts';
+import type { FirstResult } from '../asked/input-rounds.ts';
 import { Subscription } from '../lists/listening.actor.ts';
 import type { KeptList } from '../lists/kept-list.ts';
 import type { ListeningPort } from '../lists/listening.actor.ts';
@@ -33,6 +26,8 @@ import type { Report } from '../../actors/facts.ts';
 import type { HostCall, Requests } from './requests.ts';
 import type { ConnectionLimits } from './limits.ts';
 import type { HostRequestOptions } from './options.ts';
+import { followedTaskActors } from './followed-task.actor.ts';
+import type { AskedServer } from './followed-task.actor.ts';
 import { FollowedTask, answeredTask } from './tool-task.observable.ts';
 import type { ToolTask } from './tool-task.observable.ts';
 
@@ -56,12 +51,11 @@ function supportOf(tool: ListedTool | undefined): unknown {
 }
 
 /** The connection, as its tasks see it. */
-export interface ToolTasksHost extends ListeningPort {
+export interface ToolTasksHost extends ListeningPort, AskedServer {
   readonly name: string;
   readonly limits: ConnectionLimits;
   readonly report: Report;
   readonly requests: Pick<Requests, 'ask' | 'request'>;
-  readonly rounds: Pick<RoundsHost, 'answers' | 'places' | 'maxRounds'>;
   /** Makes the reader of a tool's result. */
   readonly readerOf: (tool: string) => (result: JsonObject) => CallToolResult;
   /** Cancels a task by its id. A recording notes this as a call of the host. */
@@ -89,7 +83,7 @@ interface Followed {
 const longestMs = 2 ** 31 - 1;
 
 export class ToolTasks {
-  readonly #host: ToolTasksHost;
+  readonly host: ToolTasksHost;
   readonly #followed = new Map<string, Followed>();
   /** The offer of the last channel's server. */
   offer: TaskOffer = 'unknown';
@@ -97,11 +91,7 @@ export class ToolTasks {
   only: ReadonlySet<string> | undefined = undefined;
 
   constructor(host: ToolTasksHost) {
-    this.#host = host;
-  }
-
-  get observed(): ObservedScope {
-    return this.#host.observed;
+    this.host = host;
   }
 
   /** The charts of the followed tasks, and of the subscriptions to them. */
@@ -131,13 +121,13 @@ export class ToolTasks {
 
   /** The tools; undefined if the server does not list them. */
   async #listed(list: KeptList<ListedTool>, options: HostRequestOptions) {
-    const { timeoutMs = this.#host.limits.requestTimeoutMs, signal } = options;
+    const { timeoutMs = this.host.limits.requestTimeoutMs, signal } = options;
     return list.items({ timeoutMs, signal }).catch(() => undefined);
   }
 
   /** Calls a tool of 2025-11-25 that must run as a task, and resolves to its result. */
   async call(params: JsonObject, options: HostRequestOptions = {}): Promise<CallToolResult> {
-    const { limits, clock } = this.#host;
+    const { limits, clock } = this.host;
     const { timeoutMs = limits.requestTimeoutMs, signal, onTask } = options;
     const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
     const startedAt = clock.now();
@@ -166,9 +156,9 @@ export class ToolTasks {
       void task.abandon(error);
       return error;
     };
-    const whose = `The task ${task.id} of ${this.#host.name}`;
+    const whose = `The task ${task.id} of ${this.host.name}`;
     const settled = task.settled({
-      timeoutMs: isHeld ? longestMs : Math.max(1, startedAt + maxTotalMs - this.#host.clock.now()),
+      timeoutMs: isHeld ? longestMs : Math.max(1, startedAt + maxTotalMs - this.host.clock.now()),
       signal: isHeld ? undefined : call.signal,
       overdue: () =>
         end(new RuntimeError('REQUEST_TIMEOUT', `${whose} has not ended within ${maxTotalMs} ms`)),
@@ -187,7 +177,7 @@ export class ToolTasks {
     { ttlMs, ...options }: TaskOptions,
     list: KeptList<ListedTool>,
   ): Promise<ToolTask> {
-    const { name, report, requests } = this.#host;
+    const { name, report, requests } = this.host;
     const refusal = (why: string): RuntimeError =>
       new RuntimeError('CAPABILITY_MISSING', `The tool was not called: ${why}`);
     if (this.offer === 'none')
@@ -238,7 +228,7 @@ export class ToolTasks {
     try {
       followed?.task.told(readTaskReport(params));
     } catch (error) {
-      this.#host.report({
+      this.host.report({
         level: 'warning',
         name: 'response.malformed',
         message: (error as Error).message,
@@ -270,7 +260,7 @@ export class ToolTasks {
   ): Promise<CallToolResult | FollowedTask> {
     let token: RequestId | undefined;
     const sent = (id: RequestId): void => void (token = id);
-    return this.#host.requests.ask('tools/call', params, { ...options, sent }, (result) =>
+    return this.host.requests.ask('tools/call', params, { ...options, sent }, (result) =>
       isJsonObject(result['task'])
         ? this.#follow('legacy', result['task'], params, token, options)
         : this.#readerOf(params)(result),
@@ -278,7 +268,7 @@ export class ToolTasks {
   }
 
   #readerOf({ name }: JsonObject): (result: JsonObject) => CallToolResult {
-    return this.#host.readerOf(String(name));
+    return this.host.readerOf(String(name));
   }
 
   #follow(
@@ -288,7 +278,7 @@ export class ToolTasks {
     token: RequestId | undefined,
     { onProgress }: HostRequestOptions,
   ): FollowedTask {
-    const { clock, limits, rounds, cancel, report } = this.#host;
+    const { clock, limits, rounds, cancel, report } = this.host;
     const read = this.#readerOf(params);
     const first = readTaskReport(value);
     const { taskId } = first;
@@ -316,62 +306,14 @@ export class ToolTasks {
   #listen(task: FollowedTask): Subscription {
     const nothing = (): void => {};
     const owner = { opened: () => task.listened(), cut: nothing, refused: nothing };
-    return new Subscription(this.#host, { taskIds: [task.id] }, owner, 'task');
-  }
-
-  // The actors of the machine.
-
-  async look(taskId: string, signal: AbortSignal): Promise<TaskReport> {
-    return readTaskReport(await this.#host.requests.request('tasks/get', { taskId }, { signal }));
-  }
-
-  async answer(context: FollowedTaskContext, signal: AbortSignal): Promise<TaskAnswered> {
-    const { taskId } = context.task;
-    const { requests, rounds } = this.#host;
-    if (context.era === 'legacy') {
-      // The questions come as requests while a request for the result is open.
-      const times = { timeoutMs: longestMs, maxTotalMs: longestMs };
-      const result = await requests.request('tasks/result', { taskId }, { signal, ...times });
-      return { kind: 'result', result };
-    }
-    const open = openQuestions(context);
-    const inputResponses = await askProviders(rounds, `The task ${taskId}`, open, signal);
-    await requests.request('tasks/update', { taskId, inputResponses }, { signal });
-    return { kind: 'answered', keys: Object.keys(open) };
-  }
-
-  async collect({ era, task }: FollowedTaskContext, signal: AbortSignal): Promise<JsonObject> {
-    const { taskId } = task;
-    if (era === 'legacy')
-      return this.#host.requests.request('tasks/result', { taskId }, { signal });
-    const isWhole = task.result !== undefined || task.error !== undefined;
-    const { result, error } = isWhole ? task : await this.look(taskId, signal);
-    if (result) return result;
-    if (error) throw fromWireError(error as unknown as WireError);
-    const message = `The task ${taskId} has ended, and has neither a result nor an error`;
-    throw new RuntimeError('INVALID_RESPONSE', message);
-  }
-
-  async withdraw(taskId: string): Promise<void> {
-    await this.#host.requests.request('tasks/cancel', { taskId }, { whenAway: 'refuse' });
+    return new Subscription(this.host, { taskIds: [task.id] }, owner, 'task');
   }
 }
 
-type Invoked = { readonly input: FollowedTaskContext; readonly signal: AbortSignal };
-
 const machine = observedMachine(
   'followed',
-  followedTaskMachine.provide({
-    actors: {
-      look: fromPromise(({ input, signal }: Invoked) =>
-        tasksIn(input).look(input.task.taskId, signal),
-      ),
-      answer: fromPromise(({ input, signal }: Invoked) => tasksIn(input).answer(input, signal)),
-      collect: fromPromise(({ input, signal }: Invoked) => tasksIn(input).collect(input, signal)),
-      cancel: fromPromise(({ input }: Invoked) => tasksIn(input).withdraw(input.task.taskId)),
-    },
-  }),
-  (input) => tasksIn(input as FollowedTaskInput).observed,
+  followedTaskMachine.provide({ actors: followedTaskActors((task) => tasksIn(task).host) }),
+  (input) => tasksIn(input as FollowedTaskInput).host.observed,
 );
 
 function tasksIn({ scope }: Pick<FollowedTaskInput, 'scope'>): ToolTasks {

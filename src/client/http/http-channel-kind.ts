@@ -1,5 +1,4 @@
 /** The kind of channel that reaches a server over HTTP. */
-import { plainActor } from '../../machines/port.ts';
 import { streamResumption } from '../../machines/http-stream.machine.ts';
 import { httpRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
@@ -10,7 +9,7 @@ import { LoginWatch } from './authorization.ts';
 import type { MakeAuthorization } from './authorization.ts';
 import { sendingByDispatcher } from './dispatched.ts';
 import type { HttpDispatcher } from './dispatched.ts';
-import { HttpChannel } from './http-channel.actor.ts';
+import { httpChannelActor } from './http-channel.actor.ts';
 import { sendingBy } from './response.ts';
 import type { SendRequest } from './response.ts';
 import { ToolParameters } from './tool-headers.ts';
@@ -78,7 +77,7 @@ export function httpChannelKind(
         logins: new LoginWatch(),
         send,
       };
-      return plainActor(({ input }) => new HttpChannel(address, channelOptions, input.connection));
+      return httpChannelActor(address, channelOptions);
     },
   };
 }

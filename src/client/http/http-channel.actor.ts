@@ -7,7 +7,12 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
-import type { ChannelEvent, ChannelReport, Loss } from '../../machines/connection-ports.ts';
+import type {
+  ChannelEvent,
+  ChannelInput,
+  ChannelReport,
+  Loss,
+} from '../../machines/connection-ports.ts';
 import type {
   FramesToSend,
   RouterEvent,
@@ -16,7 +21,7 @@ import type {
   TransportEnds,
 } from '../../machines/peer-ports.ts';
 import { plainActor } from '../../machines/port.ts';
-import type { Behaviour, Ref } from '../../machines/port.ts';
+import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
 import { httpChannelChart } from '../../machines/http-channel.machine.ts';
 import type { HttpChannelEvent, HttpChannelSnapshot } from '../../machines/http-channel.machine.ts';
 import { stateName } from '../../machines/state-name.ts';
@@ -50,26 +55,38 @@ import type { SendOutcome } from './wire.ts';
  */
 const endTimeoutMs = 2000;
 
+/** The logic of a channel to one endpoint. */
+export function httpChannelActor(
+  address: HttpAddress,
+  options: HttpChannelOptions,
+): Port<ChannelEvent, ChannelInput> {
+  return plainActor(({ input }) => new HttpChannel(address, options, input.connection));
+}
+
 type Unanswered = Exclude<SendOutcome, { readonly kind: 'answered' | 'aborted' }>;
 
-export class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOwner {
+class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOwner {
   readonly wire: HttpWire;
   readonly streams: StreamEnvironment;
   readonly options: HttpChannelOptions;
   transport: HttpTransport;
   session: PostSession = { id: undefined };
   readonly #url: URL;
-  readonly #connection: Ref<ChannelReport>;
+  readonly #connection: Recipient<ChannelReport>;
   readonly #posts: Posts;
   readonly #gate = new ReadGate();
   #state: HttpChannelSnapshot = httpChannelChart.begun;
   /** The agreed revision; sent while the chart says that the handshake is done. */
   #revision = '';
-  #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
+  #router: Recipient<RouterEvent> | undefined = undefined;
   /** The number of requests that wait for a login. */
   #challenges = 0;
 
-  constructor(address: HttpAddress, options: HttpChannelOptions, connection: Ref<ChannelReport>) {
+  constructor(
+    address: HttpAddress,
+    options: HttpChannelOptions,
+    connection: Recipient<ChannelReport>,
+  ) {
     const { url } = address;
     this.#url = url;
     this.options = options;
@@ -126,7 +143,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, Tran
   // For its reader and its writer.
 
   /** Sends messages to this router from now on; nothing is read without a router. */
-  readTo(router: Pick<Ref<RouterEvent>, 'send'> | undefined): void {
+  readTo(router: Recipient<RouterEvent> | undefined): void {
     this.#router = router;
     if (router) this.#gate.open('untaken');
     else this.#gate.shut('untaken');
@@ -367,7 +384,7 @@ export interface EndedChannel {
   /** Whether the queue is over its limit. */
   readonly isFull: boolean;
   readonly view: object;
-  readTo(router: Pick<Ref<RouterEvent>, 'send'> | undefined): void;
+  readTo(router: Recipient<RouterEvent> | undefined): void;
   flow(isBlocked: boolean): void;
   post(frames: FramesToSend, left: () => void): void;
 }
@@ -388,10 +405,10 @@ function channelEnds(channel: EndedChannel): TransportEnds {
 /** `blocked`: the queue is over its limit, and the connection was told. */
 class HttpWriter implements Behaviour<WriterEvent> {
   readonly #channel: EndedChannel;
-  readonly #owner: Ref<TransportFact>;
+  readonly #owner: Recipient<TransportFact>;
   #state: 'flowing' | 'blocked' | 'ended' = 'flowing';
 
-  constructor(channel: EndedChannel, owner: Ref<TransportFact>) {
+  constructor(channel: EndedChannel, owner: Recipient<TransportFact>) {
     this.#channel = channel;
     this.#owner = owner;
   }

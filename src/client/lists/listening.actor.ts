@@ -15,7 +15,7 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import { MetaKey } from '../../protocol/meta.ts';
 import { Method } from '../../protocol/methods.ts';
-import type { OwnRequest } from './ask-list.ts';
+import type { OwnRequest } from './ask-list.actor.ts';
 
 /** What a subscription needs from its connection. */
 export interface ListeningPort {

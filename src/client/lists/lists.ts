@@ -7,24 +7,18 @@
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
-import { fromPromise } from 'xstate';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import { observedMachine } from '../../actors/transitions.ts';
 import { waitFor } from '../../actors/waiting.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { catalogMachine } from '../../machines/catalog.machine.ts';
-import type {
-  CatalogChannel,
-  CatalogInput,
-  CatalogName,
-  CatalogOutcome,
-} from '../../machines/catalog.machine.ts';
+import type { CatalogChannel, CatalogInput, CatalogName } from '../../machines/catalog.machine.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import { askList } from './ask-list.ts';
-import type { ListBounds, ListSource } from './ask-list.ts';
+import { askListActor } from './ask-list.actor.ts';
+import type { ListBounds, ListSource } from './ask-list.actor.ts';
 import { KeptList } from './kept-list.ts';
 import { listKinds } from './list-kinds.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -217,17 +211,15 @@ export class Lists {
     return new KeptList<T>({ ...whose, retryMs, maxOvertaken, spacingMs, maxSpacingMs, listed });
   }
 
-  /** The `ask` of the catalogs. */
-  async ask(name: CatalogName, signal: AbortSignal): Promise<CatalogOutcome> {
-    const kind = listKinds[name];
+  /** The server to ask for a list, once its changes are heard. */
+  async source(kind: ListKind, signal: AbortSignal): Promise<ListSource> {
     await this.#listened(kind, signal);
     signal.throwIfAborted();
     const { clock, limits, request, problem } = this.#host;
     const updates = this.#updates;
     const { capabilities } = updates.state === 'away' ? nothing : updates.server;
     const now = () => clock.now();
-    const source = { now, bounds: limits, capabilities, request, problem };
-    return askList(kind, source, signal);
+    return { now, bounds: limits, capabilities, request, problem };
   }
 
   /** Resolves once changes of the list are heard or never will be, or after a timeout. */
@@ -293,9 +285,7 @@ const machine = observedMachine(
   'catalog',
   catalogMachine.provide({
     actors: {
-      ask: fromPromise(({ input, signal }: { input: CatalogInput; signal: AbortSignal }) =>
-        listsIn(input).ask(input.name, signal),
-      ),
+      ask: askListActor((kind, input, signal) => listsIn(input).source(kind, signal)),
     },
   }),
   (input) => listsIn(input as CatalogInput).observed,

@@ -13,7 +13,7 @@ import { describe } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
-import type { OwnRequestOptions } from './ask-list.ts';
+import type { OwnRequestOptions } from './ask-list.actor.ts';
 import { Subscription } from './listening.actor.ts';
 import type { ListeningPort } from './listening.actor.ts';
 

@@ -21,8 +21,7 @@ import type {
   SdkTransportEvent,
   SdkTransportSnapshot,
 } from '../../machines/sdk-transport.machine.ts';
-import { plainActor } from '../../machines/port.ts';
-import type { Port, Ref } from '../../machines/port.ts';
+import type { Port, Recipient } from '../../machines/port.ts';
 import { describe, classifyMessage } from '../../protocol/classify.ts';
 import { RuntimeError, errorResponse, ErrorCode } from '../../protocol/errors.ts';
 import type {
@@ -78,15 +77,6 @@ export function sdkTransport(
   throw new RuntimeError('CONFIG_INVALID', message);
 }
 
-type Owned = ChannelReport | TransportFact;
-
-/** The actors of a channel. */
-interface Running {
-  /** Takes the events of the channel and its ends. */
-  readonly owner: Actor<Port<Owned, undefined>>;
-  readonly channel: Actor<Port<ChannelEvent, ChannelInput>>;
-}
-
 type Ends = {
   readonly [K in keyof TransportEnds]: Actor<TransportEnds[K]>;
 };
@@ -104,12 +94,16 @@ class ChannelTransport implements ProcessTransport {
   #tellClosed: () => void = () => {};
   #state = sdkTransportChart.begun;
   /** From the start until nothing is left. */
-  #running: Running | undefined;
+  #channel: Actor<Port<ChannelEvent, ChannelInput>> | undefined;
   /** From when it was opened until nothing is left. */
   #ends: Ends | undefined;
   #started: { opened(): void; failed(error: Error): void } | undefined;
   /** Called when nothing is left. */
   #last: () => void = () => {};
+  /** Takes the events of the channel and its ends. */
+  readonly #owner: Recipient<ChannelReport | TransportFact> = {
+    send: (event) => this.#hear(event),
+  };
 
   constructor(entry: StdioEntry, options: ProcessTransportOptions) {
     this.#kind = stdioChannel(entry, options);
@@ -133,9 +127,10 @@ class ChannelTransport implements ProcessTransport {
     }
     return new Promise((opened, failed) => {
       this.#started = { opened, failed };
-      this.#running = this.#run();
+      const channel = this.#run();
+      this.#channel = channel;
       this.#move('transport.start');
-      this.#running.channel.start();
+      channel.start();
     });
   }
 
@@ -186,13 +181,8 @@ class ChannelTransport implements ProcessTransport {
 
   // Events of the channel.
 
-  #run(): Running {
+  #run(): Actor<Port<ChannelEvent, ChannelInput>> {
     const { clock = systemClock, onStderr = () => {} } = this.#options;
-    const owner = createActor(
-      plainActor<Owned, undefined>(() => ({ receive: (event) => this.#hear(event) })),
-      { input: undefined },
-    );
-    owner.start();
     const logic = this.#kind.logic({
       limits: defaultLimits,
       clock,
@@ -203,18 +193,17 @@ class ChannelTransport implements ProcessTransport {
       stderr: (text) => this.#turns.later(() => onStderr(text)),
       authorize: () => {},
     });
-    const connection = owner as unknown as Ref<ChannelReport>;
-    const channel = createActor(logic, { input: { connection } });
+    const channel = createActor(logic, { input: { connection: this.#owner } });
     channel.subscribe({
       error: (error) => {
         this.#lost({ kind: 'failure', error });
         this.#stopped();
       },
     });
-    return { owner, channel };
+    return channel;
   }
 
-  #hear(event: Owned): void {
+  #hear(event: ChannelReport | TransportFact): void {
     switch (event.type) {
       case 'channel.opened':
         return this.#open(event.ends);
@@ -224,7 +213,7 @@ class ChannelTransport implements ProcessTransport {
         return this.#stopped();
       case 'input.ended':
       case 'output.broken':
-        return this.#running?.channel.send(event);
+        return this.#channel?.send(event);
       case 'output.blocked':
       case 'output.flowing':
         if (!this.#state.matches('open')) return;
@@ -238,7 +227,7 @@ class ChannelTransport implements ProcessTransport {
 
   #open({ reader, writer }: TransportEnds): void {
     if (this.#state.value !== 'starting') return;
-    const owner = this.#running?.owner as unknown as Ref<TransportFact>;
+    const owner = this.#owner;
     const ends: Ends = {
       writer: createActor(writer, { input: { owner } }),
       reader: createActor(reader, {
@@ -289,16 +278,15 @@ class ChannelTransport implements ProcessTransport {
     this.#last = last;
     this.#move('transport.end');
     this.#ends?.writer.stop();
-    this.#running?.channel.send({ type: 'channel.close' });
+    this.#channel?.send({ type: 'channel.close' });
   }
 
   #stopped(): void {
     if (this.#state.value !== 'ending') return;
     this.#move('transport.closed');
     this.#ends?.reader.stop();
-    this.#running?.channel.stop();
-    this.#running?.owner.stop();
-    this.#running = undefined;
+    this.#channel?.stop();
+    this.#channel = undefined;
     this.#ends = undefined;
     this.#turns.later(() => {
       this.#tellClosed();

@@ -8,7 +8,7 @@ import type { Clock } from '../../actors/clock.ts';
 import { shortenedId } from '../../actors/writer/http-view.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { stateName } from '../../machines/state-name.ts';
-import type { Ref } from '../../machines/port.ts';
+import type { Recipient } from '../../machines/port.ts';
 import {
   activeHttpSession,
   begunHttpSession,
@@ -405,7 +405,7 @@ export class HttpSession
 
   // What it says.
 
-  protected override writable(owner: Ref<TransportFact>): void {
+  protected override writable(owner: Recipient<TransportFact>): void {
     super.writable(owner);
     // The client opens its first stream later, if ever.
     this.tell({ type: 'ownStream.closed' });

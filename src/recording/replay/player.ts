@@ -10,8 +10,9 @@ import { settledRounds } from '../timeline.ts';
 import type { Difference } from './difference.ts';
 import type { Playback } from './playback.ts';
 import { RecordingCursor } from './recording-cursor.ts';
-import { ReplayClock, replayEnds, writerFact } from './replay-world.ts';
-import type { ReplayEnds } from './replay-world.ts';
+import { replayEnds, writerFact } from './replay-ends.actor.ts';
+import type { ReplayEnds } from './replay-ends.actor.ts';
+import { ReplayClock } from './replay-world.ts';
 import { ReplayedHandlers } from './replayed-handlers.ts';
 
 interface Computation {

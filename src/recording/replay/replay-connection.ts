@@ -16,8 +16,7 @@ import { openChannel } from '../../client/connection/open-connection.ts';
 import { closingChart } from '../../machines/closing.machine.ts';
 import type { ChannelReport } from '../../machines/connection-ports.ts';
 import type { TransportEnds } from '../../machines/peer-ports.ts';
-import { plainActor } from '../../machines/port.ts';
-import type { Ref } from '../../machines/port.ts';
+import type { Recipient } from '../../machines/port.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import { Method } from '../../protocol/methods.ts';
 import { codeOf, replayedLoss, transitionLines } from '../lines.ts';
@@ -26,6 +25,7 @@ import type { Recording } from '../recording.ts';
 import type { Difference } from './difference.ts';
 import type { Playback } from './playback.ts';
 import { Player } from './player.ts';
+import { replayedChannel } from './replay-ends.actor.ts';
 
 /** Gives the first difference, or undefined. */
 export function replayConnection(
@@ -43,7 +43,7 @@ class ConnectionPlayer extends Player {
   readonly #connection: HostConnection;
   readonly #signals = new Map<number, AbortController>();
   /** The channel's connection, once a channel was opened. */
-  #link: Ref<ChannelReport> | undefined = undefined;
+  #link: Recipient<ChannelReport> | undefined = undefined;
   /** What comes after the end is not recorded. */
   #closing = closingChart.begun;
 
@@ -88,11 +88,13 @@ class ConnectionPlayer extends Player {
   #kind(): ChannelKind {
     const { name, shows } = this.#header;
     const logic: ChannelKind['logic'] = () =>
-      plainActor(({ input }) => {
-        this.#link = input.connection;
-        this.giveNested('channel.start');
-        return { receive: ({ type }) => this.giveNested(type) };
-      });
+      replayedChannel(
+        (connection) => {
+          this.#link = connection;
+          this.giveNested('channel.start');
+        },
+        ({ type }) => this.giveNested(type),
+      );
     return { name, shows, restart: 'none', logic };
   }
 

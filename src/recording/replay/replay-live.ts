@@ -17,14 +17,9 @@ import type { Difference } from './difference.ts';
 import { RequestNames, UnclaimedOutputs, compareEnd } from './live-output.ts';
 import type { Playback } from './playback.ts';
 import { RecordingCursor } from './recording-cursor.ts';
-import {
-  ReplayClock,
-  optionsOf,
-  replayEnvironment,
-  replayEnds,
-  writerFact,
-} from './replay-world.ts';
-import type { ReplayEnds } from './replay-world.ts';
+import { replayEnds, writerFact } from './replay-ends.actor.ts';
+import type { ReplayEnds } from './replay-ends.actor.ts';
+import { ReplayClock, optionsOf, replayEnvironment } from './replay-world.ts';
 
 /** Gives the first difference, or undefined. */
 export function replayLive(

@@ -4,7 +4,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpError, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
-import type { OwnRequest } from '../../../src/client/lists/ask-list.ts';
+import type { OwnRequest } from '../../../src/client/lists/ask-list.actor.ts';
 import { Lists, defaultListLimits } from '../../../src/client/lists/lists.ts';
 import type { KeptListLimits } from '../../../src/client/lists/lists.ts';
 import { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';

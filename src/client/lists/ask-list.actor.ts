@@ -4,12 +4,14 @@
  * @see MCP 2025-11-25, server/utilities/pagination
  * @see MCP 2026-07-28, server/utilities/caching, "Interaction with Pagination"
  */
-import type { CatalogOutcome } from '../../machines/catalog.machine.ts';
+import { fromPromise } from 'xstate';
+import type { PromiseActorLogic } from 'xstate';
+import type { CatalogInput, CatalogOutcome } from '../../machines/catalog.machine.ts';
 import { describe } from '../../protocol/classify.ts';
 import { ErrorCode, RuntimeError, remoteCodeOf } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';
-import { readEntry } from './list-kinds.ts';
+import { listKinds, readEntry } from './list-kinds.ts';
 
 /** Bounds of one list. */
 export interface ListBounds {
@@ -62,13 +64,27 @@ export interface ListSource {
 }
 
 /**
+ * The catalog's `ask`.
+ *
+ * @param sourceOf resolves to the server, once it may be queried
+ */
+export function askListActor(
+  sourceOf: (kind: ListKind, input: CatalogInput, signal: AbortSignal) => Promise<ListSource>,
+): PromiseActorLogic<CatalogOutcome, CatalogInput> {
+  return fromPromise(async ({ input, signal }) => {
+    const kind = listKinds[input.name];
+    return askList(kind, await sourceOf(kind, input, signal), signal);
+  });
+}
+
+/**
  * All pages of a list. If a cursor is refused, the list has changed: it is queried from the
  * beginning again, once.
  *
  * @throws the error of a page; {RuntimeError} INVALID_RESPONSE if a result is not a page of the
  *   list
  */
-export async function askList(
+async function askList(
   kind: ListKind,
   source: ListSource,
   signal: AbortSignal,
