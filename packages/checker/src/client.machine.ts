@@ -31,6 +31,38 @@ export interface ClientFeatures {
   readonly movesTime: boolean;
 }
 
+interface Asked {
+  readonly context: ClientFeatures;
+}
+
+/** What the clients of both eras ask of the server. */
+export const featureGuards = {
+  isStdio: ({ context }: Asked) => context.transport === 'stdio',
+  isHttp: ({ context }: Asked) => context.transport !== 'stdio',
+  asks: ({ context }: Asked) => context.asks,
+  hasLists: ({ context: { declares } }: Asked) =>
+    declares.tools || declares.resources || declares.prompts,
+  hasResources: ({ context }: Asked) => context.declares.resources,
+  hasPrompts: ({ context }: Asked) => context.declares.prompts,
+};
+
+/** What the clients of both eras may do once they are served, and stay where they are. */
+export const servedMoves = <T extends string>(target: T) =>
+  ({
+    list: { target, guard: 'hasLists' },
+    big: { target, guard: 'hasLists' },
+    'unknown-method': target,
+    'unknown-notification': target,
+    'bad-cursor': { target, guard: 'hasLists' },
+    'bad-resource': { target, guard: 'hasResources' },
+    'bad-prompt': { target, guard: 'hasPrompts' },
+    malformed: target,
+    invalid: target,
+    'http-origin': { target, guard: 'isHttp' },
+    'http-version': { target, guard: 'isHttp' },
+    end: 'ended',
+  }) as const;
+
 const self = { target: 'operating' } as const;
 
 export const clientMachine = setup({
@@ -40,23 +72,17 @@ export const clientMachine = setup({
     events: {} as Move,
   },
   guards: {
+    ...featureGuards,
     isFresh: stateIn({ connection: 'fresh' }),
     isBare: stateIn({ roots: 'undeclared' }),
     isOperating: stateIn({ connection: 'operating' }),
     isGreeted: stateIn({ connection: 'greeted' }),
     isCalling: or([stateIn({ call: 'running' }), stateIn({ call: 'runningZero' })]),
     isAsked: or([stateIn({ roots: 'asked' }), stateIn({ roots: 'stale' })]),
-    asks: ({ context }) => context.asks,
     asksNothing: ({ context }) => !context.asks,
     hasTools: ({ context }) => context.tools.length > 0,
-    hasLists: ({ context: { declares } }) =>
-      declares.tools || declares.resources || declares.prompts,
-    hasResources: ({ context }) => context.declares.resources,
-    hasPrompts: ({ context }) => context.declares.prompts,
     hasLogging: ({ context }) => context.declares.logging,
     hasBatches: ({ context }) => context.batches,
-    isStdio: ({ context }) => context.transport === 'stdio',
-    isHttp: ({ context }) => context.transport !== 'stdio',
     hasSession: ({ context }) => context.transport === 'http-session',
     movesTime: ({ context }) => context.movesTime,
     withdraws: ({ context }) => context.withdraws,
@@ -90,33 +116,22 @@ export const clientMachine = setup({
         },
         operating: {
           on: {
-            list: { ...self, guard: 'hasLists' },
+            ...servedMoves('operating'),
             'list-all': self,
             twins: self,
             'odd-ids': self,
-            big: { ...self, guard: 'hasLists' },
             batch: { ...self, guard: 'hasBatches' },
-            'unknown-method': self,
-            'unknown-notification': self,
-            'bad-cursor': { ...self, guard: 'hasLists' },
-            'bad-resource': { ...self, guard: 'hasResources' },
-            'bad-prompt': { ...self, guard: 'hasPrompts' },
             'bad-level': { ...self, guard: 'hasLogging' },
             'cancel-unknown': self,
             'cancel-malformed': self,
             'cancel-done': self,
             'answer-unknown': self,
-            malformed: self,
-            invalid: self,
-            'http-origin': { ...self, guard: 'isHttp' },
-            'http-version': { ...self, guard: 'isHttp' },
             'http-second-stream': { ...self, guard: 'isHttp' },
             'http-resume': { ...self, guard: 'isHttp' },
             'http-no-session': { ...self, guard: 'hasSession' },
             'http-strange-session': { ...self, guard: 'hasSession' },
             'http-gone': { guard: 'hasSession', target: 'ended' },
             last: { guard: and(['isStdio', 'isBare', 'hasLists']), target: 'ended' },
-            end: 'ended',
           },
         },
         ended: {},

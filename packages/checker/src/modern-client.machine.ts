@@ -4,6 +4,7 @@
  * what a request says about its client applies only to that request.
  */
 import { and, setup, stateIn } from 'xstate';
+import { featureGuards, servedMoves } from './client.machine.ts';
 import type { ClientFeatures } from './client.machine.ts';
 import type { Move } from './move.ts';
 
@@ -15,16 +16,7 @@ export const modernClientMachine = setup({
     context: {} as ClientFeatures,
     events: {} as Move,
   },
-  guards: {
-    isSettled: stateIn({ connection: 'settled' }),
-    isStdio: ({ context }) => context.transport === 'stdio',
-    isHttp: ({ context }) => context.transport !== 'stdio',
-    asks: ({ context }) => context.asks,
-    hasLists: ({ context: { declares } }) =>
-      declares.tools || declares.resources || declares.prompts,
-    hasResources: ({ context }) => context.declares.resources,
-    hasPrompts: ({ context }) => context.declares.prompts,
-  },
+  guards: { ...featureGuards, isSettled: stateIn({ connection: 'settled' }) },
 }).createMachine({
   id: 'modernClient',
   type: 'parallel',
@@ -45,32 +37,21 @@ export const modernClientMachine = setup({
         },
         settled: {
           on: {
+            ...servedMoves('settled'),
             discover: same,
             'revision-unknown': same,
             bare: { ...same, guard: 'hasLists' },
-            list: { ...same, guard: 'hasLists' },
             removed: same,
-            big: { ...same, guard: 'hasLists' },
-            'unknown-method': same,
-            'unknown-notification': same,
-            'bad-cursor': { ...same, guard: 'hasLists' },
-            'bad-resource': { ...same, guard: 'hasResources' },
-            'bad-prompt': { ...same, guard: 'hasPrompts' },
             'cancel-unknown': { ...same, guard: 'isStdio' },
             'cancel-malformed': { ...same, guard: 'isStdio' },
             'cancel-done': { ...same, guard: 'isStdio' },
-            'http-origin': { ...same, guard: 'isHttp' },
-            'http-version': { ...same, guard: 'isHttp' },
             'http-strange-session': { ...same, guard: 'isHttp' },
             'http-method': { ...same, guard: 'isHttp' },
             'http-no-method': { ...same, guard: 'isHttp' },
             'http-name': { ...same, guard: and(['isHttp', 'hasResources']) },
             'http-encoded-name': { ...same, guard: and(['isHttp', 'hasResources']) },
             'http-get': { ...same, guard: 'isHttp' },
-            malformed: same,
-            invalid: same,
             last: { guard: and(['isStdio', 'hasLists']), target: 'ended' },
-            end: 'ended',
           },
         },
         ended: {},
