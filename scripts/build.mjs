@@ -119,11 +119,11 @@ const { paths: sources } = JSON.parse(
 async function exportsOf(specifier) {
   const source = join(root, sources[specifier][0]);
   const lists = (await readFile(source, 'utf8')).matchAll(
-    /^export \{([^}]*)\} from '(\.[^']+)';/gm,
+    /^export (?:\{([^}]*)\}|(\* as \w+)) from '(\.[^']+)';/gm,
   );
   return new Map(
-    [...lists].flatMap(([, names = '', path = '']) =>
-      namesIn(names).map(({ name, as }) => [
+    [...lists].flatMap(([, names, whole = '', path = '']) =>
+      namesIn(names ?? whole).map(({ name, as }) => [
         as,
         {
           name,
@@ -175,7 +175,8 @@ const pastEntries = {
           return namesIn(list)
             .map(({ name, as }) => {
               const { name: there, from } = names.get(name);
-              return `${verb} { ${there} as ${as} } from '${toRoot}/${from}';`;
+              const what = there === '*' ? `* as ${as}` : `{ ${there} as ${as} }`;
+              return `${verb} ${what} from '${toRoot}/${from}';`;
             })
             .join(' ');
         },

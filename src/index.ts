@@ -76,6 +76,8 @@ export type { HandlerLog, LogMethod, LoggingOptions } from './context/session-lo
 export { causesOf } from './diagnosis/causes.ts';
 export type { Cause, Question } from './diagnosis/causes.ts';
 export { describeDump, explainDump } from './diagnosis/dump-text.ts';
+export { headlineOf } from './diagnosis/headline.ts';
+export type { Headline } from './diagnosis/in-words.ts';
 export type { SessionDump } from './diagnosis/session-dump.ts';
 export type { SessionHandle, SessionView } from './context/session-view.ts';
 export { defineForm } from './schema/forms/form.ts';
@@ -109,12 +111,13 @@ export type {
 } from './machines/roots-report.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
 export type { AskInput, AskOutcome } from './machines/roots.machine.ts';
+export { stateName } from './machines/state-name.ts';
 export { sessionMachine } from './machines/session.machine.ts';
 export type { SessionInput } from './machines/session-context.ts';
 export type { SessionEmitted, SessionEvent, SessionOutput } from './machines/session.machine.ts';
 export type { ReaderEvent, ReaderInput, WriterEvent, WriterInput } from './machines/peer-ports.ts';
 export type { CloseCause } from './machines/session-ports.ts';
-export { classify } from './protocol/classify.ts';
+export { classify, messageOf } from './protocol/classify.ts';
 export type { TaskHandle } from './actors/exchange.ts';
 export type { Clock } from './actors/clock.ts';
 export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';

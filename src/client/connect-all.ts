@@ -29,8 +29,11 @@ export async function connectAll(
   options: ServersOptions = {},
 ): Promise<Servers> {
   try {
-    const servers =
-      typeof source === 'string' ? await openFile(source, options) : openServers(source, options);
+    const config =
+      typeof source === 'string'
+        ? await readHostsFile(source, options)
+        : readHosts(source, options);
+    const servers = openConfig(config, options);
     await servers.started();
     return servers;
   } catch (error) {
@@ -46,33 +49,29 @@ export async function connectAll(
  * @throws {RuntimeError} CONFIG_INVALID: it holds no servers
  */
 export function openServers(config: object, options: ServersOptions = {}): Servers {
-  return new ServerManager(readHosts(config, options), options, maker);
-}
-
-/** The same for a configuration that was already read. */
-export function openConfig(config: HostsConfig, options: ServersOptions = {}): Servers {
-  return new ServerManager(config, options, maker);
+  return openConfig(readHosts(config, options), options);
 }
 
 /**
- * The same for a file, without waiting for the servers.
- *
- * @throws {RuntimeError} CONFIG_INVALID: it cannot be read, or holds no servers
+ * The same for a configuration that was read before, or for a part of it. If it comes from a file,
+ * that is watched, unless `watch` says otherwise: a part needs `watch: false`.
  */
-export async function openFile(file: string, options: ServersOptions = {}): Promise<Servers> {
-  const { clock = systemClock, environment, watch = true } = options;
-  const read = () => readHostsFile(file, environment === undefined ? {} : { environment });
-  const manager = new ServerManager(await read(), options, maker);
-  if (!watch) return manager;
+export function openConfig(config: HostsConfig, options: ServersOptions = {}): Servers {
+  const { clock = systemClock, watch = true } = options;
+  const { file } = config;
+  const manager = new ServerManager(config, options, maker);
+  if (file === undefined || !watch) return manager;
   // Files are read one after the other: a slow read must not replace a newer file by an older one.
   let reading: Promise<void> = Promise.resolve();
   const stop = watchFile(file, {
     clock,
     changed: () => {
-      reading = reading.then(read).then(
-        (config) => manager.apply(config),
-        (error: Error) => manager.refused(error),
-      );
+      reading = reading
+        .then(() => readHostsFile(file, options))
+        .then(
+          (read) => manager.apply(read),
+          (error: Error) => manager.refused(error),
+        );
     },
     failed: (error) => manager.refused(error),
   });

@@ -36,10 +36,15 @@ export type { TaskOptions } from './connection/tool-tasks.ts';
 export { sdkTransport } from './stdio/process-transport.ts';
 export type { ProcessTransport, ProcessTransportOptions } from './stdio/process-transport.ts';
 export { networkVariables } from '../processes/environment.ts';
-export { connectAll, openServers } from './connect-all.ts';
+export { connectAll, openConfig, openServers } from './connect-all.ts';
 export type { ServersOptions } from './connect-all.ts';
 export type { ConfigChanges } from './hosts/config-changes.ts';
+export { textOfFault } from './hosts/config-fault.ts';
 export type { ConfigFault } from './hosts/config-fault.ts';
+export { readHosts, readHostsFile } from './hosts/hosts-file.ts';
+export type { HostsConfig, ReadHostsOptions } from './hosts/hosts-file.ts';
+export { faultOfInput, formFields } from './asked/form-answer.ts';
+export type { FormDescription, FormField } from '../protocol/form.ts';
 export type {
   FoundTool,
   MergedTool,
@@ -59,11 +64,13 @@ export type {
   Asked,
   ElicitAnswer,
   ElicitProvider,
+  FormProvider,
   Providers,
   ProvidedRoot,
   RootsProvider,
   SampleAnswer,
   SampleProvider,
+  UrlProvider,
 } from './asked/providers.ts';
 export type {
   CallToolResult,

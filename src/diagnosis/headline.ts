@@ -10,7 +10,9 @@ import { causesOf, isShared } from './causes.ts';
 import type { Cause, HttpCause, Question, Suspension } from './causes.ts';
 
 /**
- * The most important cause wins: the end, what blocks everything, questions to the client, work.
+ * A session or a connection in one sentence, from its dump: whom it waits for, or what it works on.
+ * Of several causes the most important one counts: the end, what blocks everything, questions to the
+ * client, work.
  */
 export function headlineOf(dump: SessionDump | ConnectionDump): Headline {
   if (dump.side === 'host') return connectionHeadline(dump);
@@ -47,11 +49,6 @@ export function headlineOf(dump: SessionDump | ConnectionDump): Headline {
     push(first('push-waiting'), dump) ??
     idle(dump)
   );
-}
-
-/** Whether something keeps it from going on. */
-export function isHeldUp(dump: SessionDump | ConnectionDump): boolean {
-  return dump.side === 'host' ? headlineOf(dump).mood !== 'idle' : causesOf(dump).length > 0;
 }
 
 function endInWords(

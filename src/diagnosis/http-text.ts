@@ -1,8 +1,8 @@
 /** What a dump tells of HTTP, in words. */
 import { printableName } from '../protocol/printable.ts';
 import type { HttpCause } from './causes.ts';
-import type { HttpSessionView, HttpStreamView, HttpView } from '../actors/writer/http-view.ts';
-import { countInWords, sizeInWords, timeInWords } from './in-words.ts';
+import type { HttpSessionView, HttpStreamView } from '../actors/writer/http-view.ts';
+import { countInWords, isQuietSession, sizeInWords, timeInWords } from './in-words.ts';
 import type { SessionDump } from './session-dump.ts';
 
 /** Says in a sentence why an HTTP connection holds a session up. */
@@ -41,16 +41,6 @@ export function streamRow(stream: HttpStreamView): string {
   return `${which} (${what}): ${state} for ${timeInWords(ageMs)}${unread}${kept}${whose}`;
 }
 
-/** How a session over HTTP stands, in a few words. */
-export function httpStateInWords(http: HttpView): string {
-  if (http.kind === 'requests') {
-    return `requests without a session, ${http.served} so far, ${http.due} not answered yet`;
-  }
-  const open = http.streams.filter(({ state }) => state === 'open').length;
-  const idle = isQuietSession(http.state) ? ` for ${timeInWords(http.quietMs)}` : '';
-  return `${http.state}${idle}, ${countInWords(open, 'stream')} open`;
-}
-
 function sessionLines(http: HttpSessionView): string[] {
   const { id, state, quietMs, principal, due, waitingPushes, keptEvents, keptBytes } = http;
   const whose = principal === undefined ? '' : `, of the principal ${printableName(principal)}`;
@@ -78,9 +68,4 @@ function shortList(names: readonly string[]): string {
   const rest = names.length - maxNames;
   const said = names.slice(0, maxNames).join(', ');
   return rest > 0 ? `${said} and ${rest} more` : said;
-}
-
-/** Whether nothing of a session in this state is in progress. */
-export function isQuietSession(state: string): boolean {
-  return state === 'idle' || state === 'greeted';
 }

@@ -1,5 +1,7 @@
 /** Quantities, and what is said in more than one place, in the words of a text for people. */
 
+import type { HttpView } from '../actors/writer/http-view.ts';
+
 /** When a client is asked for its roots that has no stream of its own. */
 export const deferredRoots =
   'asked for with the next call that needs them: the client has no stream of its own';
@@ -32,6 +34,21 @@ export function sizeInWords(bytes: number): string {
 /** `1 request`, `3 requests`. */
 export function countInWords(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** How a session over HTTP stands, in a few words. */
+export function httpStateInWords(http: HttpView): string {
+  if (http.kind === 'requests') {
+    return `requests without a session, ${http.served} so far, ${http.due} not answered yet`;
+  }
+  const open = http.streams.filter(({ state }) => state === 'open').length;
+  const idle = isQuietSession(http.state) ? ` for ${timeInWords(http.quietMs)}` : '';
+  return `${http.state}${idle}, ${countInWords(open, 'stream')} open`;
+}
+
+/** Whether nothing of a session in this state is in progress. */
+export function isQuietSession(state: string): boolean {
+  return state === 'idle' || state === 'greeted';
 }
 
 function withRest(whole: number, unit: string, rest: number, restUnit: string): string {

@@ -2,8 +2,7 @@
 import { printableName } from '../protocol/printable.ts';
 import { causesOf, isShared } from './causes.ts';
 import { explainDump } from './dump-text.ts';
-import { httpStateInWords, isQuietSession } from './http-text.ts';
-import { countInWords, timeInWords } from './in-words.ts';
+import { countInWords, httpStateInWords, isQuietSession, timeInWords } from './in-words.ts';
 import type { SessionDump } from './session-dump.ts';
 
 /** Where sessions over HTTP are served, and how many may be open. */

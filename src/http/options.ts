@@ -1,7 +1,7 @@
 /** The options of an HTTP endpoint: every bound and every time, with its default. */
 import type { AuthorizationOptions } from './auth/options.ts';
 import type { Stores } from './nodes/stores.ts';
-import { defaultsOf } from '../actors/limits.ts';
+import { defaultsOf, limitTable } from '../actors/limits.ts';
 import type { LimitRow } from '../actors/limits.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
@@ -58,7 +58,7 @@ export interface HttpLimits {
 }
 
 /** All limits of an endpoint, with what the command and the docs say of them. */
-export const httpLimitTable: { readonly [name in keyof HttpLimits]: LimitRow } = {
+const httpLimitTable: { readonly [name in keyof HttpLimits]: LimitRow } = {
   maxBodyBytes: {
     default: 16 * MiB,
     help: 'The longest body of a request; a longer one is refused with 413.',
@@ -124,6 +124,9 @@ export const httpLimitTable: { readonly [name in keyof HttpLimits]: LimitRow } =
 
 /** The limits of an endpoint that sets none itself. docs/http.md explains each. */
 export const defaultHttpLimits: HttpLimits = defaultsOf(httpLimitTable);
+
+/** All limits of a server over HTTP. */
+export const limitTables = { session: limitTable, http: httpLimitTable } as const;
 
 /** How a server is reached over HTTP: who may, how much, and how it ends. */
 export interface HttpOptions {

@@ -11,12 +11,6 @@ export type LogThreshold = (typeof logVerbosities)[number];
 
 /** Facts of a process that serves a session, and of its log. */
 type CommandFactName =
-  /** One of several directories on the command line cannot be used. */
-  | 'directory.unusable'
-  /** The roots have led to another project, or to another reason for it. */
-  | 'project.chosen'
-  /** No directory may be worked in: neither the roots nor what may stand in for them gives one. */
-  | 'project.missing'
   /** The server can be reached over HTTP, and where. */
   | 'http.listening'
   /** The server's address cannot be listened on; the process ends. */

@@ -26,7 +26,7 @@ import type { Unwatched } from './watcher.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
 import { observedMachine, unobserved } from '../actors/transitions.ts';
-import { processMachine } from '../machines/process.machine.ts';
+import { defaultStopTimes, processMachine } from '../machines/process.machine.ts';
 
 /** The names of the facts that launched processes report. */
 export type ProcessFactName =
@@ -269,7 +269,8 @@ const realProcessMachine = observedMachine(
 export type ProcessActor = Actor<typeof processMachine>;
 
 /** Makes the actor of a process. Listen to it, then start it. */
-export function processActor(scope: ChildScope, times: StopTimes): ProcessActor {
+export function processActor(scope: ChildScope, stop: Partial<StopTimes> = {}): ProcessActor {
   const { clock } = scope;
+  const times = { ...defaultStopTimes, ...stop };
   return createActor(realProcessMachine, { id: 'process', input: { scope, times }, clock });
 }

@@ -60,10 +60,13 @@ export interface ChoicesField extends Labelled {
   readonly default?: unknown;
 }
 
+/** One field of a form, by its kind. */
 export type FormField = TextField | NumberField | BooleanField | ChoiceField | ChoicesField;
 
 /** A form's fields, in order, and the names of the required ones. */
 export interface FormDescription {
+  /** In the order of the form. */
   readonly fields: readonly FormField[];
+  /** Names of fields that must have a value. */
   readonly required: readonly string[];
 }

@@ -1,7 +1,7 @@
 /** What somebody may have meant by a mistyped name. */
 
 /** How alike two names must be, from 0 to 1: more than half of their letter pairs. */
-export const leastLikeness = 0.5;
+const leastLikeness = 0.5;
 
 /** The known name most like the written one; undefined if none is. Leading dashes do not count. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
@@ -9,12 +9,13 @@ export function nearest(written: string, known: readonly string[]): string | und
   const [best] = known
     .map((name) => ({ name, score: likeness(name.replace(/^-+/, ''), word) }))
     .toSorted((a, b) => b.score - a.score);
-  return best !== undefined && best.score > leastLikeness ? best.name : undefined;
+  return best !== undefined && best.score > 0 ? best.name : undefined;
 }
 
 /**
- * How alike two names are, from 0 to 1. Case does not count; names that begin alike or have the same
- * letters are as good as the same, and less than three letters are like nothing.
+ * How alike two names are, from 0 to 1; 0 if one was not meant by the other. Case does not count;
+ * names that begin alike or have the same letters are as good as the same, and less than three letters
+ * are like nothing.
  */
 export function likeness(known: string, written: string): number {
   const [name, word] = [known.toLowerCase(), written.toLowerCase()];
@@ -23,7 +24,8 @@ export function likeness(known: string, written: string): number {
   const letters = (text: string) => [...text].toSorted().join('');
   if (letters(name) === letters(word)) return 1;
   const [a, b] = [pairsOf(name), pairsOf(word)];
-  return (2 * a.filter((pair) => b.includes(pair)).length) / (a.length + b.length);
+  const score = (2 * a.filter((pair) => b.includes(pair)).length) / (a.length + b.length);
+  return score > leastLikeness ? score : 0;
 }
 
 function pairsOf(word: string): readonly string[] {

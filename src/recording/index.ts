@@ -1,6 +1,7 @@
 /** `mcp-actors/recording`: sessions and connections written down, and played again. For Node. */
-export { differenceText } from './replay/difference.ts';
+export { differenceText, lineText } from './replay/difference.ts';
 export type { Difference } from './replay/difference.ts';
+export { defaultRecordingBytes } from './format.ts';
 export type { RecordedLine, RecordingHeader } from './format.ts';
 export { record, recordConnection } from './recorder.ts';
 export type { ConnectionRecorder, RecordOptions, Recorder } from './recorder.ts';

@@ -78,6 +78,7 @@ export interface FileOpener {
    * @throws what {@link openInside} throws
    */
   open(path: string): Promise<InsideFile>;
+  /** Opens nothing more. Files that are open stay open. */
   close(): Promise<void>;
 }
 

@@ -53,6 +53,7 @@ export interface OpenRoot {
    * @throws {ToolError} ROOT_UNAVAILABLE if the child may have been started in another directory
    */
   confirm(): Promise<void>;
+  /** To be called once no other child is to be started. */
   close(): Promise<void>;
 }
 

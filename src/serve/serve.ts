@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
 import { createLog } from '../log/log.ts';
-import type { CommandFact, LineSink, Log, LogThreshold } from '../log/log.ts';
+import type { CommandFact, LineSink, Log, LogOptions, LogThreshold } from '../log/log.ts';
 import type { ServedEndpoint } from '../diagnosis/sessions-text.ts';
 import { announce } from './doctor/exchange.ts';
 import { dumpOnSignal } from './doctor/dump-signal.ts';
@@ -40,7 +40,7 @@ export interface ServeOverHttpOptions extends Omit<ServeOptions, 'environment'> 
 }
 
 /** What is being served, until it ends. */
-interface Started {
+export interface Started {
   readonly ending: Ending;
   /** Those that are open. */
   sessions(): readonly McpSession[];
@@ -85,13 +85,12 @@ export async function serve(
   // The module is loaded for its server alone: what it does after the end would never come.
   if (typeof server !== 'function' && isTaken(server)) return await new Promise(() => {});
   const isHttp = 'http' in options;
-  const { logLevel = isHttp ? 'info' : 'warning', beforeExit } = options;
-  const stderr = streamSink(process.stderr);
-  const log = options.report ? hostLog(options.report) : stderrLog(logLevel, stderr);
+  const { logLevel: level = isHttp ? 'info' : 'warning', beforeExit } = options;
+  const log = options.report ? hostLog(options.report) : processLog({ level });
   let started: Started;
   try {
     started = isHttp
-      ? await overHttp(server, options, log)
+      ? await startHttp(server, options, log)
       : overStdio(server as McpServer, options, log);
   } catch (error) {
     if (error instanceof AddressError) return await refuseAddress(error, log);
@@ -99,17 +98,9 @@ export async function serve(
     await Promise.resolve();
     throw withCallers(error);
   }
-  const drainTimeoutMs =
-    options.limits?.drainTimeoutMs ??
-    (isHttp ? defaultLimits.drainTimeoutMs : signalDrainTimeoutMs);
+  const { drainTimeoutMs } = options.limits ?? {};
   const release = beforeExit && (() => released(beforeExit, log));
-  const ended = serveToEnd(started.ending, log, drainTimeoutMs, release);
-  dumpOnSignal({
-    dumps: () => started.sessions().map((session) => session.dump()),
-    endpoint: started.endpoint,
-    stderr,
-    log,
-  });
+  const ended = untilEnd(started, { log, drainTimeoutMs, release });
   // The host that has launched it waits for its first answer.
   setImmediate(announce).unref();
   await exitProcess(await ended);
@@ -130,6 +121,31 @@ export async function serveHttp(server: ServerOf, options: ServeHttpOptions): Pr
   // A server over stdio starts without it.
   const { listenHttp } = await import('./http-serving.ts');
   return listenHttp(server, options);
+}
+
+/**
+ * Ends what is served with the process, and answers SIGUSR2 meanwhile.
+ *
+ * @returns the exit code, once the log is flushed
+ */
+export function untilEnd(started: Started, end: EndOptions): Promise<number> {
+  const { endpoint } = started;
+  const { log, release } = end;
+  const drainTimeoutMs =
+    end.drainTimeoutMs ?? (endpoint ? defaultLimits.drainTimeoutMs : signalDrainTimeoutMs);
+  const ended = serveToEnd(started.ending, log, drainTimeoutMs, release);
+  const dumps = () => started.sessions().map((session) => session.dump());
+  dumpOnSignal({ dumps, endpoint, stderr: stderrSink(), log });
+  return ended;
+}
+
+/** How {@link untilEnd} ends. */
+interface EndOptions {
+  readonly log: Log;
+  /** How long calls may take to finish after a signal, milliseconds. */
+  readonly drainTimeoutMs: number | undefined;
+  /** Is awaited before the exit code is decided. */
+  readonly release: (() => Promise<void>) | undefined;
 }
 
 /** There is nothing to debug: one line says it, and no stack. */
@@ -154,11 +170,16 @@ function overStdio(
   return { ending: session, sessions: () => [session] };
 }
 
-async function overHttp(
+/**
+ * Serves over HTTP, and reports the address.
+ *
+ * @throws as {@link serveHttp}
+ */
+export async function startHttp(
   server: ServerOf,
   { http, logLevel: _, beforeExit: __, ...common }: ServeOverHttpOptions,
-  { report }: Log,
-): Promise<Started> {
+  { report }: Pick<Log, 'report'>,
+): Promise<Started & { readonly endpoint: ServedEndpoint }> {
   const { defaultHttpLimits } = await import('../http/options.ts');
   const { session: given, limits } = http;
   const session = (request: ServedHttpRequest) => {
@@ -182,7 +203,7 @@ async function overHttp(
 }
 
 /** A server over HTTP as what a signal ends. */
-export function endingOf(serving: HttpServing): Ending {
+function endingOf(serving: HttpServing): Ending {
   let resolve: (cause: CloseCause) => void;
   const closed = new Promise<CloseCause>((settle) => {
     resolve = settle;
@@ -199,9 +220,16 @@ function hostLog(report: Log['report']): Log {
   return { report, close: () => Promise.resolve() };
 }
 
-function stderrLog(level: LogThreshold, sink: LineSink): Log {
-  const form = process.stderr.isTTY ? humanForm : jsonForm;
-  return createLog({ level, form, sink });
+/** The log of this process: on stderr, unless there is a sink for it. */
+export function processLog({ sink, ...options }: ProcessLogOptions): Log {
+  // Always made: without its listener, a broken stderr would end the process.
+  const stderr = stderrSink();
+  const form = !sink && process.stderr.isTTY ? humanForm : jsonForm;
+  return createLog({ ...options, form, sink: sink ?? stderr });
+}
+
+interface ProcessLogOptions extends Pick<LogOptions, 'level' | 'state'> {
+  readonly sink?: LineSink | undefined;
 }
 
 /** For a person who starts it to see what it does: it would say nothing. */
@@ -261,6 +289,13 @@ function isTaken(server: McpServer): boolean {
   const take = place[key];
   take?.(server);
   return take !== undefined;
+}
+
+let sinkOfStderr: LineSink | undefined;
+
+/** One for all that is written there. */
+function stderrSink(): LineSink {
+  return (sinkOfStderr ??= streamSink(process.stderr));
 }
 
 /** How many bytes may wait for stderr's reader: many hosts open the pipe and never read it. */

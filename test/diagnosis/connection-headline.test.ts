@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectionDump } from '../../src/diagnosis/connection-dump.ts';
 import type { CallDump, PendingDump } from '../../src/diagnosis/peer-dump.ts';
-import { headlineOf, isHeldUp } from '../../src/diagnosis/headline.ts';
+import { headlineOf } from '../../src/diagnosis/headline.ts';
+import { isHeldUp } from '../../packages/inspector/src/shown-sessions.ts';
 
 const none = { count: 0, max: 16 };
 const dump = (of: Partial<ConnectionDump>): ConnectionDump => ({

@@ -141,15 +141,23 @@ describe('the packages', () => {
     expect(asked.filter(([, range]) => range !== version)).toEqual([]);
   });
 
-  it('use each name of mcp-actors/internal', () => {
+  /**
+   * Each name ties a package to the library's inside. Before a name comes that would be one more, ask
+   * whether a user of the library has a use for it: then it is public. Whether only one package needs
+   * it and nothing in src: then it belongs there. Never raise this.
+   */
+  const mostInternalNames = 40;
+
+  it('use each name of mcp-actors/internal, which has few', () => {
     const namesIn = (source: string, pattern: RegExp): string[] =>
-      [...source.matchAll(pattern)].flatMap(([, names = '']) =>
-        names.split(',').flatMap((name) => name.trim().split(' as ')[0] || []),
+      [...source.matchAll(pattern)].flatMap(([, names, whole = '']) =>
+        (names ?? whole).split(',').flatMap((name) => name.trim().split(' as ')[0] || []),
       );
     const given = namesIn(
       readFileSync(join(root, 'src/internal.ts'), 'utf8'),
-      /^export (?:type )?\{([^}]*)\} from/gm,
+      /^export (?:type )?(?:\{([^}]*)\}|\* as (\w+)) from/gm,
     );
+    expect(given.length).toBeLessThanOrEqual(mostInternalNames);
     const used = folders
       .flatMap((folder) => sourcesOf(`packages/${folder}/src`))
       .flatMap((source) =>

@@ -1,7 +1,7 @@
 /** The state of a play's client: the requests still open on either side, and its roots. */
 import { ErrorCode } from 'mcp-actors';
 import type { JsonObject, RequestId } from 'mcp-actors';
-import { Method, isJsonObject, isRequestId } from 'mcp-actors/internal';
+import { Method, isJsonObject } from 'mcp-actors/internal';
 import type { ClientFeatures } from './client.machine.ts';
 import { isImpolite } from './move.ts';
 import type { Move } from './move.ts';
@@ -14,7 +14,7 @@ import {
 } from './outgoing.ts';
 import { lateMark, rootFolders, rootName } from './roots-folder.ts';
 import type { OddHeaders } from './server-process.ts';
-import { idKey, messagesIn } from './message.ts';
+import { idKey, isMessageId, messagesIn } from './message.ts';
 import type { PlayedLine } from './trace.ts';
 
 export interface ClientSideOptions {
@@ -129,7 +129,7 @@ export class ClientSide {
     const isEnveloped = this.#options.features.stateless && move?.type !== 'bare';
     const message = isEnveloped && isJsonObject(plain) ? inEnvelope(plain, this.revision) : plain;
     for (const { id, method, params } of messagesIn(message)) {
-      if (!isRequestId(id) || typeof method !== 'string') continue;
+      if (!isMessageId(id) || typeof method !== 'string') continue;
       this.owed.set(idKey(id), { id, method });
       this.#used.add(idKey(id));
       if (method === Method.initialize && isJsonObject(params)) {
@@ -243,7 +243,7 @@ export class ClientSide {
     for (const message of messagesIn(value)) {
       const { id, method, params } = message;
       if (typeof method !== 'string') {
-        if (!isRequestId(id) || !this.owed.delete(idKey(id))) continue;
+        if (!isMessageId(id) || !this.owed.delete(idKey(id))) continue;
         this.done.push(id);
         const { result } = message;
         const call = this.#calls.find((each) => idKey(each.id) === idKey(id));

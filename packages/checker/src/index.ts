@@ -6,6 +6,7 @@ export type { Invariant } from './invariants/invariant.ts';
 export { statelessInvariants } from './invariants/modern.ts';
 export { onlyOverHttp } from './invariants/over-http.ts';
 export { invariants } from './invariants/tally.ts';
+export { revisions } from './outgoing.ts';
 export { moveHelp, readSequence } from './move.ts';
 export type { MoveSequence } from './move.ts';
 export { breaksMust, reportJson, reportText } from './report-text.ts';

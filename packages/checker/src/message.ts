@@ -1,10 +1,15 @@
 /** Messages in a line, a body or an event. */
-import type { JsonObject } from 'mcp-actors';
+import type { JsonObject, RequestId } from 'mcp-actors';
 import { isJsonObject } from 'mcp-actors/internal';
 
 /** `1` and `"1"` are different ids. */
 export function idKey(id: unknown): string {
   return JSON.stringify(id) ?? 'missing';
+}
+
+/** True for what may be the id of a request. */
+export function isMessageId(id: unknown): id is RequestId {
+  return typeof id === 'string' || Number.isInteger(id);
 }
 
 /** The messages in a line: one, or those of a batch. */

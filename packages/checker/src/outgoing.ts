@@ -1,7 +1,13 @@
 /** The messages that a play's client sends. */
 import type { JsonObject, RequestId } from 'mcp-actors';
-import { MetaKey, Method, negotiateDialect, statelessVersions } from 'mcp-actors/internal';
+import { MetaKey } from 'mcp-actors/internal';
 import type { ClientFeatures } from './client.machine.ts';
+
+/** The revisions that a server can be checked in, newest first: those with a handshake, then those without. */
+export const revisions: readonly string[] = [
+  ...['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+  '2026-07-28',
+];
 
 /** A revision that never existed. */
 export const unknownRevision = '1999-01-01';
@@ -16,7 +22,7 @@ export function outgoingNotification(method: string, params?: JsonObject): JsonO
 
 /** Whether each request of this revision identifies its client. */
 export function isStateless(revision: string): boolean {
-  return statelessVersions.includes(revision);
+  return revision === '2026-07-28';
 }
 
 /** What the client of a revision without a handshake declares. */
@@ -39,12 +45,11 @@ export function inEnvelope(message: JsonObject, revision: string): JsonObject {
 
 /** Whether this revision has batches. */
 export function hasBatches(revision: string): boolean {
-  return negotiateDialect(revision).batchRefusal(1, 1) === undefined;
+  return revision === '2025-03-26' || revision === '2024-11-05';
 }
 
 export function initializeParams(revision: string, declares: 'all' | 'nothing'): JsonObject {
-  const elicitation = { elicitation: {} };
-  const lacking = negotiateDialect(revision).lacking(Method.elicit, undefined, elicitation);
+  const hasElicitation = revision >= '2025-06-18';
   return {
     protocolVersion: revision,
     capabilities:
@@ -52,7 +57,7 @@ export function initializeParams(revision: string, declares: 'all' | 'nothing'):
         ? {
             roots: { listChanged: true },
             sampling: {},
-            ...(lacking === undefined ? elicitation : {}),
+            ...(hasElicitation ? { elicitation: {} } : {}),
           }
         : {},
     clientInfo,

@@ -1,14 +1,7 @@
 /** A server as the player sees it, and one that runs in its own process, over stdio. */
 import type { ObservedExchange } from './http/exchange.ts';
 import type { Readable, Writable } from 'node:stream';
-import {
-  StderrLog,
-  environmentFor,
-  processActor,
-  stopTimesWith,
-  systemClock,
-} from 'mcp-actors/internal';
-import type { ChildScope, ServerCommand, ExitStatus, ProcessActor } from 'mcp-actors/internal';
+import { StderrLog, processActor, systemClock } from 'mcp-actors/internal';
 
 export interface Exit {
   readonly code: number | null;
@@ -82,28 +75,32 @@ export interface ServerWire {
 export type Launch = (listener: ServerListener) => ServerWire;
 
 /** It is the check that has no more patience, not the process's machine. */
-const patience = stopTimesWith({ inputMs: 2 ** 31 - 1 });
+const patience = { inputMs: 2 ** 31 - 1 };
+
+type Environment = ProcessScope['command']['env'];
+type ProcessScope = Parameters<typeof processActor>[0];
 
 /** Starts a command as a server, in the working directory of this process and its environment. */
 export function launchProcess(command: string, args: readonly string[]): Launch {
-  return (listener) => new ProcessWire({ command, args, env: environmentFor({}, true) }, listener);
+  return (listener) =>
+    new ProcessWire({ command, args, env: { ...process.env } as Environment }, listener);
 }
 
 class ProcessWire implements ServerWire {
   readonly #listener: ServerListener;
   readonly #stderr = new StderrLog();
-  readonly #process: ProcessActor;
+  readonly #process: ReturnType<typeof processActor>;
   /** Resolves once it runs: what is to be sent, and the end of it, wait for that. */
   readonly #stdin: Promise<Writable>;
   #exit: Exit | undefined;
 
-  constructor(command: ServerCommand, listener: ServerListener) {
+  constructor(command: ProcessScope['command'], listener: ServerListener) {
     this.#listener = listener;
     let launched: (stdin: Writable) => void = () => {};
     this.#stdin = new Promise((resolve) => {
       launched = resolve;
     });
-    const scope: ChildScope = {
+    const scope: ProcessScope = {
       command,
       isWatched: true,
       stderr: { push: (chunk) => void this.#stderr.push(chunk), end: () => {} },
@@ -138,7 +135,7 @@ class ProcessWire implements ServerWire {
     this.#tell('process.kill');
   }
 
-  #exited({ code, signal }: ExitStatus): void {
+  #exited({ code, signal }: Pick<Exit, 'code' | 'signal'>): void {
     this.#ended({ code, signal, stderr: this.#stderr.lastLines() });
     // Processes that it started may still run; they are not needed.
     this.#tell('process.kill');

@@ -1,9 +1,9 @@
 /** What happened in a play: everything sent and received, in order, and what follows from it. */
 import type { JsonObject, RequestId } from 'mcp-actors';
-import { Method, isJsonObject, isRequestId } from 'mcp-actors/internal';
+import { Method, isJsonObject } from 'mcp-actors/internal';
 import { asks } from './http/exchange.ts';
 import type { ObservedExchange } from './http/exchange.ts';
-import { idKey, messagesIn } from './message.ts';
+import { idKey, isMessageId, messagesIn } from './message.ts';
 import type { MoveType } from './move.ts';
 import type { Exit } from './server-process.ts';
 
@@ -104,7 +104,7 @@ export class Trace {
       if (happening.kind === 'sent') {
         for (const message of messagesIn(happening.value)) {
           const { id, method, params } = message;
-          if (!isRequestId(id) || typeof method !== 'string') continue;
+          if (!isMessageId(id) || typeof method !== 'string') continue;
           const { move } = happening;
           clientRequests.set(idKey(id), {
             id,

@@ -14,16 +14,11 @@ import {
   readSequence,
   reportJson,
   reportText,
+  revisions,
   statelessInvariants,
 } from '@mcp-actors/checker';
 import type { CheckReport, Launch, MoveSequence, RootsFolder } from '@mcp-actors/checker';
-import {
-  handshakeVersions,
-  isJsonObject,
-  printableJson,
-  secretsGiven,
-  statelessVersions,
-} from 'mcp-actors/internal';
+import { isJsonObject, printableJson, secretsGiven } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { withoutQuery } from './client/target.ts';
 import { UsageError, neverShow, print, withoutHidden } from './command.ts';
@@ -54,8 +49,8 @@ export const checkOptions = {
   },
   revision: {
     kind: 'choice',
-    choices: [...handshakeVersions, ...statelessVersions],
-    default: handshakeVersions[0] as string,
+    choices: revisions,
+    default: revisions[0] as string,
     help: 'The revision of the protocol that the client asks for.',
   },
   json: { kind: 'switch', help: 'Print the report as JSON.' },

@@ -1,7 +1,7 @@
 /**
  * What all commands share: their interface, names, printing, usage errors, the package's version.
  */
-import { printableText, withoutGiven } from 'mcp-actors/internal';
+import { printable } from 'mcp-actors/internal';
 
 /** What a command's module exports as `command`. */
 export interface Command {
@@ -45,6 +45,11 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** Why an address cannot be listened on, as the library says it; undefined for any other error. */
+export function addressFault(error: unknown): string | undefined {
+  return error instanceof Error && error.name === 'AddressError' ? error.message : undefined;
+}
+
 const hidden = new Set<string>();
 
 /** From now on nothing that this process writes to stderr shows one of these texts. */
@@ -54,7 +59,7 @@ export function neverShow(secrets: Iterable<string>): void {
 
 /** The text without what is never shown. */
 export function withoutHidden(text: string): string {
-  return withoutGiven(text, hidden);
+  return [...hidden].reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), text);
 }
 
 /**
@@ -67,12 +72,18 @@ export function print(stream: NodeJS.WriteStream, text: string): Promise<void> {
     const failed = (): void => resolve();
     stream.once('error', failed);
     const shown = stream === process.stderr ? withoutHidden(text) : text;
-    stream.write(stream.isTTY ? printableText(shown) : shown, (error) => {
+    stream.write(stream.isTTY ? printedLines(shown) : shown, (error) => {
       // A stream that fails also emits an error event, which has no other listener.
       if (!error) stream.off('error', failed);
       resolve();
     });
   });
+}
+
+/** A text of several lines, each without what a terminal would obey. */
+function printedLines(text: string): string {
+  const lines = text.split(/\r?\n/);
+  return lines.map((line) => printable(line, Infinity)).join('\n');
 }
 
 export { packageVersion } from 'mcp-actors/internal';

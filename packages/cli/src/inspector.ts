@@ -1,9 +1,8 @@
 /** `--inspect`: the inspectors of a served session. Their modules are loaded on demand. */
 import type { InspectedPage, StatelyInspection } from '@mcp-actors/inspector';
 import type { ConnectionWatcher } from 'mcp-actors/client';
-import { AddressError } from 'mcp-actors/internal';
 import type { ListenOptions } from 'mcp-actors';
-import { UsageError } from './command.ts';
+import { UsageError, addressFault } from './command.ts';
 
 /** The inspector that `--inspect` names. */
 export type InspectorWish =
@@ -86,8 +85,9 @@ async function pageOn(port: number | undefined): Promise<InspectedPage> {
   try {
     return await inspectPage(port === undefined ? {} : { port });
   } catch (error) {
-    if (!(error instanceof AddressError)) throw error;
-    throw new UsageError(`--inspect: ${error.message}; without a value a free one is taken`, {
+    const fault = addressFault(error);
+    if (fault === undefined) throw error;
+    throw new UsageError(`--inspect: ${fault}; without a value a free one is taken`, {
       cause: error,
     });
   }

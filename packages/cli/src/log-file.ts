@@ -1,7 +1,6 @@
 /** The log as a file: `--log-file`. */
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import type { LineSink } from 'mcp-actors/internal';
 import { UsageError } from './command.ts';
 
 /**
@@ -11,10 +10,10 @@ import { UsageError } from './command.ts';
  * @throws {UsageError} it cannot be opened for writing; it is a pipe, a socket or a block device;
  *   or it is our own stdout, which carries messages only
  */
-export function fileSink(path: string): LineSink {
+export function fileSink(path: string) {
   const descriptor = open(path);
   return {
-    write(line) {
+    write(line: string): boolean {
       try {
         writeSync(descriptor, line);
         return true;

@@ -1,7 +1,7 @@
 /** The machines of a module: those that it exports, and the tools of its server that are machines. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isMachine, orServed, quoted } from 'mcp-actors/internal';
+import { orServed, quoted } from 'mcp-actors/internal';
 import type { DrawnMachine } from '@mcp-actors/inspector/diagrams';
 import { UsageError } from './command.ts';
 
@@ -42,6 +42,11 @@ export async function machinesIn(file: string): Promise<ReadonlyMap<string, Draw
 function toolsOf(value: unknown): readonly unknown[] {
   const { tools } = membersOf(membersOf(value)['definition']);
   return Array.isArray(tools) ? (tools as readonly unknown[]) : [];
+}
+
+/** Whether a value is a machine: packages may have a copy of XState each. */
+function isMachine(value: object): value is DrawnMachine {
+  return 'implementations' in value && 'transition' in value;
 }
 
 function membersOf(value: unknown): { readonly [member: string]: unknown } {

@@ -4,9 +4,15 @@
  */
 import { homedir } from 'node:os';
 import { createInterface } from 'node:readline';
-import { differenceText, readRecordingFile, RecordingError, replay } from 'mcp-actors/recording';
+import {
+  differenceText,
+  lineText,
+  readRecordingFile,
+  RecordingError,
+  replay,
+} from 'mcp-actors/recording';
 import type { NumberedLine, Recording, ReplayOptions } from 'mcp-actors/recording';
-import { describe, lineText, printable } from 'mcp-actors/internal';
+import { describe, printable } from 'mcp-actors/internal';
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';

@@ -1,26 +1,14 @@
 /** `mcp-actors serve`: the workspace server in a process of its own, over stdin and stdout or HTTP. */
 import { homedir } from 'node:os';
-import {
-  createLog,
-  dumpOnSignal,
-  humanForm,
-  jsonForm,
-  quoted,
-  serveToEnd,
-  signalDrainTimeoutMs,
-  stateName,
-  streamSink,
-} from 'mcp-actors/internal';
-import type { CommandFact, LineSink, Log } from 'mcp-actors/internal';
-import { createMcpServer, defaultLimits, stdio } from 'mcp-actors';
-import type { ListenOptions, McpSession } from 'mcp-actors';
+import { processLog, quoted, untilEnd } from 'mcp-actors/internal';
+import { createMcpServer, defaultLimits, stateName, stdio } from 'mcp-actors';
+import type { Fact, ListenOptions, McpSession } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';
 import type { ChosenProject, WorkspaceOptions } from '@mcp-actors/workspace-server';
 import type { ServeInvocation } from './options/arguments.ts';
 import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
 import { options } from './options/serve-options.ts';
 import { openInspector } from './inspector.ts';
-import type { Serving } from './serve-http.ts';
 import { fileSink } from './log-file.ts';
 import { commandNames, packageVersion } from './command.ts';
 
@@ -35,6 +23,16 @@ const commandsAndOptions = {
     ...Object.keys(options).map((o) => `--${o}`),
   ],
 };
+
+/** What the log of a workspace tells beside what any server's does. */
+type WorkspaceFact = Fact<
+  /** One of several directories on the command line cannot be used. */
+  | 'directory.unusable'
+  /** The roots have led to another project, or to another reason for it. */
+  | 'project.chosen'
+  /** No directory may be worked in: neither the roots nor what may stand in for them gives one. */
+  | 'project.missing'
+>;
 
 /**
  * Serves until the client has gone or the process is told to end.
@@ -52,9 +50,12 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   const directories = given.all;
   const limits = { ...defaultLimits, ...invocation.limits };
   let session: McpSession | undefined = undefined;
-  // Always made: without its listener, a broken stderr would end the process.
-  const stderr = streamSink(process.stderr);
-  const log = openLog(invocation, stderr, () => session && stateName(session.actor.getSnapshot()));
+  const { logLevel: level, logFile } = invocation;
+  const log = processLog({
+    level,
+    sink: logFile === undefined ? undefined : fileSink(logFile),
+    state: () => session && stateName(session.actor.getSnapshot()),
+  });
 
   const workspace: WorkspaceOptions = {
     directories,
@@ -71,28 +72,27 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   const launch = { directories, followRoots: invocation.followRoots, cwd };
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   const common = { ...inspector?.options, limits, report: log.report };
-  let serving: Serving;
+  let serving: Parameters<typeof untilEnd>[0];
   if (http) {
-    const { startHttp } = await import('./serve-http.ts');
+    const { serveWorkspaces } = await import('./serve-http.ts');
     const environment =
       record && (await import('./recording.ts')).recordEach(record, launch, log.report);
-    serving = await startHttp(http, workspace, { session: common, environment });
-    if (serving.endpoint) inspector?.serves(serving.endpoint.url);
+    const served = await serveWorkspaces(http, workspace, common, environment);
+    inspector?.serves(served.endpoint.url);
+    serving = served;
   } else {
     const environment = record && (await import('./recording.ts')).recordOne(record, launch);
-    session = startStdio(workspace, { ...common, ...(environment ? { environment } : {}) });
-    serving = servingOf(session, invocation.limits.drainTimeoutMs);
+    const own = startStdio(workspace, { ...common, ...(environment ? { environment } : {}) });
+    session = own;
+    serving = { ending: own, sessions: () => [own] };
   }
   for (const message of given.faults) {
-    log.report({
-      level: 'warning',
-      name: 'directory.unusable',
-      message,
-    } satisfies CommandFact);
+    const fact: WorkspaceFact = { level: 'warning', name: 'directory.unusable', message };
+    log.report(fact);
   }
-  const { ending, sessions, endpoint, drainTimeoutMs } = serving;
-  const ended = serveToEnd(ending, log, drainTimeoutMs, inspector && (() => inspector.close()));
-  dumpOnSignal({ dumps: () => sessions().map((each) => each.dump()), endpoint, stderr, log });
+  const { drainTimeoutMs } = invocation.limits;
+  const release = inspector && (() => inspector.close());
+  const ended = untilEnd(serving, { log, drainTimeoutMs, release });
   if (!http && process.stdin.isTTY) await greet(script, given.usable);
 
   return ended;
@@ -110,26 +110,10 @@ function startStdio(options: WorkspaceOptions, listening: ListenOptions): McpSes
   return session;
 }
 
-function servingOf(session: McpSession, drainTimeoutMs = signalDrainTimeoutMs): Serving {
-  return { ending: session, sessions: () => [session], drainTimeoutMs };
-}
-
-function projectFact({ path, why }: ChosenProject): CommandFact {
+function projectFact({ path, why }: ChosenProject): WorkspaceFact {
   if (path === undefined) return { level: 'warning', name: 'project.missing', message: why };
   const message = `The project is ${quoted(path)}, from ${why}`;
   return { level: 'info', name: 'project.chosen', message, details: { path } };
-}
-
-function openLog(
-  { logLevel, logFile }: ServeInvocation,
-  stderr: LineSink,
-  state: () => string | undefined,
-): Log {
-  if (logFile !== undefined) {
-    return createLog({ level: logLevel, form: jsonForm, sink: fileSink(logFile), state });
-  }
-  const form = process.stderr.isTTY ? humanForm : jsonForm;
-  return createLog({ level: logLevel, form, sink: stderr, state });
 }
 
 async function greet(script: string, directories: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 /** Frames as a person reads them. */
+import { messageOf } from 'mcp-actors';
 import type { InboundFrame, OutboundFrame, RequestId } from 'mcp-actors';
-import { messageOf, redact, redactText } from 'mcp-actors/internal';
-import type { InboundNotification, InboundRequest } from 'mcp-actors/internal';
+import { redact, redactText } from 'mcp-actors/internal';
 import type { FrameEvent } from './page-messages.ts';
 
 export interface ReadFrame {
@@ -47,7 +47,9 @@ export function readInbound(frame: InboundFrame): ReadFrame {
   }
 }
 
-function taskOf(frame: InboundRequest | InboundNotification): Pick<ReadFrame, 'task'> {
+type InboundCall = Extract<InboundFrame, { readonly kind: 'request' | 'notification' }>;
+
+function taskOf(frame: InboundCall): Pick<ReadFrame, 'task'> {
   const taskId = frame.kind === 'request' ? frame.params?.['taskId'] : undefined;
   return typeof taskId === 'string' && taskId.length <= maxTaskId ? { task: taskId } : {};
 }

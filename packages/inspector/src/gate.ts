@@ -3,9 +3,9 @@
  * caused it, redacted and bounded.
  */
 import type { AnyActorRef, AnyMachineSnapshot } from 'xstate';
-import type { MachineName } from 'mcp-actors';
-import { redact, stateName } from 'mcp-actors/internal';
-import type { Transitions } from 'mcp-actors/internal';
+import { stateName } from 'mcp-actors';
+import type { MachineName, WatchedSession } from 'mcp-actors';
+import { redact } from 'mcp-actors/internal';
 
 /** A machine's change from one state to another. */
 export interface Transition {
@@ -29,7 +29,7 @@ export interface Transition {
  * @returns what stops it; afterwards it costs nothing
  */
 export function watchTransitions(
-  transitions: Pick<Transitions, 'listen'>,
+  transitions: Pick<WatchedSession['transitions'], 'listen'>,
   tell: (transition: Transition) => void,
 ): () => void {
   return transitions.listen(({ machine, actor, event, before, after }) => {

@@ -2,8 +2,7 @@
 import type { SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
 import { redactText } from 'mcp-actors/internal';
-import type { CallDump } from 'mcp-actors/internal';
-import type { PageConnectionDump, PageDump, PageSessionDump } from './page-messages.ts';
+import type { PageCall, PageConnectionDump, PageDump, PageSessionDump } from './page-messages.ts';
 
 /** Entries shown of one list. Those that have waited longest come first: they matter most. */
 const maxEntries = 100;
@@ -72,7 +71,7 @@ function namesIn({ name, version }: { readonly name: string; readonly version: s
   return { name: redactText(name), version: redactText(version) };
 }
 
-function shownCall(call: CallDump): CallDump {
+function shownCall(call: PageCall): PageCall {
   return {
     ...call,
     method: redactText(call.method),

@@ -29,6 +29,9 @@ export interface SessionUpdate {
   readonly skipped: readonly Skipped[];
 }
 
+/** A request of the peer, or the work of a task. */
+export type PageCall = SessionDump['calls'][number];
+
 /** A dump whose lists are bounded. */
 export type PageDump = PageSessionDump | PageConnectionDump;
 

@@ -3,9 +3,16 @@
  * first few events of each kind and counts the rest. Only events that it keeps are copied and
  * redacted, so that a page costs the same whatever the traffic.
  */
-import type { InboundFrame, OutboundFrame, RequestId } from 'mcp-actors';
-import { BoundedMap, readableEvent, redactText } from 'mcp-actors/internal';
-import type { CallDump, PeerDump, Traffic, Transitions } from 'mcp-actors/internal';
+import type {
+  InboundFrame,
+  OutboundFrame,
+  RequestId,
+  SessionDump,
+  WatchedSession,
+} from 'mcp-actors';
+import type { ConnectionDump } from 'mcp-actors/client';
+import { BoundedMap, redactText } from 'mcp-actors/internal';
+import { readableEvent } from './charts/readable-event.ts';
 import { Causes } from './causes.ts';
 import { watchTransitions } from './gate.ts';
 import type { Transition } from './gate.ts';
@@ -19,7 +26,7 @@ import {
   subjectIn,
 } from './frame-reading.ts';
 import type { ReadFrame } from './frame-reading.ts';
-import type { Direction, FrameEvent, PageEvent, Skipped } from './page-messages.ts';
+import type { Direction, FrameEvent, PageCall, PageEvent, Skipped } from './page-messages.ts';
 
 /** How many events are kept between two updates. */
 const maxEvents = 60;
@@ -75,8 +82,8 @@ interface KeptRequest extends Pick<FrameEvent, 'seq' | 'at'> {
 
 /** What is listened to. */
 interface Sampled {
-  readonly traffic: Pick<Traffic, 'listen'>;
-  readonly transitions: Pick<Transitions, 'listen'>;
+  readonly traffic: Pick<WatchedSession['traffic'], 'listen'>;
+  readonly transitions: Pick<WatchedSession['transitions'], 'listen'>;
 }
 
 /** There may be as many of these as messages. */
@@ -132,7 +139,10 @@ export class SessionSampler {
    * The unanswered requests in both directions, oldest first, as rows for a new viewer. A request
    * from before the first viewer has no frame, but its answer will still refer to it.
    */
-  unanswered({ pending, calls }: Pick<PeerDump, 'pending' | 'calls'>): readonly PageEvent[] {
+  unanswered({
+    pending,
+    calls,
+  }: Pick<SessionDump | ConnectionDump, 'pending' | 'calls'>): readonly PageEvent[] {
     const asked = [
       ...pending.flatMap((each) => (each.state === 'sent' ? this.#open('out', each) : [])),
       ...calls.flatMap((each) =>
@@ -144,7 +154,7 @@ export class SessionSampler {
 
   #open(
     direction: Direction,
-    { id, method: whole, ageMs, subject }: Pick<CallDump, 'id' | 'method' | 'ageMs' | 'subject'>,
+    { id, method: whole, ageMs, subject }: Pick<PageCall, 'id' | 'method' | 'ageMs' | 'subject'>,
   ): FrameEvent {
     const method = shortened(whole);
     const about = subject === undefined ? {} : { subject: redactText(subject, maxWords) };

@@ -3,9 +3,14 @@
  * all of them would be slow and cost the server its time. The newest are shown, and those that
  * something holds up; the one that is quiet for longest makes room.
  */
+import { causesOf, headlineOf } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
-import { isHeldUp } from 'mcp-actors/internal';
+
+/** Whether something keeps it from going on. */
+export function isHeldUp(dump: SessionDump | ConnectionDump): boolean {
+  return dump.side === 'host' ? headlineOf(dump).mood !== 'idle' : causesOf(dump).length > 0;
+}
 
 interface Watched {
   readonly session: { readonly id: string; dump(): SessionDump | ConnectionDump };

@@ -5,7 +5,7 @@
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import type { FormField } from '../../protocol/form.ts';
+import type { FormDescription, FormField } from '../../protocol/form.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { faultOfValue, stepsForStranger } from '../../schema/forms/field-value.ts';
 import { readForm } from '../../schema/forms/read-form.ts';
@@ -21,6 +21,23 @@ export function faultOfForm({ message, requestedSchema }: JsonObject): string | 
   const properties = isJsonObject(requestedSchema) ? requestedSchema['properties'] : undefined;
   if (isJsonObject(properties)) return undefined;
   return `"requestedSchema" must be an object with "properties", this is ${describe(requestedSchema)}`;
+}
+
+/**
+ * Reads the `requestedSchema` of a server's form as fields, to ask a person for each.
+ *
+ * @throws {TypeError} naming the property that the protocol does not allow in a form, and why
+ */
+export function formFields(schema: JsonObject): FormDescription {
+  return readForm(schema, stepsForStranger());
+}
+
+/**
+ * What is wrong with a person's input, as the rest of a sentence that begins with the field's name;
+ * undefined if nothing is. A pattern that takes too long to compare is left to the server.
+ */
+export function faultOfInput(field: FormField, value: unknown): string | undefined {
+  return faultOfValue(field, value, stepsForStranger());
 }
 
 /**

@@ -66,6 +66,7 @@ export interface ElicitAnswer {
   readonly content?: JsonObject;
 }
 
+/** Asks a person to fill in a form. If it throws, the server gets an error. */
 export type FormProvider = (
   form: FormRequest,
   asked: Asked,

@@ -27,6 +27,7 @@ const maxSyntaxErrors = 10;
 
 /** A configuration of servers, read. */
 export interface HostsConfig {
+  /** Where it was read; undefined if it was given as an object. */
   readonly file: string | undefined;
   /** By their names, in the order of the file. */
   readonly servers: ReadonlyMap<string, HostedServer>;
@@ -36,6 +37,7 @@ export interface HostsConfig {
   readonly remarks: readonly ConfigFault[];
 }
 
+/** How a configuration of servers is read. */
 export interface ReadHostsOptions {
   /** Named in faults. */
   readonly file?: string | undefined;

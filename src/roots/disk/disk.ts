@@ -15,6 +15,8 @@ const timeoutMs = 5000;
 /** Of all sessions of this process: it has one set of threads. */
 const lanes = new DiskLanes({ volumeOf, timeoutMs });
 
+export { fsFault, systemCode } from './fs-fault.ts';
+
 /** An open file; a part of `FileHandle`. */
 export interface OpenFile {
   /** The descriptor. */

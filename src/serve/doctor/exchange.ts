@@ -9,12 +9,14 @@
  * The command is known by its command line. A server of one's own leaves a mark, `<pid>.serving`,
  * because the signal would end a process that does not listen for it.
  */
+import { randomBytes } from 'node:crypto';
 import {
   lstatSync,
   mkdirSync,
   readFileSync,
   readdirSync,
   rmSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -25,7 +27,7 @@ import type { HostedDump } from '../../diagnosis/connections-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import type { EndpointDump } from '../../diagnosis/sessions-text.ts';
 
-/** A process's answer: one JSON text, then the end of the stream. */
+/** The answer of a process: one JSON text, then the end of the stream. */
 export interface DoctorAnswer {
   readonly pid: number;
   readonly version: string;
@@ -104,6 +106,46 @@ export function socketPath(directory: string, pid: number, question: string): st
   return join(directory, `${pid}-${question}.sock`);
 }
 
+/** One question of a doctor to a process. */
+export interface DoctorQuestion {
+  /** The socket that the process answers on; nobody listens there yet. */
+  readonly path: string;
+  /** Reads what came; undefined if it is not the answer of that process. */
+  read(text: string): DoctorAnswer | undefined;
+  /** Removes the socket, and the directory unless another doctor or server uses it. */
+  close(): void;
+}
+
+/** Prepares a question, or says what prevents it, and what to do about that. */
+export function openQuestion(
+  pid: number,
+  directory: string = exchangeDirectory(),
+): DoctorQuestion | string {
+  const obstacle = openExchange(directory);
+  if (obstacle !== undefined) return obstacle;
+  const path = socketPath(directory, pid, randomBytes(8).toString('hex'));
+  return {
+    path,
+    read: (text) => {
+      try {
+        const answer = JSON.parse(text) as DoctorAnswer;
+        return answer.pid === pid && Array.isArray(answer.sessions) ? answer : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    close: () => {
+      rmSync(path, { force: true });
+      try {
+        removeStaleMarks(directory);
+        rmdirSync(directory);
+      } catch {
+        // Not empty, or gone already.
+      }
+    },
+  };
+}
+
 /** True for the names of sockets that ask this process. */
 export function isAskedOn(name: string, pid: number): boolean {
   return name.startsWith(`${pid}-`) && name.endsWith('.sock');
@@ -128,18 +170,17 @@ export function announce(directory: string = exchangeDirectory()): void {
 }
 
 /**
- * When a process has announced itself, milliseconds since 1970; undefined if it has not.
- *
- * @param start its {@link startOf}: another process may have had its id before
+ * When a process has announced itself, milliseconds since 1970; undefined if it has not. On Linux
+ * the mark of another process that had this id before does not count.
  */
 export function announcedAt(
   pid: number,
-  start: string,
   directory: string = exchangeDirectory(),
 ): number | undefined {
   const mark = join(directory, `${pid}${markEnd}`);
   try {
-    if (exchangeFault(directory) !== undefined || readFileSync(mark, 'utf8') !== start) return;
+    if (exchangeFault(directory) !== undefined) return undefined;
+    if (readFileSync(mark, 'utf8') !== startOf(pid)) return undefined;
     return statSync(mark).mtimeMs;
   } catch {
     // Most processes have no mark.
@@ -148,7 +189,7 @@ export function announcedAt(
 }
 
 /** When a process began, as Linux counts; empty elsewhere. */
-export function startOf(pid: number | 'self'): string {
+function startOf(pid: number | 'self'): string {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
     return fields?.[19] ?? '';
@@ -159,7 +200,7 @@ export function startOf(pid: number | 'self'): string {
 }
 
 /** Removes the marks of processes that were killed. */
-export function removeStaleMarks(directory: string): void {
+function removeStaleMarks(directory: string): void {
   for (const name of readdirSync(directory).filter((each) => each.endsWith(markEnd))) {
     try {
       process.kill(Number.parseInt(name, 10), 0);

@@ -1,7 +1,6 @@
 /** One HTTP request of a play, and the server's response. */
 import type { RequestId } from 'mcp-actors';
-import { isRequestId } from 'mcp-actors/internal';
-import { idKey, messagesIn } from '../message.ts';
+import { idKey, isMessageId, messagesIn } from '../message.ts';
 
 /** The purpose of an HTTP request. */
 export type Purpose =
@@ -65,7 +64,7 @@ export function isTurnedAway({ status }: ObservedExchange): boolean {
 /** The ids of the requests that it brought to the server. */
 export function askedIn({ sent }: ObservedExchange): readonly RequestId[] {
   return messagesIn(sent).flatMap(({ id, method }) =>
-    isRequestId(id) && typeof method === 'string' ? [id] : [],
+    isMessageId(id) && typeof method === 'string' ? [id] : [],
   );
 }
 

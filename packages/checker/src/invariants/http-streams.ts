@@ -1,8 +1,8 @@
 /** What HTTP requires of streams: what is sent on which, how they end, how they are resumed. */
 import { askedIn, asks, isStream, isSuccess } from '../http/exchange.ts';
 import type { ObservedExchange } from '../http/exchange.ts';
-import { isJsonObject, isRequestId } from 'mcp-actors/internal';
-import { idKey, messagesIn, parsed } from '../message.ts';
+import { isJsonObject } from 'mcp-actors/internal';
+import { idKey, isMessageId, messagesIn, parsed } from '../message.ts';
 import type { Happening, Received, Trace } from '../trace.ts';
 import { inEras } from './http.ts';
 import { broken, firstBroken, held, shownValue, silent, untried } from './invariant.ts';
@@ -35,7 +35,7 @@ export const streamInvariants: readonly Invariant[] = [
       firstBroken(
         receivedIn(whole).map(({ message, via }) => {
           const { id } = message;
-          if ('method' in message || !isRequestId(id) || !whole.clientRequests.has(idKey(id))) {
+          if ('method' in message || !isMessageId(id) || !whole.clientRequests.has(idKey(id))) {
             return untried;
           }
           if (via.purpose !== 'message' && via.purpose !== 'resumption') return untried;

@@ -1,8 +1,8 @@
 /** The form of every message that the server sends. */
 import type { JsonObject } from 'mcp-actors';
-import { isJsonObject, isRequestId } from 'mcp-actors/internal';
+import { isJsonObject } from 'mcp-actors/internal';
 import { hasBatches } from '../outgoing.ts';
-import { idKey } from '../message.ts';
+import { idKey, isMessageId } from '../message.ts';
 import {
   always,
   broken,
@@ -68,7 +68,7 @@ export const messageInvariants: readonly Invariant[] = [
     judge: ({ whole }) =>
       firstBroken(
         whole.requests.map(({ message }) =>
-          isRequestId(message['id'])
+          isMessageId(message['id'])
             ? held
             : broken(`The id is ${shownValue(message['id'])}: ${shownValue(message)}`),
         ),

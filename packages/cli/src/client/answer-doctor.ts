@@ -1,7 +1,6 @@
 /** `mcp-actors doctor` shows the connections of `call` and `shell` too. */
 import type { Servers } from 'mcp-actors/client';
 import { dumpOnSignal } from 'mcp-actors/internal';
-import type { HostedDump } from 'mcp-actors/internal';
 import { print, withoutHidden } from '../command.ts';
 import { textOfFailure } from './exit-codes.ts';
 
@@ -20,14 +19,14 @@ export function answerDoctor(servers: Servers): void {
 }
 
 /** The dump travels to another process, too. */
-function withoutSecrets(dumps: readonly HostedDump[]): readonly HostedDump[] {
+function withoutSecrets<T>(dumps: T): T {
   return JSON.parse(JSON.stringify(dumps), (_, value: unknown) =>
     typeof value === 'string' ? withoutHidden(value) : value,
-  ) as readonly HostedDump[];
+  ) as T;
 }
 
 /** The state of each server. */
-function dumpConnections(servers: Servers): readonly HostedDump[] {
+function dumpConnections(servers: Servers) {
   return [...servers.status].map(([name, { state, error, launches }]) => {
     const connection = servers.get(name)?.dump();
     return {

@@ -1,7 +1,7 @@
 /** `mcp-actors call`: calls one tool of one server. stdout gets its result, and nothing else. */
-import type { Servers, ServersOptions, ServerStatus } from 'mcp-actors/client';
-import { mayBeNamed, openConfig, printableJson, exitProcess } from 'mcp-actors/internal';
-import type { HostsConfig } from 'mcp-actors/internal';
+import { openConfig } from 'mcp-actors/client';
+import type { HostsConfig, Servers, ServersOptions, ServerStatus } from 'mcp-actors/client';
+import { mayBeNamed, printableJson, exitProcess } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
 import type { Command } from '../command.ts';
 import { optionsText } from '../options/option.ts';
@@ -134,6 +134,7 @@ async function run(values: Values, target: Target, interruption: Interruption): 
     ...connectingOptions(values),
     // A person at a prompt should hear of a crash at once.
     restart: 'none',
+    watch: false,
     limits: values.timeout === undefined ? {} : { connectTimeoutMs: values.timeout },
   };
   const servers = openConfig(wanted, watched.options(options));

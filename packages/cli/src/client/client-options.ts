@@ -1,8 +1,7 @@
 /** What `call` and `shell` share: their options and their messages to a person. */
-import { fileCredentialStore } from 'mcp-actors/client';
-import type { Era, ServersOptions } from 'mcp-actors/client';
-import { nearest, printable, printableLines, secretsGiven, textOfFault } from 'mcp-actors/internal';
-import type { HostsConfig } from 'mcp-actors/internal';
+import { fileCredentialStore, textOfFault } from 'mcp-actors/client';
+import type { Era, HostsConfig, ServersOptions } from 'mcp-actors/client';
+import { nearest, printable, printableLines, secretsGiven } from 'mcp-actors/internal';
 import { UsageError, neverShow, print } from '../command.ts';
 import { count } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -102,6 +101,9 @@ export function hideSecretsOf({ servers }: HostsConfig): void {
   }
 }
 
+/** How long a person has for a login in the browser, milliseconds. */
+export const loginTimeoutMs = 5 * 60_000;
+
 /** A command says itself what has failed, so that no connection logs it besides. */
 const silent = Object.assign(() => {}, { threshold: 'silent' } as const);
 
@@ -117,7 +119,7 @@ export function connectingOptions({
 }): Pick<ServersOptions, 'auth' | 'report' | 'era' | 'inheritEnv'> {
   return {
     report: silent,
-    ...(login ? { auth: { store: fileCredentialStore() } } : {}),
+    ...(login ? { auth: { store: fileCredentialStore(), visitTimeoutMs: loginTimeoutMs } } : {}),
     ...(era === 'auto' ? {} : { era: era as Era }),
     ...(env.length === 0 ? {} : { inheritEnv: env }),
   };

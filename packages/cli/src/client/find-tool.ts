@@ -1,6 +1,7 @@
 /** A tool by what a person calls it, and why some tools are not there. */
 import type { FoundTool, MergedTool, Servers } from 'mcp-actors/client';
-import { connectionHeadline, nearest } from 'mcp-actors/internal';
+import { headlineOf } from 'mcp-actors';
+import { nearest } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { textOfFailure } from './exit-codes.ts';
 
@@ -57,7 +58,7 @@ export function absencesOf(servers: Servers): readonly string[] {
     if (tools.state === 'failed') return [`${name}: its tools are not known. ${tools.reason}`];
     const dump = servers.get(name)?.dump();
     if (tools.state !== 'asking' || !dump) return [];
-    const { sentence } = connectionHeadline(dump);
+    const { sentence } = headlineOf(dump);
     return [`${name} is late, after ${(dump.ageMs / 1000).toFixed(1)} s: ${sentence}`];
   });
 }

@@ -1,8 +1,7 @@
 /** Answers to a server's questions from a file: `--answer FILE`. */
 import { readFileSync } from 'node:fs';
-import type { ElicitAnswer } from 'mcp-actors/client';
+import type { ElicitAnswer, FormProvider } from 'mcp-actors/client';
 import { isJsonObject } from 'mcp-actors/internal';
-import type { FormProvider } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { UsageError } from '../command.ts';
 

@@ -1,17 +1,17 @@
 /** The person behind a command: how servers' questions are answered, and what is shown. */
 import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
-import type { ConnectionEvent, ElicitProvider, Servers } from 'mcp-actors/client';
-import { defaultVisitMs, isJsonObject, printableLines, redactText } from 'mcp-actors/internal';
-import type { ManagedOptions } from 'mcp-actors/internal';
+import type { ConnectionEvent, ElicitProvider, Servers, ServersOptions } from 'mcp-actors/client';
+import { isJsonObject, printableLines, redactText } from 'mcp-actors/internal';
 import { print, withoutHidden } from '../command.ts';
+import { loginTimeoutMs } from './client-options.ts';
 import { answersIn } from './form-answers.ts';
 import { personAt } from './terminal-forms.ts';
 import type { Terminal } from './terminal-forms.ts';
 
 /** Who answers servers. */
 export interface Person {
-  readonly options: Pick<ManagedOptions, 'elicit' | 'forServer'>;
+  readonly options: Pick<ServersOptions, 'elicit' | 'forServer'>;
   close(): void;
 }
 
@@ -50,7 +50,7 @@ function openTerminal(): Interface {
 /** Options by which each server's questions carry its name. */
 export function whoAsks(
   elicitFor: (server: string) => ElicitProvider,
-): Pick<ManagedOptions, 'forServer'> {
+): Pick<ServersOptions, 'forServer'> {
   return { forServer: (server) => ({ elicit: elicitFor(server) }) };
 }
 
@@ -64,11 +64,11 @@ export function tellLogins(
     if (happened.type !== 'connection' || happened.event.type !== 'authorize') return;
     const { server, event } = happened;
     const back = new URL(event.url).searchParams.get('redirect_uri') ?? 'this machine';
-    const until = new Date(now().getTime() + defaultVisitMs).toTimeString().slice(0, 8);
+    const until = new Date(now().getTime() + loginTimeoutMs).toTimeString().slice(0, 8);
     say(`${server} wants a login. Open this in a browser, if it has not opened by itself:`);
     say(event.url);
     say(
-      `Waiting for the browser to come back to ${back} until ${until} (${defaultVisitMs / 60_000} min)`,
+      `Waiting for the browser to come back to ${back} until ${until} (${loginTimeoutMs / 60_000} min)`,
     );
   });
   return () => subscription.unsubscribe();

@@ -1,8 +1,9 @@
 /** `mcp-actors shell`: servers at one's fingertips. Without a terminal it takes commands from stdin. */
 import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
+import { openConfig } from 'mcp-actors/client';
 import type { Servers, ServersOptions } from 'mcp-actors/client';
-import { openConfig, openFile, printableLines, redactText } from 'mcp-actors/internal';
+import { printableLines, redactText } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
 import type { Command } from '../command.ts';
 import { optionsText } from '../options/option.ts';
@@ -110,10 +111,7 @@ async function open(
   hideSecretsOf(config);
   const wanted = server === undefined ? config : onlyServer(config, server);
   await tellFaults(name, wanted);
-  const { source } = target;
-  return 'file' in source && server === undefined
-    ? openFile(source.file, options)
-    : openConfig(wanted, options);
+  return openConfig(wanted, { ...options, watch: server === undefined });
 }
 
 /** The person at the shell, with the only interface to the terminal. */

@@ -1,8 +1,8 @@
 /** Which servers a command is about: a file of them, one URL, or a command after `--`. */
 import { basename } from 'node:path';
-import type { RegisteredClient } from 'mcp-actors/client';
-import { quoted, readHosts, readHostsFile } from 'mcp-actors/internal';
-import type { HostsConfig } from 'mcp-actors/internal';
+import { readHosts, readHostsFile } from 'mcp-actors/client';
+import type { HostsConfig, RegisteredClient } from 'mcp-actors/client';
+import { quoted } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 
 /** The target on the command line. */

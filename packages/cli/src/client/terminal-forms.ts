@@ -1,13 +1,7 @@
 /** A server's questions, asked of the person at the terminal. */
-import type { ElicitProvider } from 'mcp-actors/client';
-import {
-  faultOfValue,
-  printable,
-  printableName,
-  readForm,
-  stepsForStranger,
-} from 'mcp-actors/internal';
-import type { FormField, FormProvider, UrlProvider } from 'mcp-actors/internal';
+import { faultOfInput, formFields } from 'mcp-actors/client';
+import type { ElicitProvider, FormField, FormProvider, UrlProvider } from 'mcp-actors/client';
+import { printable, printableName } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 
 /** The person's terminal. */
@@ -52,7 +46,7 @@ export function personAt(terminal: Terminal): (server: string) => ElicitProvider
 
 function formProvider(server: string, { say, ask }: Terminal): FormProvider {
   return async ({ message, requestedSchema }, { signal }) => {
-    const { fields, required } = readForm(requestedSchema, stepsForStranger());
+    const { fields, required } = formFields(requestedSchema);
     say(`${printableName(server)} asks: ${printable(message)}`);
     say(
       '(an empty line takes the default or leaves it out; !decline refuses, !cancel closes the form)',
@@ -65,8 +59,7 @@ function formProvider(server: string, { say, ask }: Terminal): FormProvider {
           return { action: refusals[line as keyof typeof refusals] };
         const value = line === '' ? field.default : valueOf(field, line);
         if (value === undefined && !required.includes(field.name)) break;
-        const fault =
-          value === undefined ? 'is needed' : faultOfValue(field, value, stepsForStranger());
+        const fault = value === undefined ? 'is needed' : faultOfInput(field, value);
         if (fault === undefined) {
           content[field.name] = value;
           break;

@@ -1,18 +1,16 @@
 /** The doctor's side: asks one process what it waits for. */
-import { randomBytes } from 'node:crypto';
-import { rmSync, rmdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import { exchangeDirectory, openExchange, removeStaleMarks, socketPath } from 'mcp-actors/internal';
-import type { DoctorAnswer } from 'mcp-actors/internal';
+import { openQuestion } from 'mcp-actors/internal';
 import { servingProcess } from './process-table.ts';
-import type { ServingProcess } from './process-table.ts';
 
 /** Far more than a session's limits allow. */
 const maxAnswerLength = 64 * 1024 ** 2;
 
+type Question = Exclude<ReturnType<typeof openQuestion>, string>;
+
 export type DoctorOutcome =
-  | { readonly ok: true; readonly answer: DoctorAnswer }
+  | { readonly ok: true; readonly answer: NonNullable<ReturnType<Question['read']>> }
   /** Why there is no answer, and what that means. */
   | { readonly ok: false; readonly problem: string };
 
@@ -20,14 +18,13 @@ export type DoctorOutcome =
 export async function ask(
   pid: number,
   timeoutMs: number,
-  directory: string = exchangeDirectory(),
+  directory?: string,
 ): Promise<DoctorOutcome> {
-  const path = socketPath(directory, pid, randomBytes(8).toString('hex'));
   const server = createServer();
-  const obstacle = await listen(server, directory, path);
-  if (obstacle !== undefined) return { ok: false, problem: obstacle };
+  const question = await listen(server, pid, directory);
+  if (typeof question === 'string') return { ok: false, problem: question };
   try {
-    const answered = nextAnswer(server, pid, timeoutMs);
+    const answered = nextAnswer(server, pid, timeoutMs, question);
     // Checked right before the signal: the pid may now belong to another process.
     const found = servingProcess(pid);
     if (!found) return { ok: false, problem: notServing(pid) };
@@ -36,8 +33,7 @@ export async function ask(
     return (await answered) ?? { ok: false, problem: silence(pid, timeoutMs) };
   } finally {
     server.close();
-    rmSync(path, { force: true });
-    leave(directory);
+    question.close();
   }
 }
 
@@ -50,18 +46,18 @@ function notListening(pid: number): string {
   return `Process ${pid} does not listen for SIGUSR2, which would end it: it is just starting (try again), or of an older version`;
 }
 
-/** Resolves to what prevents listening; undefined once the server listens. */
+/** Resolves once the server listens; to a text if that is prevented. */
 async function listen(
   server: Server,
-  directory: string,
-  path: string,
-): Promise<string | undefined> {
+  pid: number,
+  directory: string | undefined,
+): Promise<Question | string> {
   for (let attempt = 1; ; attempt++) {
-    const obstacle = openExchange(directory);
-    if (obstacle !== undefined) return obstacle;
+    const question = openQuestion(pid, directory);
+    if (typeof question === 'string') return question;
     try {
-      return await new Promise<undefined>((resolve, reject) => {
-        server.once('error', reject).listen(path, () => resolve(undefined));
+      return await new Promise<Question>((resolve, reject) => {
+        server.once('error', reject).listen(question.path, () => resolve(question));
       });
     } catch (error) {
       // Another doctor has just finished and removed the empty directory.
@@ -75,6 +71,7 @@ function nextAnswer(
   server: Server,
   pid: number,
   timeoutMs: number,
+  question: Question,
 ): Promise<DoctorOutcome | undefined> {
   return new Promise((resolve) => {
     const sockets = new Set<Socket>();
@@ -91,31 +88,26 @@ function nextAnswer(
       socket.setEncoding('utf8');
       socket.on('data', (chunk: string) => {
         text += chunk;
-        if (text.length > maxAnswerLength) finish({ ok: false, problem: unreadable(pid) });
+        if (text.length > maxAnswerLength) finish(unreadable(pid));
       });
-      socket.on('end', () => finish(read(text, pid)));
+      const end = () => {
+        const answer = question.read(text);
+        finish(answer ? { ok: true, answer } : unreadable(pid));
+      };
+      socket.on('end', end);
       // A cut-off answer is not JSON, and so is reported as unreadable.
-      socket.on('error', () => finish(read(text, pid)));
+      socket.on('error', end);
     });
   });
 }
 
-function read(text: string, pid: number): DoctorOutcome {
-  try {
-    const answer = JSON.parse(text) as DoctorAnswer;
-    if (answer.pid === pid && Array.isArray(answer.sessions)) return { ok: true, answer };
-  } catch {
-    // Handled below, like JSON of another shape.
-  }
-  return { ok: false, problem: unreadable(pid) };
-}
-
-function unreadable(pid: number): string {
-  return `The answer of process ${pid} cannot be read: it is of another version, perhaps`;
+function unreadable(pid: number): DoctorOutcome {
+  const problem = `The answer of process ${pid} cannot be read: it is of another version, perhaps`;
+  return { ok: false, problem };
 }
 
 function silence(pid: number, timeoutMs: number): string {
-  const found: ServingProcess | undefined = servingProcess(pid);
+  const found = servingProcess(pid);
   if (!found) return `Process ${pid} has ended instead of answering`;
   const head = `Process ${pid} has not answered within ${timeoutMs} ms: `;
   switch (found.activity) {
@@ -125,15 +117,5 @@ function silence(pid: number, timeoutMs: number): string {
       return `${head}its event loop is busy, most likely with a handler that computes without a pause. It answers on its stderr once it is free`;
     default:
       return `${head}its event loop is blocked. It answers on its stderr once it is free`;
-  }
-}
-
-/** Removes the directory, unless another doctor is at work in it, or a server has announced itself. */
-function leave(directory: string): void {
-  try {
-    removeStaleMarks(directory);
-    rmdirSync(directory);
-  } catch {
-    // Not empty, or gone already.
   }
 }

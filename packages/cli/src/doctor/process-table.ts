@@ -9,7 +9,7 @@ import { constants } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isCommandName } from '../command.ts';
 import type { CommandName } from '../command.ts';
-import { announcedAt, startOf, userId } from 'mcp-actors/internal';
+import { announcedAt } from 'mcp-actors/internal';
 
 export interface ServingProcess {
   readonly pid: number;
@@ -45,9 +45,9 @@ function fromProc(): readonly ServingProcess[] {
 
 function readProc(pid: number): ServingProcess | undefined {
   try {
-    if (statSync(`/proc/${pid}`).uid !== userId()) return undefined;
+    if (statSync(`/proc/${pid}`).uid !== process.getuid?.()) return undefined;
     const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
-    const isAnnounced = announcedAt(pid, startOf(pid)) !== undefined;
+    const isAnnounced = announcedAt(pid) !== undefined;
     const args = isAnnounced ? [] : serveArguments(argv, readlinkSync(`/proc/${pid}/cwd`));
     if (!args) return undefined;
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -73,11 +73,10 @@ export function fromPs(): readonly ServingProcess[] {
   });
   return table.split('\n').flatMap((line) => {
     const [pid, uid, state = '', age = '', ...argv] = line.trim().split(/\s+/);
-    if (Number(uid) !== userId()) return [];
+    if (Number(uid) !== process.getuid?.()) return [];
     const seconds = secondsOf(age);
     // A mark that is older than the process was left by another one.
-    const isAnnounced =
-      (announcedAt(Number(pid), startOf(Number(pid))) ?? 0) > Date.now() - (seconds + 1) * 1000;
+    const isAnnounced = (announcedAt(Number(pid)) ?? 0) > Date.now() - (seconds + 1) * 1000;
     const args = isAnnounced ? [] : serveArguments(argv, undefined);
     if (!args) return [];
     const listens = isAnnounced || seconds >= settledAfterSeconds;

@@ -1,5 +1,5 @@
 /** The options that go with `--record`: how a recording is bounded and redacted. */
-import { defaultRecordingBytes } from 'mcp-actors/internal';
+import { defaultRecordingBytes } from 'mcp-actors/recording';
 import { UsageError } from '../command.ts';
 import type { OptionTable } from './option.ts';
 import { size } from './option.ts';

@@ -1,7 +1,6 @@
 /** The options of `mcp-actors serve`. */
 import type { HttpLimits } from 'mcp-actors/http';
-import { httpLimitTable, limitTable, logVerbosities } from 'mcp-actors/internal';
-import type { LimitRow } from 'mcp-actors/internal';
+import { limitTables } from 'mcp-actors/internal';
 import type { Limits } from 'mcp-actors';
 import { defaultSearchTimeoutMs } from '@mcp-actors/workspace-server';
 import { UsageError } from '../command.ts';
@@ -60,6 +59,8 @@ export const httpOptions = {
   },
 } as const satisfies OptionTable;
 
+type LimitRow = (typeof limitTables)['session'][keyof Limits];
+
 /** A limit as the command takes it: its name says the unit. */
 function quantityOf(name: string, { least, most, ...row }: LimitRow): Measured {
   const unit = name.endsWith('Ms') ? duration : name.endsWith('Bytes') ? size : count;
@@ -73,11 +74,14 @@ const quantitiesOf = (table: { readonly [name: string]: LimitRow }, prefix: stri
   );
 
 /** The limits of a session, by the names that `--limit` takes. */
-export const sessionLimits: { readonly [name: string]: Measured } = quantitiesOf(limitTable, '');
+export const sessionLimits: { readonly [name: string]: Measured } = quantitiesOf(
+  limitTables.session,
+  '',
+);
 
 /** The limits of an HTTP endpoint, by the names that `--limit` takes. */
 export const httpLimits: { readonly [name: string]: Measured } = quantitiesOf(
-  httpLimitTable,
+  limitTables.http,
   'http.',
 );
 
@@ -103,7 +107,7 @@ const limitFlags = Object.fromEntries(
 export const options = {
   'log-level': {
     kind: 'choice',
-    choices: logVerbosities,
+    choices: ['debug', 'info', 'warning', 'error', 'silent'],
     default: 'warning',
     environment: 'MCP_ACTORS_LOG_LEVEL',
     help: 'How much is logged on stderr. Some clients show every line as an error.',

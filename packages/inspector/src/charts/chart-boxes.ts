@@ -2,7 +2,7 @@
  * What a drawing of a machine has: a box for each state that is shown, with a row for each transition, and which of
  * them are lit.
  */
-import { readableEvent } from 'mcp-actors/internal';
+import { readableEvent } from './readable-event.ts';
 import type {
   MachineDefinition,
   StateDefinition,

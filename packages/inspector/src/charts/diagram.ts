@@ -1,7 +1,7 @@
 /** A machine as a Mermaid state diagram, drawn from its code. */
 import { not, or } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
-import { readableEvent } from 'mcp-actors/internal';
+import { readableEvent } from './readable-event.ts';
 
 /** Any machine. */
 export type DrawnMachine = AnyStateMachine;

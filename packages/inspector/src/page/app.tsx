@@ -1,6 +1,6 @@
 /** The page: an overview of all sessions, and everything about the selected one. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { headlineOf, heardInWords, isShared } from 'mcp-actors/internal';
+import { headlineOf } from 'mcp-actors';
 import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
 import { isUrgent } from './attention.ts';
 import { Charts } from './charts.tsx';
@@ -205,8 +205,13 @@ function isFound({ id, number, dump, closed }: ShownSession, search: string): bo
 /** What a session's client calls itself, or what the host calls its server. */
 function peerNameOf(dump: PageDump): string {
   if (dump.side === 'host') return dump.name;
-  if (isShared(dump)) return 'requests without a session';
+  if (isWithoutSession(dump)) return 'requests without a session';
   return dump.client?.name ?? clientsOf(dump)[0] ?? 'client unknown';
+}
+
+/** Whether its requests say themselves who their clients are. */
+function isWithoutSession({ http }: PageSessionDump): boolean {
+  return http?.kind === 'requests';
 }
 
 /** The clients of the running requests, as far as the requests identify them. */
@@ -260,12 +265,9 @@ function factsOf({ dump, closed, lastOpen }: ShownSession, elapsedMs: number): s
   const { ageMs, quietMs, isUnheard } = dump;
   const who = dump.side === 'host' ? serverFacts(dump) : clientFacts(dump);
   if (closed === undefined) {
-    const quiet = { quietMs: quietMs + elapsedMs, ...(isUnheard ? { isUnheard } : {}) };
-    return [
-      ...who,
-      `open for ${durationText(ageMs + elapsedMs)}`,
-      heardInWords(quiet, durationText),
-    ];
+    const heard = `last heard ${durationText(quietMs + elapsedMs)} ago`;
+    const open = `open for ${durationText(ageMs + elapsedMs)}`;
+    return [...who, open, isUnheard ? 'not heard yet' : heard];
   }
   return lastOpen
     ? [...who, `was ${lastOpen.state}, open for ${durationText(lastOpen.ageMs)}`]
@@ -277,7 +279,7 @@ function clientFacts(dump: PageSessionDump): string[] {
   if (!client) {
     const clients = clientsOf(dump);
     if (clients.length > 0) return [`asked by ${clients.join(', ')}`];
-    return [isShared(dump) ? 'each request says who its client is' : 'client unknown'];
+    return [isWithoutSession(dump) ? 'each request says who its client is' : 'client unknown'];
   }
   return [`${client.name} ${client.version}`, `MCP ${client.revision}`, capabilitiesOf(client)];
 }

@@ -1,9 +1,9 @@
 /** What a person should look at: which session, which chart, and why a call does not go on. */
-import { causesOf } from 'mcp-actors';
-import type { Cause, SessionDump } from 'mcp-actors';
+import { causesOf, headlineOf } from 'mcp-actors';
+import type { Cause, Headline, SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
-import { Method, countInWords, deferredRoots, headlineOf, isStanding } from 'mcp-actors/internal';
-import type { CallDump, Headline, PendingDump } from 'mcp-actors/internal';
+import { Method, inWords } from 'mcp-actors/internal';
+import type { PageCall } from '../page-messages.ts';
 import { durationText } from './durations.ts';
 
 type Mood = Headline['mood'];
@@ -72,7 +72,7 @@ function followedOfHost({ state, pending, actors }: ConnectionDump): string {
 }
 
 /** The machine of the call that does not go on. */
-function calledMachine(cause: Cause): CallDump['machine'] {
+function calledMachine(cause: Cause): PageCall['machine'] {
   switch (cause.kind) {
     case 'question':
       return cause.askedBy?.machine;
@@ -105,6 +105,11 @@ function chartOf(cause: Cause, { actors }: SessionDump): string | undefined {
   }
 }
 
+/** Whether a request is answered when it is over, and not before: nobody waits for that. */
+export function isSubscription({ method }: { readonly method: string }): boolean {
+  return method === Method.listen;
+}
+
 /** Whom or what a call waits for, or that its handler runs. */
 export interface Wait {
   readonly on: 'client' | 'roots' | 'place' | 'task' | 'nothing';
@@ -113,14 +118,14 @@ export interface Wait {
 
 /** @param elapsedMs since the dump was made */
 export function waitOf(
-  call: CallDump,
+  call: PageCall,
   dump: SessionDump | ConnectionDump,
   elapsedMs: number,
 ): Wait {
   if (dump.side === 'host') return waitOnHost(call, dump);
-  if (isStanding(call)) return { on: 'nothing', words: 'open until the client ends it' };
+  if (isSubscription(call)) return { on: 'nothing', words: 'open until the client ends it' };
   if (call.state === 'suspended') {
-    const asked = countInWords(call.openQuestions, 'answer');
+    const asked = inWords.countInWords(call.openQuestions, 'answer');
     const { suspendedMs: ageMs = 0, leftMs = 0, questions = [] } = call;
     const what = questions.length === 0 ? '' : ` to ${questions.join(', ')}`;
     const since = ages({ state: 'sent', ageMs, leftMs }, elapsedMs);
@@ -141,12 +146,12 @@ export function waitOf(
 }
 
 /** A server's questions are answered by a person or by the host's model. */
-function waitOnHost({ state }: CallDump, { queues: { running } }: ConnectionDump): Wait {
+function waitOnHost({ state }: PageCall, { queues: { running } }: ConnectionDump): Wait {
   if (state !== 'waiting') return { on: 'nothing', words: 'the host answers it' };
   return { on: 'place', words: `waits for a place: ${running.count} of ${running.max} run` };
 }
 
-function placeOf(call: CallDump, { calls, queues, tags }: SessionDump): string {
+function placeOf(call: PageCall, { calls, queues, tags }: SessionDump): string {
   const { holds, running } = queues;
   if (holds.includes('output')) return 'waits until the client reads what was written';
   if (tags.includes('awaitsInitialized')) return 'waits for notifications/initialized';
@@ -159,13 +164,13 @@ function rootsWait({ pending, roots }: SessionDump, elapsedMs: number): string {
   const query = pending.find(({ method }) => method === Method.rootsList);
   if (!query) {
     const isDeferred = roots.tags.includes('deferred');
-    return `waits for the roots: ${isDeferred ? deferredRoots : roots.state}`;
+    return `waits for the roots: ${isDeferred ? inWords.deferredRoots : roots.state}`;
   }
   return `waits for the roots: ${Method.rootsList}, ${ages(query, elapsedMs)}`;
 }
 
 function ages(
-  { state, ageMs, leftMs }: Pick<PendingDump, 'state' | 'ageMs' | 'leftMs'>,
+  { state, ageMs, leftMs }: Pick<SessionDump['pending'][number], 'state' | 'ageMs' | 'leftMs'>,
   elapsedMs: number,
 ): string {
   const since = durationText(ageMs + elapsedMs);

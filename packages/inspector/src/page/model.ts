@@ -2,7 +2,7 @@
  * What the page knows: the last dump of every session and connection, and the latest events. Nothing
  * of it is drawn here.
  */
-import { headlineOf } from 'mcp-actors/internal';
+import { headlineOf } from 'mcp-actors';
 import type { MachineDefinition } from '../charts/machine-definition.ts';
 import type {
   PageConnectionDump,

@@ -1,8 +1,8 @@
 /** The panels that list the present content. A panel without content is not shown. */
 import type { ComponentChildren } from 'preact';
-import { httpStateInWords, isStanding, sizeInWords } from 'mcp-actors/internal';
+import { inWords } from 'mcp-actors/internal';
 import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
-import { waitOf } from './attention.ts';
+import { isSubscription, waitOf } from './attention.ts';
 import { callOf, taskOf } from './charts.tsx';
 import { durationText } from './durations.ts';
 import { rootsNote } from './roots-note.ts';
@@ -65,7 +65,7 @@ interface Timed {
 /** The panels of a connection: the server's lists, and why it was lost. */
 function ConnectionPanels({ dump, elapsedMs }: Timed & { readonly dump: PageConnectionDump }) {
   const { lists, loss, lastWords, launches } = dump;
-  const standing = dump.pending.filter(isStanding);
+  const standing = dump.pending.filter(isSubscription);
   const times = launches > 1 ? `Opened ${launches} times.` : '';
   return (
     <>
@@ -105,7 +105,7 @@ function ConnectionPanels({ dump, elapsedMs }: Timed & { readonly dump: PageConn
 
 function Pending({ dump, elapsedMs }: Timed) {
   const { calls, omitted } = dump;
-  const pending = dump.pending.filter((request) => !isStanding(request));
+  const pending = dump.pending.filter((request) => !isSubscription(request));
   if (pending.length === 0) return null;
   const oldestFirst = [...pending].sort((a, b) => b.ageMs - a.ageMs);
   const whose = ({ relatedTo, taskId }: PageDump['pending'][number]) => {
@@ -174,7 +174,7 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
   const who = http.kind === 'session' ? `Session ${http.id}: ` : '';
   const waiting = http.kind === 'session' ? http.waitingPushes.count : 0;
   const pushes = waiting === 0 ? '' : ` ${waiting} messages wait for a GET stream.`;
-  const note = `${who}${httpStateInWords(http)}.${pushes}`;
+  const note = `${who}${inWords.httpStateInWords(http)}.${pushes}`;
   return (
     <Panel id="streams" title="HTTP" omitted={omitted['streams']} note={note}>
       {http.streams.map(({ kind, name, answers, state, ageMs, unreadBytes, keptEvents }) => (
@@ -185,7 +185,9 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
           {keptEvents > 0 && (
             <span>{`${keptEvents} ${keptEvents === 1 ? 'event' : 'events'} kept`}</span>
           )}
-          {unreadBytes > 0 && <span class="why">{`${sizeInWords(unreadBytes)} not read`}</span>}
+          {unreadBytes > 0 && (
+            <span class="why">{`${inWords.sizeInWords(unreadBytes)} not read`}</span>
+          )}
         </li>
       ))}
     </Panel>
@@ -235,7 +237,7 @@ const levelNames = {
 } as const;
 
 function Queues({ dump: { queues, pending } }: { readonly dump: PageDump }) {
-  const standing = pending.filter(isStanding).length;
+  const standing = pending.filter(isSubscription).length;
   const names = Object.keys(levelNames) as (keyof typeof levelNames)[];
   const used = names.flatMap((name) => {
     const level = name in queues ? (queues as PageSessionDump['queues'])[name] : undefined;
@@ -248,7 +250,7 @@ function Queues({ dump: { queues, pending } }: { readonly dump: PageDump }) {
   return (
     <Panel id="queues" title="Queues and caps" note={note}>
       {used.map(({ name, count, max }) => {
-        const show = name.endsWith('Bytes') ? sizeInWords : String;
+        const show = name.endsWith('Bytes') ? inWords.sizeInWords : String;
         return (
           <li key={name} data-full={count >= max}>
             <span>{levelNames[name]}</span>

@@ -3,7 +3,7 @@
  * in as readings, so that every combination can be tested.
  */
 import { contains, quoted, whyNoRoots } from 'mcp-actors/internal';
-import type { DirectoryCheck } from 'mcp-actors/internal';
+import type { checkDirectory } from 'mcp-actors/internal';
 import type { RootDirectory } from 'mcp-actors/roots';
 import type { Root, RootsReport } from 'mcp-actors';
 import { basename, parse } from 'node:path';
@@ -18,7 +18,7 @@ const projectSources: readonly ProjectSource[] = ['argument', 'roots', 'query', 
 /** A directory as it was asked for, and what the file system says of it. */
 export interface InspectedDirectory {
   readonly given: string;
-  readonly check: DirectoryCheck;
+  readonly check: Awaited<ReturnType<typeof checkDirectory>>;
 }
 
 /** Everything that the choice depends on. */

@@ -2,7 +2,7 @@
  * A full description of a session's workspace, for `workspace_info` and the `workspace://roots`
  * resource. Each fact appears at most once.
  */
-import { assertRootAvailable } from 'mcp-actors/internal';
+import { assertRootAvailable } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import type { HandlerContext, Root, RootsReport } from 'mcp-actors';
 import type { GitHead } from './git-head.ts';

@@ -1,5 +1,6 @@
 /** What the tools of one session share: the choice of the project, and the searches that run. */
-import { assertRootAvailable, checkDirectory, contains, quoted } from 'mcp-actors/internal';
+import { checkDirectory, contains, quoted } from 'mcp-actors/internal';
+import { assertRootAvailable } from 'mcp-actors/roots';
 import type { Boundary } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import type { HandlerContext, RootsReport } from 'mcp-actors';

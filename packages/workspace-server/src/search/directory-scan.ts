@@ -4,7 +4,7 @@
  */
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { fsFault, quoted, readDirectories, systemCode } from 'mcp-actors/internal';
+import { disk, quoted } from 'mcp-actors/internal';
 
 export interface DirectoryScan {
   /** The real path of the root. */
@@ -43,7 +43,7 @@ async function scanBatch(
   unread: string[],
 ): Promise<void> {
   try {
-    const readings = await readDirectories(batch.map((path) => join(scan.root, path)));
+    const readings = await disk.readDirectories(batch.map((path) => join(scan.root, path)));
     for (const [index, reading] of readings.entries()) {
       const directory = batch[index] ?? '';
       if (reading instanceof Error) tellFault(scan, directory, reading);
@@ -78,8 +78,8 @@ function scanEntries(
 }
 
 function tellFault(scan: DirectoryScan, directory: string, error: unknown): void {
-  if (systemCode(error) === undefined) throw error;
-  const { code, phrase } = fsFault(error);
+  if (disk.systemCode(error) === undefined) throw error;
+  const { code, phrase } = disk.fsFault(error);
   // Its name is not UTF-8, so that no text leads to it; ripgrep tells what is in it.
   if (code === 'NOT_FOUND' && directory.includes('\ufffd')) scan.directories.delete(directory);
   // It has gone since.

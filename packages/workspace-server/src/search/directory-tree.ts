@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { fsFault, lstat, readDirectories, readNames, systemCode } from 'mcp-actors/internal';
+import { disk } from 'mcp-actors/internal';
 import type { Boundary } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
@@ -129,8 +129,8 @@ async function readContent(
     if (error instanceof ToolError && error.code !== 'ROOT_UNAVAILABLE') {
       return { entries: [], more: 0, unnamed: 0, fault: error.message };
     }
-    if (error instanceof ToolError || systemCode(error) === undefined) throw error;
-    return { entries: [], more: 0, unnamed: 0, fault: fsFault(error).phrase };
+    if (error instanceof ToolError || disk.systemCode(error) === undefined) throw error;
+    return { entries: [], more: 0, unnamed: 0, fault: disk.fsFault(error).phrase };
   }
 }
 
@@ -141,7 +141,7 @@ async function readEntries(
   // Looked at again: a link may have taken its place since it was found.
   const start = await startAt(boundary, directory);
   if (start === undefined) return { entries: [], unnamed: 0 };
-  const [entries = []] = await readDirectories([start.real]);
+  const [entries = []] = await disk.readDirectories([start.real]);
   if (entries instanceof Error) throw entries;
   const named = await namedOf(start.real, entries);
   const described = named.map((entry): TreeEntry => {
@@ -164,7 +164,7 @@ async function readEntries(
 async function namedOf(directory: string, entries: readonly Dirent[]): Promise<readonly Dirent[]> {
   const isDoubtful = ({ name }: Dirent): boolean => name.includes('\ufffd');
   if (!entries.some(isDoubtful)) return entries;
-  const names = await readNames(directory);
+  const names = await disk.readNames(directory);
   const left = new Set(names.filter((name) => isUtf8(name)).map((name) => name.toString()));
   // Several names decode to the same text: one of them may be meant.
   return entries.filter((entry) => !isDoubtful(entry) || left.delete(entry.name));
@@ -174,7 +174,7 @@ async function namedOf(directory: string, entries: readonly Dirent[]): Promise<r
 async function describe({ boundary }: DirectoryTreeRun, entry: TreeEntry): Promise<void> {
   try {
     if (entry.kind === 'file') {
-      entry.sizeBytes = (await lstat(join(boundary.base.path, entry.path))).size;
+      entry.sizeBytes = (await disk.lstat(join(boundary.base.path, entry.path))).size;
     } else if (entry.kind === 'link') {
       const end = await startAt(boundary, entry.path);
       const slash = end?.kind === 'directory' ? '/' : '';
@@ -184,7 +184,7 @@ async function describe({ boundary }: DirectoryTreeRun, entry: TreeEntry): Promi
     if (error instanceof ToolError && error.code === 'OUTSIDE_ROOTS') {
       entry.target = 'outside of the roots';
     } else if (error instanceof ToolError) entry.target = error.message;
-    else if (systemCode(error) === undefined) throw error;
+    else if (disk.systemCode(error) === undefined) throw error;
     // A file that has gone since has no size.
   }
 }

@@ -2,7 +2,7 @@
  * How much of `.gitignore` and the like a search takes: ripgrep compiles them, to several hundred
  * times their size.
  */
-import { quoted, stat } from 'mcp-actors/internal';
+import { disk, quoted } from 'mcp-actors/internal';
 import { ToolError } from 'mcp-actors';
 import { dirname, resolve } from 'node:path';
 
@@ -51,7 +51,7 @@ export class IgnoreFiles {
 
 async function sizeOf(path: string): Promise<number> {
   try {
-    const stats = await stat(path);
+    const stats = await disk.stat(path);
     return stats.isFile() ? stats.size : 0;
   } catch {
     // It has gone since: how much of it ripgrep has read is unknown.

@@ -6,7 +6,8 @@ import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { closingChart, openRoot, systemCode } from 'mcp-actors/internal';
+import { closingChart, disk } from 'mcp-actors/internal';
+import { openRoot } from 'mcp-actors/roots';
 import type { RootDirectory } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { findBinary } from './ripgrep-binary.ts';
@@ -80,7 +81,7 @@ async function spawnChild(binary: string, args: readonly string[], cwd: string):
     await once(child, 'spawn');
     return child;
   } catch (error) {
-    const why = systemCode(error) ?? String(error);
+    const why = disk.systemCode(error) ?? String(error);
     const message = `ripgrep could not be started (${why})`;
     throw new ToolError(message, { code: 'SEARCH_FAILED', cause: error });
   }

@@ -1,6 +1,6 @@
 /** Running ripgrep: records as they come, the process gone when nobody wants more. */
 import { constants } from 'node:os';
-import { fsFault, quoted } from 'mcp-actors/internal';
+import { disk, quoted } from 'mcp-actors/internal';
 import type { RootDirectory } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
@@ -129,7 +129,7 @@ function inOurWords(problem: string): string {
   const [, path, number] = /^rg: (?:\.\/)?(.*): .*\(os error (\d+)\)$/.exec(problem) ?? [];
   const code = systemErrors.find(([, errno]) => errno === Number(number))?.[0];
   if (path === undefined || code === undefined) return problem;
-  return `${quoted(path)} ${fsFault(Object.assign(new Error(problem), { code })).phrase}`;
+  return `${quoted(path)} ${disk.fsFault(Object.assign(new Error(problem), { code })).phrase}`;
 }
 
 function failed(stderr: string, code: number | null): ToolError {

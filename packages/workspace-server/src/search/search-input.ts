@@ -5,9 +5,9 @@
  * longer than `maxLineBytes`, comes from files that were open when they were found inside the roots
  * boundary, and is UTF-8 if the file says so.
  */
-import { fsFault, openerOf, quoted, systemCode } from 'mcp-actors/internal';
-import type { FileOpener } from 'mcp-actors/internal';
-import type { Boundary, OpenFile } from 'mcp-actors/roots';
+import { disk, quoted } from 'mcp-actors/internal';
+import { openerOf } from 'mcp-actors/roots';
+import type { Boundary, FileOpener, OpenFile } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { maxLineBytes } from './line-bounds.ts';
 import { decoderLabel, detectContent } from '../text/text-encoding.ts';
@@ -72,8 +72,9 @@ export class SearchInput {
         } catch (error) {
           if (error instanceof ToolError && error.code !== 'ROOT_UNAVAILABLE') {
             this.#onProblem(error.message);
-          } else if (error instanceof ToolError || systemCode(error) === undefined) throw error;
-          else this.#onProblem(`${quoted(path)} ${fsFault(error).phrase}`);
+          } else if (error instanceof ToolError || disk.systemCode(error) === undefined)
+            throw error;
+          else this.#onProblem(`${quoted(path)} ${disk.fsFault(error).phrase}`);
         }
       }
     } finally {

@@ -1,6 +1,6 @@
 /** Where a walk begins: in the root, at a path that a call names, and behind links. */
 import { isAbsolute, relative, sep } from 'node:path';
-import { stat, systemCode } from 'mcp-actors/internal';
+import { disk } from 'mcp-actors/internal';
 import { resolveInside } from 'mcp-actors/roots';
 import type { Boundary } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
@@ -34,12 +34,12 @@ export async function startAt(
   const found = await resolveInside(boundary, given);
   if (!found.exists) return undefined;
   try {
-    const stats = await stat(found.path);
+    const stats = await disk.stat(found.path);
     const kind = stats.isDirectory() ? 'directory' : stats.isFile() ? 'file' : 'special';
     const { path: real } = found;
     return { shown, inRoot: below(boundary.base.path, real), real, kind, sizeBytes: stats.size };
   } catch (error) {
-    if (systemCode(error) === undefined || error instanceof ToolError) throw error;
+    if (disk.systemCode(error) === undefined || error instanceof ToolError) throw error;
     // It has gone since.
     return undefined;
   }

@@ -1,5 +1,5 @@
 /** Reading a range of lines from an open file of any size. */
-import { readBytes } from 'mcp-actors/internal';
+import { readBytes } from 'mcp-actors/roots';
 import type { OpenFile } from 'mcp-actors/roots';
 import { LineTaker } from './line-range.ts';
 import type { LineRange, TakenLines } from './line-range.ts';

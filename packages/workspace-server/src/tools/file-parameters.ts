@@ -1,5 +1,6 @@
 /** What the tools that look at many files take, and how they say what they have found. */
-import { printableLines, textBlock } from 'mcp-actors/internal';
+import { printableLines } from 'mcp-actors/internal';
+import { content } from 'mcp-actors';
 import type { ToolResult } from 'mcp-actors';
 import type { Entered } from '../project/workspace.ts';
 
@@ -61,7 +62,7 @@ export function answer(
   const note = entered.takeNote();
   const above = [...heading, ...(note === undefined ? [] : [note])];
   const text = printableLines(lines.length === 0 ? above : [...above, '', ...lines]);
-  return { content: [textBlock(text)] };
+  return { content: [content.text(text)] };
 }
 
 /** A number with its noun. */

@@ -1,6 +1,6 @@
 /** `read_file`: text files or ranges of their lines, pictures and sounds. */
-import { printableLines, textBlock } from 'mcp-actors/internal';
-import { defineTool, ToolError } from 'mcp-actors';
+import { printableLines } from 'mcp-actors/internal';
+import { content, defineTool, ToolError } from 'mcp-actors';
 import type { ContentBlock, Tool } from 'mcp-actors';
 import type { AskedLines } from '../text/path-lines.ts';
 import type { Workspace } from '../project/workspace.ts';
@@ -111,10 +111,10 @@ function givenLines(lines: AskedLines, tail: number | undefined): AskedLines {
 /** One block for each file, so that no text can pass for the line above the next one. */
 function blocksOf(outcome: ReadOutcome, notes: readonly string[]): readonly ContentBlock[] {
   if (outcome instanceof ToolError) {
-    return [textBlock(printableLines([`${outcome.code}: ${outcome.message}`, ...notes]))];
+    return [content.text(printableLines([`${outcome.code}: ${outcome.message}`, ...notes]))];
   }
   const { heading, text, media } = outcome;
   const above = printableLines([heading, ...notes]);
-  const block = textBlock(text === '' ? above : `${above}\n\n${text}`);
+  const block = content.text(text === '' ? above : `${above}\n\n${text}`);
   return media === undefined ? [block] : [block, media];
 }

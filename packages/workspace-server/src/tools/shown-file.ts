@@ -3,7 +3,8 @@
  * text, or a picture or a sound.
  */
 import { relative, sep } from 'node:path';
-import { contains, fsFault, quoted, readBytes, systemCode } from 'mcp-actors/internal';
+import { contains, disk, quoted } from 'mcp-actors/internal';
+import { readBytes } from 'mcp-actors/roots';
 import type { Boundary, InsideFile } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import type { ContentBlock } from 'mcp-actors';
@@ -65,8 +66,8 @@ export async function showFile(
       ? await showRange(shown, reading)
       : await showTail(shown, request.tail, reading);
   } catch (error) {
-    if (error instanceof ToolError || systemCode(error) === undefined) throw error;
-    const message = `${quoted(given)} ${fsFault(error).phrase}`;
+    if (error instanceof ToolError || disk.systemCode(error) === undefined) throw error;
+    const message = `${quoted(given)} ${disk.fsFault(error).phrase}`;
     throw new ToolError(message, { code: 'INACCESSIBLE', cause: error });
   }
 }

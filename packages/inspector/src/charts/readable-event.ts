@@ -1,0 +1,9 @@
+/** A readable name for XState's built-in events; other events keep their name. */
+export function readableEvent(type: string): string {
+  const [source, kind, subject, name] = type.split('.');
+  if (source !== 'xstate') return type;
+  if (kind === 'after') return `after ${subject}`;
+  if (subject === 'state') return 'done';
+  if (subject !== 'actor') return `${kind} ${subject}`;
+  return name === '*' ? 'actor failed' : `${name} ${kind === 'done' ? 'done' : 'failed'}`;
+}
