@@ -120,7 +120,8 @@ export interface SuspendedCall {
   readonly machine: AnyActorRef | undefined;
 }
 
-export interface Exchange extends Caller {
+/** A request from the peer whose handler runs, and who sent it. */
+export interface CalledRequest extends Caller {
   /** The peer's id of the request. */
   readonly id: InboundRequestId;
   readonly method: string;
@@ -131,10 +132,15 @@ export interface Exchange extends Caller {
   readonly session: object | undefined;
   /** What is known of the request itself, if its transport answers each by itself. */
   readonly origin?: RequestOrigin | undefined;
-  /** Aborted when the request is cancelled or the session ends. Made when first read. */
-  readonly signal: AbortSignal;
+}
+
+export interface Exchange {
+  /** The open request, or the last one: a call that asks its client by ending goes on with another. */
+  readonly request: CalledRequest;
   /** The task whose work this is; undefined if it is not the work of a task. */
   readonly task: TaskHandle | undefined;
+  /** Aborted when the request is cancelled or the session ends. Made when first read. */
+  readonly signal: AbortSignal;
   /** True once it is answered or cancelled: from then on nothing is asked or said on its behalf. */
   readonly hasEnded: boolean;
   /**

@@ -64,7 +64,7 @@ export class CallContext implements HandlerContext {
   }
 
   get requestId(): RequestId {
-    return this.#exchange.id;
+    return this.#exchange.request.id;
   }
 
   get signal(): AbortSignal {
@@ -76,15 +76,15 @@ export class CallContext implements HandlerContext {
   }
 
   get client(): PeerDescription {
-    return this.#exchange.peer;
+    return this.#exchange.request.peer;
   }
 
   get principal(): Principal | undefined {
-    return this.#exchange.origin?.principal;
+    return this.#exchange.request.origin?.principal;
   }
 
   get http(): ServedHttpCall | undefined {
-    return this.#exchange.origin?.http;
+    return this.#exchange.request.origin?.http;
   }
 
   get supportsApps(): boolean {
@@ -172,7 +172,7 @@ export class CallContext implements HandlerContext {
   }
 
   #progress(progress: number, details?: ProgressDetails) {
-    const token = progressTokenOf(this.#exchange.params);
+    const token = progressTokenOf(this.#exchange.request.params);
     if (token === undefined) return;
     // A call that goes on in rounds may have another token in each.
     if (this.#reporter?.token !== token) {
@@ -322,7 +322,7 @@ function isHumanPaced(method: string): boolean {
  * @see MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"
  */
 function missingCapability(
-  { peer: client, origin }: Exchange,
+  { request: { peer: client, origin } }: Exchange,
   method: string,
   params: JsonObject | undefined,
 ): RuntimeError | undefined {

@@ -70,7 +70,7 @@ export class CallProgress {
   #send(step: ProgressStep): void {
     this.#release();
     this.#sentAt = this.#clock.now();
-    const { dialect } = this.#call.peer;
+    const { dialect } = this.#call.request.peer;
     this.#call.notify(Method.progress, dialect.progress(this.token, step));
   }
 }

@@ -123,7 +123,7 @@ export class SessionLog implements ClientLog {
   }
 
   /** A level that the request names takes precedence over the session's. */
-  #isWanted({ logLevel = this.#level }: Exchange, level: LogLevel): boolean {
+  #isWanted({ request: { logLevel = this.#level } }: Exchange, level: LogLevel): boolean {
     return logLevel !== 'none' && isAtLeast(level, logLevel);
   }
 

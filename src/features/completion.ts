@@ -38,7 +38,7 @@ export function completionFeature(catalog: OfferedFeatures): Feature {
         const name = stringParam(argument, 'name', 'argument.name');
         const value = stringParam(argument, 'value', 'argument.value');
         const complete = completerOf(catalog, objectParam(params, 'ref'), name);
-        const { dialect } = call.peer;
+        const { dialect } = call.request.peer;
         const filled = readFilled(dialect.completionContext(params));
         const values: unknown = complete ? complete(value, filled, contextOf(call)) : [];
         if (!isThenable(values)) return resultOf(name, values);

@@ -70,8 +70,8 @@ export function unknownName(kind: string, name: string, known: readonly string[]
 /** Refuses the method to clients whose revision does not have it. */
 export function ifOffered(handler: RequestHandler): RequestHandler {
   return (params, call) => {
-    if (call.peer.dialect.offers(call.method)) return handler(params, call);
-    throw fromWireError(methodNotOffered(call.method));
+    if (call.request.peer.dialect.offers(call.request.method)) return handler(params, call);
+    throw fromWireError(methodNotOffered(call.request.method));
   };
 }
 
@@ -80,7 +80,7 @@ export function ifOffered(handler: RequestHandler): RequestHandler {
  *
  * @throws {RuntimeError} CAPABILITY_MISSING
  */
-export function refuseWithoutTasks({ peer: client, method }: Exchange): void {
+export function refuseWithoutTasks({ request: { peer: client, method } }: Exchange): void {
   const lacking = client.dialect.lackingForTasks(client.capabilities);
   if (!lacking) return;
   const { why, required: requiredCapabilities } = lacking;

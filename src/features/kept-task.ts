@@ -48,7 +48,7 @@ export class KeptTask {
 
   constructor(
     taskId: string,
-    { origin }: Pick<Exchange, 'origin'>,
+    { request: { origin } }: Exchange,
     place: number,
     actor: TaskRef,
     { questions, retained }: Pick<KeptTask, 'questions' | 'retained'>,
@@ -63,7 +63,7 @@ export class KeptTask {
   }
 
   /** Whether the caller of this request may see it. */
-  isOf({ origin }: Exchange): boolean {
+  isOf({ request: { origin } }: Exchange): boolean {
     return this.owner === origin?.principal?.id;
   }
 
@@ -144,7 +144,7 @@ export class KeptTask {
     const { signal } = call;
     return new Promise((resolve, reject) => {
       const waiter: ResultWaiter = {
-        request: call,
+        request: call.request,
         settle: (answer) => {
           this.#waiters.delete(waiter);
           signal.removeEventListener('abort', giveUp);

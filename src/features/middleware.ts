@@ -40,18 +40,22 @@ export function withMiddleware(
 ): RequestHandler {
   if (middleware.length === 0) return handler;
   const run: RequestHandler = (params, call) => {
-    const incoming: IncomingCall = { method: call.method, params, context: contextOf(call) };
+    const incoming: IncomingCall = {
+      method: call.request.method,
+      params,
+      context: contextOf(call),
+    };
     const step = async (at: number): Promise<JsonObject> => {
       const layer = middleware[at];
       if (!layer) return (await handler(params, call)) as JsonObject;
       const result: unknown = await layer(
         incoming,
-        once(() => step(at + 1), call.method),
+        once(() => step(at + 1), call.request.method),
       );
       if (isJsonObject(result)) return result;
       // Thrown here, because the router would blame the handler.
       throw new TypeError(
-        `A middleware must give a result, such as what next() gave; for ${call.method} it gave ${describe(result)}`,
+        `A middleware must give a result, such as what next() gave; for ${call.request.method} it gave ${describe(result)}`,
       );
     };
     const { recover } = handler;

@@ -33,7 +33,7 @@ export function promptsFeature(
         `the prompt ${describe(prompt.name)} was called with invalid arguments: ${checked.fault}`,
       );
     }
-    const { dialect } = call.peer;
+    const { dialect } = call.request.peer;
     // The values have passed what the prompt declares.
     const output: unknown = prompt.get(checked.value as never, contextOf(call));
     if (!isThenable(output)) return resultOf(prompt, output, dialect);
@@ -44,7 +44,7 @@ export function promptsFeature(
     capabilities: { prompts: { listChanged: true } },
     handlers: {
       'prompts/list': (params, call) => {
-        const { dialect } = call.peer;
+        const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
         const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
         const described = items.map((item) => ({ ...item, arguments: promptArguments(item) }));

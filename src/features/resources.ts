@@ -74,7 +74,7 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
     capabilities: { resources: { subscribe: true, listChanged: true } },
     handlers: {
       'resources/list': async (params, call) => {
-        const { dialect } = call.peer;
+        const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
         const page = await resourcePage(catalog, params, pageSize, contextOf(call));
         const { items, ...next } = page;
@@ -82,7 +82,7 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
         return dialect.cacheable({ resources: described, ...next }, hints.resources);
       },
       'resources/templates/list': (params, call) => {
-        const { dialect } = call.peer;
+        const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
         const list = resourceTemplates.list();
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
@@ -91,13 +91,13 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
         return dialect.cacheable(result, hints.resourceTemplates);
       },
       'resources/read': (params, call) => {
-        const target = find(stringParam(params, 'uri'), call.peer.dialect);
+        const target = find(stringParam(params, 'uri'), call.request.peer.dialect);
         const output = target.read(call);
         if (!isThenable(output)) return resultOf(target, output, call);
         return Promise.resolve(output).then((late) => resultOf(target, late, call));
       },
       'resources/subscribe': (params, call) => {
-        const { uri } = find(stringParam(params, 'uri'), call.peer.dialect);
+        const { uri } = find(stringParam(params, 'uri'), call.request.peer.dialect);
         subscriptions.of(scopeOfCall(call)).add(uri);
         return {};
       },
@@ -105,7 +105,7 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
         const uri = stringParam(params, 'uri');
         // The resource may have gone since the client subscribed to it.
         const isSubscribed = subscriptions.known(scopeOfCall(call))?.delete(uri);
-        if (!isSubscribed) find(uri, call.peer.dialect);
+        if (!isSubscribed) find(uri, call.request.peer.dialect);
         return {};
       },
     },
@@ -159,9 +159,9 @@ class SubscribedUris {
 }
 
 function resultOf(target: ReadableResource, output: unknown, call: Exchange): JsonObject {
-  const { dialect } = call.peer;
+  const { dialect } = call.request.peer;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
-  const caching = isRetry(call.params) ? uncached : target.caching;
+  const caching = isRetry(call.request.params) ? uncached : target.caching;
   return dialect.cacheable({ contents: readContents(output, target, dialect) }, caching);
 }
 

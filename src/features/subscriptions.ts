@@ -55,11 +55,11 @@ export function subscriptionsFeature(
       hasTask(session, taskId, call),
     );
     const open = subscriptions.of(session);
-    const party = call.origin?.party;
+    const party = call.request.origin?.party;
     const own = [...open.values()].filter((other) => other.party === party);
     refuseTooMany(interests, own, maxSubscriptions);
     const { clock, inspect } = session;
-    const { id } = call;
+    const { id } = call.request;
     const actor = createActor(machine, {
       id: `subscription ${JSON.stringify(id)}`,
       input: { scope: session, id, interests, port: call },

@@ -61,7 +61,7 @@ export class TaskBook {
    * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
    */
   create(call: Exchange, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
-    this.#makeRoom(call.origin?.party);
+    this.#makeRoom(call.request.origin?.party);
     const retained = this.#retain(call);
     const session = this.#session;
     const { limits, clock, inspect } = session;
@@ -85,7 +85,7 @@ export class TaskBook {
         this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
       ...(inspect ? { inspect } : {}),
     });
-    const { dialect } = call.peer;
+    const { dialect } = call.request.peer;
     const questions = new TaskQuestions(clock);
     const task = new KeptTask(taskId, call, this.#nextPlace++, actor, { questions, retained });
     actor.subscribe({ error: (error) => this.#failed(task, error) });
@@ -117,7 +117,7 @@ export class TaskBook {
     });
     task.startedRun(cancel);
     this.#tasks.set(taskId, task);
-    this.#tell('task.created', task, `${call.method}, kept for ${ttlMs} ms`);
+    this.#tell('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
     return created;
   }
 
@@ -170,7 +170,7 @@ export class TaskBook {
   }
 
   /** Counts the request that becomes a task. */
-  #retain({ origin, size }: Exchange): Retained {
+  #retain({ request: { origin, size } }: Exchange): Retained {
     const { shares, limits } = this.#session;
     const { maxRetainedBytes: max } = limits;
     const retained = shares.retain(origin?.party, size, max);

@@ -62,7 +62,7 @@ export function tasksFeature(
     return (params, call) => {
       const name = params?.['name'];
       const tool = typeof name === 'string' ? tools.get(name) : undefined;
-      const { dialect, capabilities } = call.peer;
+      const { dialect, capabilities } = call.request.peer;
       const wanted = tool && dialect.taskRequest(tool, params, capabilities);
       if (!wanted) return handler(params, call);
       return dialect.createdTask(bookOf(call).create(call, handler, wanted.requestedTtlMs));
@@ -73,7 +73,7 @@ export function tasksFeature(
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: {
       'tasks/get': ifOffered((params, call) =>
-        call.peer.dialect.task(taskOf(params, call).detailed),
+        call.request.peer.dialect.task(taskOf(params, call).detailed),
       ),
       'tasks/list': ifOffered((params, call) => {
         const { pageSize } = scopeOfCall(call).limits;
@@ -98,7 +98,7 @@ export function tasksFeature(
       }),
       'tasks/cancel': ifOffered((params, call) => {
         const task = taskOf(params, call);
-        const { dialect } = call.peer;
+        const { dialect } = call.request.peer;
         if (task.hasEnded) return dialect.cancelledTooLate(task.item);
         return dialect.cancelledTask(task.cancel());
       }),

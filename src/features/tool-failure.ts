@@ -28,7 +28,7 @@ export function failedCall(
   { name, errors }: { readonly name: string; readonly errors: ErrorExposure },
 ): JsonObject {
   if (error instanceof ProtocolError || call.hasEnded) throw error;
-  if (isMeantForModel(error)) return call.peer.dialect.toolFailure(error);
+  if (isMeantForModel(error)) return call.request.peer.dialect.toolFailure(error);
   const session = scopeOfCall(call);
   const errorId = errors === 'mask' ? session.randomId('error') : undefined;
   const report: Report<ActorFactName> = session.report;
@@ -36,13 +36,18 @@ export function failedCall(
     level: 'error',
     name: 'handler.failed',
     message: `The tool "${name}" failed: ${textOfError(error)}`,
-    details: { id: call.id, tool: name, ...(errorId === undefined ? {} : { errorId }), error },
+    details: {
+      id: call.request.id,
+      tool: name,
+      ...(errorId === undefined ? {} : { errorId }),
+      error,
+    },
   });
   const message =
     errorId === undefined
       ? messageOf(error)
       : `The tool failed. The server's log has the error under ${errorId}.`;
-  const result = call.peer.dialect.toolFailure({ message });
+  const result = call.request.peer.dialect.toolFailure({ message });
   unmeant.set(result, error);
   return result;
 }

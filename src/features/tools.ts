@@ -67,7 +67,7 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
     handlers: {
       'tools/list': (params, call) => {
         const session = scopeOfCall(call);
-        const { dialect } = call.peer;
+        const { dialect } = call.request.peer;
         const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
         const { items, ...next } = page;
         const described = items.map((tool) => dialect.tool(listed(tool)));
@@ -80,7 +80,7 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
           return { replay, singleUse };
         },
         // If a middleware has a bug, its message is not for the model.
-        recover: (error: unknown, { peer }: Exchange) => {
+        recover: (error: unknown, { request: { peer } }: Exchange) => {
           if (isMeantForModel(error)) return peer.dialect.toolFailure(error);
           throw error;
         },
@@ -133,7 +133,7 @@ class CallableTool {
 
   #run(given: JsonObject, args: Checked, call: Exchange): ToolCallResult {
     if (!args.ok) {
-      return call.peer.dialect.invalidArguments(
+      return call.request.peer.dialect.invalidArguments(
         `${this.#tool.name} was called with invalid arguments: ${args.fault}${namesHint(this.#tool, given)}`,
       );
     }
@@ -150,7 +150,7 @@ class CallableTool {
   #result(given: unknown, call: Exchange): ToolCallResult {
     const output = readToolOutput(given);
     const check = this.#checkOutput;
-    if (!check || output.isError) return call.peer.dialect.toolResult(output);
+    if (!check || output.isError) return call.request.peer.dialect.toolResult(output);
     const checked = check(output.structured);
     if (!(checked instanceof Promise)) return this.#conforming(output, checked, call);
     return this.#after(checked, (late) => this.#conforming(output, late, call), call);
@@ -159,7 +159,7 @@ class CallableTool {
   #conforming(output: ToolResultItem, checked: Checked, call: Exchange): JsonObject {
     if (checked.ok) {
       const structured = checked.value as JsonObject;
-      return call.peer.dialect.toolResult({ ...output, structured });
+      return call.request.peer.dialect.toolResult({ ...output, structured });
     }
     throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${checked.fault}`);
   }

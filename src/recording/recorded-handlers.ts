@@ -5,6 +5,7 @@
 import type { Clock } from '../actors/clock.ts';
 import { isThenable } from '../actors/exchange.ts';
 import type {
+  CalledRequest,
   DetachedWork,
   Exchange,
   RequestHandler,
@@ -14,8 +15,7 @@ import type {
 import type { RootsReport } from '../machines/roots-report.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError, toWireError } from '../protocol/errors.ts';
-import type { InboundRequestId, JsonObject } from '../protocol/frames.ts';
-import type { PeerDescription } from '../protocol/initialize.ts';
+import type { JsonObject } from '../protocol/frames.ts';
 import { writtenParams } from './lines.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -29,7 +29,7 @@ export function recordedHandlers(
     const { resumption } = handler;
     const run: RequestHandler = (params, exchange) => {
       const call = ++count;
-      return timeline.call({ started: call, id: exchange.id, method }, () =>
+      return timeline.call({ started: call, id: exchange.request.id, method }, () =>
         recordedResult(timeline, call, exchange, (seen) => handler(params, seen)),
       );
     };
@@ -77,7 +77,7 @@ function resultMembers(result: unknown) {
     : { unwritable: `As JSON it is ${describe(written.params)}` };
 }
 
-function errorMembers(error: unknown, { peer }: Exchange) {
+function errorMembers(error: unknown, { request: { peer } }: Exchange) {
   // What is an error in its revision alone, such as a capability that the client lacks.
   const wire = toWireError(error) ?? peer.dialect.wireError(error);
   if (!wire) return { thrown: textOfError(error) };
@@ -102,38 +102,9 @@ class RecordedExchange implements Exchange {
     this.#timeline = timeline;
   }
 
-  // What it says of its request is read each time: a suspended call goes on with another request.
-
-  get id(): InboundRequestId {
-    return this.#exchange.id;
-  }
-
-  get method(): string {
-    return this.#exchange.method;
-  }
-
-  get params(): JsonObject | undefined {
-    return this.#exchange.params;
-  }
-
-  get size(): number {
-    return this.#exchange.size;
-  }
-
-  get logLevel(): Exchange['logLevel'] {
-    return this.#exchange.logLevel;
-  }
-
-  get peer(): PeerDescription {
-    return this.#exchange.peer;
-  }
-
-  get session(): object | undefined {
-    return this.#exchange.session;
-  }
-
-  get origin(): Exchange['origin'] {
-    return this.#exchange.origin;
+  // Read each time: a suspended call goes on with another request.
+  get request(): CalledRequest {
+    return this.#exchange.request;
   }
 
   get machine(): Exchange['machine'] {

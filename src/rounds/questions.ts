@@ -318,7 +318,7 @@ function malformed({ key }: RoundQuestion, fault: string): ProtocolError {
  * @param ask asks the question; it waits as long as its call
  */
 export async function askForRoots(
-  { peer, signal }: Pick<Exchange, 'peer' | 'signal'>,
+  { request: { peer }, signal }: Exchange,
   ask: (question: RequestSpec) => Promise<JsonObject>,
   resolve: RootsResolver | undefined,
 ): Promise<RootsReport> {

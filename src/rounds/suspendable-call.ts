@@ -8,6 +8,7 @@
  */
 import { isThenable, rejectedQuestion } from '../actors/exchange.ts';
 import type {
+  CalledRequest,
   DetachedWork,
   Exchange,
   RequestHandler,
@@ -24,8 +25,7 @@ import type {
 } from '../machines/suspendable-call.machine.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
-import type { InboundRequestId, JsonObject } from '../protocol/frames.ts';
-import type { PeerDescription } from '../protocol/initialize.ts';
+import type { JsonObject } from '../protocol/frames.ts';
 import { commonToRounds, inputRequired } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
 import { CallQuestions, askForRoots } from './questions.ts';
@@ -68,19 +68,11 @@ interface OpenRound {
 }
 
 export class SuspendableCall implements Exchange {
-  // The id of the open request, or of the last one: the handler may outlive it.
-  id: InboundRequestId;
-  params: JsonObject | undefined;
-  size: number;
-  logLevel: Exchange['logLevel'];
-  peer: PeerDescription;
-  origin: Exchange['origin'];
+  // The open request, or the last one: the handler may outlive it.
+  request: CalledRequest;
   task: TaskHandle | undefined;
-  #request: Exchange;
+  #open: Exchange;
   #round: OpenRound;
-
-  readonly method: string;
-  readonly session: object | undefined;
   context: object | undefined = undefined;
   /** Unguessable; set when the client is asked for the first time. */
   callId: string;
@@ -108,15 +100,6 @@ export class SuspendableCall implements Exchange {
 
   /** @param earlier the state from which the handler is run again */
   constructor(keeper: SuspendableCallKeeper, exchange: Exchange, earlier?: RequestState) {
-    this.id = exchange.id;
-    this.params = exchange.params;
-    this.size = exchange.size;
-    this.logLevel = exchange.logLevel;
-    this.peer = exchange.peer;
-    this.origin = exchange.origin;
-    this.task = exchange.task;
-    this.method = exchange.method;
-    this.session = exchange.session;
     this.callId = earlier?.run ?? '';
     this.round = earlier?.round ?? 0;
     this.receivedAt = keeper.scope.clock.now();
@@ -124,7 +107,9 @@ export class SuspendableCall implements Exchange {
     this.#earlier = earlier;
     this.#begun = earlier;
     this.#checkpoint = earlier?.checkpoint;
-    this.#request = exchange;
+    this.request = exchange.request;
+    this.task = exchange.task;
+    this.#open = exchange;
     this.#round = this.#begin(exchange);
   }
 
@@ -163,7 +148,7 @@ export class SuspendableCall implements Exchange {
 
   set machine(machine: Exchange['machine']) {
     this.#machine = machine;
-    this.#request.machine = machine;
+    this.#open.machine = machine;
   }
 
   get signal(): AbortSignal {
@@ -176,7 +161,7 @@ export class SuspendableCall implements Exchange {
 
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
     // While no request is open, there is nowhere to send a notification.
-    if (!this.is('suspended')) this.#request.notify(method, params, rejected);
+    if (!this.is('suspended')) this.#open.notify(method, params, rejected);
   }
 
   whenEnded(callback: () => void): void {
@@ -186,27 +171,27 @@ export class SuspendableCall implements Exchange {
   // Anything about the client's connection comes from the open request.
 
   announce(method: string, params: JsonObject): void {
-    this.#request.announce(method, params);
+    this.#open.announce(method, params);
   }
 
   whenClosing(callback: () => void): void {
-    this.#request.whenClosing(callback);
+    this.#open.whenClosing(callback);
   }
 
   get isWritable(): boolean {
-    return this.#request.isWritable;
+    return this.#open.isWritable;
   }
 
   whenWritable(callback: () => void): void {
-    this.#request.whenWritable(callback);
+    this.#open.whenWritable(callback);
   }
 
   park(): void {
-    this.#request.park();
+    this.#open.park();
   }
 
   detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
-    return this.#request.detach(handler, work);
+    return this.#open.detach(handler, work);
   }
 
   // Asking.
@@ -236,7 +221,7 @@ export class SuspendableCall implements Exchange {
     return (this.#roots ??= askForRoots(
       this,
       (question) => this.ask(question),
-      this.#keeper.scope.resolveRoots(this.#request),
+      this.#keeper.scope.resolveRoots(this.#open),
     ));
   }
 
@@ -256,7 +241,7 @@ export class SuspendableCall implements Exchange {
     const { outcome } = this.#round;
     let given: unknown;
     try {
-      given = handler(this.params, this);
+      given = handler(this.request.params, this);
     } catch (error) {
       this.#failed(error);
       return outcome;
@@ -283,15 +268,10 @@ export class SuspendableCall implements Exchange {
     const given = await this.#asked.read(answers);
     if (exchange.hasEnded) throw refusedState();
     if (!this.#state.hasTag('suspended') || this.round !== from) return undefined;
-    this.id = exchange.id;
-    this.params = exchange.params;
-    this.size = exchange.size;
-    this.logLevel = exchange.logLevel;
-    this.peer = exchange.peer;
-    this.origin = exchange.origin;
-    this.task = exchange.task;
     exchange.machine = this.#machine;
-    this.#request = exchange;
+    this.request = exchange.request;
+    this.task = exchange.task;
+    this.#open = exchange;
     const round = this.#begin(exchange);
     this.#round = round;
     this.#keeper.resumed(this);
@@ -362,7 +342,7 @@ export class SuspendableCall implements Exchange {
       this.#move({ type: 'questions.answered' });
       return;
     }
-    questions.refuseDivergence(this.method, open);
+    questions.refuseDivergence(this.request.method, open);
     const result = await this.#resultThatAsks(open, 'handler');
     if (!this.#move({ type: 'questions.sent' })) return;
     this.#round.answer(result);
@@ -383,7 +363,7 @@ export class SuspendableCall implements Exchange {
       throw new RuntimeError('LIMIT_EXCEEDED', message);
     }
     const now = timeOfDay();
-    this.#begun ??= { begunAt: now, request: await sealer.digest(commonToRounds(this)) };
+    this.#begun ??= { begunAt: now, request: await sealer.digest(commonToRounds(this.request)) };
     if (this.callId === '') this.callId = randomId();
     const checkpoint = this.#checkpoint;
     const requestState = await sealer.seal({
@@ -392,7 +372,7 @@ export class SuspendableCall implements Exchange {
       round: this.round,
       begunAt: this.#begun.begunAt,
       expiresAt: now + limits.suspendedCallTimeoutMs,
-      principal: this.origin?.principal?.id ?? null,
+      principal: this.request.origin?.principal?.id ?? null,
       request: this.#begun.request,
       ...questions.stated(open, by),
       ...(checkpoint === undefined ? {} : { checkpoint }),

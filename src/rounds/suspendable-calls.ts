@@ -78,7 +78,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
 
   /** Serves one request. */
   serve(handler: RequestHandler, exchange: Exchange): unknown {
-    const retry = readRetry(exchange.params);
+    const retry = readRetry(exchange.request.params);
     return retry
       ? this.#retry(handler, exchange, retry)
       : new SuspendableCall(this, exchange).start(handler);
@@ -96,7 +96,8 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
     answers: JsonObject,
   ): Promise<unknown> {
     if (this.#retries !== 'served') throw fromWireError(shuttingDown);
-    const { replay = true, singleUse = false } = handler.resumption?.(exchange.params) ?? {};
+    const { replay = true, singleUse = false } =
+      handler.resumption?.(exchange.request.params) ?? {};
     const kept = this.#calls.get(state.run);
     const before = kept?.outcomeFrom(state.round);
     if (singleUse && (before || !kept)) throw this.#refusal('it is for one use');
@@ -112,7 +113,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
     // Another process has gone on with the call meanwhile.
     if (kept && !isVoid) this.#forsake(kept, 'The call goes on elsewhere');
     if (!replay && !isVoid) {
-      return exchange.peer.dialect.toolFailure({
+      return exchange.request.peer.dialect.toolFailure({
         code: 'NOT_RESUMABLE',
         message:
           'This call waited for an answer too long, or in another process, and must not be run again. Call the tool anew, from the beginning.',
@@ -147,10 +148,10 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
     const state = await sealer.open(token);
     if (!state) throw this.#refusal('it was not sealed by this server');
     if (state.expiresAt < timeOfDay()) throw this.#refusal('it has expired');
-    if (state.principal !== (exchange.origin?.principal?.id ?? null)) {
+    if (state.principal !== (exchange.request.origin?.principal?.id ?? null)) {
       throw this.#refusal('it belongs to another principal');
     }
-    if (state.request !== (await sealer.digest(commonToRounds(exchange)))) {
+    if (state.request !== (await sealer.digest(commonToRounds(exchange.request)))) {
       throw this.#refusal('it belongs to another request');
     }
     // A request that was cancelled while its state was read runs no handler.
@@ -173,7 +174,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
     if (this.#retries !== 'served') return call.cancel(this.#retries.refusedBy);
     if (resumption === 'replay') return this.#forsake(call, 'Calls are not kept here');
     const expire = () => {
-      const message = `The client did not go on with ${call.method} within ${limits.suspendedCallTimeoutMs} ms`;
+      const message = `The client did not go on with ${call.request.method} within ${limits.suspendedCallTimeoutMs} ms`;
       report({ level: 'info', name: 'call.expired', message });
       this.#forsake(call, message);
     };
@@ -209,8 +210,10 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
   #makeRoom(call: SuspendableCall): void {
     const { limits, report } = this.scope;
     const { maxRetainedBytes: max } = limits;
-    while (!this.#retain(call, call.size)) {
-      const ended = this.#ended.find(({ origin }) => origin?.party === call.origin?.party);
+    while (!this.#retain(call, call.request.size)) {
+      const ended = this.#ended.find(
+        ({ request: { origin } }) => origin?.party === call.request.origin?.party,
+      );
       if (ended) {
         this.#forget(ended);
         continue;
@@ -228,7 +231,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
     const { shares, limits } = this.scope;
     const known = this.#retained.get(call);
     if (known) return known.resize(bytes, limits.maxRetainedBytes);
-    const retained = shares.retain(call.origin?.party, bytes, limits.maxRetainedBytes);
+    const retained = shares.retain(call.request.origin?.party, bytes, limits.maxRetainedBytes);
     if (retained) this.#retained.set(call, retained);
     return retained !== undefined;
   }
@@ -238,7 +241,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
    * forgotten.
    */
   async #remember(call: SuspendableCall): Promise<void> {
-    let bytes = call.size;
+    let bytes = call.request.size;
     try {
       bytes += textLength(await call.outcomeFrom(call.round));
     } catch {
@@ -298,7 +301,7 @@ class WaitingCalls {
 
   /** @param timer ends its wait */
   add(call: SuspendableCall, timer: unknown): void {
-    const { origin, size: length } = call;
+    const { origin, size: length } = call.request;
     const party = origin?.party;
     const among = this.#parties.get(party) ?? new Set();
     this.#parties.set(party, among.add(call));

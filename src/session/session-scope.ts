@@ -343,7 +343,7 @@ export function sessionIn({ scope }: { readonly scope?: object | undefined }): S
 }
 
 /** The session that a call belongs to. */
-export function scopeOfCall({ session }: Exchange): SessionScope {
+export function scopeOfCall({ request: { session } }: Exchange): SessionScope {
   return sessionIn({ scope: session });
 }
 

@@ -40,7 +40,7 @@ export function startRouter(
     requestIds: ids,
     peer: 'client' as const,
     makeRounds: () => ({
-      serve: (handler, exchange) => handler(exchange.params, exchange),
+      serve: (handler, exchange) => handler(exchange.request.params, exchange),
       waiting: [],
       isIdle: true,
       close: () => {},

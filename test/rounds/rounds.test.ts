@@ -226,7 +226,7 @@ describe('a handler that demands that URLs are opened first', () => {
     async (how) => {
       let isSignedIn = false;
       const { ask, retry } = startRounds((_, exchange) => {
-        if (isSignedIn) return { method: exchange.method };
+        if (isSignedIn) return { method: exchange.request.method };
         const error = demand('https://example.com/sign-in');
         if (how === 'throws') throw error;
         return Promise.reject(error);

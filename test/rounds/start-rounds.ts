@@ -102,18 +102,20 @@ export function startRounds(
       for (const callback of ends.splice(0)) callback();
     };
     const exchange: Exchange = {
-      id: clientId(++requests),
-      method,
-      size: JSON.stringify(params).length,
-      params: { name: 'tool', arguments: {}, ...params },
-      peer: {
-        dialect: latestHandshake,
-        requestedVersion: latestHandshake.version,
-        info: { name: 'client', version: '1' },
-        capabilities,
+      request: {
+        id: clientId(++requests),
+        method,
+        size: JSON.stringify(params).length,
+        params: { name: 'tool', arguments: {}, ...params },
+        peer: {
+          dialect: latestHandshake,
+          requestedVersion: latestHandshake.version,
+          info: { name: 'client', version: '1' },
+          capabilities,
+        },
+        session: undefined,
+        ...(principal === undefined ? {} : { origin: originOf(principal) }),
       },
-      session: undefined,
-      ...(principal === undefined ? {} : { origin: originOf(principal) }),
       signal: controller.signal,
       task: undefined,
       get hasEnded() {
@@ -169,6 +171,6 @@ export function startRounds(
   };
 }
 
-function originOf(id: string): Exchange['origin'] {
+function originOf(id: string): Exchange['request']['origin'] {
   return { idScope: 'request', principal: { id, subject: id, scopes: [], claims: {} } };
 }

@@ -42,13 +42,15 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     capabilities,
   };
   const exchange: Exchange = {
-    id: clientId(7),
-    method: 'tools/call',
-    size: 100,
-    params: { _meta: { progressToken: 't' } },
-    peer: client,
-    session: undefined,
-    origin,
+    request: {
+      id: clientId(7),
+      method: 'tools/call',
+      size: 100,
+      params: { _meta: { progressToken: 't' } },
+      peer: client,
+      session: undefined,
+      origin,
+    },
     signal: new AbortController().signal,
     task: undefined,
     hasEnded: false,

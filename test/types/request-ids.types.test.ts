@@ -33,7 +33,7 @@ test('any other text or number is neither', () => {
 test('what is read and what is sent say whose request it is', () => {
   expectTypeOf<InboundRequest['id']>().toEqualTypeOf<InboundRequestId>();
   expectTypeOf<OutboundResult['id']>().toEqualTypeOf<InboundRequestId>();
-  expectTypeOf<Exchange['id']>().toEqualTypeOf<InboundRequestId>();
+  expectTypeOf<Exchange['request']['id']>().toEqualTypeOf<InboundRequestId>();
   expectTypeOf<OutboundRequest['id']>().toEqualTypeOf<OutboundRequestId>();
   expectTypeOf<InboundResponse['id']>().toEqualTypeOf<OutboundRequestId>();
 });

@@ -30,6 +30,7 @@ import type { Asker } from '../correlation/peer-request.ts';
 import type { Clock } from '../clock.ts';
 import { madeOnce, rejectedQuestion } from '../exchange.ts';
 import type {
+  CalledRequest,
   Caller,
   DetachedWork,
   Exchange,
@@ -87,7 +88,8 @@ const requestEnded = 'its request has ended';
 
 export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
-export class Call implements Asker, Exchange {
+export class Call implements Asker, Exchange, CalledRequest {
+  readonly request: CalledRequest = this;
   readonly id: InboundRequestId;
   readonly origin: RequestOrigin | undefined;
   readonly method: string;

@@ -49,7 +49,7 @@ export abstract class Player {
     this.cursor = cursor;
     this.clock = new ReplayClock(side.at);
     this.handlers = new ReplayedHandlers({
-      started: (started, { id, method }) => cursor.output({ started, id, method }),
+      started: (started, { request: { id, method } }) => cursor.output({ started, id, method }),
       told: (call, told) => cursor.output({ told, call }),
       resumption: (method) => cursor.resumption(method),
       judged: () => this.computed(),
