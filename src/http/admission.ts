@@ -2,6 +2,7 @@
  * For how long a stream may go on with the token that it was opened with: until that expires, or is
  * refused when it is looked at again.
  */
+import { PartyTurns } from '../actors/party-turns.ts';
 import type { Authorization, AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import type { RequestToAuthorize } from './auth/bearer-token.ts';
 import type { TokenLimits } from './auth/options.ts';
@@ -10,7 +11,6 @@ import type { HttpReport } from './facts.ts';
 import { admissionChart } from '../machines/admission.machine.ts';
 import type { AdmissionEvent, AdmissionSnapshot } from '../machines/admission.machine.ts';
 import type { Principal } from '../protocol/request-origin.ts';
-import { CheckTurns } from './auth/turns.ts';
 
 /** A request that was let in. */
 export interface AdmittedRequest extends RequestToAuthorize {
@@ -99,15 +99,14 @@ export class Rechecks {
   readonly #report: HttpReport;
   /** The endpoint's clock, milliseconds. */
   readonly now: () => number;
-  readonly #turns: CheckTurns;
+  readonly #turns: PartyTurns;
 
   constructor(authorizer: Authorizer, now: () => number, report: HttpReport) {
     this.#authorizer = authorizer;
     this.#report = report;
     this.now = now;
     const { maxRechecks } = authorizer.limits;
-    // As many wait as there are streams.
-    this.#turns = new CheckTurns({ maxRunning: maxRechecks, maxWaiting: Infinity });
+    this.#turns = new PartyTurns(maxRechecks);
   }
 
   get limits(): TokenLimits {
@@ -117,7 +116,7 @@ export class Rechecks {
   /** Says who makes the request now. It does not fail, and may take its time. */
   async recheck(request: AdmittedRequest): Promise<Authorization> {
     const checking = () => this.#authorizer.authenticate(request, 'recheck');
-    const found = await this.#turns.run(request.principal?.id ?? '', checking);
+    const found = await this.#turns.run(checking, undefined, request.principal?.id);
     const what = 'The token of a stream could not be checked again, and the stream goes on';
     if (!found.ok) tellUnknown(this.#report, what, found);
     return found;

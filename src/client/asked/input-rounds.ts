@@ -6,6 +6,7 @@
  */
 import { holdProcess } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
+import { PartyTurns } from '../../actors/party-turns.ts';
 import { unlessAborted, waitFor } from '../../actors/waiting.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
@@ -13,7 +14,6 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import { mayRequireInput } from '../../protocol/input-required.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Answers } from './answers.ts';
-import type { DialogPlaces } from './dialog-places.ts';
 
 /** What the rounds of a connection's calls share. */
 /** @typeParam TCall what else is known of a call */
@@ -217,6 +217,48 @@ export async function askProviders(
   } catch (error) {
     others.abort('another question of the call could not be answered');
     throw error;
+  }
+}
+
+export interface DialogBounds {
+  /** How many questions may be answered at once. */
+  readonly maxRunning: number;
+  /** How many more may wait for their turn; others are refused. */
+  readonly maxWaiting: number;
+}
+
+/** Limits how many of a server's questions the host's code answers at once. */
+export class DialogPlaces {
+  readonly #bounds: DialogBounds;
+  readonly #turns: PartyTurns;
+
+  constructor(bounds: DialogBounds) {
+    this.#bounds = bounds;
+    this.#turns = new PartyTurns(bounds.maxRunning);
+  }
+
+  /** @throws {RuntimeError} LIMIT_EXCEEDED: this many could never be answered at once */
+  refuseMoreThan(count: number): void {
+    const { maxRunning, maxWaiting } = this.#bounds;
+    if (count <= maxRunning + maxWaiting) return;
+    const message = `The server asks ${count} things in one result, and may ask ${maxRunning + maxWaiting}`;
+    throw new RuntimeError('LIMIT_EXCEEDED', message);
+  }
+
+  /**
+   * Runs the function once there is a place.
+   *
+   * @throws {RuntimeError} LIMIT_EXCEEDED: too many wait
+   * @throws what `run` throws, or the signal's reason if it fires before the turn comes
+   */
+  async run<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const { maxRunning, maxWaiting } = this.#bounds;
+    if (!this.#turns.hasRoom(maxWaiting)) {
+      const message = `The server asks too much at once: ${maxRunning} questions are open and ${maxWaiting} wait`;
+      throw new RuntimeError('LIMIT_EXCEEDED', message);
+    }
+    return await this.#turns.run(run, signal);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Where a host keeps its tokens and registrations. */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import { unlessAborted } from '../../actors/waiting.ts';
+import { PartyTurns } from '../../actors/party-turns.ts';
 
 /**
  * Keeps tokens and registrations: small JSON documents, each under a key. Connections with the same
@@ -50,7 +50,7 @@ function documentOf(text: string | undefined): JsonObject | undefined {
 
 /** Takes turns within one process. */
 export class KeyedTurns {
-  readonly #last = new Map<string, Promise<void>>();
+  readonly #turns = new Map<string, PartyTurns>();
 
   /**
    * Runs the work as soon as no other work for this key runs.
@@ -58,20 +58,12 @@ export class KeyedTurns {
    * @throws what the work throws, or the abort reason if it has not begun by then
    */
   async take<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve();
-    let end = (): void => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    // If this wait is given up, the next one still waits for the earlier work.
-    const mine = before.then(() => ended);
-    this.#last.set(key, mine);
+    const turns = this.#turns.get(key) ?? new PartyTurns(1);
+    this.#turns.set(key, turns);
     try {
-      await unlessAborted(before, signal);
-      return await work();
+      return await turns.run(work, signal);
     } finally {
-      end();
-      if (this.#last.get(key) === mine) this.#last.delete(key);
+      if (turns.isIdle) this.#turns.delete(key);
     }
   }
 }

@@ -18,7 +18,7 @@ import { defaultReport } from '../../session/default-report.ts';
 import { guardListeners, guardOf, safeReport } from '../../session/guarded-listeners.ts';
 import { Answers } from '../asked/answers.ts';
 import type { AnswersHost } from '../asked/answers.ts';
-import { DialogPlaces } from '../asked/dialog-places.ts';
+import { DialogPlaces } from '../asked/input-rounds.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import type { ListReport } from '../lists/offered.ts';

@@ -2,6 +2,7 @@
 import { heldProcess, onceAtTurnEnd, systemClock } from '../../actors/clock.ts';
 import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { PartyTurns } from '../../actors/party-turns.ts';
 import { waitFor } from '../../actors/waiting.ts';
 import type { WaitEnd } from '../../actors/waiting.ts';
 import { nearest } from '../../protocol/nearest.ts';
@@ -34,42 +35,14 @@ const placeMs = 1000;
 
 type Listed = MergedTool & { readonly tool: string };
 
-/** Limits how many servers start at once. Others wait for a place, first come, first served. */
-export class StartPlaces {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  /** @param places how many may start at once */
-  constructor(places: number) {
-    this.#free = places;
-  }
-
-  /**
-   * Calls back as soon as there is a place, with a function that releases it; at once if one is
-   * free.
-   */
-  take(start: (release: () => void) => void): void {
-    if (this.#free === 0) {
-      this.#waiting.push(() => this.take(start));
-      return;
-    }
-    this.#free--;
-    let release = (): void => {
-      release = () => {};
-      this.#free++;
-      this.#waiting.shift()?.();
-    };
-    start(() => release());
-  }
-}
-
 export class ServerManager implements Servers {
   readonly tools$: Servers['tools$'];
   readonly events$: Servers['events$'];
   readonly #slots = new Map<string, ServerSlot>();
   readonly #feed: ServersFeed;
   readonly #host: SlotHost;
-  readonly #places: StartPlaces;
+  /** Only so many start at once, in their order. */
+  readonly #turns: PartyTurns;
   /** Resolves once the start is over. */
   readonly #startup: Promise<void>;
   #settleStart: () => void = () => {};
@@ -108,7 +81,7 @@ export class ServerManager implements Servers {
       changed: () => this.#changed(),
     };
     this.#search = new ToolSearch({ clock, slots: this.#slots, merged: () => this.#merged() });
-    this.#places = new StartPlaces(options.maxStarting ?? defaultMaxStarting);
+    this.#turns = new PartyTurns(options.maxStarting ?? defaultMaxStarting);
     this.#config = config;
     const started = [...config.servers].filter(([name, server]) => this.#add(name, server));
     const { startupMs = defaultStartupMs } = options;
@@ -317,18 +290,21 @@ export class ServerManager implements Servers {
       void slot.use().catch(() => {});
       return;
     }
-    this.#places.take((release) => {
-      const timer = this.#host.clock.setTimeout(release, placeMs);
+    void this.#turns.run(() => this.#begun(slot));
+  }
+
+  /** Starts it. Resolves once it is ready or has failed, or has had its place long enough. */
+  #begun(slot: ServerSlot): Promise<void> {
+    const { clock } = this.#host;
+    return new Promise((resolve) => {
+      const timer = clock.setTimeout(resolve, placeMs);
       const done = (): void => {
-        this.#host.clock.clearTimeout(timer);
-        release();
+        clock.clearTimeout(timer);
+        resolve();
       };
       slot
         .use()
-        .then(
-          (connection) => connection.ready(),
-          () => {},
-        )
+        .then((connection) => connection.ready())
         .then(done, done);
     });
   }

@@ -3,13 +3,13 @@
  *
  * @see RFC 7662
  */
+import { PartyTurns } from '../../actors/party-turns.ts';
 import { addressParty } from '../../protocol/address-party.ts';
 import { endpointOf } from './fetch-json.ts';
 import { fetchJson } from './fetch-json.ts';
 import type { FetchBounds } from './fetch-json.ts';
 import { audiencesOf } from './options.ts';
 import type { IntrospectionOptions, TokenLimits } from './options.ts';
-import { TooManyWaiting, CheckTurns } from './turns.ts';
 import { isFor, numericDate, principalOfClaims } from './principal-of.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckToken, Time } from './token-check.ts';
@@ -24,7 +24,7 @@ export function introspectionCheck(
   const headers = { authorization: basic(introspection.clientId, introspection.clientSecret) };
   let endpoint = introspection.endpoint;
   const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
-  const turns = new CheckTurns({ maxRunning: maxIntrospections, maxWaiting: maxIntrospections });
+  const turns = new PartyTurns(maxIntrospections);
 
   const ask = async (token: string, bounds: FetchBounds) => {
     endpoint ??= await endpointOf(issuer, 'introspection_endpoint', bounds);
@@ -35,15 +35,16 @@ export function introspectionCheck(
   const answerTo = async (...[token, request, purpose]: Parameters<CheckToken>) => {
     const signal = AbortSignal.timeout(fetchTimeoutMs);
     const asking = () => ask(token, { signal, maxDocumentBytes });
+    const party = addressParty(request.remoteAddress);
+    if (purpose !== 'recheck' && !turns.hasRoom(maxIntrospections, party)) {
+      const message = `${maxIntrospections} tokens of this address wait to be checked already`;
+      throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });
+    }
     try {
       // Streams have places of their own: a flood of requests must not keep a revoked one open.
       if (purpose === 'recheck') return await asking();
-      return await turns.run(addressParty(request.remoteAddress), asking, signal);
+      return await turns.run(asking, signal, party);
     } catch (cause) {
-      if (cause instanceof TooManyWaiting) {
-        const message = `${maxIntrospections} tokens of this address wait to be checked already`;
-        throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });
-      }
       // It may have moved.
       endpoint = introspection.endpoint;
       const message = 'The authorization server cannot be asked about tokens';

@@ -1,8 +1,7 @@
 /** Calls to servers that ask by ending them: before a server of ours of 2026-07-28, and by hand. */
 import { describe, expect, test } from 'vitest';
 import { Answers } from '../../../src/client/asked/answers.ts';
-import { DialogPlaces } from '../../../src/client/asked/dialog-places.ts';
-import { roundsAfter } from '../../../src/client/asked/input-rounds.ts';
+import { DialogPlaces, roundsAfter } from '../../../src/client/asked/input-rounds.ts';
 import type { RoundsCall, RoundsHost } from '../../../src/client/asked/input-rounds.ts';
 import type { Providers } from '../../../src/client/asked/providers.ts';
 import { ProtocolError } from '../../../src/protocol/errors.ts';

@@ -1,0 +1,78 @@
+import { gate, turn } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { PartyTurns } from '../../src/actors/party-turns.ts';
+
+/** Work that ends when it is told to, and notes when it begins. */
+function work(turns: PartyTurns) {
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  return {
+    begun,
+    begin: (name: string, signal?: AbortSignal, party?: string) => {
+      const held = gate();
+      ends.set(name, () => held.release());
+      const run = async () => {
+        begun.push(name);
+        await held.pass();
+        return name;
+      };
+      return turns.run(run, signal, party);
+    },
+    end: async (name: string) => {
+      ends.get(name)?.();
+      await turn();
+    },
+  };
+}
+
+test('no more is done at once than there are places, in the order of coming', async () => {
+  const turns = new PartyTurns(2);
+  const { begun, begin, end } = work(turns);
+  const all = ['a', 'b', 'c', 'd'].map((name) => begin(name));
+  expect(begun).toEqual(['a', 'b']);
+  await end('b');
+  expect(begun).toEqual(['a', 'b', 'c']);
+  await end('a');
+  expect(begun).toEqual(['a', 'b', 'c', 'd']);
+  for (const name of ['c', 'd']) await end(name);
+  expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
+  expect(turns.isIdle).toBe(true);
+});
+
+test('a party does not wait behind all that another one has begun', async () => {
+  const { begun, begin, end } = work(new PartyTurns(1));
+  const all = [begin('a1', undefined, 'a'), begin('a2', undefined, 'a')];
+  all.push(begin('a3', undefined, 'a'), begin('b1', undefined, 'b'));
+  for (const name of ['a1', 'a2', 'b1', 'a3']) await end(name);
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3']);
+  await Promise.all(all);
+});
+
+test('what is given up while it waits is not begun, and loses nobody a place', async () => {
+  const turns = new PartyTurns(1);
+  const { begun, begin, end } = work(turns);
+  const first = begin('first');
+  const controller = new AbortController();
+  const left = begin('left', controller.signal);
+  const last = begin('last');
+  expect([turns.hasRoom(3), turns.hasRoom(2), turns.hasRoom(1, 'another')]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  controller.abort('no more');
+  await expect(left).rejects.toBe('no more');
+  await expect(begin('late', controller.signal)).rejects.toBe('no more');
+  await end('first');
+  expect(begun).toEqual(['first', 'last']);
+  await end('last');
+  await Promise.all([first, last]);
+  expect(turns.isIdle).toBe(true);
+});
+
+test('work that fails gives its place back', async () => {
+  const turns = new PartyTurns(1);
+  const failed = () => Promise.reject(new Error('no'));
+  await expect(turns.run(failed)).rejects.toThrow('no');
+  expect(await turns.run(() => Promise.resolve('done'))).toBe('done');
+});
