@@ -26,7 +26,10 @@ describe('a request with an envelope', () => {
     const router = startRouter(handlers, revision);
     router.receive(enveloped(1, method, {}, { capabilities: { sampling: {} } }));
     const client = { info: { name: 'scripted-peer' }, capabilities: { sampling: {} } };
-    expect(seen.at(-1)?.request.peer).toMatchObject({ ...client, dialect: { version: '2026-07-28' } });
+    expect(seen.at(-1)?.request.peer).toMatchObject({
+      ...client,
+      dialect: { version: '2026-07-28' },
+    });
     expect(answersTo(router)).toEqual([
       {
         jsonrpc: '2.0',
