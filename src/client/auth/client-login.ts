@@ -4,7 +4,7 @@
  * @see RFC 6749, section 4.4; RFC 7523, section 2.2
  */
 import type { LoginInput } from '../../machines/authorization.machine.ts';
-import { assertIssuer, assertItsOwn, issuerOf } from './discovery.ts';
+import { assertIssuer, discover, issuerOf } from './discovery.ts';
 import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
@@ -31,13 +31,7 @@ async function logIn(
   { scope, resourceMetadataUrl }: LoginInput,
 ): Promise<Grant> {
   const fetchFn = guardedFetch(server, signal);
-  const found = await official.discoverOAuthServerInfo(server, {
-    fetchFn,
-    ...(resourceMetadataUrl === undefined
-      ? {}
-      : { resourceMetadataUrl: new URL(resourceMetadataUrl) }),
-  });
-  assertItsOwn(found, server, official);
+  const found = await discover({ official, server }, resourceMetadataUrl, fetchFn);
   const issuer = issuerOf(found);
   assertIssuer(issuer, options.issuer ?? (await grants.pinnedIssuer(options.clientId, issuer)));
   const metadata = found.authorizationServerMetadata;

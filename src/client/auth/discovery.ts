@@ -1,5 +1,6 @@
 /** Which authorization server a resource names, and whether a host may trust it. */
 import { assertTrusted } from './guarded-fetch.ts';
+import type { Fetch } from './guarded-fetch.ts';
 import { refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
 
@@ -9,6 +10,27 @@ export type Discovered = Awaited<ReturnType<Official['discoverOAuthServerInfo']>
 /** The issuer under which credentials are stored. */
 export function issuerOf({ authorizationServerMetadata, authorizationServerUrl }: Discovered) {
   return authorizationServerMetadata?.issuer ?? authorizationServerUrl;
+}
+
+/**
+ * Finds the authorization server of this server.
+ *
+ * @param resourceMetadataUrl where the server says that its metadata are
+ * @throws {RefusedAuthorization | RuntimeError} see {@link assertItsOwn}
+ */
+export async function discover(
+  { official, server }: { readonly official: Official; readonly server: URL },
+  resourceMetadataUrl: string | undefined,
+  fetchFn: Fetch,
+): Promise<Discovered> {
+  const found = await official.discoverOAuthServerInfo(server, {
+    fetchFn,
+    ...(resourceMetadataUrl === undefined
+      ? {}
+      : { resourceMetadataUrl: new URL(resourceMetadataUrl) }),
+  });
+  assertItsOwn(found, server, official);
+  return found;
 }
 
 /**

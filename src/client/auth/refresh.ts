@@ -7,7 +7,7 @@
  * server rejects the token that is in the store.
  */
 import type { TokenDemand, RefreshOutcome } from '../../machines/authorization.machine.ts';
-import { assertItsOwn, issuerOf } from './discovery.ts';
+import { discover, issuerOf } from './discovery.ts';
 import type { Discovered } from './discovery.ts';
 import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';
@@ -57,14 +57,7 @@ async function renew(
     // The request is not aborted: a refresh token may work only once, and its answer would be lost
     // with the connection.
     const fetchFn = guardedFetch(server);
-    const { resourceMetadataUrl } = demand;
-    const found = await official.discoverOAuthServerInfo(server, {
-      fetchFn,
-      ...(resourceMetadataUrl === undefined
-        ? {}
-        : { resourceMetadataUrl: new URL(resourceMetadataUrl) }),
-    });
-    assertItsOwn(found, server, official);
+    const found = await discover(scope, demand.resourceMetadataUrl, fetchFn);
     assertFoundAgain(found, kept);
     // The server now names another authorization server, which did not issue this token.
     if (issuerOf(found) !== kept.issuer) return spent('known');

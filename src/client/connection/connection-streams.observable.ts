@@ -89,7 +89,7 @@ export interface ConnectionStreamSource {
   readonly traffic: Pick<Traffic, 'listen'>;
   readonly clock: Clock;
   readonly events: Pick<EventLog, 'listen'>;
-  readonly tools: { readonly tools: Pick<Lists['tools'], 'report' | 'watch'> };
+  readonly tools: () => Pick<Lists['tools'], 'report' | 'watch'>;
   readonly guard: Guard;
 }
 
@@ -124,7 +124,7 @@ export function connectionStreams(source: ConnectionStreamSource): ConnectionStr
       return () => subscription.unsubscribe();
     }),
     tools$: untilTheEnd((next) => {
-      const { tools } = source.tools;
+      const tools = source.tools();
       next(tools.report);
       return tools.watch(next);
     }),

@@ -166,26 +166,17 @@ export class HostConnection extends ServerFeatures {
       traffic: this.#scope.traffic,
       clock: this.#clock,
       events: this.#events,
-      tools: this.#watchedLists,
+      tools: () => this.#watchedTools,
       guard: guardOf(this.#scope.parts.report),
     }));
   }
 
   /** Watching the tools makes them be asked for. */
-  get #watchedLists() {
-    const { lists } = this;
+  get #watchedTools() {
+    const { tools } = this.lists;
     const watch = (listener: (report: ListReport<ListedTool>) => void) =>
-      this.#environment.watch(() => lists.tools.watch(listener));
-    return {
-      get tools() {
-        return {
-          watch,
-          get report() {
-            return lists.tools.report;
-          },
-        };
-      },
-    };
+      this.#environment.watch(() => tools.watch(listener));
+    return { report: tools.report, watch };
   }
 
   get state$() {

@@ -77,10 +77,9 @@ export abstract class ServerFeatures {
     const toolsListed = (tools: readonly ListedTool[]) => this.#results.toolsListed(tools);
     const server = { clock, limits, report, problem, request, observed, listening };
     this.lists = new Lists({ ...server, toolsListed });
-    this.preferences = new Preferences({ clock, limits, problem, request, observed, listening });
+    this.preferences = new Preferences(server);
     this.tasks = new ToolTasks({
-      ...{ clock, limits, report, request, observed, requests, listening },
-      ...{ name: parts.name, rounds: parts.rounds },
+      ...{ ...server, requests, name: parts.name, rounds: parts.rounds },
       readerOf: (name) => (result) => this.#results.callTool(name, result),
       cancel: (id) => this.cancelTask(id),
     });

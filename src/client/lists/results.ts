@@ -54,24 +54,17 @@ export class Results {
       const message = `The "structuredContent" of ${describe(tool)} breaks its "outputSchema": ${fault}`;
       this.#problem('output.invalid', message);
     }
-    const { content } = result;
-    if (Array.isArray(content)) return result as CallToolResult;
     // Old servers send only structured results, and some leave out an empty list.
-    if (content === undefined && result['resultType'] !== 'task') return { ...result, content: [] };
-    throw this.#malformed('tools/call', 'content', 'a list', content);
+    if (result['content'] === undefined && result['resultType'] !== 'task')
+      return { ...result, content: [] };
+    return this.#withList('tools/call', 'content', result) as CallToolResult;
   }
 
-  readonly readResource = (result: JsonObject): ReadResourceResult => {
-    const { contents } = result;
-    if (Array.isArray(contents)) return result as ReadResourceResult;
-    throw this.#malformed('resources/read', 'contents', 'a list', contents);
-  };
+  readonly readResource = (result: JsonObject): ReadResourceResult =>
+    this.#withList('resources/read', 'contents', result) as ReadResourceResult;
 
-  readonly getPrompt = (result: JsonObject): GetPromptResult => {
-    const { messages } = result;
-    if (Array.isArray(messages)) return result as GetPromptResult;
-    throw this.#malformed('prompts/get', 'messages', 'a list', messages);
-  };
+  readonly getPrompt = (result: JsonObject): GetPromptResult =>
+    this.#withList('prompts/get', 'messages', result) as GetPromptResult;
 
   readonly complete = ({ completion }: JsonObject): Completion => {
     if (isJsonObject(completion) && Array.isArray(completion['values'])) {
@@ -86,6 +79,11 @@ export class Results {
     if (!this.#checks.has(schema)) this.#checks.set(schema, checkOf(schema));
     const checked = this.#checks.get(schema)?.(structuredContent);
     return checked?.ok === false ? checked.fault : undefined;
+  }
+
+  #withList(method: string, member: string, result: JsonObject): JsonObject {
+    if (Array.isArray(result[member])) return result;
+    throw this.#malformed(method, member, 'a list', result[member]);
   }
 
   #malformed(method: string, member: string, wanted: string, got: unknown): RuntimeError {

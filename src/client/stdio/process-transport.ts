@@ -22,15 +22,14 @@ import type {
   SdkTransportSnapshot,
 } from '../../machines/sdk-transport.machine.ts';
 import type { Port, Recipient } from '../../machines/port.ts';
-import { describe, classifyMessage } from '../../protocol/classify.ts';
+import { describe, classifyMessage, messageOf } from '../../protocol/classify.ts';
 import { RuntimeError, errorResponse, ErrorCode } from '../../protocol/errors.ts';
 import type {
   InboundFrame,
-  OutboundFrame,
-  InboundNotification,
-  InboundRequest,
   InboundResponse,
+  OutboundFrame,
   RequestId,
+  SingleFrame,
 } from '../../protocol/frames.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import { InTurn } from '../../transports/to-sdk-transport.ts';
@@ -314,7 +313,7 @@ function notOpen({ value }: SdkTransportSnapshot): RuntimeError {
   return new RuntimeError(isNew ? 'NOT_READY' : 'CLOSED', text);
 }
 
-export interface SdkMessages {
+interface SdkMessages {
   readonly messages: readonly object[];
   /** What is wrong with inputs that are not messages, as sentences. */
   readonly faults: readonly string[];
@@ -325,44 +324,32 @@ export interface SdkMessages {
  * error for the request that it names, so that the client does not wait for another.
  */
 function messagesOf(frame: InboundFrame): SdkMessages {
-  switch (frame.kind) {
-    case 'request':
-      return one({ jsonrpc: '2.0', id: frame.id, ...called(frame) });
-    case 'notification':
-      return one({ jsonrpc: '2.0', ...called(frame) });
-    case 'response':
-      return answered(frame);
-    case 'batch': {
-      const members = frame.messages.map((message) => messagesOf(classifyMessage(message)));
-      return {
-        messages: members.flatMap(({ messages }) => messages),
-        faults: members.flatMap(({ faults }) => faults),
-      };
-    }
-    case 'stray-error':
-      return none(`The server could not read a message: ${frame.error.message}`);
-    case 'invalid': {
-      const fault = `The server sent what is no message: ${frame.error.message}`;
-      return frame.answers === undefined ? none(fault) : unreadable(frame.answers, fault);
-    }
+  if (frame.kind === 'batch') {
+    const members = frame.messages.map((message) => messagesOf(classifyMessage(message)));
+    return {
+      messages: members.flatMap(({ messages }) => messages),
+      faults: members.flatMap(({ faults }) => faults),
+    };
   }
-}
-
-function called({ method, params }: InboundRequest | InboundNotification): object {
-  return params === undefined ? { method } : { method, params };
-}
-
-function answered({ id, outcome }: InboundResponse): SdkMessages {
-  if (outcome.ok) return one({ jsonrpc: '2.0', id, result: outcome.result });
-  if ('error' in outcome) return one({ jsonrpc: '2.0', id, error: outcome.error });
-  const reason = 'malformed' in outcome ? outcome.malformed : outcome.tooLong;
-  return unreadable(id, `The server's answer cannot be read: ${reason}`);
-}
-
-function unreadable(id: RequestId, fault: string): SdkMessages {
+  if (frame.kind === 'stray-error') {
+    const fault = `The server could not read a message: ${frame.error.message}`;
+    return { messages: [], faults: [fault] };
+  }
+  const message = messageOf(frame);
+  if (message) return { messages: [message], faults: [] };
+  const { id, fault } = faultOf(frame);
   const error = { code: ErrorCode.internalError, message: fault };
-  return { messages: [{ jsonrpc: '2.0', id, error }], faults: [fault] };
+  return { messages: id === undefined ? [] : [{ jsonrpc: '2.0', id, error }], faults: [fault] };
 }
 
-const one = (message: object): SdkMessages => ({ messages: [message], faults: [] });
-const none = (fault: string): SdkMessages => ({ messages: [], faults: [fault] });
+/** What is wrong with a frame that is not a message, and the id of the request that it answers. */
+function faultOf(frame: SingleFrame): { readonly id?: RequestId; readonly fault: string } {
+  if (frame.kind === 'invalid') {
+    const fault = `The server sent what is no message: ${frame.error.message}`;
+    return { ...(frame.answers === undefined ? {} : { id: frame.answers }), fault };
+  }
+  const { id, outcome } = frame as InboundResponse;
+  const reason =
+    'malformed' in outcome ? outcome.malformed : 'tooLong' in outcome && outcome.tooLong;
+  return { id, fault: `The server's answer cannot be read: ${reason}` };
+}
