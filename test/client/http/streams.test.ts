@@ -75,6 +75,7 @@ describe('the stream of a request', () => {
     const id = Buffer.from(String(resumed?.headers['last-event-id']), 'latin1').toString();
     expect([resumed?.method, id]).toEqual(['GET', 'ü-1']);
     expect(resumed?.headers['mcp-session-id']).toBe('s-1');
+    expect(resumed?.headers['mcp-protocol-version']).toBe('2025-11-25');
     expect(resumed?.headers['accept']).toBe('text/event-stream');
   });
 
