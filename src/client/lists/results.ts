@@ -54,10 +54,11 @@ export class Results {
       const message = `The "structuredContent" of ${describe(tool)} breaks its "outputSchema": ${fault}`;
       this.#problem('output.invalid', message);
     }
+    const { content } = result;
+    if (Array.isArray(content)) return result as CallToolResult;
     // Old servers send only structured results, and some leave out an empty list.
-    if (result['content'] === undefined && result['resultType'] !== 'task')
-      return { ...result, content: [] };
-    return this.#withList('tools/call', 'content', result) as CallToolResult;
+    if (content === undefined && result['resultType'] !== 'task') return { ...result, content: [] };
+    throw this.#malformed('tools/call', 'content', 'a list', content);
   }
 
   readonly readResource = (result: JsonObject): ReadResourceResult =>
