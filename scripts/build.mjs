@@ -1,5 +1,6 @@
 /**
  * Builds `dist/`, the library and, unless `--bundle-only` is given, its declarations; and `packages/cli/dist/`, the command.
+ * With `--bundle-only` nothing is built if nothing has changed since the last build.
  *
  * Outputs are compared with what is on disk and replaced one by one, so that a process which runs
  * from one of them while a test run builds the same sources is never disturbed.
@@ -11,15 +12,19 @@ import { createRequire, isBuiltin } from 'node:module';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { builtFolders, bundledFiles, isBuilt, keepBuilt, sourcesHash } from './built.mjs';
 import { replaceFile } from './replace-file.mjs';
 import { splitBuild } from './split-build.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const dist = join(root, 'dist');
 const commandFolder = join(root, 'packages', 'cli');
-const commandDist = join(commandFolder, 'dist');
+const [dist, commandDist, inspectorDist] = builtFolders;
 const command = join(commandDist, 'cli.js');
 const require = createRequire(import.meta.url);
+const isBundleOnly = process.argv.includes('--bundle-only');
+
+const sourcesBefore = await sourcesHash();
+if (isBundleOnly && (await isBuilt(sourcesBefore))) process.exit();
 
 /** @param {string} folder of a package */
 const manifestOf = async (folder) =>
@@ -304,7 +309,7 @@ const failed = () => {
 const assets = await pageAssets().catch(failed);
 
 const assetFiles = [...assets.files].map(([name, text]) => ({
-  path: join(inspector, 'dist', name),
+  path: join(inspectorDist, name),
   contents: Buffer.from(text),
 }));
 await Promise.all(assetFiles.map(({ path, contents }) => replaceFile(path, contents)));
@@ -420,14 +425,7 @@ async function noticeOf(name) {
  * @param {ReadonlyMap<string, unknown>} kept
  */
 async function removeStale(folder, kept) {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const stale = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter(
-      (path) =>
-        !kept.has(path) && !path.startsWith(join(dist, 'types') + sep) && !path.endsWith('.tmp'),
-    );
+  const stale = (await bundledFiles(folder)).filter((path) => !kept.has(path));
   await Promise.all(stale.map((path) => rm(path, { force: true })));
 }
 
@@ -468,10 +466,9 @@ for (const [folder, bundles] of /** @type {const} */ ([
 for (const { path, contents } of assetFiles) outputs.set(path, contents);
 await Promise.all([...outputs].map(([path, contents]) => replaceFile(path, contents)));
 await chmod(command, 0o755);
-await Promise.all(
-  [dist, commandDist, join(inspector, 'dist')].map((folder) => removeStale(folder, outputs)),
-);
-if (!process.argv.includes('--bundle-only')) {
+await Promise.all(builtFolders.map((folder) => removeStale(folder, outputs)));
+await keepBuilt(sourcesBefore);
+if (!isBundleOnly) {
   // The inspector's are made of the library's.
   for (const folder of [root, inspector]) {
     await rm(join(folder, 'dist', 'types'), { recursive: true, force: true });
