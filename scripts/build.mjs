@@ -432,10 +432,14 @@ async function removeStale(folder, kept) {
 /** @param {string} folder of a package */
 function emitDeclarations(folder) {
   const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
-  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
-    cwd: folder,
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [tsc, '-p', 'tsconfig.build.json', '--checkers', '1'],
+    {
+      cwd: folder,
+      stdio: 'inherit',
+    },
+  );
   // tsc too has said why.
   if (status !== 0) process.exit(1);
 }

@@ -37,10 +37,11 @@ async function withMarks(text, file) {
   if (errors.length > 0) throw new SyntaxError(`${file}: ${errors[0]?.message}`);
   /** @type {{at: number, text: string}[]} */
   const inserted = [];
+  const lineEnds = [...text.matchAll(/\n/g)].map(({ index }) => index);
   /** @type {(node: any, parent: any) => void} */
   const visit = (node, parent) => {
     if (functions.has(node.type) && node.body) {
-      const line = text.slice(0, node.start).split('\n').length;
+      const line = lineEnds.filter((end) => end < node.start).length + 1;
       const call = `globalThis.enterFunction(${JSON.stringify(file)}, ${JSON.stringify(nameOf(node, parent))}, ${line})`;
       if (node.body.type === 'BlockStatement') {
         inserted.push({ at: node.body.start + 1, text: ` ${call};` });
@@ -74,7 +75,6 @@ export async function load(url, context, nextLoad) {
     loader: 'ts',
     target: 'node20',
     sourcefile: url,
-    sourcemap: 'inline',
     define: { __VERSION__: '"0.0.0"' },
   });
   return { format: 'module', source: code, shortCircuit: true };

@@ -48,31 +48,27 @@ async function serve(script: string): Promise<string> {
 }
 
 describe.each(entries)('a session in a page, from %s', (_what, library) => {
-  test(
-    'serves a client there: a tool, its roots, the end',
-    { timeout: 60_000 },
-    async (context) => {
-      needsChromium(context);
-      const url = await serve(await bundle(library));
-      const page = await newPage();
-      const faults: string[] = [];
-      page.on('pageerror', (error) => faults.push(String(error)));
-      page.on('console', (message) => faults.push(message.text()));
-      await page.goto(`${url}/work`);
-      expect(await page.evaluate('run()')).toEqual({
-        server: { name: 'in-the-page', version: '1.0.0' },
-        greeted: {
-          jsonrpc: '2.0',
-          id: 2,
-          result: { content: [{ type: 'text', text: 'Ada at file:///work' }] },
-        },
-        refused: expect.objectContaining({
-          result: expect.objectContaining({ isError: true }) as unknown,
-        }) as unknown,
-        states: ['uninitialized', 'negotiated', 'initialized', 'rootsKnown', 'draining', 'closed'],
-        cause: { kind: 'shutdown', reason: 'the page is done' },
-      });
-      expect(faults).toEqual([]);
-    },
-  );
+  test('serves a client there: a tool, its roots, the end', async (context) => {
+    needsChromium(context);
+    const url = await serve(await bundle(library));
+    const page = await newPage();
+    const faults: string[] = [];
+    page.on('pageerror', (error) => faults.push(String(error)));
+    page.on('console', (message) => faults.push(message.text()));
+    await page.goto(`${url}/work`);
+    expect(await page.evaluate('run()')).toEqual({
+      server: { name: 'in-the-page', version: '1.0.0' },
+      greeted: {
+        jsonrpc: '2.0',
+        id: 2,
+        result: { content: [{ type: 'text', text: 'Ada at file:///work' }] },
+      },
+      refused: expect.objectContaining({
+        result: expect.objectContaining({ isError: true }) as unknown,
+      }) as unknown,
+      states: ['uninitialized', 'negotiated', 'initialized', 'rootsKnown', 'draining', 'closed'],
+      cause: { kind: 'shutdown', reason: 'the page is done' },
+    });
+    expect(faults).toEqual([]);
+  });
 });

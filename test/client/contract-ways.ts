@@ -15,6 +15,7 @@ import { nodeHandler } from '../../src/http/node/index.ts';
 import { program } from '../tooling/programs.ts';
 import { firstOfficial, ours, secondOfficial } from './contract-servers.ts';
 import type { Shared } from './contract-servers.ts';
+import { keptAlive } from '../http/serving.ts';
 
 export interface Way {
   readonly server: string;
@@ -28,7 +29,7 @@ export type AtEnd = (end: () => Promise<unknown>) => void;
 
 /** Listens on loopback until the end. */
 async function listening(listener: RequestListener, atEnd: AtEnd): Promise<string> {
-  const http = createServer(listener);
+  const http = createServer(keptAlive, listener);
   await new Promise<void>((resolve) => {
     http.listen(0, '127.0.0.1', resolve);
   });

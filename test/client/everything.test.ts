@@ -47,7 +47,7 @@ async function begun(connection: Connection) {
   return { result };
 }
 
-describe('a server that npx has started', { timeout: 60_000 }, () => {
+describe('a server that npx has started', () => {
   test('serves, asks, and is gone with its wrapper when the connection is closed', async () => {
     const asked: string[] = [];
     const { connection, group } = await throughNpx({

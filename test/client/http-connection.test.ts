@@ -9,7 +9,7 @@ import { filter, firstValueFrom } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { laboratory } from '../../examples/lab/laboratory.ts';
-import { serveHttp } from '../http/serving.ts';
+import { keptAlive, serveHttp } from '../http/serving.ts';
 import { greeted, scriptedServer } from './http/scripted-server.ts';
 
 async function connected(url: URL | string, options: ConnectOptions = {}): Promise<Connection> {
@@ -33,7 +33,7 @@ async function officialServer(sessions: boolean): Promise<string> {
     await server.connect(transport as never);
     return transport;
   };
-  const http = createServer((request, response) => {
+  const http = createServer(keptAlive, (request, response) => {
     const known = transports.get(String(request.headers['mcp-session-id']));
     void (known ? Promise.resolve(known) : made()).then((transport) =>
       transport.handleRequest(request, response),

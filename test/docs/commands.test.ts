@@ -42,7 +42,7 @@ const shown: readonly Shown[] = pages
   .filter(({ lines, printed }) => lines.length + printed.length > 0);
 
 describe('the commands of', () => {
-  test.concurrent.each(shown)('$page do what it says', { timeout: 60_000 }, async (each) => {
+  test.concurrent.each(shown)('$page do what it says', { timeout: 300_000 }, async (each) => {
     const stage = await Stage.open((await scenes[each.page]?.()) ?? {});
     try {
       for (const line of each.lines) {

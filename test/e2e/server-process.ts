@@ -53,7 +53,7 @@ export async function reapServers(): Promise<void> {
 /** Waits until a process is gone that is not, or need not be, collected by this one. */
 export async function gone(pid: number): Promise<void> {
   await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), {
-    timeout: 25_000,
+    timeout: 100_000,
     interval: 10,
   });
 }

@@ -32,7 +32,7 @@ test('serve demands tokens of the issuer, for this server, with the scopes of ea
   const writer = await connectWith('notes:read notes:write');
   expect(await textOf(writer, 'clear_notes')).toBe('Deleted');
   expect(await textOf(reader, 'count_notes')).toBe('ada has 0');
-}, 30_000);
+});
 
 async function textOf(connection: Connection, tool: string): Promise<string> {
   const { content } = await connection.callTool(tool);

@@ -39,7 +39,7 @@ const servers = [
 ] as const;
 
 describe.for(servers)('ten common things with %s', ([, argsOf]) => {
-  test('are the same for a client', { timeout: 30_000 }, async (context) => {
+  test('are the same for a client', async (context) => {
     const args = await argsOf(context);
     const client = new Client(
       { name: 'editor', version: '1.0.0' },
@@ -103,7 +103,7 @@ describe.for(servers)('ten common things with %s', ([, argsOf]) => {
 
 test.each(['legacy', 'modern'] as const)(
   'what is otherwise with the official SDK 2 does the same for a client of the %s era',
-  { timeout: 30_000 },
+
   async (era) => {
     const sure = { action: 'accept' as const, content: { sure: true } };
     const entry = {

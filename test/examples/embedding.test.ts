@@ -59,7 +59,7 @@ test('a host machine with two sessions reacts to the roots of both', async () =>
   expect(output).toEqual({ left: 'input-ended', right: 'shutdown' });
 });
 
-test('a web service serves its sessions, and shows them', { timeout: 60_000 }, async () => {
+test('a web service serves its sessions, and shows them', async () => {
   const service = launch([...program('examples/embedding/serve-web.ts'), '0']);
   const [line] = (await once(service.child.stderr, 'data')) as [Buffer];
   const url = new URL(String(line).trim());
@@ -85,7 +85,7 @@ test('a web service serves its sessions, and shows them', { timeout: 60_000 }, a
   await client.close();
 });
 
-test('a plain script tells on stderr what happens', { timeout: 60_000 }, async () => {
+test('a plain script tells on stderr what happens', async () => {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [...program('examples/embedding/watch.ts')],

@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 import type { CryptoKey, JWK, JWTHeaderParameters } from 'jose';
+import { keptAlive } from './serving.ts';
 
 interface SigningKey {
   readonly kid: string;
@@ -46,7 +47,10 @@ class Refused extends Error {}
 
 export class AuthorizationServer {
   readonly #options: Options;
-  readonly #http = createServer((request, response) => void this.#serve(request, response));
+  readonly #http = createServer(
+    keptAlive,
+    (request, response) => void this.#serve(request, response),
+  );
   readonly #clients = new Map<string, readonly string[]>();
   readonly #secrets = new Map<string, Secret>();
   readonly #codes = new Map<string, Code>();

@@ -11,10 +11,13 @@ import type { HttpOptions, ServerOf } from '../../src/http/index.ts';
 import { nodeHandler } from '../../src/http/node/index.ts';
 import type { Negotiation } from '../e2e/both-eras-client.ts';
 
+/** For servers of tests: by default Node closes what is idle for five seconds, and a worker that a busy machine stops for so long loses its next request. */
+export const keptAlive = { keepAliveTimeout: 0 } as const;
+
 /** Listens on loopback until the test is over. */
 export async function serveHttp(server: ServerOf, options: HttpOptions = {}): Promise<URL> {
   const handler = nodeHandler(server, options);
-  const http = createServer(handler);
+  const http = createServer(keptAlive, handler);
   await new Promise<void>((resolve) => {
     http.listen(0, '127.0.0.1', resolve);
   });

@@ -14,7 +14,9 @@ import { charts } from '../../src/machines/charts.ts';
 import { entries } from '../tooling/entries.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+/** One checker: each that it has by default checks most of the library anew. */
+const tsc = [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--checkers', '1'];
+const inspectorFolder = join(root, 'packages', 'inspector');
 const typeRoots = join(root, 'node_modules', '@types');
 const run = promisify(execFile);
 const json = async <T>(path: string): Promise<T> => JSON.parse(await readFile(path, 'utf8')) as T;
@@ -37,7 +39,7 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
-describe('the published package', { timeout: 180_000 }, () => {
+describe('the published package', { timeout: 600_000 }, () => {
   let folder: string;
   let app: string;
   let manifest: Manifest;
@@ -57,8 +59,8 @@ describe('the published package', { timeout: 180_000 }, () => {
   /** What `files` of the manifest leaves out is left to npm. */
   const isIncluded = (path: string) => !path.startsWith('!');
 
-  /** Staged, so that the repository's own `dist/` is read only: other tests run from it. */
-  async function pack(from: string, stage: string, project: string): Promise<Packed> {
+  /** What npm would publish, but for the declarations. Staged, so that the repository's own `dist/` is read only: other tests run from it. */
+  async function stageOf(from: string, stage: string): Promise<void> {
     const { files } = await json<Manifest>(join(from, 'package.json'));
     await mkdir(stage);
     for (const path of ['package.json', 'README.md', 'LICENSE', ...files.filter(isIncluded)]) {
@@ -68,20 +70,20 @@ describe('the published package', { timeout: 180_000 }, () => {
         filter: (each) => !isStale(each),
       });
     }
-    await run(process.execPath, [tsc, '-p', project, '--outDir', join(stage, 'dist', 'types')]);
-    return await packedIn(stage);
   }
 
-  async function packedIn(cwd: string): Promise<Packed> {
+  const declare = (project: string, stage: string) =>
+    run(process.execPath, [...tsc, '-p', project, '--outDir', join(stage, 'dist', 'types')]);
+
+  /** Each of these folders, by one npm. */
+  async function packedIn(...stages: readonly string[]): Promise<readonly Packed[]> {
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
-    const { stdout } = await npm(args, cwd);
-    const [first] = JSON.parse(stdout) as [Packed];
-    return first;
+    const { stdout } = await npm([...args, ...stages], root);
+    return JSON.parse(stdout) as readonly Packed[];
   }
 
-  /** Its declarations are made of those of the library that was packed. */
-  async function packInspector(library: string): Promise<Packed> {
-    const from = join(root, 'packages', 'inspector');
+  /** The inspector's declarations are made of those of the library that is packed. */
+  async function declareInspector(stage: string, library: string): Promise<void> {
     const project = join(folder, 'tsconfig.inspector.json');
     const types = (entry: string) => [join(library, 'dist', 'types', entry)];
     const paths = {
@@ -90,12 +92,20 @@ describe('the published package', { timeout: 180_000 }, () => {
       'mcp-actors/internal': types('internal.d.ts'),
     };
     const include = ['index.ts', 'diagrams.ts', 'page-assets.d.ts'].map((name) =>
-      join(from, 'src', name),
+      join(inspectorFolder, 'src', name),
     );
-    const compilerOptions = { paths, rootDir: join(from, 'src'), typeRoots: [typeRoots] };
-    const config = { extends: join(from, 'tsconfig.build.json'), compilerOptions, include };
+    const compilerOptions = {
+      paths,
+      rootDir: join(inspectorFolder, 'src'),
+      typeRoots: [typeRoots],
+    };
+    const config = {
+      extends: join(inspectorFolder, 'tsconfig.build.json'),
+      compilerOptions,
+      include,
+    };
     await writeFile(project, JSON.stringify(config));
-    return pack(from, join(folder, 'inspector'), project);
+    await declare(project, stage);
   }
 
   async function install({ peerDependencies, devDependencies }: Manifest): Promise<void> {
@@ -117,12 +127,19 @@ describe('the published package', { timeout: 180_000 }, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'published-'));
     manifest = await json<Manifest>(join(root, 'package.json'));
-    const library = join(folder, 'library');
-    packed = await pack(root, library, join(root, 'tsconfig.build.json'));
-    inspector = await packInspector(library);
-    command = await packedIn(join(root, 'packages', 'cli'));
+    const stages = [join(folder, 'library'), join(folder, 'inspector')] as const;
+    const [library, inspectorStage] = stages;
+    await stageOf(root, library);
+    await stageOf(inspectorFolder, inspectorStage);
+    await declare(join(root, 'tsconfig.build.json'), library);
+    await declareInspector(inspectorStage, library);
+    [packed, inspector, command] = (await packedIn(...stages, join(root, 'packages', 'cli'))) as [
+      Packed,
+      Packed,
+      Packed,
+    ];
     await install(manifest);
-  }, 180_000);
+  }, 600_000);
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -220,7 +237,7 @@ describe('the published package', { timeout: 180_000 }, () => {
     };
     const config = { compilerOptions, files: ['program.ts', 'names.ts'] };
     await writeFile(join(app, 'tsconfig.json'), JSON.stringify(config));
-    const compiled = await run(process.execPath, [tsc, '-p', app]).catch(
+    const compiled = await run(process.execPath, [...tsc, '-p', app]).catch(
       (failure: { readonly stdout: string }) => failure,
     );
     expect(compiled.stdout).toBe('');
@@ -229,7 +246,7 @@ describe('the published package', { timeout: 180_000 }, () => {
     const exactly = { compilerOptions: exact, files: ['names.ts'] };
     await writeFile(join(app, 'tsconfig.exact.json'), JSON.stringify(exactly));
     const strictly = await run(process.execPath, [
-      tsc,
+      ...tsc,
       '-p',
       join(app, 'tsconfig.exact.json'),
     ]).catch((failure: { readonly stdout: string }) => failure);

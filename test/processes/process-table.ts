@@ -57,7 +57,7 @@ export function kill(pid: number): void {
 
 /** Waits until nobody is left of a group that another process ends. */
 export async function emptied(group: number): Promise<void> {
-  await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 25_000, interval: 10 });
+  await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 100_000, interval: 10 });
 }
 
 /** Checks that a group is empty now. */

@@ -165,7 +165,6 @@ async function recorded(era: 'legacy' | 'modern', steps: readonly Step[]): Promi
 
 test.each(['legacy', 'modern'] as const)(
   'a connection of the %s era that anything happens to replays as it was recorded',
-  { timeout: 60_000 },
   async (era) => {
     let compared = 0;
     await fc.assert(

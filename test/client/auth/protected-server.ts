@@ -8,6 +8,7 @@ import type { HttpAuthorization } from '../../../src/client/http/authorization.t
 import { AuthorizationServer } from '../../http/authorization-server.ts';
 import { request } from '../../http/modern/asking.ts';
 import { messagesOf } from '../../http/raw-client.ts';
+import { keptAlive } from '../../http/serving.ts';
 
 const notes = createMcpServer({
   name: 'notes',
@@ -38,7 +39,7 @@ const limits = { tokenCacheMs: 0, maxIntrospections: 200 };
 
 export async function startProtected(options: IssuerOptions = {}): Promise<Protected> {
   const issuer = await AuthorizationServer.start({ tokens: 'opaque', ...options });
-  const http = createServer();
+  const http = createServer(keptAlive);
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
   const handler = nodeHandler(notes, {

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
+import { keptAlive } from '../../http/serving.ts';
 
 /** A request, with its message if it has one. */
 export interface Scripted {
@@ -43,7 +44,7 @@ export async function scriptedServer(
 ): Promise<ScriptedServer> {
   const asked: Scripted[] = [];
   const waiting: (() => void)[] = [];
-  const server = createServer((request, response) => {
+  const server = createServer(keptAlive, (request, response) => {
     void read(request).then((body) => {
       const scripted = scriptedOf(request, response, body);
       asked.push(scripted);

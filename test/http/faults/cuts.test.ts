@@ -113,7 +113,7 @@ describe('an answer that is cut at every byte', () => {
       expect(ids.map((id) => id?.split('-')[1])).toEqual(['0', '1', '2']);
     }
     expect(bytes).toBeGreaterThan(300);
-  }, 60_000);
+  });
 
   test('without a session cancels its request, and no other [HTTP-18]', async () => {
     let aborted: (reason: string) => void = () => {};
@@ -150,7 +150,7 @@ describe('an answer that is cut at every byte', () => {
     expect(whole).toBeGreaterThan(200);
     expect([...others].map((signal) => signal.aborted)).toEqual([false]);
     await stream.leave();
-  }, 60_000);
+  });
 });
 
 /** How long an answer is up to the end of its first message, bytes. */
