@@ -1,18 +1,15 @@
 /** Servers that start more slowly than a probe is waited for, and servers that a probe breaks. */
-import { fileURLToPath } from 'node:url';
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-
-const contractProcess = fileURLToPath(new URL('contract-process.ts', import.meta.url));
-const tsx = fileURLToPath(import.meta.resolve('tsx'));
+import { program } from '../tooling/programs.ts';
 
 /** No process starts so quickly: `initialize` is always sent behind the probe. */
 const impatient: ConnectOptions = { limits: { probeMs: 1 }, report: () => {}, restart: 'none' };
 
 const ofContract = (whose: string) => ({
   command: process.execPath,
-  args: ['--import', tsx, contractProcess, whose],
+  args: [...program('test/client/contract-process.ts'), whose],
 });
 
 /** A server of a script, which has `answer(id, result)`, `refuse(id)`, and gets each message. */

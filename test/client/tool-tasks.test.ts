@@ -1,7 +1,6 @@
 /** Tools that run as tasks, before servers of ours in both eras and of the official SDK. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
@@ -11,6 +10,7 @@ import { gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 import { serveHttp } from '../http/serving.ts';
+import { program } from '../tooling/programs.ts';
 import { officialTasks } from './official-tasks.ts';
 
 const limits = { taskPollIntervalMs: 1 };
@@ -312,8 +312,7 @@ async function officialOverHttp(): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
 }
 
-const script = join(import.meta.dirname, 'official-tasks.ts');
-const launched = { command: process.execPath, args: ['--import', 'tsx', script] };
+const launched = { command: process.execPath, args: program('test/client/official-tasks.ts') };
 
 describe.each(['as a process', 'over HTTP'])('before the official SDK, %s', (way) => {
   const entry = async () => (way === 'over HTTP' ? { url: await officialOverHttp() } : launched);

@@ -40,6 +40,7 @@ export const programs = [
   'test/client/auth/caller.ts',
   'test/client/auth/lock-holder.ts',
   'test/client/contract-process.ts',
+  'test/client/official-tasks.ts',
   'test/e2e/asking-server.ts',
   'test/e2e/awaiting-script.ts',
   'test/e2e/kit-script.ts',
