@@ -104,9 +104,8 @@ export interface CallRounds {
 
 /** A call that waits for a retry, as a snapshot shows it. */
 export interface SuspendedCall {
-  readonly id: InboundRequestId;
-  readonly method: string;
-  readonly params: JsonObject | undefined;
+  /** Its last request. */
+  readonly request: CalledRequest;
   readonly state: 'suspended';
   /** When its first request came, the clock's milliseconds. */
   readonly receivedAt: number;
@@ -114,7 +113,6 @@ export interface SuspendedCall {
   readonly suspendedAt: number;
   /** What it has asked and has no answer to yet, for people. */
   readonly questions: readonly string[];
-  readonly peer: PeerDescription;
   readonly task: TaskHandle | undefined;
   readonly rootsAwaited: number;
   readonly machine: AnyActorRef | undefined;

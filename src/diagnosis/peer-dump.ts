@@ -183,8 +183,9 @@ function dumpCall(
   now: number,
   { suspendedCallTimeoutMs = 0 }: PeerLimits,
 ): CallDump {
-  const { id, method, params, state, receivedAt, rootsAwaited, task } = call;
-  const { machine } = call;
+  const { request, state, receivedAt, rootsAwaited, task, machine } = call;
+  const { id, method, params, peer } = request;
+  const { name, version } = peer.info;
   const subject = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
   return {
     id,
@@ -199,16 +200,12 @@ function dumpCall(
           questions: call.questions.slice(0, maxQuestions),
         }
       : {}),
-    ...('suspendedAt' in call || !call.sendsRequests ? { client: clientOf(call) } : {}),
+    ...('suspendedAt' in call || !call.sendsRequests ? { client: { name, version } } : {}),
     openQuestions: 'suspendedAt' in call ? call.questions.length : call.openQuestions,
     ...(rootsAwaited > 0 ? { awaitsRoots: true } : {}),
     ...(task ? { taskId: task.taskId } : {}),
     ...(machine ? { machine: { id: machine.id, state: stateOfMachine(machine) } } : {}),
   };
-}
-
-function clientOf({ peer: { info } }: Pick<Call, 'peer'>): CallDump['client'] & object {
-  return { name: info.name, version: info.version };
 }
 
 function stateOfMachine(machine: AnyActorRef): string {
