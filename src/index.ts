@@ -6,7 +6,6 @@ export type { SessionImplementations } from './session/session-logic.ts';
 export type { SessionEnvironment } from './session/session-environment.ts';
 export type { SessionLogic, SessionLogicInput } from './server/session-actor.ts';
 export type { McpSession, SessionOptions, WatchedSession, Watcher } from './server/session.ts';
-export type { SessionActorRef, SessionSnapshot, SessionState } from './machines/session-state.ts';
 export type { SessionStreams } from './session/session-streams.observable.ts';
 export type { TrafficItem } from './session/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
@@ -102,19 +101,13 @@ export type { SdkSendOptions, SdkTransport } from './transports/sdk-transport.ts
 export { stdio } from './transports/stdio.ts';
 export type { StdioStreams } from './transports/stdio.ts';
 export type { Transport, TransportActors } from './transports/transport.ts';
-export type {
-  Root,
-  RootsFailure,
-  RootsReport,
-  RootsResolver,
-  RootsStatus,
-} from './machines/roots-report.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
 export type { AskInput, AskOutcome } from './machines/roots.machine.ts';
-export { stateName } from './machines/state-name.ts';
+export { stateName } from './machines/names.ts';
 export { sessionMachine } from './machines/session.machine.ts';
 export type { SessionInput } from './machines/session-context.ts';
 export type { SessionEmitted, SessionEvent, SessionOutput } from './machines/session.machine.ts';
+export type { SessionActorRef, SessionSnapshot, SessionState } from './machines/session-state.ts';
 export type { ReaderEvent, ReaderInput, WriterEvent, WriterInput } from './machines/peer-ports.ts';
 export type { CloseCause } from './machines/session-ports.ts';
 export { classify, messageOf } from './protocol/classify.ts';
@@ -135,4 +128,13 @@ export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
 export type { Implementation } from './protocol/implementation.ts';
 export type { PeerDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
-export type { ListedRoot, RootProblem, RootProblemCode } from './protocol/roots.ts';
+export type {
+  ListedRoot,
+  RootProblem,
+  RootProblemCode,
+  Root,
+  RootsFailure,
+  RootsReport,
+  RootsResolver,
+  RootsStatus,
+} from './protocol/roots.ts';

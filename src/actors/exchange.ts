@@ -14,7 +14,7 @@ import type {
 } from '../protocol/frames.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import { withCallers } from './caller-frames.ts';
 import type { Clock } from './clock.ts';
 

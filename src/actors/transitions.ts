@@ -6,7 +6,7 @@
  */
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { shareShape } from '../machines/port.ts';
-import { actorStopped } from '../machines/xstate-events.ts';
+import { actorStopped } from '../machines/names.ts';
 import type { ActorFactName, Report } from './facts.ts';
 import { Listeners } from './listeners.ts';
 

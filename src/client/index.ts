@@ -1,7 +1,7 @@
 /** The host's side: connections to MCP servers as actors. */
 export { ProtocolError, RuntimeError } from '../protocol/errors.ts';
 export type { RuntimeErrorCode } from '../protocol/errors.ts';
-export { errorOf as errorOfLoss } from '../machines/connection-failures.ts';
+export { errorOf as errorOfLoss } from '../protocol/losses.ts';
 export { connect, connectionLogic, openConnection } from './connect.ts';
 export type { HttpDispatcher } from './http/dispatched.ts';
 export type { ConnectOptions, ConnectionLogicInput } from './connect.ts';
@@ -56,10 +56,11 @@ export { toolsForAiSdk } from './hosts/ai-sdk-tools.ts';
 export type { AiSdkFunctions, AiSdkTool } from './hosts/ai-sdk-tools.ts';
 export type { Servers } from './hosts/servers.ts';
 export type { ServersStreams } from './hosts/servers-streams.observable.ts';
-export type { Loss } from '../machines/connection-ports.ts';
+export type { Loss } from '../protocol/losses.ts';
 export type { ConnectionEmitted } from '../machines/connection-events.ts';
 export type { Era } from '../machines/connection-context.ts';
-export type { RestartOption, RestartPolicy, RestartTimes } from '../machines/restart-policy.ts';
+export type { RestartPolicy, RestartTimes } from '../machines/restart-policy.ts';
+export type { RestartOption } from './channel/restart-option.ts';
 export type {
   Asked,
   ElicitAnswer,

@@ -5,7 +5,7 @@ import { refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { forCaller, rejectedQuestion } from '../actors/exchange.ts';
 import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
 import type { Principal, ServedHttpCall } from '../protocol/request-origin.ts';

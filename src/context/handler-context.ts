@@ -1,6 +1,6 @@
 /** What a handler gets. It need not know the revision or the transport that it serves. */
 import type { TaskHandle } from '../actors/exchange.ts';
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';

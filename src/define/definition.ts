@@ -2,7 +2,7 @@
 import type { Icon } from '../protocol/described.ts';
 import type { Implementation } from '../protocol/implementation.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
-import type { RootsResolver } from '../machines/roots-report.ts';
+import type { RootsResolver } from '../protocol/roots.ts';
 import type { LoggingOptions } from '../context/session-log.ts';
 import type { ServerCaching } from './caching.ts';
 import type { Prompt } from './prompt.ts';

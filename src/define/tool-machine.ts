@@ -5,7 +5,7 @@
  */
 import { createActor, waitFor } from 'xstate';
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, InputFrom, Snapshot } from 'xstate';
-import { stateName } from '../machines/state-name.ts';
+import { stateName } from '../machines/names.ts';
 import type { FormAnswer, UrlAnswer } from '../context/elicitation.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { RuntimeError, ToolError } from '../protocol/errors.ts';

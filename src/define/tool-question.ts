@@ -1,5 +1,5 @@
 /** What a tool that is a machine asks in its waiting states, and what it hears. */
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { RuntimeError } from '../protocol/errors.ts';
 import type { UrlRequest } from '../context/elicitation.ts';

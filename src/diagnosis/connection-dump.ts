@@ -1,10 +1,10 @@
 /** A dump of a connection: where it stands and why, what is pending, what is known of the server. */
 import type { ActorRefFrom } from 'xstate';
 import { viewOf } from '../machines/port.ts';
-import { stateName } from '../machines/state-name.ts';
+import { stateName } from '../machines/names.ts';
 import type { connectionMachine } from '../machines/connection.machine.ts';
 import type { Era } from '../machines/connection-context.ts';
-import { errorOf } from '../machines/connection-failures.ts';
+import { errorOf } from '../protocol/losses.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { MachineActor } from '../actors/transitions.ts';
 import type { JsonObject } from '../protocol/frames.ts';

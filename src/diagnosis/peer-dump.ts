@@ -8,7 +8,7 @@ import type { RouterView } from '../actors/router/router.actor.ts';
 import type { MachineName } from '../actors/transitions.ts';
 import type { WriterView } from '../actors/writer/outbound-flow.ts';
 import { viewOf } from '../machines/port.ts';
-import { stateName } from '../machines/state-name.ts';
+import { stateName } from '../machines/names.ts';
 import type { RequestId } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import { relatedTaskId } from '../protocol/tasks.ts';

@@ -1,20 +1,19 @@
 /** A dump of a session: what is pending and since when, its states, how full its queues are. */
 import type { HttpView } from '../actors/writer/http-view.ts';
 import { viewOf } from '../machines/port.ts';
-import { stateName } from '../machines/state-name.ts';
+import { stateName } from '../machines/names.ts';
 import { rootsTags } from '../machines/roots.machine.ts';
 import type { RootsTag } from '../machines/roots.machine.ts';
-import { sessionTags } from '../machines/session-tags.ts';
-import type { SessionTag } from '../machines/session-tags.ts';
-import type { RootsStatus } from '../machines/roots-report.ts';
+import { sessionTags } from '../machines/session.machine.ts';
+import type { SessionTag } from '../machines/session.machine.ts';
+import type { SessionSnapshot } from '../machines/session-state.ts';
+import type { RootsStatus, Root } from '../protocol/roots.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { declaresRoots } from '../protocol/roots.ts';
-import type { Root } from '../machines/roots-report.ts';
 import type { Task } from '../protocol/tasks.ts';
 import { fullParties } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { RoomUse } from '../actors/room.ts';
-import type { SessionSnapshot } from '../machines/session-state.ts';
 import { dumpActors, dumpInFlight, quietness } from './peer-dump.ts';
 import type { Level, PeerDump } from './peer-dump.ts';
 

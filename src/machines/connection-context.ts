@@ -1,9 +1,8 @@
 /** The context of a connection: its bounds, its actors, its server, and how often it was lost. */
-import { negotiateDialect } from '../protocol/dialects/registry.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Implementation } from '../protocol/implementation.ts';
-import type { PeerDescription } from '../protocol/initialize.ts';
-import type { ChannelEvent, Loss } from './connection-ports.ts';
+import type { ChannelEvent } from './connection-ports.ts';
+import type { Loss } from '../protocol/losses.ts';
 import type {
   CorrelationEvent,
   InputScope,
@@ -139,10 +138,4 @@ export interface ConnectionContext extends ConnectionInput {
   readonly delayMs: number;
   /** Whether the server reads its input. */
   readonly output: 'blocked' | 'flowing';
-}
-
-/** A legacy server as the router's peer. */
-export function peerOf({ revision, info, capabilities }: ServerProfile): PeerDescription {
-  const dialect = negotiateDialect(revision);
-  return { dialect, requestedVersion: revision, info, capabilities };
 }

@@ -5,49 +5,7 @@
  */
 import type { InputScope, TransportEnds } from './peer-ports.ts';
 import type { Recipient } from './port.ts';
-
-/** Why a connection was lost, or could not be made. */
-export type Loss =
-  /** The process has ended by itself, or was killed. `stderr`: its last lines. */
-  | {
-      readonly kind: 'exited';
-      readonly code: number | null;
-      readonly signal: string | null;
-      readonly stderr: string;
-      /** Variables of the host that these lines name and that the process did not inherit. */
-      readonly withheld?: readonly string[];
-    }
-  /** The command could not be started. */
-  | { readonly kind: 'spawn-failed'; readonly error: unknown }
-  /** The server has closed its output; it may still run. */
-  | { readonly kind: 'input-ended'; readonly stderr?: string }
-  /** The server no longer takes input. */
-  | { readonly kind: 'output-broken'; readonly error: unknown; readonly stderr?: string }
-  /** It was not ready in time. */
-  | { readonly kind: 'timeout'; readonly timeoutMs: number; readonly stderr?: string }
-  /** It refused the handshake, or gave an answer that the protocol does not allow. */
-  | { readonly kind: 'refused'; readonly error: Error }
-  /** An HTTP status that says nothing about an era or a session. */
-  | {
-      readonly kind: 'http';
-      readonly status: number;
-      readonly message: string;
-      /** How long the server wants to be left alone, milliseconds. */
-      readonly retryAfterMs?: number;
-    }
-  /** The endpoint cannot be reached. */
-  | { readonly kind: 'unreachable'; readonly error: unknown }
-  /** It requires a login, which was not given or was refused. */
-  | { readonly kind: 'unauthorized'; readonly error: Error }
-  /** The host has asked for a new connection. */
-  | { readonly kind: 'reconnect' }
-  /** An actor of the connection failed: a bug. */
-  | { readonly kind: 'failure'; readonly error: unknown };
-
-/** Whether another attempt would fail in the same way. */
-export function forbidsRetry({ kind }: Loss): boolean {
-  return kind === 'spawn-failed' || kind === 'unauthorized' || kind === 'failure';
-}
+import type { Loss } from '../protocol/losses.ts';
 
 /** What a channel takes. */
 export type ChannelEvent =

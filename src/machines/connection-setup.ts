@@ -1,8 +1,10 @@
 /** The actors, guards, delays and actions of the connection machine. */
 import { assign, emit, enqueueActions, sendTo, setup } from 'xstate';
+import type { ErrorActorEvent } from 'xstate';
+import { negotiateDialect } from '../protocol/dialects/registry.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
 import { ErrorCode, RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
-import { peerOf } from './connection-context.ts';
 import type {
   ConnectionContext,
   ConnectionInput,
@@ -16,9 +18,9 @@ import type {
   ConnectionMachineEvent,
   ConnectionOutput,
 } from './connection-events.ts';
-import { closedByHost, failureOf } from './connection-failures.ts';
-import { forbidsRetry } from './connection-ports.ts';
-import type { ChannelEvent, ChannelInput, Loss } from './connection-ports.ts';
+import { closedByHost, failureOf, forbidsRetry } from '../protocol/losses.ts';
+import type { ChannelEvent, ChannelInput } from './connection-ports.ts';
+import type { Loss } from '../protocol/losses.ts';
 import type {
   CorrelationEvent,
   InputScope,
@@ -32,7 +34,7 @@ import type {
 } from './peer-ports.ts';
 import { unprovided } from './port.ts';
 import { delayBefore } from './restart-policy.ts';
-import type { StateMeta } from './state-name.ts';
+import type { StateMeta } from './names.ts';
 
 const initialized = { jsonrpc: '2.0', method: Method.initialized } as const;
 
@@ -48,6 +50,59 @@ function askedMs({ loss }: ConnectionContext): number {
   const asked = loss?.kind === 'http' ? loss.retryAfterMs : undefined;
   return Math.min(asked ?? 0, longestAskedMs);
 }
+
+/** A legacy server as the router's peer. */
+function peerOf({ revision, info, capabilities }: ServerProfile): PeerDescription {
+  const dialect = negotiateDialect(revision);
+  return { dialect, requestedVersion: revision, info, capabilities };
+}
+
+interface Said {
+  readonly context: ConnectionContext;
+  readonly event: ConnectionMachineEvent;
+}
+
+/** Reads the server's profile from the event that brings it. */
+export const profileFrom = {
+  memory: ({ context: { era } }: Said) => ({
+    profile: era.kind === 'modern' ? era.profile : undefined,
+  }),
+  answer: ({ event }: Said) => ({ profile: 'profile' in event ? event.profile : undefined }),
+};
+
+interface WithLoss {
+  readonly loss: Loss;
+}
+
+/** Reads a loss from the event that brings it. */
+export const lossBy = {
+  told: ({ event }: { readonly event: WithLoss }): WithLoss => event,
+  timeout: ({ context: { times, lastWords } }: Said): WithLoss => {
+    const stderr = lastWords?.();
+    const loss = { kind: 'timeout', timeoutMs: times.connectTimeoutMs } as const;
+    return { loss: stderr === undefined ? loss : { ...loss, stderr } };
+  },
+  /** The channel has stopped without giving a reason. */
+  stop: (): WithLoss => ({ loss: { kind: 'input-ended' } }),
+  refusal: ({ event }: Said): WithLoss => {
+    const said = 'error' in event ? event.error : undefined;
+    return {
+      loss: { kind: 'refused', error: said instanceof Error ? said : new Error(event.type) },
+    };
+  },
+  failure: ({ event }: { readonly event: ErrorActorEvent }): WithLoss => ({
+    loss: { kind: 'failure', error: event.error },
+  }),
+  noLogin: (): WithLoss => {
+    const error = new Error('Nobody has logged in within the time for it');
+    return { loss: { kind: 'unauthorized', error } };
+  },
+  otherEra: (): WithLoss => {
+    const message = 'The server does not know server/discover, and the host wants a modern one';
+    return { loss: { kind: 'refused', error: new RuntimeError('VERSION_UNSUPPORTED', message) } };
+  },
+  request: (): WithLoss => ({ loss: { kind: 'reconnect' } }),
+};
 
 /** The types and implementations that the chart is made with. */
 export const connectionSetup = setup({

@@ -9,9 +9,8 @@
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
 import { and } from 'xstate';
-import { connectionSetup } from './connection-setup.ts';
-import { lossBy, profileFrom } from './connection-events.ts';
-import { anyActorFailed } from './xstate-events.ts';
+import { connectionSetup, lossBy, profileFrom } from './connection-setup.ts';
+import { anyActorFailed } from './names.ts';
 
 /** The server is launched once more, and greeted without a probe. */
 const launchedUnprobed = [

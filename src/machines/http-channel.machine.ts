@@ -7,7 +7,7 @@
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { pureChart } from './pure-chart.ts';
-import type { StateMeta } from './state-name.ts';
+import type { StateMeta } from './names.ts';
 
 export type HttpChannelEvent =
   /** The handshake is done: each request names the revision from now on. */

@@ -4,7 +4,7 @@
  * server of a host.
  */
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
-import type { RuntimeError } from '../protocol/errors.ts';
+import type { RequestFailure, RuntimeError } from '../protocol/errors.ts';
 import type {
   AnsweredInput,
   InboundFrame,
@@ -170,13 +170,6 @@ interface Ending {
    */
   readonly peer?: 'told' | undefined;
 }
-
-/**
- * What requests fail with. The errors are made one by one: making one captures a stack, and most
- * sessions end with nothing pending.
- */
-export type RequestFailure = Pick<RuntimeError, 'code' | 'message' | 'cause'> &
-  Partial<Pick<RuntimeError, 'exit' | 'status'>>;
 
 /** A request to the peer. The asker makes it; the correlation actor gives it its id. */
 export interface PeerRequest {

@@ -7,7 +7,7 @@
  * of a port without knowing which actor is provided.
  */
 import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
-import { actorStopped } from './xstate-events.ts';
+import { actorStopped } from './names.ts';
 
 /** A reference to an actor that takes these events. */
 export type Ref<TEvent extends EventObject> = ActorRef<Snapshot<unknown>, TEvent>;

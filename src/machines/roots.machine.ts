@@ -28,8 +28,8 @@ import {
   retryDelayOf,
 } from './overtaken-answers.ts';
 import type { AskedItems, AskingLimits, Finding } from './overtaken-answers.ts';
-import { rootsFailureOf } from './roots-report.ts';
-import type { Root, RootsFailure, RootsReport } from './roots-report.ts';
+import { rootsFailureOf } from '../protocol/roots.ts';
+import type { Root, RootsFailure, RootsReport } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
 import type { OwnStream, OwnStreamFact, CorrelationEvent, InputScope } from './peer-ports.ts';
 

@@ -4,7 +4,7 @@ import type { ServerDescription } from '../protocol/implementation.ts';
 import type { InitializedClient } from '../protocol/initialize.ts';
 import type { KeepaliveLimits } from './keepalive.machine.ts';
 import type { Ref } from './port.ts';
-import type { RootsReport } from './roots-report.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import type { rootsMachine } from './roots.machine.ts';
 import type {
   CorrelationEvent,

@@ -1,7 +1,9 @@
-/** What a server's session hears from its actors, and the causes of its end. */
+/** What a server's session takes and hears from its actors, and the causes of its end. */
+import type { ErrorActorEvent } from 'xstate';
 import type { RelatedRequest } from '../protocol/frames.ts';
 import type { InitializeReading } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
+import type { RootsUpdated } from './roots.machine.ts';
 import type { CallsFact, RouterInput, TransportFact } from './peer-ports.ts';
 
 /** What the keepalive machine tells the session. */
@@ -38,6 +40,34 @@ export type CloseCause =
   /** This many pings in a row had no answer, and nothing else was heard. */
   | { readonly kind: 'unresponsive'; readonly failures: number }
   | { readonly kind: 'failure'; readonly error: unknown };
+
+/** What a host sends to end a session. */
+export interface SessionShutdown {
+  readonly type: 'session.shutdown';
+  /** For the log and for the output. */
+  readonly reason: string;
+  /**
+   * A shorter drain time than the session's own, milliseconds. If the session is already draining,
+   * running calls are cancelled at once.
+   */
+  readonly drainTimeoutMs?: number | undefined;
+}
+
+/**
+ * The events that a session takes. A host may send {@link SessionShutdown}; the rest comes from the
+ * session's own actors and calls, and from XState if one of them fails.
+ */
+export type SessionEvent =
+  | SessionShutdown
+  | SessionFact
+  | RootsNeeded
+  | RootsUpdated
+  | ErrorActorEvent;
+
+/** A call needs the client's roots, and there is no machine for them yet. */
+export interface RootsNeeded {
+  readonly type: 'roots.needed';
+}
 
 /** The input of a session's router. */
 export interface SessionRouterInput extends RouterInput {

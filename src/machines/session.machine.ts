@@ -9,15 +9,19 @@
  */
 import { and, assign, emit, enqueueActions, not, sendTo, setup, stateIn } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
+import type { OutboundResponse } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
-import { accepted, refusedInitialize, refusedVersion } from './initialize-answers.ts';
+import {
+  acceptedInitialize,
+  refusedInitialize,
+  refusedVersion,
+} from '../protocol/initialize-answers.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsUpdated } from './roots.machine.ts';
 import type { SessionContext, SessionInput } from './session-context.ts';
-import { causeOf, drainTimeoutOf, endOf, endedBefore, notAsked } from './session-end.ts';
-import type { SessionEvent } from './session-end.ts';
 import { unprovided } from './port.ts';
+import type { RequestFailure } from '../protocol/errors.ts';
 import type {
   OwnStream,
   OwnStreamFact,
@@ -29,12 +33,16 @@ import type {
   WriterEvent,
   WriterInput,
 } from './peer-ports.ts';
-import type { CloseCause, InitializeReceived, SessionRouterInput } from './session-ports.ts';
-import type { SessionTag } from './session-tags.ts';
-import type { StateMeta } from './state-name.ts';
-import { anyActorFailed } from './xstate-events.ts';
+import type {
+  CloseCause,
+  InitializeReceived,
+  SessionEvent,
+  SessionRouterInput,
+} from './session-ports.ts';
+import type { StateMeta } from './names.ts';
+import { anyActorFailed } from './names.ts';
 
-export type { SessionEvent } from './session-end.ts';
+export type { SessionEvent } from './session-ports.ts';
 
 /** What a host hears. */
 export type SessionEmitted =
@@ -49,6 +57,71 @@ export type SessionEmitted =
 export interface SessionOutput {
   /** Why it has ended. */
   readonly cause: CloseCause;
+}
+
+/** What the states mean outside of the machine: code asks for tags, not for state names. */
+export const sessionTags = [
+  /** The client has not said who it is. */
+  'awaitsInitialize',
+  /** The client has not said that it is ready: no requests may be sent to it. */
+  'awaitsInitialized',
+  /** Both sides may send requests and notifications. */
+  'operating',
+  /** Each request identifies its client, and nothing is sent outside of requests. */
+  'stateless',
+  /** The session is ending: calls may still finish. */
+  'settling',
+  /** The session is ending: the remaining calls were cancelled, and clean up. */
+  'aborting',
+  /** The session is ending: the rest of the output is written. */
+  'flushing',
+  'closed',
+] as const;
+
+export type SessionTag = (typeof sessionTags)[number];
+
+/** Reads from an event why the session ends. */
+function causeOf(event: SessionEvent): CloseCause {
+  switch (event.type) {
+    case 'session.shutdown':
+      return { kind: 'shutdown', reason: event.reason };
+    case 'input.ended':
+      return { kind: 'input-ended' };
+    case 'client.unresponsive':
+      return { kind: 'unresponsive', failures: event.failures };
+    case 'output.broken':
+      return { kind: 'output-broken', error: event.error };
+    default:
+      return { kind: 'failure', error: 'error' in event ? event.error : undefined };
+  }
+}
+
+/** The cause, which is set in every ended session. */
+function endOf(cause: CloseCause | undefined): CloseCause {
+  return cause ?? { kind: 'failure', error: new Error('The session ended without a cause') };
+}
+
+/** The error of a request that was pending when the session ended. */
+function endedBefore(cause: CloseCause | undefined): RequestFailure {
+  const message = `The session has ended (${cause?.kind}), the client's answer cannot come any more`;
+  return { code: 'TRANSPORT_CLOSED', message, cause };
+}
+
+/** The error of a request in the modern era, in which a server sends none by itself. */
+const notAsked: RequestFailure = {
+  code: 'CAPABILITY_MISSING',
+  message: 'The client speaks a revision in which a server sends no requests; nothing was sent',
+  cause: undefined,
+};
+
+/** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */
+function drainTimeoutOf(event: SessionEvent): number {
+  return event.type === 'session.shutdown' ? (event.drainTimeoutMs ?? Infinity) : Infinity;
+}
+
+/** What the router sends for an `initialize`. */
+function answer({ request }: InitializeReceived, response: OutboundResponse): RouterEvent {
+  return { type: 'lifecycle.answered', response, request };
 }
 
 /**
@@ -113,22 +186,31 @@ export const sessionMachine = setup({
       if (!received.reading.ok) return;
       const { client } = received.reading;
       enqueue.assign({ client });
-      enqueue.sendTo(context.router, accepted(received, client, context.server));
+      enqueue.sendTo(
+        context.router,
+        answer(received, acceptedInitialize(received.request.id, client, context.server)),
+      );
       enqueue.sendTo(context.router, { type: 'gate.opened', peer: client });
       enqueue.emit({ type: 'session.negotiated', client });
     }),
     answerAgain: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
       const { client, router, server } = context;
-      if (client) enqueue.sendTo(router, accepted(received, client, server));
+      if (client)
+        enqueue.sendTo(
+          router,
+          answer(received, acceptedInitialize(received.request.id, client, server)),
+        );
     }),
     refuseInitialize: sendTo(
       ({ context }) => context.router,
-      ({ context }, received: InitializeReceived) => refusedInitialize(received, context),
+      ({ context }, received: InitializeReceived) =>
+        answer(received, refusedInitialize(received.request.id, received.reading, context)),
     ),
     /** The client has chosen the other era. */
     refuseVersion: sendTo(
       ({ context }) => context.router,
-      (_, received: InitializeReceived) => refusedVersion(received),
+      (_, received: InitializeReceived) =>
+        answer(received, refusedVersion(received.request.id, received.reading)),
     ),
     requireEnvelopes: sendTo(({ context }) => context.router, { type: 'envelopes.require' }),
     refuseQuestions: sendTo(({ context }) => context.correlation, {

@@ -192,6 +192,13 @@ export const internalError: WireError = Object.freeze({
   message: 'Internal error',
 });
 
+/**
+ * What requests fail with. The errors are made one by one: making one captures a stack, and most
+ * sessions end with nothing pending.
+ */
+export type RequestFailure = Pick<RuntimeError, 'code' | 'message' | 'cause'> &
+  Partial<Pick<RuntimeError, 'exit' | 'status'>>;
+
 /** The answer to a request that comes while the session ends, or is still running then. */
 export const shuttingDown: WireError = Object.freeze({
   code: ErrorCode.serverUnavailable,

@@ -7,11 +7,11 @@
  * answered.
  */
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
-import type { Root } from '../machines/roots-report.ts';
+import type { Root } from '../protocol/roots.ts';
 import type { HostMethod } from '../client/connection/connection-environment.ts';
 import type { ConnectionSetup } from '../client/connection/connection-setup.ts';
 import type { ConnectionLimits } from '../client/connection/limits.ts';
-import type { Loss } from '../machines/connection-ports.ts';
+import type { Loss } from '../protocol/losses.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { StateSealer } from '../rounds/request-state.ts';

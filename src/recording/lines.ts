@@ -1,10 +1,11 @@
 /** What reaches a session or a host's connection and what it does, as lines of a recording, and back. */
 import type { AnyActorRef } from 'xstate';
 import type { TransitionListener } from '../actors/transitions.ts';
-import type { ChannelReport, Loss } from '../machines/connection-ports.ts';
+import type { ChannelReport } from '../machines/connection-ports.ts';
+import type { Loss } from '../protocol/losses.ts';
 import type { TransportFact } from '../machines/peer-ports.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
-import { stateName } from '../machines/state-name.ts';
+import { stateName } from '../machines/names.ts';
 import { classify, messageOf } from '../protocol/classify.ts';
 import { encodeFrame } from '../protocol/codec.ts';
 import type { Unserializable } from '../protocol/codec.ts';

@@ -12,7 +12,7 @@ import type {
   RequestSpec,
   TaskHandle,
 } from '../actors/exchange.ts';
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError, toWireError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';

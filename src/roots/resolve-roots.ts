@@ -6,9 +6,8 @@
  */
 import { systemClock } from '../actors/clock.ts';
 import { quoted } from '../protocol/printable.ts';
-import type { Root } from '../machines/roots-report.ts';
+import type { Root, RootsResolver } from '../protocol/roots.ts';
 import type { RootProblemCode } from '../protocol/roots.ts';
-import type { RootsResolver } from '../machines/roots-report.ts';
 import { checkDirectory } from './directory-check.ts';
 import type { DirectoryCheckOptions } from './directory-check.ts';
 import { readFileUri } from './file-uri.ts';

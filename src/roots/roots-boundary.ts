@@ -1,5 +1,5 @@
 /** The boundary that a client's roots make, for the tools of one's own server. */
-import type { RootsReport, Root } from '../machines/roots-report.ts';
+import type { RootsReport, Root } from '../protocol/roots.ts';
 import { ToolError } from '../protocol/errors.ts';
 import { quoted } from '../protocol/printable.ts';
 import { resolveInside } from './boundary.ts';

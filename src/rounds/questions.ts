@@ -6,7 +6,7 @@ import { forgettable, madeOnce } from '../actors/exchange.ts';
 import type { Exchange, RequestSpec } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
-import type { RootsReport, RootsResolver } from '../machines/roots-report.ts';
+import type { RootsReport, RootsResolver } from '../protocol/roots.ts';
 import { undeclaredRoots } from '../machines/roots.machine.ts';
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError, invalidParams } from '../protocol/errors.ts';

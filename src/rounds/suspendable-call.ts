@@ -17,7 +17,7 @@ import type {
 } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
-import type { RootsReport, RootsResolver } from '../machines/roots-report.ts';
+import type { RootsReport, RootsResolver } from '../protocol/roots.ts';
 import { suspendableCallChart } from '../machines/suspendable-call.machine.ts';
 import type {
   SuspendableCallEvent,

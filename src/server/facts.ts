@@ -2,10 +2,10 @@
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { LogFactName } from '../context/session-log.ts';
 import type { TaskFactName } from '../features/task-book.ts';
-import type { Root } from '../machines/roots-report.ts';
+import type { Root } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
-import { stateOf } from '../machines/session-state.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
+import { stateOf } from '../machines/session-state.ts';
 import type { TransportFactName } from '../transports/transport.ts';
 
 /**

@@ -5,6 +5,7 @@ import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { SessionEmitted, SessionEvent } from '../machines/session.machine.ts';
+import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
 import { ownerOf } from '../session/guarded-listeners.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { ServerCore } from './server-core.ts';
@@ -14,7 +15,6 @@ import { plainEnvironment } from '../session/session-environment.ts';
 import { provideMachine, servedMachine } from '../session/session-logic.ts';
 import type { SessionImplementations } from '../session/session-logic.ts';
 import type { SessionHost } from '../session/session-scope.ts';
-import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
 import type { Transport } from '../transports/transport.ts';
 
 /** The input of a session as actor logic. */

@@ -8,8 +8,9 @@ import { heldProcess, holdProcess, refuseDuration, refuseWait } from '../actors/
 import type { Clock } from '../actors/clock.ts';
 import { closingChart } from '../machines/closing.machine.ts';
 import type { ClosingSnapshot } from '../machines/closing.machine.ts';
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
+import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
@@ -25,7 +26,6 @@ import { dumpSession } from '../diagnosis/session-dump.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
 import { SessionScope } from '../session/session-scope.ts';
 import type { ScopeOptions, SessionHost } from '../session/session-scope.ts';
-import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
 import { sessionStreams } from '../session/session-streams.observable.ts';
 import type { SessionStreams } from '../session/session-streams.observable.ts';
 import type { Transitions } from '../actors/transitions.ts';

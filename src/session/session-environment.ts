@@ -3,10 +3,10 @@
  * what its host does to it. The plain environment hands everything on. A recorder notes what
  * passes; a replay takes it from the recording.
  */
-import type { RootsResolver } from '../machines/roots-report.ts';
+import type { RootsResolver } from '../protocol/roots.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
-import type { SessionShutdown } from '../machines/session-end.ts';
+import type { SessionShutdown } from '../machines/session-ports.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';

@@ -4,7 +4,7 @@
  * need is created when it is needed.
  */
 import type { InspectionEvent, Observer } from 'xstate';
-import type { RootsResolver } from '../machines/roots-report.ts';
+import type { RootsResolver } from '../protocol/roots.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import { SuspendableCalls } from '../rounds/suspendable-calls.ts';
@@ -19,6 +19,7 @@ import type { TransportEnds } from '../machines/peer-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { RootsRef } from '../machines/session-context.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
+import type { SessionActorRef, SessionState } from '../machines/session-state.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, OutboundNotification } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
@@ -38,7 +39,6 @@ import { defaultLimits, limitsWith } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../machines/session-state.ts';
-import type { SessionActorRef, SessionState } from '../machines/session-state.ts';
 import { Transitions } from '../actors/transitions.ts';
 
 /** The options that a session's scope reads. */

@@ -4,13 +4,13 @@
 import type { Observable } from 'rxjs';
 import type { PassedFrame, Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
+import type { SessionActorRef, SessionSnapshot, SessionState } from '../machines/session-state.ts';
 
 import type { Guard } from './guarded-listeners.ts';
 import { GuardedObservable } from './guarded.observable.ts';
 import { stateOf } from '../machines/session-state.ts';
-import type { SessionActorRef, SessionSnapshot, SessionState } from '../machines/session-state.ts';
 import { itemsOfInbound, itemsOfOutbound } from './traffic-item.ts';
 import type { TrafficItem } from './traffic-item.ts';
 

@@ -1,7 +1,7 @@
 import { createActor } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { askRootsActor } from '../../src/actors/roots/ask-roots.actor.ts';
-import type { RootsResolver } from '../../src/machines/roots-report.ts';
+import type { RootsResolver } from '../../src/protocol/roots.ts';
 import type { RequestId } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './peer-requests.ts';
 import { facts, settled } from './stand-ins.ts';

@@ -5,7 +5,7 @@ import type { AnyStateMachine } from 'xstate';
 import { inspectPage } from '@mcp-actors/inspector';
 import type { InspectedPage } from '@mcp-actors/inspector';
 import { charts } from '../../src/machines/charts.ts';
-import type { StateMeta } from '../../src/machines/state-name.ts';
+import type { StateMeta } from '../../src/machines/names.ts';
 import { nodesOf } from '../machines/every-machine.ts';
 import { needsChromium, newPage } from './chromium.ts';
 import { open } from './inspected.ts';

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { defaultConnectionLimits } from '../../src/client/connection/limits.ts';
 import { streamResumption } from '../../src/machines/http-stream.machine.ts';
 import { defaultStopTimes } from '../../src/machines/process.machine.ts';
-import { httpRestart, processRestart } from '../../src/machines/restart-policy.ts';
+import { httpRestart, processRestart } from '../../src/client/channel/restart-option.ts';
 import { ScriptedTransport } from './scripted-transport.ts';
 import type { Script } from './scripted-transport.ts';
 

@@ -11,8 +11,8 @@ import type {
   ChannelEvent,
   ChannelInput,
   ChannelReport,
-  Loss,
 } from '../../src/machines/connection-ports.ts';
+import type { Loss } from '../../src/protocol/losses.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';
 import type { RouterEvent, TransportFact, WriterEvent } from '../../src/machines/peer-ports.ts';

@@ -6,7 +6,7 @@ export type Citation = readonly [file: string, text: string];
 const session = 'src/actors/limits.ts';
 const http = 'src/http/options.ts';
 const tokens = 'src/http/auth/options.ts';
-const restart = 'src/machines/restart-policy.ts';
+const restart = 'src/client/channel/restart-option.ts';
 const stream = 'src/machines/http-stream.machine.ts';
 const host = 'src/client/connection/limits.ts';
 const lists = 'src/client/lists/lists.ts';
@@ -248,7 +248,7 @@ export const citations: {
     ],
     '250 ms': [[process, 'drainMs: 250']],
     '2,000 characters': [[stderr, 'quotedLength = 2000']],
-    '600 characters': [['src/machines/connection-failures.ts', 'saidLength = 600']],
+    '600 characters': [['src/protocol/losses.ts', 'saidLength = 600']],
     '0.5 s': [[restart, 'initialMs: 500']],
     '30 s': [
       [restart, 'maxMs: 30_000'],

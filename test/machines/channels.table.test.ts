@@ -8,7 +8,7 @@ import { httpChannelChart } from '../../src/machines/http-channel.machine.ts';
 import type { HttpChannelEvent } from '../../src/machines/http-channel.machine.ts';
 import { sdkTransportChart } from '../../src/machines/sdk-transport.machine.ts';
 import type { SdkTransportEvent } from '../../src/machines/sdk-transport.machine.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { stateName } from '../../src/machines/names.ts';
 import { stdioChannelChart } from '../../src/machines/stdio-channel.machine.ts';
 import type { StdioChannelEvent } from '../../src/machines/stdio-channel.machine.ts';
 

@@ -17,7 +17,7 @@ import type {
 } from '../../src/machines/connection-ports.ts';
 import { connectionMachine } from '../../src/machines/connection.machine.ts';
 import { plainActor } from '../../src/machines/port.ts';
-import { processRestart } from '../../src/machines/restart-policy.ts';
+import { processRestart } from '../../src/client/channel/restart-option.ts';
 import { recorder } from './stand-ins.ts';
 
 /** An actor that takes everything and does nothing. */

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { ConnectionInput, ServerProfile } from '../../src/machines/connection-context.ts';
 import type { ConnectionMachineEvent } from '../../src/machines/connection-events.ts';
 import { connectionMachine } from '../../src/machines/connection.machine.ts';
-import { processRestart } from '../../src/machines/restart-policy.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { processRestart } from '../../src/client/channel/restart-option.ts';
+import { stateName } from '../../src/machines/names.ts';
 import { recorder, inWords } from './stand-ins.ts';
 
 type Snapshot = SnapshotFrom<typeof connectionMachine>;

@@ -5,7 +5,7 @@ import { streamResumption } from '../../src/machines/http-stream.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import type { ClientUnresponsive } from '../../src/machines/session-ports.ts';
-import { processRestart } from '../../src/machines/restart-policy.ts';
+import { processRestart } from '../../src/client/channel/restart-option.ts';
 import { delaysOf, everyMachine, nodesOf, reachableNodes, usedNames } from './every-machine.ts';
 import { listener, noKeepalive } from './stand-ins.ts';
 

@@ -12,7 +12,7 @@ import type {
   FollowedTaskContext,
   FollowedTaskInput,
 } from '../../src/machines/followed-task.machine.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { stateName } from '../../src/machines/names.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import type { TaskReport } from '../../src/protocol/tasks.ts';

@@ -13,7 +13,7 @@ import {
   sessionStreamMachine,
 } from '../../src/machines/session-stream.machine.ts';
 import { sinkChart, sinkMachine } from '../../src/machines/sink.machine.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { stateName } from '../../src/machines/names.ts';
 import {
   streamFollowerChart,
   streamFollowerMachine,

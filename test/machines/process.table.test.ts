@@ -15,7 +15,7 @@ import type {
   ProcessEvent,
   StopTimes,
 } from '../../src/machines/process.machine.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { stateName } from '../../src/machines/names.ts';
 import { inWords } from './stand-ins.ts';
 
 type Snapshot = SnapshotFrom<typeof processMachine>;

@@ -16,7 +16,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../src/machines/peer-ports.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { stateName } from '../../src/machines/names.ts';
 import { recorder, noKeepalive } from './stand-ins.ts';
 import { clientId } from '../actors/ids.ts';
 

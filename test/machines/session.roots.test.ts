@@ -3,7 +3,7 @@ import { initialTransition, transition } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
 import type { SessionEvent } from '../../src/machines/session.machine.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { stateName } from '../../src/machines/names.ts';
 import { readInitialize } from '../../src/protocol/initialize.ts';
 import { inWords, noKeepalive } from './stand-ins.ts';
 import { clientId } from '../actors/ids.ts';

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { expect } from 'vitest';
 import { systemClock } from '../../src/actors/clock.ts';
 import type { Fact } from '../../src/actors/facts.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { stateName } from '../../src/machines/names.ts';
 import { stopTimesWith } from '../../src/machines/process.machine.ts';
 import type { ProcessReport, StopTimes } from '../../src/machines/process.machine.ts';
 import type { ProcessFactName, ProcessActor } from '../../src/processes/child.actor.ts';

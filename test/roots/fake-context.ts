@@ -1,6 +1,6 @@
 /** What a tool sees of its session, with everything that it did to it kept. */
 import { expect } from 'vitest';
-import type { Root, RootsReport } from '../../src/machines/roots-report.ts';
+import type { Root, RootsReport } from '../../src/protocol/roots.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { Tool } from '../../src/define/tool.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readRootsResult } from '../../src/protocol/roots.ts';
-import type { Root } from '../../src/machines/roots-report.ts';
+import type { Root } from '../../src/protocol/roots.ts';
 import { rootsResolver } from '../../src/roots/resolve-roots.ts';
 import type { DirectoryProbe } from '../../src/roots/directory-check.ts';
 import { rootDirectory } from './root-at.ts';

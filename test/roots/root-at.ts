@@ -1,7 +1,7 @@
 /** Roots of directories that are there, as the workspace resolves them. */
 import { statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import type { Root } from '../../src/machines/roots-report.ts';
+import type { Root } from '../../src/protocol/roots.ts';
 import type { Boundary } from '../../src/roots/boundary.ts';
 import { identityOf } from '../../src/roots/directory-check.ts';
 import type { RootDirectory } from '../../src/roots/root-directory.ts';

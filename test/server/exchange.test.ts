@@ -3,7 +3,7 @@ import { SimulatedClock } from 'xstate';
 import { describe, expect, test, vi } from 'vitest';
 import type { Exchange, RequestSpec } from '../../src/actors/exchange.ts';
 import type { Clock } from '../../src/actors/clock.ts';
-import type { RootsReport } from '../../src/machines/roots-report.ts';
+import type { RootsReport } from '../../src/protocol/roots.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import type { RequestOrigin } from '../../src/protocol/request-origin.ts';

@@ -16,7 +16,7 @@ import type { ProbeInput, ProbeOutcome } from '../../src/machines/keepalive.mach
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { AskInput, AskOutcome } from '../../src/machines/roots.machine.ts';
 import { taskMachine } from '../../src/machines/task.machine.ts';
-import { stateName } from '../../src/machines/state-name.ts';
+import { stateName } from '../../src/machines/names.ts';
 import { tool } from '../contract/serving.ts';
 
 const named = { name: 'heard', version: '1' };

@@ -1,6 +1,7 @@
-/** Where actors are defined, by the names of the files. */
+/** Where actors and machines are defined, by the names of the files. */
 import { expect, test } from 'vitest';
 import { readSources } from './sources.ts';
+import type { Source } from './sources.ts';
 
 /** Calls of what makes the logic of an actor. */
 const makesActor =
@@ -19,4 +20,35 @@ test('every file that is called an actor defines one', () => {
   const called = sources.filter(({ path }) => path.endsWith('.actor.ts')).map(({ path }) => path);
   expect(called.filter((path) => !defining.includes(path))).toEqual([]);
   expect(called.length).toBeGreaterThan(5);
+});
+
+/** Whether a file exports more than types. */
+const hasValues = ({ program }: Source): boolean =>
+  program.body.some(
+    (node) =>
+      node.type === 'ExportNamedDeclaration' &&
+      node.exportKind !== 'type' &&
+      !node.declaration?.type.startsWith('TS'),
+  );
+
+/** What machines are made with: no other part of `src` uses it. */
+const parts = ['connection-setup.ts', 'overtaken-answers.ts', 'pure-chart.ts', 'restart-policy.ts'];
+/** What a machine is seen by: its chart, its actors, the names of its states and events. */
+const sights = ['charts.ts', 'names.ts', 'port.ts', 'session-state.ts'];
+
+test('src/machines holds machines, what they are made with and seen by, and types', () => {
+  const others = readSources(['src/machines']).filter(
+    (source) => !source.path.endsWith('.machine.ts') && hasValues(source),
+  );
+  const files = others.map(({ path }) => path.replace('src/machines/', ''));
+  expect(files.toSorted()).toEqual([...parts, ...sights].toSorted());
+});
+
+test('what machines are made with is used by machines alone', () => {
+  const users = sources.filter(({ path, text }) => {
+    if (path.startsWith('src/machines/') || path === 'src/internal.ts') return false;
+    const values = text.matchAll(/^import \{[^;]*?\/machines\/([^']+)';$/gm);
+    return [...values].some(([, file = '']) => parts.includes(file));
+  });
+  expect(users.map(({ path }) => path)).toEqual([]);
 });

@@ -177,7 +177,6 @@ describe('what stands around a handler', () => {
     'actors/limits.ts',
     'actors/room.ts',
     'actors/transitions.ts',
-    'machines/roots-report.ts',
     'machines/session-state.ts',
   ];
 

@@ -198,7 +198,14 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/hosts': {
     holds: 'many servers: their file, the names of their tools, who of them runs',
-    imports: [...core, 'diagnosis', 'session', 'client/lists', 'client/connection'],
+    imports: [
+      ...core,
+      'diagnosis',
+      'session',
+      'client/channel',
+      'client/lists',
+      'client/connection',
+    ],
     packages: ['jsonc-parser', 'xstate'],
     node: true,
   },

@@ -13,9 +13,9 @@ import type {
   FramesToSend,
   PeerRequest,
   PeerRole,
-  RequestFailure,
   WriterEvent,
 } from '../../machines/peer-ports.ts';
+import type { RequestFailure } from '../../protocol/errors.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../protocol/errors.ts';

@@ -2,12 +2,12 @@
  * Our pending requests: their ids, their deadlines, and what is known of those that have
  * ended without an answer. They are kept by number, which each request's id is read back to.
  */
-import type { PeerRequest, RequestFailure } from '../../machines/peer-ports.ts';
+import type { PeerRequest } from '../../machines/peer-ports.ts';
 import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { RuntimeErrorCode } from '../../protocol/errors.ts';
+import type { RuntimeErrorCode, RequestFailure } from '../../protocol/errors.ts';
 import type {
   InboundResponse,
   JsonObject,

@@ -11,10 +11,8 @@ import { textLength } from '../../protocol/codec.ts';
 import { ErrorCode, RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import { readRootsResult } from '../../protocol/roots.ts';
-import type { ListedRoot } from '../../protocol/roots.ts';
-import { rootsFailureOf } from '../../machines/roots-report.ts';
-import type { Root, RootsResolver } from '../../machines/roots-report.ts';
+import { readRootsResult, rootsFailureOf } from '../../protocol/roots.ts';
+import type { ListedRoot, Root, RootsResolver } from '../../protocol/roots.ts';
 import { requestPeer } from '../correlation/peer-request.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 

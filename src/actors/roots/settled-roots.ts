@@ -5,8 +5,8 @@ import type { rootsMachine } from '../../machines/roots.machine.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RelatedRequest } from '../../protocol/frames.ts';
-import { unaskedRoots } from '../../machines/roots-report.ts';
-import type { RootsReport } from '../../machines/roots-report.ts';
+import { unaskedRoots } from '../../protocol/roots.ts';
+import type { RootsReport } from '../../protocol/roots.ts';
 import { holdProcess } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 

@@ -19,7 +19,7 @@ import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import { withMeta } from '../../protocol/meta.ts';
 import { declaresRoots } from '../../protocol/roots.ts';
-import type { RootsReport } from '../../machines/roots-report.ts';
+import type { RootsReport } from '../../protocol/roots.ts';
 import {
   AskedRequest,
   abortedBefore,

@@ -7,9 +7,8 @@
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  * @see MCP 2026-07-28, basic, "Statelessness"
  */
-import { accepted, invalidInitialize } from '../../machines/initialize-answers.ts';
-import { unaskedRoots } from '../../machines/roots-report.ts';
-import type { RootsReport } from '../../machines/roots-report.ts';
+import { acceptedInitialize, invalidInitialize } from '../../protocol/initialize-answers.ts';
+import type { RootsReport } from '../../protocol/roots.ts';
 import { undeclaredRoots } from '../../machines/roots.machine.ts';
 import type { SessionRouterInput } from '../../machines/session-ports.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
@@ -29,7 +28,7 @@ import type { PeerDescription } from '../../protocol/initialize.ts';
 import { mayRequireInput } from '../../protocol/input-required.ts';
 import { Method, methodNotOffered } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
-import { declaresRoots } from '../../protocol/roots.ts';
+import { declaresRoots, unaskedRoots } from '../../protocol/roots.ts';
 import { rejectedQuestion } from '../exchange.ts';
 import type { RequestSpec } from '../exchange.ts';
 import { Call } from './call.ts';
@@ -158,7 +157,7 @@ function serveSessionless(
   if (method === Method.initialize) {
     const reading = readInitialize(params);
     return reading.ok
-      ? accepted({ request }, reading.client, withoutSession(options.server)).response
+      ? acceptedInitialize(id, reading.client, withoutSession(options.server))
       : errorResponse(id, invalidInitialize(reading.fault));
   }
   if (ofSessions.has(method)) return errorResponse(id, needsSession(method));

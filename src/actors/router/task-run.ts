@@ -8,7 +8,7 @@
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
-import type { RootsReport } from '../../machines/roots-report.ts';
+import type { RootsReport } from '../../protocol/roots.ts';
 import { Call } from './call.ts';
 import { rejectedQuestion } from '../exchange.ts';
 import type { DetachedWork, RequestHandler, RequestSpec, TaskHandle } from '../exchange.ts';

@@ -1,8 +1,9 @@
 /** A channel over a transport with the official SDK's interface. */
-import type { ChannelEvent, ChannelInput, Loss } from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
+import type { Loss } from '../../protocol/losses.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour } from '../../machines/port.ts';
-import { processRestart } from '../../machines/restart-policy.ts';
+import { processRestart } from './restart-option.ts';
 import { messageReaderActor } from '../../actors/reader/message-reader.actor.ts';
 import { messageWriterActor } from '../../actors/writer/message-writer.actor.ts';
 import { textOfError } from '../../protocol/errors.ts';

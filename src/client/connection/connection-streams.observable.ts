@@ -1,6 +1,6 @@
 /** A connection as observables. A stream without subscribers costs nothing. */
 import type { SnapshotFrom } from 'xstate';
-import type { Loss } from '../../machines/connection-ports.ts';
+import type { Loss } from '../../protocol/losses.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Observable } from 'rxjs';

@@ -9,7 +9,7 @@ import type { Fact, Report } from '../../actors/facts.ts';
 import { waitFor } from '../../actors/waiting.ts';
 import type { ConnectionInput, ServerProfile } from '../../machines/connection-context.ts';
 import type { ConnectionEmitted } from '../../machines/connection-events.ts';
-import { errorOf } from '../../machines/connection-failures.ts';
+import { errorOf } from '../../protocol/losses.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { dumpConnection } from '../../diagnosis/connection-dump.ts';

@@ -6,7 +6,7 @@ import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
 import type { StopTimes } from '../../machines/process.machine.ts';
-import type { RestartOption } from '../../machines/restart-policy.ts';
+import type { RestartOption } from '../channel/restart-option.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import type { Providers } from '../asked/providers.ts';
 import type { ConnectionEnvironment } from './connection-environment.ts';

@@ -9,7 +9,7 @@ import {
 import type { SendableRequest } from '../../actors/correlation/peer-request.ts';
 import type { PendingRequest } from '../../actors/correlation/pending-requests.ts';
 import { turnEnd } from '../../actors/clock.ts';
-import { errorOf } from '../../machines/connection-failures.ts';
+import { errorOf } from '../../protocol/losses.ts';
 import type { PeerRequest, RequestOutcome } from '../../machines/peer-ports.ts';
 import { viewOf } from '../../machines/port.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';

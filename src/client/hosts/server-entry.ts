@@ -13,9 +13,9 @@ import {
   restartFields,
   restartPolicyWith,
   restartWords,
-} from '../../machines/restart-policy.ts';
+} from '../channel/restart-option.ts';
 import type { Era } from '../../machines/connection-context.ts';
-import type { RestartOption } from '../../machines/restart-policy.ts';
+import type { RestartOption } from '../channel/restart-option.ts';
 import { expand } from './variables.ts';
 import type { EnvironmentVariables } from './variables.ts';
 

@@ -2,7 +2,7 @@
  * One server among many: its connection, and its tools even without a connection. Its chart shows
  * its state.
  */
-import { errorOf } from '../../machines/connection-failures.ts';
+import { errorOf } from '../../protocol/losses.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import { RuntimeError } from '../../protocol/errors.ts';

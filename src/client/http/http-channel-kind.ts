@@ -1,6 +1,6 @@
 /** The kind of channel that reaches a server over HTTP. */
 import { streamResumption } from '../../machines/http-stream.machine.ts';
-import { httpRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
+import { httpRestart, restartPolicyWith } from '../channel/restart-option.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import { addressOf } from './address.ts';

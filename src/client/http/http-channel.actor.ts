@@ -7,12 +7,8 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
-import type {
-  ChannelEvent,
-  ChannelInput,
-  ChannelReport,
-  Loss,
-} from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput, ChannelReport } from '../../machines/connection-ports.ts';
+import type { Loss } from '../../protocol/losses.ts';
 import type {
   FramesToSend,
   RouterEvent,
@@ -24,7 +20,7 @@ import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
 import { httpChannelChart } from '../../machines/http-channel.machine.ts';
 import type { HttpChannelEvent, HttpChannelSnapshot } from '../../machines/http-channel.machine.ts';
-import { stateName } from '../../machines/state-name.ts';
+import { stateName } from '../../machines/names.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import { RuntimeError } from '../../protocol/errors.ts';

@@ -6,7 +6,7 @@ import { Listeners } from '../../actors/listeners.ts';
 import { waitFor } from '../../actors/waiting.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
-import { stateName } from '../../machines/state-name.ts';
+import { stateName } from '../../machines/names.ts';
 import type {
   CatalogChannel,
   QuerySpacing,

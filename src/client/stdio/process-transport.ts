@@ -8,13 +8,9 @@ import { heldProcess, systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import { unobserved } from '../../actors/transitions.ts';
-import { errorOf } from '../../machines/connection-failures.ts';
-import type {
-  ChannelEvent,
-  ChannelInput,
-  ChannelReport,
-  Loss,
-} from '../../machines/connection-ports.ts';
+import { errorOf } from '../../protocol/losses.ts';
+import type { ChannelEvent, ChannelInput, ChannelReport } from '../../machines/connection-ports.ts';
+import type { Loss } from '../../protocol/losses.ts';
 import type { TransportFact, TransportEnds } from '../../machines/peer-ports.ts';
 import { sdkTransportChart } from '../../machines/sdk-transport.machine.ts';
 import type {

@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"; docs/decisions/0044
  */
-import { accepted } from '../../machines/initialize-answers.ts';
+import { acceptedInitialize } from '../../protocol/initialize-answers.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import type { InitializeReceived } from '../../machines/session-ports.ts';
@@ -40,7 +40,7 @@ export function greet(server: McpServer, frame: InboundFrame): Greeting | undefi
   const reading = readInitialize(frame.params);
   const description = descriptionOf(server.sessionLogic);
   if (!reading.ok || !description) return undefined;
-  const { response } = accepted({ request: frame }, reading.client, description);
+  const response = acceptedInitialize(frame.id, reading.client, description);
   const unwritable: unknown[] = [];
   const body = encodeFrame(response, (_, error) => unwritable.push(error));
   if (unwritable.length > 0) return undefined;

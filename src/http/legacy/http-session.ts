@@ -7,7 +7,7 @@
 import type { Clock } from '../../actors/clock.ts';
 import { shortenedId } from '../../actors/writer/http-view.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
-import { stateName } from '../../machines/state-name.ts';
+import { stateName } from '../../machines/names.ts';
 import type { Recipient } from '../../machines/port.ts';
 import {
   activeHttpSession,

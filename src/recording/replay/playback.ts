@@ -1,6 +1,6 @@
 /** How a recording is played: the caller's options, and a count of what was played. */
 import type { Report } from '../../actors/facts.ts';
-import type { RootsReport } from '../../machines/roots-report.ts';
+import type { RootsReport } from '../../protocol/roots.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { ConnectionWatcher } from '../../client/connection/watched-connection.ts';
 import type { Watcher } from '../../server/session.ts';

@@ -1,5 +1,5 @@
 /** Replays a session whose outside is taken from the recording, what the handlers did included. */
-import type { Root } from '../../machines/roots-report.ts';
+import type { Root } from '../../protocol/roots.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
 import { createMcpServer } from '../../server/create-server.ts';

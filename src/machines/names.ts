@@ -1,5 +1,14 @@
-/** The names of a machine's states as shown outside of it. */
+/**
+ * XState's own names of events, which version 6 changes, and the names of states as they are shown
+ * outside of a machine.
+ */
 import type { AnyMachineSnapshot, AnyStateNode, StateValue } from 'xstate';
+
+/** Any child actor that failed. */
+export const anyActorFailed = 'xstate.error.actor.*';
+
+/** What an actor's logic receives last. */
+export const actorStopped = 'xstate.stop';
 
 /** The `meta` of a state. */
 export interface StateMeta {
