@@ -81,7 +81,7 @@ function running(timer: unknown): unknown {
 }
 
 /**
- * Lets a timer keep the process alive: somebody waits for what it will do. Another clock than the
+ * Lets a timer keep the process alive: someone waits for what it will do. Another clock than the
  * real one has no such timers.
  */
 export function holdProcess(timer: unknown): void {

@@ -33,7 +33,7 @@ export interface RequestSpec {
   readonly method: string;
   readonly params?: JsonObject | undefined;
   /**
-   * Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts
+   * Without an answer for this time, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts
    * the time anew.
    */
   readonly timeoutMs: number;
@@ -41,13 +41,13 @@ export interface RequestSpec {
   readonly maxTotalMs: number;
   /** Asks for progress, and hears of it. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
-  /** Its name among the questions of the call, where they are told apart by names. */
+  /** Its name among the questions of the call, if they have names. */
   readonly key?: string | undefined;
   /** Cancels the question, and tells the peer. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * What is wrong with an answer, for the client that gave it; undefined if nothing is. Heard where
-   * the client can be told: in the era in which it brings its answers in a request.
+   * What is wrong with an answer, for the client that gave it; undefined if nothing is. Called only
+   * if the client can be told: in the era in which it brings its answers in a request.
    */
   readonly accepts?: ((answer: JsonObject) => Promise<string | undefined>) | undefined;
 }

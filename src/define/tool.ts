@@ -25,8 +25,8 @@ import { machineHandler } from './tool-machine.ts';
 
 /**
  * What a model sees of an error that a tool threw and did not mean for it, as anything but a
- * `ToolError` and a `RuntimeError`: `show`: its message, never its stack; `mask`: an id, which stands
- * in the log beside the error.
+ * `ToolError` and a `RuntimeError`: `show`: its message, never its stack; `mask`: an id, under
+ * which the log has the error.
  */
 export type ErrorExposure = (typeof errorExposures)[number];
 

@@ -57,10 +57,10 @@ interface Variable {
 
 /** How an operator writes its values. */
 interface Style {
-  /** Stands before the first value. If it is not empty, all values may be absent. */
+  /** Comes before the first value. If it is not empty, all values may be absent. */
   readonly first: string;
   readonly separator: string;
-  /** `name=` stands before each value. */
+  /** `name=` comes before each value. */
   readonly isNamed: boolean;
   /** The characters that end a value. */
   readonly ends: string;

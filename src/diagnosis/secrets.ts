@@ -73,7 +73,7 @@ interface WayToServer {
 /** Headers whose value is never a secret. */
 const harmlessHeader =
   /^(?:accept.*|cache-control|connection|content-.*|from|host|mcp-.*|origin|pragma|referer|user-agent)$/i;
-/** A shorter text stands in too many others. */
+/** A shorter text occurs in too many others. */
 const shortestGiven = 6;
 
 /**
@@ -275,7 +275,7 @@ const tokens = new RegExp(
 export const farthestSight = 1600;
 
 /**
- * One of these stands before every secret that is known by its place. Most names and ids have none.
+ * One of these precedes every secret that is known by its place. Most names and ids have none.
  */
 const placed = /[=:\s]/;
 const shortestToken = 15;

@@ -33,7 +33,7 @@ export class RequestAuthorization {
     this.#rechecks = new Rechecks(this.#authorizer, now, report);
   }
 
-  /** The document for clients, if it stands at this path. */
+  /** The document for clients, if this is its path. */
   metadata(path: string, { method }: HttpExchange): HttpAnswer | undefined {
     const { metadata, metadataPaths } = this.#authorizer;
     if (!metadata || !metadataPaths.includes(path)) return undefined;

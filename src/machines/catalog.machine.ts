@@ -1,11 +1,11 @@
 /**
  * What is known of one list of a server: its tools, prompts, resources or templates.
  *
- * Nothing is asked until somebody wants the list; from then on it is kept as new as the server
- * says. One query is in flight, all pages of it. Any number of changes meanwhile cost one more
- * query, and the last answer wins ({@link AskedItems}). If changes follow each other closely,
- * queries keep a distance that grows; after the last change there is always one. What is known
- * outlives the channel: it is old from then on, and asked for again once there is another channel.
+ * The list is asked for when it is first wanted, and kept up to date from then on. One query is in
+ * flight, for all pages. However often the list changes meanwhile, it is asked for once more, and
+ * the last answer wins ({@link AskedItems}). If it keeps changing, the pause between two queries
+ * grows; the last change is always followed by a query. What is known outlives the channel: it is
+ * out of date from then on, and asked for again over the next channel.
  *
  * The machine does not know how a list is asked for: `ask` is provided.
  *

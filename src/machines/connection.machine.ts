@@ -90,7 +90,7 @@ export const connectionMachine = connectionSetup.createMachine({
       },
       states: {
         timed: {
-          description: 'The server has so long to be ready.',
+          description: 'The server has to be ready within a time.',
           meta: { isNameless: true },
           initial: 'clearing',
           after: {

@@ -23,7 +23,7 @@ export function durationHistogram(
   });
 }
 
-/** Where durations go, and what stands on them. */
+/** Where durations go, and their attributes. */
 export interface SessionDurationsOptions {
   /** By default the globally registered one. */
   readonly meterProvider?: MeterProvider;

@@ -38,7 +38,7 @@ import {
   textOfError,
 } from '../protocol/errors.ts';
 
-/** Where spans and durations go, and what stands on them. */
+/** Where spans and durations go, and their attributes. */
 export interface OpenTelemetryOptions {
   /** By default the globally registered one. */
   readonly tracerProvider?: TracerProvider;

@@ -167,7 +167,7 @@ function variableIn(
   return env[platform === 'win32' ? (Object.keys(env).find(isIt) ?? wanted) : wanted];
 }
 
-/** What may stand behind the name of a command. */
+/** The endings that the name of a command may have. */
 function endingsOf(
   command: string,
   env: ServerCommand['env'],

@@ -21,7 +21,7 @@ const batch = 64;
 export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (isWindows) return endTree(pid, signal);
   send(pid, signal);
-  // One that is stopped would take SIGTERM only when somebody lets it go on.
+  // One that is stopped would take SIGTERM only once it is continued.
   if (signal === 'SIGTERM') send(pid, 'SIGCONT');
 }
 
@@ -30,7 +30,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): 'sent' | 'refused' | 'em
     process.kill(-pid, signal);
     return 'sent';
   } catch (error) {
-    // EPERM: they run as somebody else.
+    // EPERM: they run as another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM' ? 'refused' : 'empty';
   }
 }

@@ -1,8 +1,8 @@
 /**
  * What ends a process group if this process, its host, ends first.
  *
- * Where there is a POSIX shell, a process is started by two lines of it, which leave a watcher in the
- * group and then become the process. The watcher reads a pipe from the host that nobody ever writes
+ * If there is a POSIX shell, it starts the process: two lines leave a watcher in the group, and then
+ * become the process. The watcher reads a pipe from the host that nobody ever writes
  * to. Its end means that the host is gone, however it went. Elsewhere, and if the option is off, only
  * a host that ends in an orderly way can end them.
  */

@@ -55,7 +55,7 @@ export function keptImplementation(info: Implementation & JsonObject): Implement
   return { name, version, ...Object.fromEntries(texts.map((key) => [key, info[key]])) };
 }
 
-/** The longest name and version that are kept, UTF-16 units: they stand in messages and dumps. */
+/** The longest name and version that are kept, UTF-16 units: messages and dumps have them. */
 const maxNameLength = 256;
 
 /** An identity whose name and version are cut. */

@@ -1,4 +1,4 @@
-/** What somebody may have meant by a mistyped name. */
+/** What someone may have meant by a mistyped name. */
 
 /** How alike two names must be, from 0 to 1: more than half of their letter pairs. */
 const leastLikeness = 0.5;

@@ -45,7 +45,7 @@ export function printableJson(value: unknown, space?: number): string {
   );
 }
 
-/** A name that somebody else chose: one line of bounded length. */
+/** A name that someone else chose: one line of bounded length. */
 export function printableName(name: string, maxCharacters = 120): string {
   return printable(cutName(name, maxCharacters), Infinity);
 }

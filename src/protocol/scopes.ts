@@ -5,7 +5,7 @@
  */
 import { describe } from './classify.ts';
 
-/** The characters of a scope: visible ASCII without `"` and `\`. A space stands between two. */
+/** The characters of a scope: visible ASCII without `"` and `\`. A space separates two. */
 export function isScope(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(value);
 }

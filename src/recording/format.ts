@@ -186,7 +186,7 @@ export type ReturnedLine = Input & {
   readonly reason: string;
   readonly code?: string;
 };
-/** The transport has taken what was sent; numbered in the order of what somebody awaits. */
+/** The transport has taken what was sent. The number counts what was sent and is awaited. */
 export type TakenLine = Input & { readonly taken: number };
 /** What became of a connection's channel. */
 export type LinkLine = Input & {
@@ -228,7 +228,7 @@ export type AskLine = CallInput & {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   readonly progress?: true;
-  /** The handler judges the answers, where the client brings them in a request. */
+  /** The handler judges the answers, if the client brings them in a request. */
   readonly judged?: true;
 };
 /** A handler gave up what it had asked. */

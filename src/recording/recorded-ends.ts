@@ -24,7 +24,7 @@ export interface EndLines {
   reasonOf(error: unknown): { readonly reason: string; readonly code?: string };
 }
 
-/** A port's snapshots are its own business, so the wrapped ports may have any. */
+/** A reader and a writer, with snapshots of any kind. */
 export interface Ends {
   readonly reader: Port<ReaderEvent, ReaderInput>;
   readonly writer: Port<WriterEvent, WriterInput>;
@@ -34,7 +34,7 @@ export interface Ends {
 export class RecordedEnds {
   readonly #timeline: Timeline;
   readonly #lines: EndLines;
-  /** How many were sent whose taking somebody waits for. */
+  /** How many were sent by someone who waits until the transport has taken them. */
   #awaited = 0;
 
   constructor(timeline: Timeline, lines: EndLines) {

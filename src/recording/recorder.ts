@@ -353,7 +353,7 @@ class HostRecorder extends SideRecorder implements ConnectionRecorder {
       const call = (connection[name] as Call).bind(connection);
       return [name, (...args: readonly unknown[]) => this.#called(name, args, call)];
     });
-    // Its own members stand before those of its class, so that it calls them itself too.
+    // Its own members hide those of its class, so the connection itself calls them too.
     Object.assign(connection, Object.fromEntries(recorded));
   }
 

@@ -202,7 +202,7 @@ export class Redactor {
   readonly #places = new Map<string | number, string>();
   #given: readonly string[] = [];
 
-  /** Replaces these texts too from now on, wherever they stand. */
+  /** Replaces these texts too from now on, wherever they occur. */
   conceal(given: readonly string[]): void {
     this.#given = given;
   }

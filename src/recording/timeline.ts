@@ -87,7 +87,7 @@ export class Timeline {
   /**
    * The session calls outside code; inputs that arrive meanwhile are nested.
    *
-   * @param place names what is called, where that is not told by what was done before
+   * @param place names what is called, unless what was done before tells it
    */
   call<T>(line: LineOf<SessionOutputLine> | undefined, run: () => T, place?: string): T {
     if (line) this.output(line);

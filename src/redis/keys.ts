@@ -1,4 +1,4 @@
-/** Ids that may stand in a key: no braces, so that the hash tag is all of the id. */
+/** Ids that may be part of a key: no braces, so that the hash tag is all of the id. */
 const plain = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /** Where things are in Redis. All keys of one session, and of one node, are in one slot of a cluster. */

@@ -84,7 +84,7 @@ function faultOf(uri: string): string | undefined {
 
 /** Undoes what clients get wrong, and what the WHATWG parser would change in silence. */
 function normalize(uri: string, windows: boolean): string {
-  // The parser drops tabs and line breaks wherever they stand; in a name they are characters.
+  // The parser drops tabs and line breaks wherever they are; in a name they are characters.
   const kept = uri.replace(/[\t\n\r]/g, (character) => encodeURIComponent(character));
   const drive = driveForm.exec(kept);
   if (drive !== null) {

@@ -10,7 +10,7 @@ export type JsonSchema = {
 export type ObjectSchema = JsonSchema & WrapItInZodObjectOrGiveAType;
 
 /**
- * The demand for `type`, under a name that a compiler's error shows if somebody gives an object of
+ * The demand for `type`, under a name that a compiler's error shows if an author gives an object of
  * a library's schemas, as the official SDK takes it.
  */
 interface WrapItInZodObjectOrGiveAType {

@@ -51,7 +51,7 @@ const compiled = new WeakMap<JsonSchema, Check>();
  * Compiles a JSON Schema into the check of a value; it is kept. An `input` check fills in defaults, an `output`
  * check changes nothing. At most ten faults of a value are told.
  *
- * @throws {TypeError} with the place and the reason: a keyword's value may not stand there, a
+ * @throws {TypeError} with the place and the reason: a keyword's value is not allowed, a
  *   reference leads nowhere, or a pattern is not a regular expression or cannot be matched in bounded
  *   time
  */
@@ -255,7 +255,7 @@ function countOf(
   return count;
 }
 
-/** The schemas directly within a schema. @throws {TypeError} what stands there is not a schema */
+/** The schemas directly within a schema. @throws {TypeError} one of them is not a schema */
 function schemasIn(schema: JsonObject, at: string): readonly (readonly [unknown, string])[] {
   return Object.entries(schema).flatMap(([keyword, given]): (readonly [unknown, string])[] => {
     const place = `${at}/${keyword}`;

@@ -41,7 +41,7 @@ export type KeywordCheck = (
   object: JsonObject | undefined,
 ) => boolean;
 
-/** Makes the check of what stands behind a keyword. @throws {TypeError} it may not stand there */
+/** Makes the check of a keyword's value. @throws {TypeError} the value is not allowed */
 export type MakeCheck = (given: unknown, at: string) => KeywordCheck;
 
 /** A schema's check. The node is there before its check is made: schemas refer to each other. */
@@ -81,7 +81,7 @@ function unchecked(error: unknown): string {
 }
 
 export class SchemaRun implements Budget {
-  /** Where the value stands that is checked now. */
+  /** The path of the value that is being checked. */
   readonly path: (string | number)[] = [];
   /** The names and places that have been checked, if an `unevaluated…` asks for them. */
   seen: Set<string | number> | undefined = undefined;
@@ -348,7 +348,7 @@ export const dependentRequired: MakeCheck = (given, at) => {
 
 /** Makes the checks of the schemas within a schema. */
 export interface NodeMaker {
-  /** Where the schema stands. */
+  /** The path of the schema. */
   readonly at: string;
   one(schema: unknown, keyword: string): SchemaNode;
   list(schemas: unknown, keyword: string): readonly SchemaNode[];

@@ -190,7 +190,7 @@ function hostsOf(
   return [...names, ...(allowedHosts ?? [])].map((name) => name.toLowerCase());
 }
 
-/** A host as it stands in a URL. */
+/** A host as a URL has it. */
 function nameOf(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }

@@ -284,7 +284,7 @@ export async function orServed<T>(run: () => Promise<T>): Promise<T | McpServer>
   }
 }
 
-/** True if somebody has taken the server. */
+/** True if the server was taken. */
 function isTaken(server: McpServer): boolean {
   const take = place[key];
   take?.(server);

@@ -270,7 +270,7 @@ function describeServer(
   };
 }
 
-/** The keys in `MCP_STATE_KEYS`, where there is an environment. */
+/** The keys in `MCP_STATE_KEYS`, if there is an environment. */
 export function environmentKeys(): readonly string[] | undefined {
   const { process } = globalThis as { readonly process?: { readonly env?: NodeJS.ProcessEnv } };
   return process?.env?.['MCP_STATE_KEYS']?.split(',').map((key) => key.trim());

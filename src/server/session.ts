@@ -281,7 +281,7 @@ export class ServedSession extends SessionScope implements McpSession {
     const { actor } = this;
     const facts = new SessionFacts(this.report);
     actor.subscribe(new SessionObserver(this, facts));
-    // Always, because the last emitted event is known only if somebody listens.
+    // Always, because the last emitted event is known only if someone listens.
     actor.on('*', (event) => {
       this.emitting(event);
       facts.emitted(event);

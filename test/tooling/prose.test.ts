@@ -51,6 +51,9 @@ describe('the reader of prose', () => {
     'It does not run any more.',
     'The root is still what it was.',
     'Waits no longer than so long.',
+    'A token is accepted for so long.',
+    'The handler judges the answers, where the client brings them in a request.',
+    'What stands before the first value.',
   ])('does not let pass: %s', (sentence) => {
     expect(foreignTurnsIn('a.ts', `/** ${sentence} */\n`)).toHaveLength(1);
     expect(foreignTurnsIn('a.md', `${sentence}\n`)).toHaveLength(1);
@@ -64,6 +67,9 @@ describe('the reader of prose', () => {
     'What it was asked for.',
     "One of the client's.",
     'The word `whoever`.',
+    'A line that is so long that it is cut.',
+    'The place where there is a break.',
+    'Where a task stands, and what it stands for.',
   ])('lets pass: %s', (sentence) => {
     expect(foreignTurnsIn('a.ts', `// ${sentence}\n`)).toEqual([]);
     expect(foreignTurnsIn('a.md', `${sentence}\n`)).toEqual([]);

@@ -26,6 +26,20 @@ const turns: readonly { readonly turn: RegExp; readonly instead: string }[] = [
   { turn: /\bno business\b/i, instead: 'does not concern …' },
   { turn: /\bany more\b/i, instead: 'no longer' },
   { turn: /\bbe it\b/i, instead: 'whether … or …; even if' },
+  {
+    turn: /\b(?:for|in|within|after|at most) so long(?=$|[.,;:)]| (?:before|gives|without)\b)/i,
+    instead: 'for this time; until then',
+  },
+  {
+    // "Where" is a place: "the file where there is a break" has no comma.
+    turn: /(?:^|, )where (?:there (?:is|are|was|were)|that is not|it has|none (?:is|are|may)|the client (?:can|brings))\b/i,
+    instead: 'if',
+  },
+  {
+    // "What stands between the two", "as things stand" and "stands for" are good English.
+    turn: /\bstands? (?:behind|before|there|in front of)\b|\bwherever (?:it|they) stands?\b/i,
+    instead: 'is …; comes before …',
+  },
 ];
 
 /** A turn where it stands. */

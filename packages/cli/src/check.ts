@@ -201,7 +201,7 @@ interface Checked {
   readonly jobs: number;
 }
 
-/** @param positionals the arguments before the `--`, where none are allowed */
+/** @param positionals the arguments before the `--`; none are allowed */
 function startedServer(
   [executable, ...serverArgs]: readonly string[],
   positionals: readonly string[],

@@ -139,7 +139,7 @@ export class DeadlineQueue<T extends Expiring> {
   readonly #clock: Clock;
   readonly #onDue: (item: T) => void;
   #timer: unknown;
-  /** How many somebody's code waits for. While there are any, the timer keeps the process alive. */
+  /** How many are awaited by user code. While there are any, the timer keeps the process alive. */
   #awaited = 0;
   #wakeAt = Infinity;
 

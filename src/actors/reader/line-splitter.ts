@@ -64,7 +64,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** The end of the input: what stands after the last line feed is a line too. */
+  /** The end of the input: what comes after the last line feed is a line too. */
   end(): Line[] {
     const lines: Line[] = [];
     if (this.#pieceBytes > 0) this.#endLine(lines);

@@ -1,4 +1,4 @@
-/** Waiting for the client's roots, for at most so long. */
+/** Waiting for the client's roots, within a time. */
 import type { SnapshotFrom } from 'xstate';
 import { undeclaredRoots } from '../../machines/roots.machine.ts';
 import type { rootsMachine } from '../../machines/roots.machine.ts';

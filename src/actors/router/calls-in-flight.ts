@@ -291,7 +291,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   /**
    * Goes on with a new map, once so many calls have come that copying costs nothing. As a map grows
    * and shrinks V8 leaves its tables linked, each to the next one: once the first of them is old,
-   * no minor collection frees the others, nor the ended calls that stand in them; to move and to
+   * no minor collection frees the others, nor the ended calls in them; to move and to
    * mark all that took a quarter of a call's time.
    */
   #renewMap(): void {

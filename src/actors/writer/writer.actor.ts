@@ -3,8 +3,8 @@
  * write.
  *
  * What the sink does not take waits here. Past `maxOutboundBytes` the session hears of it, and
- * nothing new is started until the queue is empty again; nothing is ever dropped while there is
- * somebody to read it.
+ * nothing new is started until the queue is empty again; nothing is dropped as long as the
+ * client may still read it.
  */
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../../machines/port.ts';

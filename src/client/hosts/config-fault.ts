@@ -4,7 +4,7 @@ import { describe } from '../../protocol/classify.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import { printable, quoted } from '../../protocol/printable.ts';
 
-/** One thing that is wrong, and where it stands. */
+/** One thing that is wrong, and where it is. */
 export interface ConfigFault {
   /** Undefined if the configuration was given as an object. */
   readonly file?: string | undefined;

@@ -109,7 +109,7 @@ export async function endpointOf(
 }
 
 function readMember(body: JsonObject, issuer: string, member: string, url: string): string {
-  // A document that is somebody else's may be an attacker's.
+  // A document of another issuer may come from an attacker.
   if (body['issuer'] !== issuer) {
     throw new Error(`${url} is the metadata of ${describe(body['issuer'])}, not of this issuer`);
   }

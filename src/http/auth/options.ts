@@ -23,7 +23,7 @@ export interface TokenLimits {
   readonly refetchPauseMs: number;
   /**
    * How long a checked token is not checked again, milliseconds, and never past its expiry: a
-   * revoked one is accepted for so long. 0: every request checks its token.
+   * revoked one is accepted until then. 0: every request checks its token.
    */
   readonly tokenCacheMs: number;
   /** How many checked tokens are remembered. */

@@ -49,7 +49,7 @@ export function greet(server: McpServer, frame: InboundFrame): Greeting | undefi
   return { dialect: reading.client.dialect, body, received };
 }
 
-/** Whether somebody wants to see a session from its beginning on. */
+/** Whether anyone wants to see a session from its beginning on. */
 export function isWatched(listening: ListenOptions): boolean {
   const { environment, inspect, onEmitted, onRootsUpdated, report, signal, watchers } = listening;
   return Boolean(

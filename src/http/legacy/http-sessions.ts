@@ -153,7 +153,7 @@ export class HttpSessions implements SessionHome {
     }
   }
 
-  /** Finds the session that a request names. Without one, or with somebody else's, it is refused. */
+  /** Finds the session that a request names. Without one, or with someone else's, it is refused. */
   #find(exchange: HttpExchange, found: (session: HttpSession) => void): void {
     const { sessionId = '' } = exchange.head;
     const session = this.#sessions.get(sessionId);

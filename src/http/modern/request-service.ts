@@ -40,7 +40,7 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
   readonly session: McpSession;
   /** How many requests and batches have come. */
   #served = 0;
-  /** The answers that somebody waits for. */
+  /** The answers that clients wait for. */
   readonly #due = new Roster<StatelessAnswer>();
   /** How long nothing was due, milliseconds. */
   #idleMs = 0;

@@ -1,5 +1,5 @@
 /**
- * What a session says that belongs to no request, where it has several nodes: it goes on the newest
+ * What a session says that belongs to no request, if it has several nodes: it goes on the newest
  * GET stream, whichever node that is at. The stream that gets it holds the session's pushes.
  *
  * @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"

@@ -18,7 +18,7 @@ export interface SharingOptions {
   readonly report: HttpReport;
   /** How often the store hears which sessions are in use, milliseconds. */
   readonly touchMs: number;
-  /** Whether a session has been used for so long, or has a stream or a call. */
+  /** Whether a session was used in the last `sinceMs`, or has a stream or a call. */
   isUsed(session: ReplicatedSession, sinceMs: number): boolean;
 }
 

@@ -61,7 +61,7 @@ function cut(text: string): string {
     : text;
 }
 
-/** Two values that stand at the same place. */
+/** Two values at the same place. */
 interface Pair {
   readonly one: unknown;
   readonly other: unknown;

@@ -180,7 +180,7 @@ class ConnectionPlayer extends Player {
   }
 }
 
-/** Where the options stand among the arguments of what a host calls. */
+/** The index of the options among the arguments of what a host calls. */
 const optionsAt: { readonly [method in HostMethod]?: number } = {
   request: 2,
   notify: 2,

@@ -83,7 +83,7 @@ const byHand =
 
 /**
  * Why a path is not a directory of which this user is the only reader; undefined if it is one. In
- * any other directory, somebody else could read or replace the sockets. A link to a directory is
+ * any other directory, someone else could read or replace the sockets. A link to a directory is
  * refused.
  */
 export function exchangeFault(directory: string, user: number = userId()): string | undefined {

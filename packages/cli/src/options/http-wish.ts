@@ -65,7 +65,7 @@ function refuseWithoutHttp(values: Given, limits: Partial<HttpLimits>): void {
   throw new UsageError(`--${given} is about HTTP: add --http PORT`);
 }
 
-/** `PORT` or `HOST:PORT`; a host of IPv6 stands in brackets. */
+/** `PORT` or `HOST:PORT`; an IPv6 host is in brackets. */
 function addressOf(text: string): Pick<HttpWish, 'port' | 'host'> {
   const [, inBrackets, name, digits] = /^(?:(?:\[([^\]]+)\]|([^:]*)):)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);

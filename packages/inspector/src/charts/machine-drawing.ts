@@ -87,7 +87,7 @@ export function svgText({ tag, attributes, children }: SvgElement): string {
 
 /** Short lanes are the innermost, and no two beside each other are one. */
 function lanesOf(boxes: readonly Box[]): readonly Lane[] {
-  /** What stands above what. */
+  /** What is above what. */
   const order = new Map(
     [...boxes.flatMap((box) => [box, ...box.rows])].map((each, at) => [each, at]),
   );

@@ -127,7 +127,7 @@ export function sequenceLayout(
   };
 }
 
-/** Where who speaks stands. */
+/** Where the speaker is. */
 interface Places {
   readonly peer: Lane;
   laneOf(event: PageEvent): Lane;

@@ -29,7 +29,7 @@ export function shownSessionView(view: View): ShownSessionView | undefined {
   return session && { ...view, session, elapsedMs: elapsedOf(session, now) };
 }
 
-/** All sessions in order of arrival: those first that somebody is needed for, those last that have ended. */
+/** All sessions in order of arrival: first those that need attention, last those that have ended. */
 export function inOrder({ sessions }: Model): readonly ShownSession[] {
   const placeOf = (session: ShownSession) =>
     session.closed === undefined ? Number(!isUrgent(session)) : 2;

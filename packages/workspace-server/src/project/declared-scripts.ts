@@ -124,7 +124,7 @@ function fromMakefile(text: string): Reading {
   const known = new Set<string>();
   return fromLines(text, (line) => {
     const colon = line.indexOf(':');
-    // The class takes all that may stand before the colon, so that nothing is ever tried twice.
+    // The class takes all that may come before the colon, so that nothing is ever tried twice.
     if (colon === -1 || !/^\w[\w./ \t-]*$/.test(line.slice(0, colon))) return [];
     if (/^:+=/.test(line.slice(colon, colon + 4))) return [];
     const names = new Set(line.slice(0, colon).split(/[ \t]+/));

@@ -155,12 +155,12 @@ export type LeftOutReason = 'ignored' | 'hidden' | 'large' | 'special';
 export interface MessageListeners {
   /**
    * Told each path that was left out, and what is below it with it. Of a path with line breaks it is
-   * also told what stands before each of them.
+   * also told what comes before each of them.
    */
   readonly onLeftOut?: ((path: string, reason: LeftOutReason) => void) | undefined;
   /**
    * Told the path of each file that says which ones to ignore, when it has been opened; of a path
-   * with line breaks also what stands before each of them.
+   * with line breaks also what comes before each of them.
    */
   readonly onIgnoreFile: (path: string) => void;
 }

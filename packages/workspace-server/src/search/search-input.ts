@@ -83,7 +83,7 @@ export class SearchInput {
   }
 
   /**
-   * Where a line of the stream comes from; undefined for what stands between files and for lines
+   * Where a line of the stream comes from; undefined for what separates files and for lines
    * that were left out. Lines are asked for in order.
    */
   place(line: number): Place | undefined {

@@ -8,7 +8,7 @@ import type { RipgrepRecord } from './ripgrep-output.ts';
 import { maxLineCharacters } from './line-bounds.ts';
 import { cutText } from '../text/line-range.ts';
 
-/** One line of what was searched: a match, or what stands around one. */
+/** One line of what was searched: a match, or a line near one. */
 export interface SearchLine {
   /** From 1. */
   readonly line: number;

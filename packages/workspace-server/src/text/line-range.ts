@@ -115,7 +115,7 @@ export class LineTaker {
   }
 }
 
-/** What stands in front of a numbered line. */
+/** What comes before a numbered line. */
 export function lineLabel(line: number): string {
   return `${line}\t`;
 }
