@@ -258,6 +258,16 @@ describe('a verifier of one’s own', () => {
     });
   });
 
+  test.each([
+    [29_000, true],
+    [31_000, false],
+  ])('is judged with clocks that are 30 s apart: expired for %i ms', async (ms, ok) => {
+    const time = drivenTime();
+    const given = accepting({ expiresAt: time.wall() - ms });
+    const authorizer = authorization({ ...given, limits: { clockSkewSeconds: 30 } }, time);
+    expect((await authenticate(authorizer, 'Bearer t')).ok).toBe(ok);
+  });
+
   test.each<[string, () => unknown, string]>([
     [
       'throws',

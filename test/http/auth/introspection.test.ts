@@ -71,6 +71,17 @@ describe('a token that its issuer introspects', () => {
   });
 
   test.each([
+    ['exp', -29, true],
+    ['exp', -31, false],
+    ['nbf', 29, true],
+    ['nbf', 32, false],
+  ] as const)('is judged with clocks that are 30 s apart: %s %i', async (name, seconds, ok) => {
+    const { server, time, present } = await startOpaque({ clockSkewSeconds: 30 });
+    const at = Math.floor(time.wall() / 1000) + seconds;
+    expect((await present(await server.issue({ aud: resource, [name]: at }))).ok).toBe(ok);
+  });
+
+  test.each([
     ['exp', 'tomorrow'],
     ['exp', ''],
     ['exp', {}],
@@ -147,6 +158,8 @@ describe('an issuer that does not introspect', () => {
     expect(JSON.stringify(given)).not.toMatch(/p%ss|p%25ss/);
     server.fault = () => false;
     expect((await present(token)).ok).toBe(true);
+    // It may have moved.
+    expect(server.count('/.well-known/oauth-authorization-server')).toBe(2);
   });
 
   test('in time is asked about so many at once; as many wait, and one more of their address is refused', async () => {
