@@ -36,10 +36,8 @@ export function jwtCheck(options: JwtOptions, limits: TokenLimits, time: Time): 
     };
     const verify = (key: LocalJWKSet | CryptoKey): Promise<JWTVerifyResult> => {
       const all = { ...verifying, currentDate: new Date(time.wall()) };
-      // The two are overloads of one function.
-      return typeof key === 'function'
-        ? jose.jwtVerify(token, key, all)
-        : jose.jwtVerify(token, key, all);
+      // Two overloads of one function, which finds out itself what it has been given.
+      return jose.jwtVerify(token, key as LocalJWKSet, all);
     };
     const { payload, protectedHeader } = await keys
       .use((find) => withAnyOf(find, verify), isMissingKey)

@@ -304,6 +304,13 @@ describe('options that cannot be meant are refused, with their name', () => {
       { ...issuer, introspection: { clientId: 'a' } },
       'introspection.clientSecret must be a string',
     ],
+    [
+      {
+        ...issuer,
+        introspection: { clientId: 'a', clientSecret: 'b', endpoint: 'http://evil.example' },
+      },
+      'introspection.endpoint must begin with https://',
+    ],
     [{ ...issuer, requiredScopes: 'mcp' }, 'requiredScopes must be an array of scopes'],
     [{ ...issuer, scopesSupported: ['a b'] }, 'scopesSupported must have scopes'],
     [{ ...issuer, impliedScopes: { a: 'b' } }, 'a must be an array of scopes'],
@@ -314,6 +321,14 @@ describe('options that cannot be meant are refused, with their name', () => {
     ],
     [{ ...issuer, limits: { tokenCacheMs: -1 } }, 'tokenCacheMs must be a number of at least 0'],
     [{ verifyToken: 7 }, 'verifyToken must be a function'],
+    [
+      { ...accepting(), resource: 'mcp', authorizationServers: ['https://auth.example.com'] },
+      'resource must be an absolute URL',
+    ],
+    [
+      { ...accepting(), resource, authorizationServers: ['http://evil.example'] },
+      'authorizationServers must begin with https://',
+    ],
     [{ ...accepting(), resource }, 'resource and authorizationServers go together'],
   ])('%j', (options, message) => {
     expect(() => authorization(options as AuthorizationOptions)).toThrow(message);

@@ -92,6 +92,17 @@ describe('a token is refused', () => {
     );
   });
 
+  test.each([
+    ['exp', -20, true],
+    ['exp', -40, false],
+    ['nbf', 20, true],
+    ['nbf', 40, false],
+  ] as const)('by clocks that may be 30 s apart: %s %i', async (name, seconds, ok) => {
+    const { server, present } = await start(() => ({ limits: { clockSkewSeconds: 30 } }));
+    const token = await server.issue({ aud: resource, [name]: inSeconds(seconds) });
+    expect((await present(token)).ok).toBe(ok);
+  });
+
   test('once it has expired, though it was remembered, with the clocks apart as far as they may be', async () => {
     const { server, time, present } = await start(() => ({
       limits: { clockSkewSeconds: 30, tokenCacheMs: 60 * minute },
@@ -195,6 +206,15 @@ describe('the keys', () => {
     expect(await present(token)).toMatchObject({ status: 401 });
     time.pass(30_000);
     expect((await present(token)).ok).toBe(true);
+  });
+
+  test('are not fetched again for a token that is refused for something else', async () => {
+    const { server, time, present } = await start(() => ({ limits: { refetchPauseMs: 30_000 } }));
+    await present(await server.issue({ aud: resource }));
+    time.pass(30_000);
+    const expired = await server.issue({ aud: resource, exp: 1 });
+    expect(await present(expired)).toMatchObject({ message: 'The token has expired' });
+    expect(server.count('/jwks')).toBe(1);
   });
 
   test('are fetched again when they are old: a token of a key that was withdrawn is refused then', async () => {
