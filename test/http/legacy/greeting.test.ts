@@ -48,6 +48,7 @@ function endpoint(options: HttpOptions = {}, listening: Pick<McpServer, 'listen'
     );
   const greet = async () => {
     const response = await send('POST', initialize);
+    expect(response.headers.get('content-type')).toBe('application/json');
     const body: unknown = await response.json();
     return { body, id: response.headers.get('mcp-session-id') ?? '' };
   };
@@ -113,11 +114,13 @@ test('a session whose report takes every state begins with its initialize, any o
 });
 
 test('an initialize that is wrong is answered by a session, which says why', async () => {
-  const { send, served } = endpoint();
+  const { handler, send, served } = endpoint();
   const answer = await send('POST', { ...initialize, params: { capabilities: {} } });
   expect(answer.headers.get('mcp-session-id')).toBeNull();
   expect(await answer.json()).toMatchObject({ error: { code: -32602 } });
   expect(served()).toBe(1);
+  // Its client could not come back to it.
+  expect(handler.sessions).toEqual([]);
 });
 
 test('is let go when its client does not come back, and when the endpoint closes', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
+import { nameOfStream, readLastEventId } from '../../../src/http/legacy/stream-names.ts';
 import { gate } from '../../../src/testing/index.ts';
 import { EventReader, begin, jsonOf } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
@@ -342,4 +343,18 @@ describe('what is not kept any more', () => {
       expect((await jsonOf(response)).error?.message).toContain(encodeURI(id));
     },
   );
+});
+
+test('the name of a stream has the requests that it answers, unless that were too long', () => {
+  const [short, long] = [[1, 'a b'], ['x'.repeat(300)]];
+  const name = nameOfStream(7, short, undefined);
+  expect(readLastEventId(`${name}-3`, false)).toEqual({
+    stream: name,
+    serial: 7,
+    number: 3,
+    answers: short,
+  });
+  expect(nameOfStream(7, long, undefined)).toBe('7.');
+  expect(readLastEventId('7.-3', false)).toMatchObject({ answers: [] });
+  expect(readLastEventId('7-3', false)).toMatchObject({ answers: undefined });
 });
