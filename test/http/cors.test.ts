@@ -42,6 +42,18 @@ test('a page of an allowed origin may send any header, and read those that it ne
   });
 });
 
+test('a page is permitted no more than it asks for, and only what asks so is an answer', async () => {
+  const url = await serveHttp(laboratory, { allowedOrigins: [page] });
+  const asked = await ask(url, page);
+  expect(asked.status).toBe(204);
+  expect(asked.headers.has('access-control-allow-headers')).toBe(false);
+  expect(asked.headers.has('access-control-allow-private-network')).toBe(false);
+  const headers = { origin: page, accept: 'text/event-stream' };
+  expect((await fetch(url, { method: 'OPTIONS', headers })).status).toBe(405);
+  const got = await fetch(url, { headers: { ...headers, 'access-control-request-method': 'GET' } });
+  expect(got.status).toBe(400);
+});
+
 test('a page of another origin gets no permission, and its requests are refused', async () => {
   const url = await serveHttp(laboratory, { allowedOrigins: [page] });
   for (const origin of ['https://evil.example', 'null', `${page}.evil.example`]) {

@@ -69,6 +69,8 @@ describe('a host that a request names', () => {
     const url = await serveHttp(server, { allowedHosts: 'any' });
     expect(await statusFor(url, 'app.example')).toBe(200);
     expect(await statusFor(await listening({ allowedHosts: 'any' }), 'app.example')).toBe(200);
+    // Several are none, wherever they lead.
+    expect(await statusFor(url, 'app.example, b.example')).toBe(400);
   });
 
   test('is one of those of serve beside those of this machine [HTTP-01]', async () => {

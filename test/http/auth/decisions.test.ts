@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { authorization } from '../../../src/http/auth/authorizer.ts';
 import { defaultTokenLimits } from '../../../src/http/auth/options.ts';
 import type { AuthorizationOptions, VerifierOptions } from '../../../src/http/auth/options.ts';
-import { scopesNeeded } from '../../../src/http/request-authorization.ts';
+import { RequestAuthorization, scopesNeeded } from '../../../src/http/request-authorization.ts';
+import { TestClock } from '../../../src/testing/index.ts';
 import { authenticate, drivenTime, principalOf, resource, start } from './start-authorization.ts';
 
 const metadataUrl = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
@@ -116,6 +117,32 @@ describe('scopes', () => {
     const principal = principalOf(await authenticate(authorizer, 'Bearer t'));
     expect(authorizer.demand(principal, ['read', 'write'])).toBeUndefined();
     expect(authorizer.demand(principal, ['constructor'])).toMatchObject({ status: 403 });
+  });
+
+  test('imply nothing by the names of an object', async () => {
+    const given = {
+      ...accepting({ scopes: ['constructor'] }),
+      impliedScopes: { admin: ['write'] },
+    };
+    const principal = principalOf(await authenticate(authorization(given), 'Bearer t'));
+    expect(principal.scopes).toEqual(['constructor']);
+  });
+
+  test('of a tool are needed in a batch as well, which is refused as a whole', () => {
+    const write = defineTool({
+      ...{ name: 'write', description: 'Writes', scopes: ['notes:write'] },
+      handler: () => 'done',
+    });
+    const { tools } = createMcpServer({ name: 'notes', version: '1', tools: [write] });
+    const home = { clock: new TestClock(), report: () => {} };
+    const guard = new RequestAuthorization(accepting(), home);
+    const principal = { id: 'ada', subject: 'ada', scopes: [], claims: {} };
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write' } };
+    const batchOf = (...messages: object[]) => ({ kind: 'batch', messages }) as never;
+    const exchange = { principal } as never;
+    const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
+    expect(guard.overreach(exchange, batchOf(ping, call), tools)).toMatchObject({ status: 403 });
+    expect(guard.overreach(exchange, batchOf(ping), tools)).toBeUndefined();
   });
 
   test('of a tool are needed by its calls alone', () => {
@@ -292,6 +319,8 @@ describe('options that cannot be meant are refused, with their name', () => {
     [{}, 'issuer must be an absolute URL, this is missing'],
     [{ ...issuer, issuer: 'http://auth.example.com' }, 'issuer must begin with https://'],
     [{ ...issuer, issuer: 'https://a:b@auth.example.com' }, 'issuer must be without credentials'],
+    [{ ...issuer, issuer: 'https://a@auth.example.com' }, 'issuer must be without credentials'],
+    [{ ...issuer, issuer: 'auth' }, 'issuer must be an absolute URL'],
     [{ ...issuer, audience: undefined }, 'audience must name this server'],
     [{ ...issuer, audience: [] }, 'audience must name this server'],
     [{ ...issuer, audience: 'api://mcp' }, 'resource must be an absolute URL, this is missing'],

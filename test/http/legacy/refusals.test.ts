@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
+import { fault } from '../../../src/http/checks.ts';
 import { begin, initializeOf, jsonOf } from '../raw-client.ts';
 import type { RawSession } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
@@ -15,6 +16,18 @@ interface Sent {
   readonly text?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: { readonly [name: string]: string | undefined };
 }
+
+test.each([
+  [400, -32_600],
+  [404, -32_600],
+  [500, -32_000],
+  [501, -32_600],
+  [503, -32_000],
+])('a refusal with %i says whose fault it is', (status, code) => {
+  const { body, headers } = fault(status, 'It is so', { allow: 'GET' });
+  expect(JSON.parse(String(body))).toMatchObject({ error: { code, message: 'It is so' } });
+  expect(headers).toEqual({ allow: 'GET', 'content-type': 'application/json' });
+});
 
 /** Sends a request of a session, but for what is different in it. */
 function send(session: RawSession, { method = 'POST', body = ping, text, headers }: Sent) {
