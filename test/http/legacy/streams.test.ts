@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { nameOfStream, readLastEventId } from '../../../src/http/legacy/stream-names.ts';
 import { gate } from '../../../src/testing/index.ts';
+import type { InboundRequestId } from '../../../src/protocol/frames.ts';
 import { EventReader, begin, jsonOf } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 
@@ -346,7 +347,8 @@ describe('what is not kept any more', () => {
 });
 
 test('the name of a stream has the requests that it answers, unless that were too long', () => {
-  const [short, long] = [[1, 'a b'], ['x'.repeat(300)]];
+  const short = [1, 'a b'] as InboundRequestId[];
+  const long = ['x'.repeat(300)] as InboundRequestId[];
   const name = nameOfStream(7, short, undefined);
   expect(readLastEventId(`${name}-3`, false)).toEqual({
     stream: name,
