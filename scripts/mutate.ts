@@ -150,7 +150,8 @@ for (let left = files, same = 0; left.length > 0 && same < 3;) {
   left = next;
 }
 
-const numbers = [...mutants.keys()];
+const only = values.only?.split(',').map(Number);
+const numbers = [...mutants.keys()].filter((at) => only?.includes(at) ?? true);
 const survivors = numbers.filter((at) => !journal.killed.has(at) && journal.lived.has(at));
 const unreached = numbers.filter((at) => !journal.killed.has(at) && !journal.lived.has(at));
 const print = (title: string, those: readonly number[]): void => {
@@ -163,5 +164,5 @@ const print = (title: string, those: readonly number[]): void => {
 print('No test reaches these, except when the module is loaded:', unreached);
 print('These survive (the number of tests that reached them):', survivors);
 process.stdout.write(
-  `\n${mutants.length} faults, ${journal.killed.size} noticed, ${survivors.length} survive, ${unreached.length} not reached\n`,
+  `\n${numbers.length} faults, ${numbers.length - survivors.length - unreached.length} noticed, ${survivors.length} survive, ${unreached.length} not reached\n`,
 );
