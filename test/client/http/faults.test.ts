@@ -192,6 +192,7 @@ describe('redirections', () => {
     const { outcome } = await answered((asked) => moved(asked, `${other.url.href}?q=s3cret`));
     expect(errorOf(outcome)).toMatchObject({ code: 'HTTP_STATUS', status: 307 });
     expect(errorOf(outcome).message).toContain(`redirects to "${other.url.href}"`);
+    expect(errorOf(outcome).message).toContain('nothing is sent to another origin');
     expect(other.asked).toEqual([]);
   });
 
@@ -199,6 +200,15 @@ describe('redirections', () => {
     const { outcome, server } = await answered((asked) => moved(asked, location));
     expect(errorOf(outcome).code).toBe('HTTP_STATUS');
     expect(server.asked.length).toBeLessThanOrEqual(6);
+    if (location === '/mcp') expect(errorOf(outcome).message).toMatch(/one redirection too many$/);
+  });
+
+  test('that would drop the message are not followed', async () => {
+    const { outcome, server } = await answered((asked) => {
+      asked.response.writeHead(303, { location: '/elsewhere' }).end();
+    });
+    expect(errorOf(outcome)).toMatchObject({ code: 'HTTP_STATUS', status: 303 });
+    expect(server.asked).toHaveLength(1);
   });
 });
 

@@ -193,6 +193,19 @@ describe('the stream of a request', () => {
     });
   });
 
+  test('is resumed as often as something comes on it', async () => {
+    let streams = 0;
+    const { host, clock } = await connected((asked) => {
+      asked.stream();
+      if (++streams === 8) return asked.event({ jsonrpc: '2.0', id: 2, result: {} });
+      asked.event(note, `${streams}`);
+      return asked.response.end();
+    });
+    const outcome = host.request('tools/call', {}, 2);
+    for (let wait = 1; wait < 8; wait++) await clock.pass(wait);
+    expect(await outcome).toMatchObject({ kind: 'result' });
+  });
+
   test('is asked for five times while nothing more comes, then the request is settled', async () => {
     const { host, clock } = await connected((asked) => {
       if (isResumption(asked)) return asked.text('', '', 503);
