@@ -1,5 +1,5 @@
 /** `mcp-actors check`: plays client sequences against any server and reports what does not hold. */
-import { availableParallelism, constants } from 'node:os';
+import { availableParallelism } from 'node:os';
 import {
   NotStarted,
   breaksMust,
@@ -17,7 +17,7 @@ import {
   revisions,
   statelessInvariants,
 } from '@mcp-actors/checker';
-import type { CheckReport, Launch, MoveSequence, RootsFolder } from '@mcp-actors/checker';
+import type { CheckReport, Launch, MoveSequence } from '@mcp-actors/checker';
 import { isJsonObject, printableJson, secretsGiven } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { withoutQuery } from './client/target.ts';
@@ -25,7 +25,8 @@ import { UsageError, neverShow, print, withoutHidden } from './command.ts';
 import type { Command } from './command.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
-import { parseOptions, switchIn } from './options/parse-options.ts';
+import { helpOption, parseOptions, switchIn } from './options/parse-options.ts';
+import { interruptible } from './interruption.ts';
 import { showProgress } from './progress.ts';
 
 const time = { kind: 'duration', bounds: { min: 1, max: 3_600_000 } } as const;
@@ -103,7 +104,7 @@ export const checkOptions = {
     default: 200,
     help: 'How long silence must last if there is no answer to wait for: with a server without pings, or for roots that are not asked for at once.',
   },
-  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+  help: helpOption,
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors check [options] -- COMMAND [ARGUMENTS...]
@@ -152,7 +153,10 @@ export const command: Command = {
     const only = new Set(values.only.map(readInvariant));
     const sequences = values.play.map(readPlay);
     const roots = await makeRootsFolder();
-    const interruption = interruptible(roots);
+    // A second signal ends the servers as well.
+    const interruption = interruptible(
+      (code) => void roots.remove().finally(() => process.exit(code)),
+    );
     const progress = showProgress(process.stderr);
     const isShown = values.progress || process.stderr.isTTY;
     let report: CheckReport;
@@ -253,31 +257,6 @@ function remoteServer(
     transport: 'http',
     // The server may belong to someone else.
     jobs: 1,
-  };
-}
-
-interface Interruption {
-  readonly signal: AbortSignal;
-  /** The shell's exit code for the signal; undefined if none came. */
-  readonly exitCode: number | undefined;
-}
-
-/** The first signal ends the check, which still reports. A second one ends process and servers. */
-function interruptible(roots: RootsFolder): Interruption {
-  const controller = new AbortController();
-  let exitCode: number | undefined;
-  const stop = (name: NodeJS.Signals) => {
-    const code = 128 + constants.signals[name];
-    if (exitCode === undefined) controller.abort();
-    else void roots.remove().finally(() => process.exit(code));
-    exitCode = code;
-  };
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
-  return {
-    signal: controller.signal,
-    get exitCode() {
-      return exitCode;
-    },
   };
 }
 

@@ -1,14 +1,13 @@
 /** `mcp-actors diagram`: the charts of the machines, drawn from their code. */
 import { writeFile } from 'node:fs/promises';
 import { UsageError, print } from './command.ts';
-import type { Command } from './command.ts';
 import { machineDefinition, mermaidDiagram, svgDiagram } from '@mcp-actors/inspector/diagrams';
 import { charts, quoted } from 'mcp-actors/internal';
 import type { DrawnMachine } from '@mcp-actors/inspector/diagrams';
 import { machinesIn } from './module-machines.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
-import { parseOptions, switchIn } from './options/parse-options.ts';
+import { commandOf, helpOption } from './options/parse-options.ts';
 
 /** Each text ends with a line feed. */
 const formats: { readonly [format: string]: (machine: DrawnMachine) => string } = {
@@ -29,7 +28,7 @@ export const diagramOptions = {
     placeholder: 'FILE',
     help: 'Write it to this file, over what is there, instead of stdout.',
   },
-  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+  help: helpOption,
 } as const satisfies OptionTable;
 
 const names = Object.keys(charts).join(', ');
@@ -53,20 +52,16 @@ Examples:
   mcp-actors diagram ./server.js book
 `;
 
-export const command: Command = {
-  run: async (args) => {
-    const line = { command: 'mcp-actors diagram', args };
-    if (switchIn(diagramOptions, line, 'help')) {
-      await print(process.stdout, help);
-      return 0;
-    }
-    const { values, positionals } = parseOptions(diagramOptions, line);
+export const command = commandOf(
+  'mcp-actors diagram',
+  { options: diagramOptions, help },
+  async ({ values, positionals }) => {
     const text = formats[values.format]?.(await chartIn(positionals)) ?? '';
     if (values.output === undefined) await print(process.stdout, text);
     else await write(values.output, text);
     return 0;
   },
-};
+);
 
 async function chartIn([
   first = 'session',

@@ -10,12 +10,11 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { UsageError, packageVersion, print } from './command.ts';
-import type { Command } from './command.ts';
 import { workingDirectory } from './directories.ts';
 import { hostConfiguration, quotedForShell, reservedName } from './host-configuration.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
-import { parseOptions, switchIn } from './options/parse-options.ts';
+import { commandOf, helpOption } from './options/parse-options.ts';
 
 export const initOptions = {
   package: {
@@ -23,7 +22,7 @@ export const initOptions = {
     placeholder: 'SPEC',
     help: 'What npm installs as mcp-actors: a version, a URL, or a file that npm pack made, such as ./mcp-actors-0.1.0.tgz. By default this version, from the registry.',
   },
-  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+  help: helpOption,
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors init [options] DIRECTORY
@@ -40,14 +39,10 @@ Examples:
   mcp-actors init .
 `;
 
-export const command: Command = {
-  run: async (args) => {
-    const line = { command: 'mcp-actors init', args };
-    if (switchIn(initOptions, line, 'help')) {
-      await print(process.stdout, help);
-      return 0;
-    }
-    const { values, positionals } = parseOptions(initOptions, line);
+export const command = commandOf(
+  'mcp-actors init',
+  { options: initOptions, help },
+  async ({ values, positionals }) => {
     const cwd = workingDirectory();
     const directory = resolve(cwd, directoryIn(positionals));
     const dependency = values.package ?? `^${packageVersion()}`;
@@ -77,7 +72,7 @@ ${values.package === undefined ? registryHint : ''}`,
     );
     return 0;
   },
-};
+);
 
 const registryHint = `
 npm takes mcp-actors from the registry; mcp-actors init --package FILE takes one that npm pack made.

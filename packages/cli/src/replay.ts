@@ -17,13 +17,12 @@ import { createMcpServer } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';
 import { UsageError, packageVersion, print } from './command.ts';
-import type { Command } from './command.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { optionsText } from './options/option.ts';
 import { inspectorWish, openInspector } from './inspector.ts';
 import type { InspectorWish } from './inspector.ts';
 import type { OptionTable } from './options/option.ts';
-import { parseOptions, switchIn } from './options/parse-options.ts';
+import { commandOf, helpOption } from './options/parse-options.ts';
 
 const options = {
   'live-handlers': {
@@ -40,7 +39,7 @@ const options = {
     optional: true,
     help: 'Show the played session as mcp-actors --inspect shows a served one; best with --step. At the end Enter is waited for.',
   },
-  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+  help: helpOption,
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors replay [options] FILE [DIRECTORIES...]
@@ -59,14 +58,10 @@ Exit status: 0 if the session does what was recorded, 1 if it does something els
 2 if the file cannot be played.
 `;
 
-export const command: Command = {
-  run: async (args) => {
-    const line = { command: 'mcp-actors replay', args };
-    if (switchIn(options, line, 'help')) {
-      await print(process.stdout, help);
-      return 0;
-    }
-    const { values, positionals } = parseOptions(options, line);
+export const command = commandOf(
+  'mcp-actors replay',
+  { options, help },
+  async ({ values, positionals }) => {
     const [file, ...directories] = positionals;
     if (file === undefined) throw new UsageError('replay needs the FILE of a recording');
     const isLive = values['live-handlers'];
@@ -92,7 +87,7 @@ export const command: Command = {
       throw error;
     }
   },
-};
+);
 
 async function play(
   recording: Recording,

@@ -3,10 +3,10 @@ import { openConfig } from 'mcp-actors/client';
 import type { HostsConfig, Servers, ServersOptions, ServerStatus } from 'mcp-actors/client';
 import { mayBeNamed, printableJson, exitProcess } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
-import type { Command } from '../command.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
-import { parseOptions, switchIn } from '../options/parse-options.ts';
+import { commandOf, helpOption } from '../options/parse-options.ts';
+import type { Values } from '../options/parse-options.ts';
 import { answerDoctor } from './answer-doctor.ts';
 import {
   clientOptions,
@@ -21,13 +21,14 @@ import {
 import { absencesOf, findTool, listingMs } from './find-tool.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
 import { askingPerson, follow, tellLogins } from './person.ts';
+import { interruptible } from '../interruption.ts';
+import type { Interruption } from '../interruption.ts';
 import { drawProgress } from './progress-line.ts';
 import { textOfResult } from './result-text.ts';
 import { configOf, readTarget } from './target.ts';
 import type { Target } from './target.ts';
 import { watching } from './watching.ts';
 import { readToolArguments } from './tool-arguments.ts';
-import { constants } from 'node:os';
 
 /** The command's options; the documentation has them too. */
 export const callOptions = {
@@ -52,7 +53,7 @@ export const callOptions = {
     help: 'How long connecting may take, and then the call. By default 30s, and 60s without progress or 10min in all.',
   },
   ...clientOptions,
-  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+  help: helpOption,
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors call FILE SERVER__TOOL [ARGUMENTS]
@@ -81,26 +82,14 @@ timeout, 5 if the server wants a login, 130 after Ctrl-C.
 
 const name = 'mcp-actors call';
 
-export const command: Command = {
-  run: async (args) => {
-    const at = args.indexOf('--');
-    const line = { command: name, args: at === -1 ? args : args.slice(0, at) };
-    if (switchIn(callOptions, line, 'help')) {
-      await print(process.stdout, help);
-      return ExitCode.done;
-    }
-    const { values, positionals } = parseOptions(callOptions, line);
+export const command = commandOf(
+  name,
+  { options: callOptions, help, launches: true },
+  async (called) => {
+    const { values } = called;
     if (values.json && values.raw) throw new UsageError('Give one of --json and --raw');
-    const launched = at === -1 ? undefined : args.slice(at + 1);
-    const target = readTarget({
-      command: name,
-      positionals,
-      launched,
-      headers: values.header,
-      env: values.env,
-      login: values,
-    });
-    const interruption = interruptible();
+    const target = readTarget(name, called);
+    const interruption = interruptible((code, signal) => void exitProcess(code, process, signal));
     try {
       return await run(values, target, interruption);
     } catch (error) {
@@ -112,11 +101,15 @@ export const command: Command = {
       interruption.stop();
     }
   },
-};
+);
 
-type Values = ReturnType<typeof parseOptions<typeof callOptions>>['values'];
+type CallValues = Values<typeof callOptions>;
 
-async function run(values: Values, target: Target, interruption: Interruption): Promise<number> {
+async function run(
+  values: CallValues,
+  target: Target,
+  interruption: Interruption,
+): Promise<number> {
   const config = await configOf(target);
   hideSecretsOf(config);
   const [first, ...rest] = target.rest;
@@ -170,7 +163,7 @@ async function readyIfOne(servers: Servers, signal: AbortSignal): Promise<boolea
 }
 
 /** Of several servers, those that are late are not waited for. */
-async function list(servers: Servers, values: Values, signal: AbortSignal): Promise<number> {
+async function list(servers: Servers, values: CallValues, signal: AbortSignal): Promise<number> {
   const { json, timeout } = values;
   const isOne = await readyIfOne(servers, signal);
   const timeoutMs = timeout ?? (isOne ? undefined : listingMs);
@@ -203,7 +196,7 @@ async function call(
   servers: Servers,
   toolName: string,
   written: readonly string[],
-  values: Values,
+  values: CallValues,
   signal: AbortSignal,
 ): Promise<number> {
   await readyIfOne(servers, signal);
@@ -228,40 +221,4 @@ async function call(
   await print(process.stdout, text);
   await tell(name, ...leftOut.map((what) => `${what} is left out; --raw prints it`));
   return result.isError === true ? ExitCode.toolFailed : ExitCode.done;
-}
-
-interface Interruption {
-  /** Aborted by the first signal. */
-  readonly signal: AbortSignal;
-  /** The shell's exit code for the signal; undefined if none came. */
-  readonly exitCode: number | undefined;
-  /** Listens no more. */
-  stop(): void;
-}
-
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-/**
- * Listens for signals. A second one ends this process at once; the servers' watchers then end the
- * servers.
- */
-function interruptible(host: NodeJS.Process = process): Interruption {
-  const controller = new AbortController();
-  let exitCode: number | undefined;
-  const end = (name: NodeJS.Signals): void => {
-    const code = 128 + constants.signals[name];
-    if (exitCode !== undefined) void exitProcess(code, host, name);
-    exitCode = code;
-    controller.abort();
-  };
-  for (const name of signals) host.on(name, end);
-  return {
-    signal: controller.signal,
-    get exitCode() {
-      return exitCode;
-    },
-    stop: () => {
-      for (const name of signals) host.off(name, end);
-    },
-  };
 }

@@ -73,13 +73,15 @@ export const clientOptions = {
  * @throws {UsageError} there is no such server
  */
 export function onlyServer(config: HostsConfig, name: string): HostsConfig {
-  if (!config.servers.has(name)) {
-    const names = [...config.servers.keys()];
-    const near = nearest(name, names);
-    const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
-    throw new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
-  }
-  return onlyServers(config, [name]);
+  if (config.servers.has(name)) return onlyServers(config, [name]);
+  throw noServer(name, [...config.servers.keys()]);
+}
+
+/** The error for a server that there is not. */
+export function noServer(name: string, names: readonly string[]): UsageError {
+  const near = nearest(name, names);
+  const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
+  return new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
 }
 
 /** The configuration with these servers alone. */

@@ -3,7 +3,7 @@ import type { Connection, FoundTool, MergedTool, Servers, ServerStatus } from 'm
 import { nearest, printableJson } from 'mcp-actors/internal';
 import type { ResourceContents } from 'mcp-actors';
 import { UsageError } from '../command.ts';
-import { columns } from './client-options.ts';
+import { columns, noServer } from './client-options.ts';
 import { textOfFailure } from './exit-codes.ts';
 import { absencesOf, findTool, listingMs } from './find-tool.ts';
 import { partOfResource, textOfResult } from './result-text.ts';
@@ -248,9 +248,7 @@ export class ShellCommands {
     const name = given === '' && names.length === 1 ? (names[0] as string) : given;
     if (names.includes(name)) return name;
     if (name === '') throw new UsageError(`Name a server: ${names.join(', ')}`);
-    const near = nearest(name, names);
-    const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
-    throw new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
+    throw noServer(name, names);
   }
 
   #stateRow(

@@ -5,10 +5,9 @@ import { openConfig } from 'mcp-actors/client';
 import type { Servers, ServersOptions } from 'mcp-actors/client';
 import { printableLines, redactText } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
-import type { Command } from '../command.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
-import { parseOptions, switchIn } from '../options/parse-options.ts';
+import { commandOf, helpOption } from '../options/parse-options.ts';
 import { answerDoctor } from './answer-doctor.ts';
 import {
   clientOptions,
@@ -34,7 +33,7 @@ import { dirname, join } from 'node:path';
 /** The command's options; the documentation has them too. */
 export const shellOptions = {
   ...clientOptions,
-  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+  help: helpOption,
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors shell FILE | URL [options]
@@ -55,24 +54,12 @@ ${optionsText(shellOptions)}
 
 const name = 'mcp-actors shell';
 
-export const command: Command = {
-  run: async (args) => {
-    const at = args.indexOf('--');
-    const line = { command: name, args: at === -1 ? args : args.slice(0, at) };
-    if (switchIn(shellOptions, line, 'help')) {
-      await print(process.stdout, help);
-      return ExitCode.done;
-    }
-    const { values, positionals } = parseOptions(shellOptions, line);
-    const launched = at === -1 ? undefined : args.slice(at + 1);
-    const target = readTarget({
-      command: name,
-      positionals,
-      launched,
-      headers: values.header,
-      env: values.env,
-      login: values,
-    });
+export const command = commandOf(
+  name,
+  { options: shellOptions, help, launches: true },
+  async (called) => {
+    const { values } = called;
+    const target = readTarget(name, called);
     if (target.rest.length > 0) {
       throw new UsageError(`${name} takes one target; ${target.rest.join(' ')} is too much`);
     }
@@ -100,7 +87,7 @@ export const command: Command = {
       person.close();
     }
   },
-};
+);
 
 async function open(
   target: Target,

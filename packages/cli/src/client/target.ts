@@ -13,19 +13,21 @@ export interface Target {
   readonly rest: readonly string[];
 }
 
+/** What of a command line the target is read from. */
 export interface TargetLine {
-  /** Such as `mcp-actors call`, for messages. */
-  readonly command: string;
   /** Those before `--`, without options. */
   readonly positionals: readonly string[];
   /** The arguments after `--`; undefined without them. */
   readonly launched: readonly string[] | undefined;
+  readonly values: TargetOptions;
+}
+
+/** The options about a target. */
+export interface TargetOptions extends LoginLine {
   /** Of a URL: `NAME:VALUE`. */
-  readonly headers: readonly string[];
+  readonly header: readonly string[];
   /** Of a command: the names of variables that it is to inherit. */
   readonly env: readonly string[];
-  /** Of a URL: how a person logs in. */
-  readonly login: LoginLine;
 }
 
 /** The options of a login on the command line. */
@@ -68,9 +70,9 @@ function clientOf(line: LoginLine): RegisteredClient | undefined {
 }
 
 /** Refuses options about a URL if no URL is given. */
-function refuseUrlOptions({ headers, login }: Pick<TargetLine, 'headers' | 'login'>): void {
-  if (headers.length > 0) throw new UsageError('--header is about a URL, and none is given');
-  const [first] = clientOfLogin.filter((name) => login[name] !== undefined);
+function refuseUrlOptions(values: TargetOptions): void {
+  if (values.header.length > 0) throw new UsageError('--header is about a URL, and none is given');
+  const [first] = clientOfLogin.filter((name) => values[name] !== undefined);
   if (first === undefined) return;
   throw new UsageError(
     `--${first} is about a URL, and none is given. In a file it stands in "oauth" of the server`,
@@ -80,10 +82,12 @@ function refuseUrlOptions({ headers, login }: Pick<TargetLine, 'headers' | 'logi
 /**
  * Takes the target from the command line.
  *
+ * @param command such as `mcp-actors call`, for messages
  * @throws {UsageError} there is no target, or it does not fit the other arguments
  */
-export function readTarget(line: TargetLine): Target {
-  const { command, positionals, launched, headers, env, login } = line;
+export function readTarget(command: string, line: TargetLine): Target {
+  const { positionals, launched, values } = line;
+  const { env } = values;
   const [first, ...rest] = positionals;
   if (launched !== undefined) {
     const [program, ...args] = launched;
@@ -95,7 +99,7 @@ export function readTarget(line: TargetLine): Target {
         `${command}: after -- stands the command of a server, and this is a URL. Write it without the --, as in ${command} ${withoutQuery(program)}`,
       );
     }
-    refuseUrlOptions({ headers, login });
+    refuseUrlOptions(values);
     for (const name of env) refuseUnset(name);
     return { source: only(nameOf(program, args), { command: program, args }), rest: positionals };
   }
@@ -110,14 +114,14 @@ export function readTarget(line: TargetLine): Target {
     );
   }
   if (!isUrl(first)) {
-    refuseUrlOptions({ headers, login });
+    refuseUrlOptions(values);
     return { source: { file: first }, rest };
   }
   if (!URL.canParse(first)) throw new UsageError(`${command}: that is no URL of http or https`);
-  const oauth = clientOf(login);
+  const oauth = clientOf(values);
   const entry = {
     url: first,
-    headers: Object.fromEntries(headers.map(readHeader)),
+    headers: Object.fromEntries(values.header.map(readHeader)),
     ...(oauth ? { oauth } : {}),
   };
   return { source: only(nameOfHost(new URL(first)), entry), rest };

@@ -1,13 +1,12 @@
 /** `mcp-actors doctor`: asks serving processes what they wait for. */
 import { printableJson } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
-import type { Command } from '../command.ts';
 import { ask, notServing } from './ask.ts';
 import type { DoctorOutcome } from './ask.ts';
 import { servingProcess, servingProcesses } from './process-table.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
-import { parseOptions, switchIn } from '../options/parse-options.ts';
+import { commandOf, helpOption } from '../options/parse-options.ts';
 
 const defaultTimeoutMs = 2000;
 
@@ -26,7 +25,7 @@ export const doctorOptions = {
     default: defaultTimeoutMs,
     help: 'How long a process may take to answer.',
   },
-  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+  help: helpOption,
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors doctor [options] [PID...]
@@ -47,14 +46,10 @@ Exit status: 0 once every process that was asked has answered; 1 if there is non
 or one does not answer; 2 if the command was called wrongly.
 `;
 
-export const command: Command = {
-  run: async (args) => {
-    const line = { command: 'mcp-actors doctor', args };
-    if (switchIn(doctorOptions, line, 'help')) {
-      await print(process.stdout, help);
-      return 0;
-    }
-    const { values, positionals } = parseOptions(doctorOptions, line);
+export const command = commandOf(
+  'mcp-actors doctor',
+  { options: doctorOptions, help },
+  async ({ values, positionals }) => {
     const wanted = positionals.map(readPid);
     if (process.platform === 'win32') {
       return complain([
@@ -83,7 +78,7 @@ export const command: Command = {
     // A problem that all share is said once.
     return complain([...new Set(problems)]);
   },
-};
+);
 
 /** The processes that listen; if none does, all others, so that each is reported. */
 function everyProcess(): readonly number[] {

@@ -10,7 +10,8 @@ import type {
 } from './option.ts';
 import { nearest } from 'mcp-actors/internal';
 import { parseQuantity } from './units.ts';
-import { UsageError } from '../command.ts';
+import { UsageError, print } from '../command.ts';
+import type { Command } from '../command.ts';
 
 export type Values<T extends OptionTable> = { readonly [K in keyof T]: OptionValue<T[K]> };
 
@@ -25,6 +26,42 @@ export interface CommandLine {
   /** The arguments after the command's name. */
   readonly args: readonly string[];
   readonly environment?: { readonly [name: string]: string | undefined };
+}
+
+/** What a command is called with. */
+export interface Called<T extends OptionTable> extends Parsed<T> {
+  /** The arguments behind `--`, if the command takes a command line there; undefined without them. */
+  readonly launched: readonly string[] | undefined;
+}
+
+/** The option that every command has. */
+export const helpOption = { kind: 'switch', short: 'h', help: 'Print this text.' } as const;
+
+/** Makes a command that parses its options, and prints its help if it is asked for that. */
+export function commandOf<T extends OptionTable & { readonly help: typeof helpOption }>(
+  command: string,
+  { options, help, launches = false }: CommandText<T>,
+  run: (called: Called<T>) => Promise<number>,
+): Command {
+  return {
+    run: async (args) => {
+      const at = launches ? args.indexOf('--') : -1;
+      const line = { command, args: at === -1 ? args : args.slice(0, at) };
+      if (switchIn(options, line, 'help')) {
+        await print(process.stdout, help);
+        return 0;
+      }
+      const launched = at === -1 ? undefined : args.slice(at + 1);
+      return run({ ...parseOptions(options, line), launched });
+    },
+  };
+}
+
+interface CommandText<T extends OptionTable> {
+  readonly options: T;
+  readonly help: string;
+  /** Whether a command line may stand behind `--`. */
+  readonly launches?: boolean;
 }
 
 type Written = string | boolean | readonly (string | boolean)[] | undefined;

@@ -71,9 +71,9 @@ describe('the target', () => {
   const read = (
     positionals: readonly string[],
     launched?: readonly string[],
-    headers: string[] = [],
+    header: string[] = [],
     env: string[] = [],
-  ) => readTarget({ command: 'mcp-actors call', positionals, launched, headers, env, login });
+  ) => readTarget('mcp-actors call', { positionals, launched, values: { ...login, header, env } });
   const login = {
     login: false,
     'client-id': undefined,

@@ -1,0 +1,35 @@
+/** How a person ends a command: by a signal, and by a second one at once. */
+import { constants } from 'node:os';
+
+export interface Interruption {
+  /** Aborted by the first signal. */
+  readonly signal: AbortSignal;
+  /** The shell's exit code for the signal; undefined if none came. */
+  readonly exitCode: number | undefined;
+  /** Listens no more. */
+  stop(): void;
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Listens for signals. @param again called with each one after the first */
+export function interruptible(again: (code: number, signal: NodeJS.Signals) => void): Interruption {
+  const controller = new AbortController();
+  let exitCode: number | undefined;
+  const end = (name: NodeJS.Signals): void => {
+    const code = 128 + constants.signals[name];
+    if (exitCode !== undefined) again(code, name);
+    exitCode = code;
+    controller.abort();
+  };
+  for (const name of signals) process.on(name, end);
+  return {
+    signal: controller.signal,
+    get exitCode() {
+      return exitCode;
+    },
+    stop: () => {
+      for (const name of signals) process.off(name, end);
+    },
+  };
+}
