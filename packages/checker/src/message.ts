@@ -7,9 +7,9 @@ export function idKey(id: unknown): string {
   return JSON.stringify(id) ?? 'missing';
 }
 
-/** True for what may be the id of a request. */
+/** True for what may be the id of a request: a string or a safe integer. */
 export function isMessageId(id: unknown): id is RequestId {
-  return typeof id === 'string' || Number.isInteger(id);
+  return typeof id === 'string' || Number.isSafeInteger(id);
 }
 
 /** The messages in a line: one, or those of a batch. */

@@ -189,6 +189,8 @@ export const command: Command = {
     const text = values.json ? `${printableJson(reportJson(report), 2)}\n` : reportText(report);
     // A server may repeat the headers that are never shown.
     await print(process.stdout, withoutHidden(text));
+    // A session whose initialize is still to be answered is known only then.
+    await server.gone?.();
     return interruption.exitCode ?? (breaksMust(report) ? 1 : 0);
   },
 };
@@ -200,6 +202,8 @@ interface Checked {
   /** Whether it could not be started or not be reached. */
   readonly failed: 'started' | 'reached';
   readonly launch: Launch;
+  /** Resolves once nothing of the plays is left at the server. */
+  readonly gone?: () => Promise<unknown>;
   readonly transport: 'stdio' | 'http';
   /** How many plays run at once by default. */
   readonly jobs: number;
@@ -249,11 +253,13 @@ function remoteServer(
   const url = readUrl(text);
   const headers = Object.fromEntries(header.map(readHeader));
   neverShow(secretsGiven({ url: url.href, headers }));
+  const launch = launchHttp({ url, headers, revision, endMs });
   return {
     // The query may contain a secret.
     name: `${url.origin}${url.pathname}`,
     failed: 'reached',
-    launch: launchHttp({ url, headers, revision, endMs }),
+    launch,
+    gone: launch.gone,
     transport: 'http',
     // The server may belong to someone else.
     jobs: 1,

@@ -31,10 +31,12 @@ export interface HttpTarget {
   readonly endMs: number;
 }
 
-/** Plays against a server at a URL. */
-export function launchHttp(target: HttpTarget): Launch {
+/** Plays against a server at a URL. `gone` resolves once the sessions of killed plays are ended, or cannot be. */
+export function launchHttp(target: HttpTarget): Launch & { gone(): Promise<unknown> } {
   const mirrored = new MirroredHeaders(target.revision);
-  return (listener) => new HttpWire(target, mirrored, listener);
+  const leaving: Promise<void>[] = [];
+  const launch: Launch = (listener) => new HttpWire(target, mirrored, listener, leaving);
+  return Object.assign(launch, { gone: () => Promise.all(leaving) });
 }
 
 /** Before a stream is taken up again, if the server does not say. */
@@ -69,9 +71,16 @@ class HttpWire implements ServerWire {
   #greeting: HttpCall | undefined;
   #closing = closingChart.begun;
   #resumptions = 0;
+  readonly #leaving: Promise<void>[];
 
-  constructor(target: HttpTarget, mirrored: MirroredHeaders, listener: ServerListener) {
+  constructor(
+    target: HttpTarget,
+    mirrored: MirroredHeaders,
+    listener: ServerListener,
+    leaving: Promise<void>[],
+  ) {
     this.#target = target;
+    this.#leaving = leaving;
     this.#mirrored = mirrored;
     this.#listener = listener;
     const isSecure = target.url.protocol === 'https:';
@@ -91,7 +100,7 @@ class HttpWire implements ServerWire {
   }
 
   kill(): void {
-    if (this.#closing.value !== 'closed') void this.#abandon();
+    if (this.#closing.value !== 'closed') this.#leaving.push(this.#abandon());
   }
 
   readonly http = {
