@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort } from '../e2e/inspector-receiver.ts';
+import { freePort } from '../../packages/inspector/test/inspector-receiver.ts';
 import { command, launch } from '../e2e/server-process.ts';
 import { repository } from './pages.ts';
 import type { Scene } from './stage.ts';

@@ -1,5 +1,5 @@
 /** What tests of the driver ask of it again and again, for a connection "a". */
-import { smallServer } from './client-command.ts';
+import { smallServer } from '../../packages/cli/test/e2e/client-command.ts';
 import type { DriverProcess } from './driver-process.ts';
 
 const [command, script] = smallServer;

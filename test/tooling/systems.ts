@@ -16,7 +16,7 @@ export const lacks: readonly Lack[] = [
     why: 'Windows ends a process instead of sending it a signal',
     tests: {
       'test/e2e/awaiting-script.test.ts': /a signal ends/,
-      'test/e2e/check.test.ts': /leaves no process behind/,
+      'packages/cli/test/e2e/check.test.ts': /leaves no process behind/,
       'test/e2e/lab.test.ts': /SIG/,
       'test/e2e/process.test.ts': /SIG|a second signal|a failure that nobody catches/,
       'test/e2e/recording.test.ts': /SIGTERM/,
@@ -26,7 +26,10 @@ export const lacks: readonly Lack[] = [
   {
     on: ['win32'],
     why: 'Windows has no SIGUSR2, and so no doctor',
-    tests: { 'packages/cli/test/doctor.test.ts': 'all', 'test/e2e/doctor.test.ts': 'all' },
+    tests: {
+      'packages/cli/test/doctor.test.ts': 'all',
+      'packages/cli/test/e2e/doctor.test.ts': 'all',
+    },
   },
   {
     on: ['win32'],
@@ -74,7 +77,7 @@ export const lacks: readonly Lack[] = [
     on: ['win32'],
     why: 'Windows keeps a directory in place while a process works in it or has it open',
     tests: {
-      'test/e2e/command.test.ts': /directory that it was started in is gone/,
+      'packages/cli/test/e2e/command.test.ts': /directory that it was started in is gone/,
       'packages/workspace-server/test/root-directory.test.ts': 'all',
     },
   },
@@ -95,7 +98,7 @@ export const lacks: readonly Lack[] = [
     why: 'ps does not tell whether a process listens, so the doctor asks none that is younger than three seconds',
     tests: {
       'test/docs/commands.test.ts': /docs\/diagnosing\.md/,
-      'test/e2e/doctor.test.ts': 'all',
+      'packages/cli/test/e2e/doctor.test.ts': 'all',
     },
   },
 ];

@@ -5,7 +5,7 @@ import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { agree, startProtected } from '../client/auth/protected-server.ts';
+import { agree, startProtected } from '../../../../test/client/auth/protected-server.ts';
 import { runCommand, startCommand, temporaryFolder } from './client-command.ts';
 import type { StartedCommand } from './client-command.ts';
 

@@ -12,10 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { makeNamedPipe } from '../roots/named-pipe.ts';
-import { preload } from './preload.ts';
-import { command, launch, reapServers, repository } from './server-process.ts';
-import type { Line } from './server-process.ts';
+import { makeNamedPipe } from '../../../../test/roots/named-pipe.ts';
+import { preload } from '../../../../test/e2e/preload.ts';
+import { command, launch, reapServers, repository } from '../../../../test/e2e/server-process.ts';
+import type { Line } from '../../../../test/e2e/server-process.ts';
 
 let base: string;
 

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommand, temporaryFolder } from './client-command.ts';
-import { repository } from './server-process.ts';
+import { repository } from '../../../../test/e2e/server-process.ts';
 import { atTerminal, hasTerminals, key } from './terminal.ts';
 
-const server = [process.execPath, join(repository, 'test/e2e/hostile-server.mjs')];
+const server = [process.execPath, join(repository, 'packages/cli/test/e2e/hostile-server.mjs')];
 const behind = ['--', ...server];
 const evil = '\u001b]0;owned\u0007\u001b[31m\u009b32m\u202eevil\u{e0041}';
 const written = String.raw`\u001b]0;owned\u0007\u001b[31m\u009b32m\u202eevil`;

@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
 import { onTestFailed, onTestFinished } from 'vitest';
-import { command } from './server-process.ts';
+import { command } from '../../../../test/e2e/server-process.ts';
 
 /** Whether there is such a `script`: the one of macOS and BSD is another. */
 export const hasTerminals =

@@ -3,10 +3,16 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
-import { exchangeDirectory } from '../../src/serve/doctor/exchange.ts';
-import { fromPs } from '../../packages/cli/src/doctor/process-table.ts';
-import { command, lab, launch, reapServers, repository } from './server-process.ts';
-import type { ServerProcess } from './server-process.ts';
+import { exchangeDirectory } from '../../../../src/serve/doctor/exchange.ts';
+import { fromPs } from '../../src/doctor/process-table.ts';
+import {
+  command,
+  lab,
+  launch,
+  reapServers,
+  repository,
+} from '../../../../test/e2e/server-process.ts';
+import type { ServerProcess } from '../../../../test/e2e/server-process.ts';
 
 afterEach(reapServers);
 

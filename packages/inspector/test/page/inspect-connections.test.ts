@@ -6,8 +6,12 @@ import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
 import type { Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { smallServer, startCommand, temporaryFolder } from '../e2e/client-command.ts';
-import { needsChromium } from './chromium.ts';
+import {
+  smallServer,
+  startCommand,
+  temporaryFolder,
+} from '../../../cli/test/e2e/client-command.ts';
+import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 
 const secrets = ['sk-of-the-environment', 'token-of-a-header', 'word-of-a-dead-process'] as const;

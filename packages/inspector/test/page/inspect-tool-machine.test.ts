@@ -5,9 +5,9 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
 import { converse } from 'mcp-actors/testing';
-import { bookingMachine } from '../../examples/booking/booking.machine.ts';
-import { modernPeer } from '../server/modern-peer.ts';
-import { needsChromium } from './chromium.ts';
+import { bookingMachine } from '../../../../examples/booking/booking.machine.ts';
+import { modernPeer } from '../../../../test/server/modern-peer.ts';
+import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 
 const { SCREENSHOTS: folder } = process.env;

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { createWebSocketReceiver } from '@statelyai/inspect';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { onTestFinished } from 'vitest';
-import { LineStream } from './line-stream.ts';
-import { repository } from './server-process.ts';
+import { LineStream } from '../../../test/e2e/line-stream.ts';
+import { repository } from '../../../test/e2e/server-process.ts';
 
 export interface Receiver {
   readonly events: LineStream<StatelyInspectionEvent>;

@@ -5,12 +5,10 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { listenBroken } from '../../packages/checker/test/broken-http.ts';
-import { command } from './server-process.ts';
+import { listenBroken } from '../../../checker/test/broken-http.ts';
+import { command } from '../../../../test/e2e/server-process.ts';
 
-const broken = fileURLToPath(
-  new URL('../../packages/checker/test/broken-server.mjs', import.meta.url),
-);
+const broken = fileURLToPath(new URL('../../../checker/test/broken-server.mjs', import.meta.url));
 const server = ['--', process.execPath, broken];
 
 interface Ended {
@@ -281,9 +279,7 @@ describe('mcp-actors check', () => {
   });
 
   describe('leaves no process behind', () => {
-    const lifeline = fileURLToPath(
-      new URL('../../packages/checker/test/lifeline.mjs', import.meta.url),
-    );
+    const lifeline = fileURLToPath(new URL('../../../checker/test/lifeline.mjs', import.meta.url));
     const start = (port: number, ...args: readonly string[]) => {
       const line = [...command, 'check', '--jobs', '1', ...args];
       const env = { ...process.env, LIFELINE: String(port) };

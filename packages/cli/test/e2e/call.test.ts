@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startProtected } from '../client/auth/protected-server.ts';
-import { repository } from './server-process.ts';
+import { startProtected } from '../../../../test/client/auth/protected-server.ts';
+import { repository } from '../../../../test/e2e/server-process.ts';
 import { runCommand, smallServer, startCommand, temporaryFolder } from './client-command.ts';
 
 const call = (...args: readonly string[]) => runCommand(['call', ...args]);

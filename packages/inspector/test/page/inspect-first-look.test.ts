@@ -8,13 +8,13 @@ import { serveHttp } from 'mcp-actors/serve';
 import { converse, toolCall } from 'mcp-actors/testing';
 import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { asking } from '../contract/asking.ts';
-import { command, reapServers } from '../e2e/server-process.ts';
-import { ask as askModern } from '../http/modern/asking.ts';
-import { needsChromium } from './chromium.ts';
+import { asking } from '../../../../test/contract/asking.ts';
+import { command, reapServers } from '../../../../test/e2e/server-process.ts';
+import { ask as askModern } from '../../../../test/http/modern/asking.ts';
+import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, open } from './inspected.ts';
 
-const oddServer = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
+const oddServer = fileURLToPath(new URL('../../../../test/client/odd-server.mjs', import.meta.url));
 
 /** What axe finds wrong with a page. */
 async function violations(page: Page): Promise<readonly string[]> {

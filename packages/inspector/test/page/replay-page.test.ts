@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { initialize, initialized } from 'mcp-actors/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { command } from '../e2e/server-process.ts';
-import { needsChromium } from './chromium.ts';
+import { command } from '../../../../test/e2e/server-process.ts';
+import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 
 let folder: string;

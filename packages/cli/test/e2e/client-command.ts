@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { command, repository } from './server-process.ts';
+import { command, repository } from '../../../../test/e2e/server-process.ts';
 
 /** A server that starts quickly: its tools are its arguments. */
 export const smallServer = [

@@ -7,7 +7,7 @@ import { inspectPage } from '@mcp-actors/inspector';
 import type { InspectedPage } from '@mcp-actors/inspector';
 import { testClient, gate } from 'mcp-actors/testing';
 import type { TestClient } from 'mcp-actors/testing';
-import { needsChromium } from './chromium.ts';
+import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 
 const echo = defineTool({

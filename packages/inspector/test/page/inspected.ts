@@ -1,9 +1,9 @@
 /** A server in a process of its own, and its page in a real browser that reaches nothing but that page. */
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { command, launch } from '../e2e/server-process.ts';
-import type { ServerProcess } from '../e2e/server-process.ts';
-import { program } from '../tooling/programs.ts';
-import { newContext } from './chromium.ts';
+import { command, launch } from '../../../../test/e2e/server-process.ts';
+import type { ServerProcess } from '../../../../test/e2e/server-process.ts';
+import { program } from '../../../../test/tooling/programs.ts';
+import { newContext } from '../../../../test/browser/chromium.ts';
 
 /** The built command with its page. */
 export const inspectedCommand = [...command, '--inspect'];

@@ -1,8 +1,8 @@
 /** Where the page puts things, at three widths, by the boxes that a real browser gives them. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
-import { reapServers } from '../e2e/server-process.ts';
-import { needsChromium } from './chromium.ts';
+import { reapServers } from '../../../../test/e2e/server-process.ts';
+import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, inspectedExample, open } from './inspected.ts';
 import { boxOf, overflowing, paleTexts } from './layout.ts';
 

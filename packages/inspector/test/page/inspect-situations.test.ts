@@ -3,8 +3,8 @@
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
-import { reapServers } from '../e2e/server-process.ts';
-import { needsChromium } from './chromium.ts';
+import { reapServers } from '../../../../test/e2e/server-process.ts';
+import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
 
 const { SCREENSHOTS: folder } = process.env;

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core';
 import { createMcpServer } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
 import { converse, toolCall } from 'mcp-actors/testing';
-import { asking } from '../contract/asking.ts';
-import { reapServers } from '../e2e/server-process.ts';
-import { needsChromium } from './chromium.ts';
+import { asking } from '../../../../test/contract/asking.ts';
+import { reapServers } from '../../../../test/e2e/server-process.ts';
+import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { boxOf, overflowing } from './layout.ts';
 import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
 

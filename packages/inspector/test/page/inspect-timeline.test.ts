@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
 import { converse, toolCall } from 'mcp-actors/testing';
-import { needsChromium, newPage } from './chromium.ts';
+import { needsChromium, newPage } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 
 const hostile = '</style><script>alert(1)</script>';

@@ -4,10 +4,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
 import { inspectPage } from '@mcp-actors/inspector';
 import type { InspectedPage } from '@mcp-actors/inspector';
-import { charts } from '../../src/machines/charts.ts';
-import type { StateMeta } from '../../src/machines/names.ts';
-import { nodesOf } from '../machines/every-machine.ts';
-import { needsChromium, newPage } from './chromium.ts';
+import { charts } from '../../../../src/machines/charts.ts';
+import type { StateMeta } from '../../../../src/machines/names.ts';
+import { nodesOf } from '../../../../test/machines/every-machine.ts';
+import { needsChromium, newPage } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 import { drawnCharts, readingFaults } from './layout.ts';
 
@@ -104,7 +104,7 @@ describe('the charts', () => {
   test.for(names)('can be read in the docs: %s', async (name, context) => {
     needsChromium(context);
     const page = await newPage();
-    const file = new URL(`../../docs/charts/${name}.svg`, import.meta.url);
+    const file = new URL(`../../../../docs/charts/${name}.svg`, import.meta.url);
     const svg = readFileSync(file, 'utf8').replace(
       '<svg ',
       '<svg style="max-width: 100%; height: auto" ',
