@@ -1,4 +1,4 @@
-/** How a person ends a command: by a signal, and by a second one at once. */
+/** Ends a command by a signal, and at once by a second one. */
 import { constants } from 'node:os';
 
 export interface Interruption {
@@ -6,7 +6,7 @@ export interface Interruption {
   readonly signal: AbortSignal;
   /** The shell's exit code for the signal; undefined if none came. */
   readonly exitCode: number | undefined;
-  /** Listens no more. */
+  /** Stops listening. */
   stop(): void;
 }
 

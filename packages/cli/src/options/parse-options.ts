@@ -60,7 +60,7 @@ export function commandOf<T extends OptionTable & { readonly help: typeof helpOp
 interface CommandText<T extends OptionTable> {
   readonly options: T;
   readonly help: string;
-  /** Whether a command line may stand behind `--`. */
+  /** True if the command takes a command line after `--`. */
   readonly launches?: boolean;
 }
 
