@@ -26,6 +26,6 @@ switch (flags.kind) {
 async function storesAt({ redis, http }: Extract<Flags, { kind: 'serve' }>) {
   if (redis === undefined) return {};
   const { redisStores } = await import('mcp-actors/redis');
-  const { sessionIdleTimeoutMs: idleMs, maxSessions } = { ...defaultHttpLimits, ...http.limits };
-  return { stores: await redisStores({ ...redis, limits: { idleMs, maxSessions } }) };
+  const { sessionIdleTimeoutMs: idleMs } = { ...defaultHttpLimits, ...http.limits };
+  return { stores: await redisStores({ ...redis, limits: { idleMs } }) };
 }

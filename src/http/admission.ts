@@ -27,7 +27,18 @@ export const endInWords: { readonly [end in AdmissionEnd]: string } = {
   unchecked: 'could not be checked for too long',
 };
 
-export class Admission {
+/** For how long a stream may go on. */
+export interface Admission {
+  /** When the token expires, the endpoint's clock; `Infinity` if it does not. */
+  readonly until: number;
+  /**
+   * Why a stream has to end now; undefined if it may go on.
+   * @param now the endpoint's clock
+   */
+  endedBy(now: number): AdmissionEnd | undefined;
+}
+
+export class TokenAdmission implements Admission {
   readonly #request: AdmittedRequest;
   readonly #rechecks: Rechecks;
   #until: number;
@@ -47,17 +58,11 @@ export class Admission {
     this.#validAtMs = now;
   }
 
-  /** When the token expires, the endpoint's clock; `Infinity` if it does not. */
   get until(): number {
     return this.#until;
   }
 
-  /**
-   * Why a stream has to end now; undefined if it may go on. If the token was not checked for long, it
-   * is checked again, and a later call says what came of that.
-   *
-   * @param now the endpoint's clock
-   */
+  /** If the token was not checked for long, it is checked again, and a later call says what came of that. */
   endedBy(now: number): AdmissionEnd | undefined {
     if (now >= this.#until) this.#move({ type: 'token.expired' });
     const { value } = this.#state;

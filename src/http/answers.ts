@@ -47,11 +47,6 @@ function isResponse(frame: OutboundFrame): boolean {
   return 'length' in frame || !('method' in frame);
 }
 
-/** The request that a frame answers; undefined for the answer to a batch. */
-function answeredBy(frame: OutboundFrame): InboundRequestId | undefined {
-  return 'length' in frame || 'method' in frame ? undefined : frame.id;
-}
-
 export type AnswerOptions = Omit<RequestOrigin, 'http' | 'principal'>;
 
 abstract class RequestAnswer implements RequestOrigin {
@@ -114,7 +109,7 @@ abstract class RequestAnswer implements RequestOrigin {
       this.#exchange.answer({ status, headers, body: text });
       return true;
     }
-    this.emit(text, answeredBy(frame));
+    this.emit(text);
     if (isLast) this.#end('answered');
     return true;
   }
@@ -185,7 +180,7 @@ abstract class RequestAnswer implements RequestOrigin {
   protected abstract begun(sink: WatchedSink): void;
 
   /** Sends a message on the stream. @param text with a line feed at its end */
-  protected emit(text: string, _answers: InboundRequestId | undefined): void {
+  protected emit(text: string): void {
     this.#sink?.write(`data: ${text}\n`);
   }
 
@@ -311,8 +306,8 @@ export class PostAnswer extends RequestAnswer implements Tended {
     this.#stream.begin(sink, undefined);
   }
 
-  protected override emit(text: string, answers: InboundRequestId | undefined): void {
-    this.#stream?.send(text, answers);
+  protected override emit(text: string): void {
+    this.#stream?.send(text);
   }
 
   protected override finish(_sink: WatchedSink, how: 'answered' | 'silenced'): void {

@@ -25,6 +25,7 @@ import type { EndpointHome } from './request-authorization.ts';
 import type { HttpReport } from './facts.ts';
 import { closingChart } from '../machines/closing.machine.ts';
 import type { HttpExchange } from './http-exchange.ts';
+import { Nodes } from './owner/nodes.ts';
 import { HttpSessions } from './legacy/http-sessions.ts';
 import { SseSessions } from './sse-2024/sse-sessions.ts';
 import { ModernRequests } from './modern/modern-requests.ts';
@@ -80,6 +81,8 @@ export class Endpoint implements EndpointControl, EndpointHome {
   readonly #sessions: HttpSessions;
   /** Serves the deprecated transport, if it is wanted. */
   readonly #sse: SseSessions | undefined;
+  /** The other nodes; undefined if this one is alone. */
+  readonly #nodes: Nodes | undefined;
   readonly #services: RequestServices;
   readonly #modern: ModernRequests;
   /** Serves the revisions with a handshake, if no sessions are kept. */
@@ -106,8 +109,11 @@ export class Endpoint implements EndpointControl, EndpointHome {
       this.#sessionless = new SessionlessRequests(this.#services, this.authorization);
     }
     const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
-    this.#sessions = new HttpSessions(begun, options, this);
-    if (options.sse) this.#sse = new SseSessions(begun, options, this);
+    // Another node has checked what it hands on.
+    const serve = (exchange: HttpExchange) => this.#serve(exchange, this.#ssePath(exchange));
+    this.#nodes = stores && new Nodes(stores, { server, home: this, serve });
+    this.#sessions = new HttpSessions(begun, options, this, this.#nodes);
+    if (options.sse) this.#sse = new SseSessions(begun, options, this, this.#nodes);
   }
 
   get sessions(): readonly McpSession[] {
@@ -125,14 +131,19 @@ export class Endpoint implements EndpointControl, EndpointHome {
     const path = pathOf(exchange.target);
     const metadata = authorization?.metadata(path, exchange);
     if (metadata) return exchange.answer(metadata);
-    const isOfSse = this.#sse?.has(path) ?? false;
-    if (!isOfSse && path !== (this.#options.path ?? path)) {
+    const served = this.#ssePath(exchange);
+    if (served === undefined && path !== (this.#options.path ?? path)) {
       const message = `There is nothing here; the endpoint is ${this.#options.path}`;
       return exchange.answer(fault(404, message));
     }
-    const served = isOfSse ? path : undefined;
     if (authorization) authorization.admit(exchange, () => this.#serve(exchange, served));
     else this.#serve(exchange, served);
+  }
+
+  /** The path of a request, if it is one of the two of the deprecated transport. */
+  #ssePath({ target }: HttpExchange): string | undefined {
+    const path = pathOf(target);
+    return this.#sse?.has(path) ? path : undefined;
   }
 
   /** @param ssePath one of the two paths of the deprecated transport */
@@ -160,7 +171,9 @@ export class Endpoint implements EndpointControl, EndpointHome {
   async close(drainTimeoutMs?: number): Promise<void> {
     this.#closing = closingChart.next(this.#closing, { type: 'close.begin' });
     const parts = [this.#sessions, this.#services, ...(this.#sse ? [this.#sse] : [])];
-    await Promise.all(parts.map((part) => part.close(drainTimeoutMs)));
+    const drained = this.#nodes?.drain(drainTimeoutMs ?? defaultLimits.drainTimeoutMs);
+    await Promise.all([drained, ...parts.map((part) => part.close(drainTimeoutMs))]);
+    await this.#nodes?.close();
     this.upkeep.rest();
   }
 
@@ -175,7 +188,8 @@ export class Endpoint implements EndpointControl, EndpointHome {
         return exchange.answer(closing);
       }
       if (isModern(exchange, frame)) this.#modern.post(exchange, frame);
-      else (this.#sessionless ?? this.#sessions).post(exchange, frame);
+      else if (this.#sessionless) this.#sessionless.post(exchange, frame);
+      else this.#sessions.post(exchange, frame, body.text);
     });
   }
 }

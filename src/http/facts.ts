@@ -26,12 +26,14 @@ export type HttpFactName =
   | 'events.lost'
   /** Messages that waited for the client to open a stream were dropped: too many, or too long. */
   | 'pushes.lost'
-  /** A session was ended for another one, at all nodes. */
-  | 'session.evicted'
   /** Nodes share sessions, and have no keys in common for the states of 2026-07-28. */
   | 'stateKeys.missing'
   /** Something could not be told to other nodes, or asked of them. */
   | 'nodes.unavailable'
+  /** This node has lost its lease: its sessions have ended here, and may go on at others. */
+  | 'nodes.lapsed'
+  /** The store had lost data, and was given back what this node knows. */
+  | 'nodes.restored'
   /** A bug, here or in a store, where nodes share their sessions. */
   | 'nodes.failed'
   /** The client left before its call was answered, and can no longer ask for the answer. */

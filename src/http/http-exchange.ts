@@ -51,6 +51,8 @@ export interface HttpExchange extends ServedHttpRequest {
   header(name: string): string | undefined;
   /** The names of all headers, in lower case. */
   headerNames(): readonly string[];
+  /** Set if another node has handed the request on: it is not handed on again. Says that the session is not here. */
+  notHere?(): void;
   /** Reads the body, which must be UTF-8. Calls back once, or never if the client goes first. */
   readBody(done: (body: Body) => void): void;
   /** Headers for whatever it will be answered with. */

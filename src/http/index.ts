@@ -14,38 +14,21 @@ export type { HttpHandler } from './web-exchange.ts';
 export { defaultHttpLimits } from './options.ts';
 export type { HttpLimits, HttpOptions, Served, ServedFor, ServerOf } from './options.ts';
 export type { RequestInfo } from './web-exchange.ts';
+export { StoreUnavailable, newNodeName } from './nodes/stores.ts';
 export type {
-  EventLimits,
-  EventStore,
-  Followed,
-  Replay,
-  StreamEvent,
-  StreamState,
-} from './nodes/event-store.ts';
-export { newNodeName } from './nodes/names.ts';
-export type { EventPlace } from './nodes/names.ts';
-export type {
-  Delivery,
-  Hold,
-  Letter,
-  Mailbox,
-  MailboxListener,
-  MailboxNotice,
-  PushLimits,
-  RemovalReason,
-  Taken,
-} from './nodes/mailbox.ts';
-export type {
-  Creation,
-  HeldSession,
-  JournalEntry,
-  NewSession,
-  SessionStoreLimits,
+  Directory,
+  FactChange,
+  Found,
+  NodeInbox,
+  NodeInboxListener,
+  KeptText,
+  LeaseReply,
+  LoggedText,
+  StreamLog,
   SessionRecord,
-  SessionStore,
-  TouchReport,
-  Update,
-} from './nodes/session-store.ts';
-export { StoreUnavailable } from './nodes/stores.ts';
-export type { StoreFault } from './nodes/stores.ts';
-export type { StoreLimits, Stores } from './nodes/stores.ts';
+  StoreAge,
+  StoreFault,
+  StoreLimits,
+  Stores,
+  Written,
+} from './nodes/stores.ts';

@@ -7,7 +7,7 @@
 import type { Clock } from '../actors/clock.ts';
 import type { Room } from '../actors/room.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
-import { Admission, Rechecks, tellUnknown } from './admission.ts';
+import { Rechecks, TokenAdmission, tellUnknown } from './admission.ts';
 import { authorization } from './auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import { textOfError } from '../protocol/errors.ts';
@@ -51,7 +51,7 @@ export class RequestAuthorization {
       .then((known) => {
         if (!known.ok) return this.#refuse(exchange, known);
         exchange.principal = known.principal;
-        exchange.admission = new Admission(exchange, known.expiresInMs, this.#rechecks);
+        exchange.admission = new TokenAdmission(exchange, known.expiresInMs, this.#rechecks);
         admitted();
       })
       .catch((error: unknown) => {

@@ -20,6 +20,8 @@ export interface SinkOutlet {
   readonly untakenBytes: number;
   /** False while its connection is still at the answer to an earlier request. */
   readonly isItsTurn: boolean;
+  /** Set if another node has the connection, and keeps it alive. */
+  readonly isFar?: true;
   /** Ends the answer. What was taken still goes out. */
   end(): void;
   /** Closes the connection, and drops what has not left. */
@@ -134,7 +136,7 @@ export class WatchedSink implements Tended {
     if (this.#spoken.bytes !== this.#given) this.#spoken = { bytes: this.#given, atMs: now };
     else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {
       // Comments that its client does not read would only pile up.
-      if (this.#state === sinkChart.begun && unread === 0)
+      if (this.#state === sinkChart.begun && unread === 0 && !this.#outlet.isFar)
         this.#given += this.#outlet.write(keepalive);
       this.#spoken = { bytes: this.#given, atMs: now };
     }

@@ -14,7 +14,7 @@ import { listeningMachine } from './listening.machine.ts';
 import { postMachine } from './post.machine.ts';
 import { postAnswerMachine } from './post-answer.machine.ts';
 import { processMachine } from './process.machine.ts';
-import { pushHoldMachine } from './push-hold.machine.ts';
+import { ownershipMachine } from './ownership.machine.ts';
 import { redisLinkMachine } from './redis-link.machine.ts';
 import { rootsMachine } from './roots.machine.ts';
 import { sdkTransportMachine } from './sdk-transport.machine.ts';
@@ -24,7 +24,6 @@ import { sessionMachine } from './session.machine.ts';
 import { sessionStreamMachine } from './session-stream.machine.ts';
 import { sinkMachine } from './sink.machine.ts';
 import { stdioChannelMachine } from './stdio-channel.machine.ts';
-import { streamFollowerMachine } from './stream-follower.machine.ts';
 import { subscriptionMachine } from './subscription.machine.ts';
 import { suspendableCallMachine } from './suspendable-call.machine.ts';
 import { taskMachine } from './task.machine.ts';
@@ -42,7 +41,7 @@ export const charts = {
   'session-stream': sessionStreamMachine,
   sink: sinkMachine,
   admission: admissionMachine,
-  pushes: pushHoldMachine,
+  ownership: ownershipMachine,
   redis: redisLinkMachine,
   connection: connectionMachine,
   'http-channel': httpChannelMachine,
@@ -57,7 +56,6 @@ export const charts = {
   followed: followedTaskMachine,
   slot: serverSlotMachine,
   'server-push': serverPushMachine,
-  follower: streamFollowerMachine,
   'sdk-transport': sdkTransportMachine,
   closing: closingMachine,
 } as const;

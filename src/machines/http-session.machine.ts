@@ -22,6 +22,8 @@ export type HttpSessionEvent =
   | { readonly type: 'session.overdue' }
   /** Its place is needed for another one. */
   | { readonly type: 'session.evicted' }
+  /** Another node may serve it from now on. */
+  | { readonly type: 'session.abandoned' }
   /** The client has ended it, or the session itself is over. */
   | { readonly type: 'session.ended' };
 
@@ -52,6 +54,7 @@ export const httpSessionMachine = setup({
         'session.used': 'active',
         'session.quieted': 'greeted',
         'session.evicted': 'expired',
+        'session.abandoned': 'abandoned',
         'session.ended': 'closed',
       },
     },
@@ -62,6 +65,7 @@ export const httpSessionMachine = setup({
         'session.used': 'active',
         'session.evicted': 'expired',
         'session.overdue': 'expired',
+        'session.abandoned': 'abandoned',
         'session.ended': 'closed',
       },
     },
@@ -71,6 +75,7 @@ export const httpSessionMachine = setup({
       on: {
         'session.quieted': 'idle',
         'session.evicted': 'expired',
+        'session.abandoned': 'abandoned',
         'session.ended': 'closed',
       },
     },
@@ -81,11 +86,13 @@ export const httpSessionMachine = setup({
         'session.used': 'active',
         'session.evicted': 'expired',
         'session.overdue': 'expired',
+        'session.abandoned': 'abandoned',
         'session.ended': 'closed',
       },
     },
     expired: { type: 'final', description: 'The client did not come back.' },
     closed: { type: 'final', description: 'The client has ended it, or the server has.' },
+    abandoned: { type: 'final', description: 'This node has no right to it any more.' },
   },
 });
 
@@ -111,6 +118,7 @@ export const activeHttpSession = nextHttpSession(begunHttpSession, { type: 'sess
  */
 export function reasonOfEnd(by: HttpSessionEvent['type'], idleTimeoutMs: number): string {
   if (by === 'session.evicted') return 'Another session needed its place';
+  if (by === 'session.abandoned') return 'Another process may serve the session by now';
   if (by !== 'session.overdue') return 'The client has ended the session';
   return `Its client was not heard of for ${idleTimeoutMs} ms`;
 }

@@ -23,6 +23,8 @@ export type SessionStreamEvent =
    * request.
    */
   | { readonly type: 'stream.silenced' }
+  /** The process that has written it has ended before all was said. */
+  | { readonly type: 'stream.orphaned' }
   /** None of its events are kept, so it cannot be resumed. */
   | { readonly type: 'stream.forgotten' };
 
@@ -46,6 +48,7 @@ export const sessionStreamMachine = setup({
         'stream.connected': 'open',
         'stream.answered': 'ended.answered',
         'stream.silenced': 'ended.silenced',
+        'stream.orphaned': 'ended.orphaned',
         'stream.forgotten': 'forgotten',
       },
     },
@@ -63,6 +66,10 @@ export const sessionStreamMachine = setup({
       states: {
         answered: { tags: 'complete' },
         silenced: { tags: 'complete', description: 'There is no response.' },
+        orphaned: {
+          tags: 'complete',
+          description: 'An error stands in the place of the response.',
+        },
       },
       on: { 'stream.forgotten': 'forgotten' },
     },

@@ -10,11 +10,24 @@ import { createHash } from 'node:crypto';
 /** What Redis answers, in RESP 2. */
 export type Reply = string | number | null | readonly Reply[];
 
+/** What is used of a client of the package `redis`, made by `createClient`, `createCluster` or `createSentinel`. */
+export interface RedisClientLike {
+  readonly isOpen: boolean;
+  connect(): Promise<unknown>;
+  duplicate(): RedisClientLike;
+  destroy(): unknown;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  // Each of the three has parameters of its own.
+  sendCommand(...args: never[]): Promise<unknown>;
+}
+
+type ClientSettings = Pick<RedisClientOptions, 'username' | 'password' | 'database' | 'socket'>;
+
 export interface RedisConnectionOptions {
-  /** `redis[s]://[[user][:password]@]host[:port][/database]`. */
-  readonly url: string;
-  /** Of the `redis` client, such as `socket: { tls: true, ca }`. */
-  readonly client?: Pick<RedisClientOptions, 'username' | 'password' | 'database' | 'socket'>;
+  /** `redis[s]://[[user][:password]@]host[:port][/database]`; not beside a ready client. */
+  readonly url?: string;
+  /** A ready client, or settings of the one that is made, such as `socket: { tls: true, ca }`. */
+  readonly client?: RedisClientLike | ClientSettings;
   /** How long a command may take, milliseconds. */
   readonly commandTimeoutMs: number;
   /** Commands that wait for an answer at once. */
@@ -25,10 +38,25 @@ export interface RedisConnectionOptions {
   readonly silenceMs: number;
 }
 
-const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: RedisConnectionOptions) =>
+function isReady(client: RedisConnectionOptions['client']): client is RedisClientLike {
+  return client !== undefined && 'sendCommand' in client;
+}
+
+/** Sends a command as this kind of client takes it. */
+function sendBy(
+  client: RedisClientLike,
+  key: string | undefined,
+  args: string[],
+): Promise<unknown> {
+  const send = client.sendCommand.bind(client) as (...all: unknown[]) => Promise<unknown>;
+  if ('nodeByAddress' in client) return send(key, false, args);
+  return 'getSentinelNode' in client ? send(false, args) : send(args);
+}
+
+const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: MadeClientOptions) =>
   createClient({
     ...client,
-    url,
+    ...(url === undefined ? {} : { url }),
     RESP: 2,
     // A command fails at once: its caller does not wait for a connection.
     disableOfflineQueue: true,
@@ -40,6 +68,10 @@ const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: RedisConnectionO
       ...client?.socket,
     } as RedisClientOptions['socket'] & object,
   });
+
+type MadeClientOptions = Omit<RedisConnectionOptions, 'client'> & {
+  readonly client?: ClientSettings;
+};
 
 /** By the first word of an error. All others are `refused`: the command is not permitted, or the server is not Redis. */
 const faults: { readonly [word: string]: StoreFault } = {
@@ -70,7 +102,11 @@ interface Waiting {
 export class RedisConnection {
   readonly #options: RedisConnectionOptions;
   readonly #scripts: readonly Script[];
-  #client: ReturnType<typeof clientOf>;
+  /** Whose end is not ours, and which reconnects by itself. */
+  readonly #given: RedisClientLike | undefined;
+  #client: RedisClientLike;
+  /** What was given is its giver's to close, but for what was made of it. */
+  #isOurs: boolean;
   #state = redisLinkChart.begun;
   /** The oldest comes first: all have the same time. */
   readonly #waiting = new Set<Waiting>();
@@ -82,7 +118,19 @@ export class RedisConnection {
   constructor(options: RedisConnectionOptions, scripts: readonly Script[] = []) {
     this.#options = options;
     this.#scripts = scripts;
-    this.#client = this.#newClient();
+    const { client } = options;
+    this.#given = isReady(client) ? client : undefined;
+    this.#isOurs = !this.#given;
+    this.#client = this.#given ?? this.#newClient();
+  }
+
+  /** Another one to the same Redis, for commands that block. */
+  another(): RedisConnection {
+    const client = this.#given?.duplicate();
+    client?.on('error', () => {});
+    const another = new RedisConnection({ ...this.#options, ...(client && { client }) });
+    another.#isOurs = true;
+    return another;
   }
 
   /**
@@ -92,13 +140,24 @@ export class RedisConnection {
   async open(): Promise<void> {
     const client = this.#client;
     const patienceMs = 5 * this.#options.commandTimeoutMs;
+    const made = this.#given ? undefined : (client as ReturnType<typeof clientOf>);
     let timer: NodeJS.Timeout | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
         timer = setTimeout(() => reject(this.#unavailable('slow')), patienceMs);
-        client.once('ready', () => resolve());
-        client.once('error', () => reject(this.#unavailable('away')));
-        client.connect().catch(() => reject(this.#unavailable('away')));
+        made?.once('ready', () => resolve());
+        made?.once('error', () => reject(this.#unavailable('away')));
+        const connected = client.isOpen ? Promise.resolve() : client.connect();
+        connected.then(
+          () => {
+            if (this.#given) this.#move({ type: 'link.connected' });
+            resolve();
+          },
+          (error: unknown) => {
+            this.#lastError = error;
+            reject(this.#unavailable('away'));
+          },
+        );
       });
     } finally {
       clearTimeout(timer);
@@ -109,7 +168,7 @@ export class RedisConnection {
   close(): void {
     if (this.isClosed) return;
     this.#move({ type: 'link.close' });
-    this.#end(this.#client);
+    if (this.#isOurs) this.#end(this.#client);
     for (const { overdue } of [...this.#waiting]) overdue();
     clearTimeout(this.#timer);
   }
@@ -122,16 +181,23 @@ export class RedisConnection {
   async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Reply> {
     const rest = [String(keys.length), ...keys, ...args];
     try {
-      return await this.command(['EVALSHA', script.digest, ...rest]);
+      return await this.command(['EVALSHA', script.digest, ...rest], keys[0]);
     } catch (error) {
       // Somebody has flushed the scripts.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return this.command(['EVAL', script.text, ...rest]);
+      return this.command(['EVAL', script.text, ...rest], keys[0]);
     }
   }
 
-  /** @param timeoutMs for a command that blocks */
-  command(args: string[], timeoutMs = this.#options.commandTimeoutMs): Promise<Reply> {
+  /**
+   * @param key where it is sent to, in a cluster
+   * @param timeoutMs for a command that blocks
+   */
+  command(
+    args: string[],
+    key?: string,
+    timeoutMs = this.#options.commandTimeoutMs,
+  ): Promise<Reply> {
     const bytes = args.reduce((sum, { length }) => sum + length, 0);
     const { maxCommands, maxCommandBytes } = this.#options;
     const { value } = this.#state;
@@ -139,10 +205,10 @@ export class RedisConnection {
     const isBusy =
       this.#waiting.size >= maxCommands || this.#waitingBytes + bytes > maxCommandBytes;
     if (isBusy && this.#waiting.size > 0) return Promise.reject(this.#unavailable('busy'));
-    return this.#send(args, bytes, timeoutMs);
+    return this.#send(args, key, bytes, timeoutMs);
   }
 
-  #send(args: string[], bytes: number, timeoutMs: number): Promise<Reply> {
+  #send(args: string[], key: string | undefined, bytes: number, timeoutMs: number): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
       const waiting: Waiting = {
         untilMs: performance.now() + timeoutMs,
@@ -157,11 +223,11 @@ export class RedisConnection {
       this.#waiting.add(waiting);
       this.#waitingBytes += bytes;
       this.#timer ??= this.#timeAgain(timeoutMs);
-      this.#client.sendCommand<Reply>(args).then(
+      sendBy(this.#client, key, args).then(
         (reply) => {
           settle();
           this.#move({ type: 'answer.received' });
-          resolve(reply);
+          resolve(reply as Reply);
         },
         (error: unknown) => {
           settle();
@@ -181,7 +247,8 @@ export class RedisConnection {
     const nowMs = performance.now();
     for (const { untilMs, overdue } of this.#waiting) {
       if (untilMs > nowMs) break;
-      this.#move({ type: 'answer.overdue' });
+      // A client that was given may never say that it is connected again: the next command finds out.
+      if (!this.#given) this.#move({ type: 'answer.overdue' });
       overdue();
     }
     const [next] = this.#waiting;
@@ -197,7 +264,7 @@ export class RedisConnection {
     const word = /^[A-Z]+/.exec(failure.message)?.[0] ?? '';
     if (word === 'NOSCRIPT') return failure;
     // It was the primary and is no longer: the address may lead to the new one.
-    if (word === 'READONLY') this.#reconnect();
+    if (word === 'READONLY' && !this.#given) this.#reconnect();
     return this.#unavailable(faults[word] ?? 'refused', failure);
   }
 
@@ -211,12 +278,12 @@ export class RedisConnection {
     });
   }
 
-  #end(client: ReturnType<typeof clientOf>): void {
+  #end(client: RedisClientLike): void {
     if (client.isOpen) client.destroy();
   }
 
-  #newClient(): ReturnType<typeof clientOf> {
-    const client = clientOf(this.#options);
+  #newClient(): RedisClientLike {
+    const client = clientOf(this.#options as MadeClientOptions);
     client.on('error', (error) => {
       this.#lastError = error;
       this.#disconnected(client);
@@ -235,7 +302,7 @@ export class RedisConnection {
     return client;
   }
 
-  #disconnected(client: ReturnType<typeof clientOf>): void {
+  #disconnected(client: RedisClientLike): void {
     if (client === this.#client) this.#move({ type: 'link.lost' });
   }
 

@@ -1,7 +1,10 @@
 /** Ids that may be part of a key: no braces, so that the hash tag is all of the id. */
 const plain = /^[A-Za-z0-9._~-]{1,128}$/;
 
-/** Where things are in Redis. All keys of one session, and of one node, are in one slot of a cluster. */
+/**
+ * Where things are in Redis. All keys of one session are in one slot of a cluster, and so are all
+ * leases, and the two keys of one inbox.
+ */
 export class Keys {
   readonly #prefix: string;
 
@@ -16,61 +19,38 @@ export class Keys {
     return plain.test(id);
   }
 
-  /** Sessions by the time of their last use. */
-  get index(): string {
-    return `${this.#prefix}sessions`;
+  /** Hash: owner, fence, revision, principal, and what the client has said, by slots. */
+  record(session: string): string {
+    return `${this.#prefix}{${session}}:record`;
   }
 
-  /** A random text that the store has as long as it has lost nothing. */
-  get epoch(): string {
-    return `${this.#prefix}epoch`;
+  /** List: what its streams have said. */
+  log(session: string): string {
+    return `${this.#prefix}{${session}}:log`;
   }
 
-  /** All that is kept of a session. @throws {RangeError} an id that no session has */
-  of(session: string): SessionKeys {
-    if (!this.isSessionId(session)) {
-      throw new RangeError(
-        `${JSON.stringify(session.slice(0, 200))} is no session's id: it has 1 to 128 letters, digits or ._~-`,
-      );
-    }
-    const at = `${this.#prefix}{${session}}:`;
-    return {
-      record: `${at}record`,
-      nodes: `${at}nodes`,
-      holder: `${at}holder`,
-      pushes: `${at}pushes`,
-      hands: `${at}hands`,
-      events: `${at}events`,
-      streams: `${at}streams`,
-      followers: `${at}followers`,
-    };
+  /** There as long as the node's lease lasts. */
+  lease(node: string): string {
+    return `${this.#prefix}{leases}:${node}`;
   }
 
-  /** There while the node lives. */
-  alive(node: string): string {
-    return `${this.#prefix}{node:${node}}:alive`;
+  /** Hash: which data the store has, and since when. */
+  get store(): string {
+    return `${this.#prefix}{leases}:store`;
   }
 
+  /** Sorted set: the nodes, by when they were heard of last. */
+  get nodes(): string {
+    return `${this.#prefix}{leases}:nodes`;
+  }
+
+  /** Stream: what others have sent to a node. */
   inbox(node: string): string {
     return `${this.#prefix}{node:${node}}:inbox`;
   }
-}
 
-export interface SessionKeys {
-  /** Hash: principal, revision, version, and the journal's slots. */
-  readonly record: string;
-  /** Set: nodes with a replica. */
-  readonly nodes: string;
-  /** Hash: the stream that gets the pushes; bytes that wait; how many were dropped. */
-  readonly holder: string;
-  /** List: pushes that wait. */
-  readonly pushes: string;
-  /** Hash: by stream, what it has taken and not written. */
-  readonly hands: string;
-  /** Stream: the event log. */
-  readonly events: string;
-  /** Hash: by stream that has not ended, its last number and what it owes; the log's bytes. */
-  readonly streams: string;
-  /** Set: which node follows which stream. */
-  readonly followers: string;
+  /** Hash: whether the inbox is open, the place that was read last, the bytes that wait, what was withdrawn. */
+  inboxState(node: string): string {
+    return `${this.#prefix}{node:${node}}:state`;
+  }
 }

@@ -12,6 +12,7 @@ import type { Prompt } from '../define/prompt.ts';
 import type { Tool } from '../define/tool.ts';
 import type { Middleware } from '../features/middleware.ts';
 import type { OfferedFeatures } from '../features/registry.ts';
+import { rememberChanges } from './changes.ts';
 import { ServerCore } from './server-core.ts';
 import { sessionLogic, sessionOf } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
@@ -60,19 +61,20 @@ export function createMcpServer<
 >(definition: ServerDefinition<TTools, TPrompts>): McpServer<TTools, TPrompts> {
   const core = new ServerCore(definition);
   const logic = sessionLogic(core);
-  const { sessions } = core;
-  return {
+  const server: McpServer<TTools, TPrompts> = {
     ...core.catalog,
     definition,
     sessionLogic: logic,
     listen: (transport, options = {}) => listen(logic, transport, options),
     use: (middleware) => core.use(middleware),
-    resourceUpdated: (uri) => {
-      for (const session of sessions) session.resourceUpdated(uri);
-    },
-    elicitationCompleted: (elicitationId) =>
-      [...sessions].some((session) => session.elicitationCompleted(elicitationId)),
+    resourceUpdated: (uri) => core.resourceChanged(uri),
+    elicitationCompleted: (elicitationId) => core.elicitationCompleted(elicitationId),
   };
+  rememberChanges(server, {
+    listen: (listener) => core.listen(listener),
+    tell: (method, uri) => core.changedElsewhere(method, uri),
+  });
+  return server;
 }
 
 /** Runs a session in an actor system of its own. */

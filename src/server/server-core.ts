@@ -94,6 +94,9 @@ export class ServerCore {
     this.tasksOf(session).some((task) => task.taskId === taskId && task.isOf(call)),
   );
   readonly #tasks: TasksFeature;
+  /** What is called if another server of the same kind has changed a list, by the notification. */
+  readonly #listsElsewhere = new Map<string, ReadonlySet<() => void>>();
+  #changeListener: ChangeNotice | undefined = undefined;
   /** Undefined after a change, until the next session begins. */
   #service: Service | undefined;
 
@@ -129,8 +132,16 @@ export class ServerCore {
   }
 
   /** Clients of sessions are notified, and so are those that listen for it. */
-  #tellChanges({ sources, changed }: NonNullable<Feature['list']>): void {
+  #tellChanges({ sources: here, changed }: NonNullable<Feature['list']>): void {
     const { sessions } = this;
+    for (const source of here) source.onChange(() => this.#changeListener?.(changed));
+    const elsewhere = new Set<() => void>();
+    this.#listsElsewhere.set(changed, elsewhere);
+    const onChange = (listener: () => void) => {
+      elsewhere.add(listener);
+      return () => elsewhere.delete(listener);
+    };
+    const sources = [...here, { onChange }];
     tellChanges(sources, {
       sessions,
       whenReady: (session, callback) => session.whenOperating(callback),
@@ -144,6 +155,37 @@ export class ServerCore {
       },
       tell: (session) => this.#changed(session, changed),
     });
+  }
+
+  /** Hears of what changes here for all sessions. */
+  listen(listener: ChangeNotice | undefined): void {
+    this.#changeListener = listener;
+  }
+
+  /** Tells all sessions of a change that was made at another server of the same kind. */
+  changedElsewhere(method: string, uri?: string): void {
+    if (uri === undefined) {
+      for (const tell of this.#listsElsewhere.get(method) ?? []) tell();
+    } else if (method === Method.elicitationComplete) this.#completed(uri);
+    else for (const session of this.sessions) session.resourceUpdated(uri);
+  }
+
+  /** Somebody has done what a client was asked to do at a URL. @returns false if no session here has asked */
+  elicitationCompleted(elicitationId: string): boolean {
+    if (this.#completed(elicitationId)) return true;
+    // Another server of the same kind may have asked.
+    this.#changeListener?.(Method.elicitationComplete, elicitationId);
+    return false;
+  }
+
+  #completed(elicitationId: string): boolean {
+    return [...this.sessions].some((session) => session.elicitationCompleted(elicitationId));
+  }
+
+  /** A resource has changed here. */
+  resourceChanged(uri: string): void {
+    for (const session of this.sessions) session.resourceUpdated(uri);
+    this.#changeListener?.(Method.resourceUpdated, uri);
   }
 
   /** Puts middleware around every handler of the sessions that begin from now on. */

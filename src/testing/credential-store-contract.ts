@@ -2,7 +2,7 @@
 import type { CredentialStore } from '../client/auth/credential-store.ts';
 import type { ContractCase } from './contract.ts';
 import { gate } from './gate.ts';
-import { same } from './stores/world.ts';
+import { same } from './stores/contract.ts';
 
 /** Several who share one store. */
 export interface CredentialWorld {

@@ -56,7 +56,7 @@ export { ErrorAnswer, ScriptedPeer } from './peer.ts';
 export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
 export { expectReplay } from './replay.ts';
 export { storesContract } from './stores/contract.ts';
-export type { OpenStoresWorld, StoresCase, StoresWorld } from './stores/world.ts';
+export type { OpenStoresWorld, StoresCase, StoresWorld } from './stores/contract.ts';
 export { testClient } from './test-client.ts';
 export type { TestClientOptions, TestClient } from './test-client.ts';
 export { TestClock, turn } from './clock.ts';

@@ -169,11 +169,11 @@ export const citations: {
   'docs/http.md': {
     '5 s': [
       [http, 'streamAfterMs: 5 * second'],
-      ['src/redis/redis-stores.ts', 'letterTimeoutMs: 5000'],
+      ['src/http/owner/passage.ts', 'handTimeoutMs = 5000'],
     ],
     '30 min': [
       [http, 'sessionIdleTimeoutMs: 30 * minute'],
-      ['src/http/nodes/session-store.ts', 'idleMs: 30 * 60 * 1000'],
+      ['src/http/nodes/stores.ts', 'idleMs: 30 * 60 * 1000'],
     ],
     '15 s': [
       [http, 'keepaliveIntervalMs: 15 * second'],
@@ -182,21 +182,19 @@ export const citations: {
     '75 s': [['src/serve/served-connection-limits.ts', 'keepAliveTimeoutMs: 75_000']],
     '10 s': [['src/redis/redis-stores.ts', 'leaseMs: 10_000']],
     '2 s': [[session, 'drainTimeoutMs: 2 * second']],
-    '1 min': [
-      ['src/serve/served-connection-limits.ts', 'requestTimeoutMs: 60_000'],
-      ['src/http/nodes/session-store.ts', 'evictableMs: 60 * 1000'],
+    '1 min': [['src/serve/served-connection-limits.ts', 'requestTimeoutMs: 60_000']],
+    '256 KiB': [
+      ['src/http/owner/ownership.ts', 'maxRecordBytes = 256 * 1024'],
+      ['src/http/owner/letters.ts', 'windowBytes = 256 * 1024'],
     ],
-    '256 KiB': [['src/http/nodes/session-store.ts', 'maxJournalBytes: 256 * 1024']],
-    '4 MiB': [['src/http/nodes/event-store.ts', 'maxBytes: 4 * 1024 * 1024']],
-    '5 min': [['src/http/nodes/event-store.ts', 'maxAgeMs: 5 * 60 * 1000']],
-    '1 MiB': [['src/http/nodes/mailbox.ts', 'maxPushBytes: 1024 * 1024']],
+    '4 MiB': [['src/http/nodes/stores.ts', 'maxBytes: 4 * 1024 * 1024']],
+    '5 min': [['src/http/nodes/stores.ts', 'maxAgeMs: 5 * 60 * 1000']],
     '1 s': [['src/redis/redis-stores.ts', 'commandTimeoutMs: 1000']],
-    '64 MiB': [['src/redis/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024']],
-    'maxConnections 16384': [['src/serve/served-connection-limits.ts', 'maxConnections: 16_384']],
-    'maxSessions 10000': [
-      [http, 'maxSessions: 10_000'],
-      ['src/http/nodes/session-store.ts', 'maxSessions: 10_000'],
+    '64 MiB': [
+      ['src/redis/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024'],
+      ['src/redis/redis-stores.ts', 'maxInboxBytes: 64 * 1024 * 1024'],
     ],
+    'maxConnections 16384': [['src/serve/served-connection-limits.ts', 'maxConnections: 16_384']],
   },
   'docs/inspecting.md': {
     '2,000 rows': [['packages/inspector/src/page/model.ts', 'maxRows = 2000']],

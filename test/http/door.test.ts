@@ -9,8 +9,8 @@ import type { AuthorizationOptions, HttpHandler } from 'mcp-actors/http';
 import { enveloped, gate, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../examples/lab/laboratory.ts';
-import type { EventStore } from '../../src/http/nodes/event-store.ts';
-import { MemoryNodes } from '../../src/http/nodes/memory-stores.ts';
+import type { Directory } from '../../src/http/nodes/stores.ts';
+import { MemoryNodes } from './nodes/memory-stores.ts';
 import type { Stores } from '../../src/http/nodes/stores.ts';
 import { initializeOf, post, postHeaders } from './raw-client.ts';
 import { reported, serveHttp } from './serving.ts';
@@ -277,24 +277,19 @@ test('a session of HTTP+SSE is not begun for them', async () => {
   expect(handler.sessions).toEqual([]);
 });
 
-test('the stream of another node is not followed for them', async () => {
+test('a request is not handed to another node for them', async () => {
   const nodes = new MemoryNodes();
-  const headers = await begun(served({ stores: nodes.start() }));
+  const owner = served({ stores: nodes.start() });
+  const headers = await begun(owner);
   const stores = nodes.start();
   const door = gate();
-  const calls: string[] = [];
-  const events = new Proxy(stores.events, {
-    get: (store, name: keyof EventStore) => {
-      const method = store[name].bind(store) as (...args: readonly unknown[]) => unknown;
-      return (...args: readonly unknown[]) => {
-        calls.push(name);
-        return name === 'replay' ? door.pass().then(() => method(...args)) : method(...args);
-      };
-    },
+  const directory: Directory = Object.assign({}, stores.directory, {
+    find: (id: string) => door.pass().then(() => stores.directory.find(id)),
   });
-  const other = served({ stores: { ...stores, events } });
-  await leave(other, door, { headers: { ...headers, 'last-event-id': `${'a'.repeat(32)}.1.1-0` } });
-  expect(calls).toEqual(['replay']);
+  const other = served({ stores: { ...stores, directory } });
+  await leave(other, door, { headers });
+  const [session] = owner.sessions;
+  expect(session?.dump().http).toMatchObject({ streams: [], waitingPushes: { count: 1 } });
 });
 
 const initialize = {

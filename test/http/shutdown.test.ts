@@ -3,7 +3,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import { serveHttp } from 'mcp-actors/serve';
 import { enveloped } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MemoryNodes } from '../../src/http/nodes/memory-stores.ts';
+import { MemoryNodes } from './nodes/memory-stores.ts';
 import type { Stores } from '../../src/http/nodes/stores.ts';
 import { EventReader, RawSession, begin, post } from './raw-client.ts';
 

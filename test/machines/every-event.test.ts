@@ -36,8 +36,6 @@ import type { SdkTransportEvent } from '../../src/machines/sdk-transport.machine
 import { sdkTransportMachine } from '../../src/machines/sdk-transport.machine.ts';
 import type { ServerPushEvent } from '../../src/machines/server-push.machine.ts';
 import { serverPushMachine } from '../../src/machines/server-push.machine.ts';
-import type { StreamFollowerEvent } from '../../src/machines/stream-follower.machine.ts';
-import { streamFollowerMachine } from '../../src/machines/stream-follower.machine.ts';
 import type { SubscriptionEvent } from '../../src/machines/subscription.machine.ts';
 import { subscriptionMachine } from '../../src/machines/subscription.machine.ts';
 import type { TaskEvent } from '../../src/machines/task.machine.ts';
@@ -54,8 +52,8 @@ import type { SinkEvent } from '../../src/machines/sink.machine.ts';
 import { sinkMachine } from '../../src/machines/sink.machine.ts';
 import type { AdmissionEvent } from '../../src/machines/admission.machine.ts';
 import { admissionMachine } from '../../src/machines/admission.machine.ts';
-import type { PushHoldEvent } from '../../src/machines/push-hold.machine.ts';
-import { pushHoldMachine } from '../../src/machines/push-hold.machine.ts';
+import type { OwnershipEvent } from '../../src/machines/ownership.machine.ts';
+import { ownershipMachine } from '../../src/machines/ownership.machine.ts';
 import type { RedisLinkEvent } from '../../src/machines/redis-link.machine.ts';
 import { redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
 import { everyMachine } from './every-machine.ts';
@@ -113,6 +111,7 @@ const httpSession: Table<HttpSessionEvent> = {
   'session.used': true,
   'session.overdue': true,
   'session.evicted': true,
+  'session.abandoned': true,
   'session.ended': true,
 };
 
@@ -223,6 +222,7 @@ const sessionStream: Table<SessionStreamEvent> = {
   'stream.cut': true,
   'stream.answered': true,
   'stream.silenced': true,
+  'stream.orphaned': true,
   'stream.forgotten': true,
 };
 
@@ -242,12 +242,12 @@ const admission: Table<AdmissionEvent> = {
   'token.expired': true,
 };
 
-const pushHold: Table<PushHoldEvent> = {
-  'stream.opened': true,
-  'stream.closed': true,
-  'hold.granted': true,
-  'hold.taken': true,
-  'hold.failed': true,
+const ownership: Table<OwnershipEvent> = {
+  'lease.granted': true,
+  'lease.over': true,
+  'store.changed': true,
+  'store.restored': true,
+  'node.left': true,
 };
 
 const redisLink: Table<RedisLinkEvent> = {
@@ -296,14 +296,6 @@ const post: Table<PostEvent> = {
 
 const serverPush: Table<ServerPushEvent> = { 'stream.served': true, 'stream.ended': true };
 
-const streamFollower: Table<StreamFollowerEvent> = {
-  'stream.look': true,
-  'stream.read': true,
-  'store.answered': true,
-  'store.failed': true,
-  'stream.ended': true,
-};
-
 const sdkTransport: Table<SdkTransportEvent> = {
   'transport.start': true,
   'transport.opened': true,
@@ -329,7 +321,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [stdioChannelMachine, stdioChannel],
   [suspendableCallMachine, suspendableCall],
   [redisLinkMachine, redisLink],
-  [pushHoldMachine, pushHold],
+  [ownershipMachine, ownership],
   [admissionMachine, admission],
   [sinkMachine, sink],
   [sessionStreamMachine, sessionStream],
@@ -339,7 +331,6 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [serverSlotMachine, slot],
   [closingMachine, closing],
   [serverPushMachine, serverPush],
-  [streamFollowerMachine, streamFollower],
   [childMachine, child],
   [sdkTransportMachine, sdkTransport],
   [followedTaskMachine, followed],

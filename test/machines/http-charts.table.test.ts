@@ -5,7 +5,7 @@ import { admissionChart, admissionMachine } from '../../src/machines/admission.m
 import { postAnswerChart, postAnswerMachine } from '../../src/machines/post-answer.machine.ts';
 import { postChart, postMachine } from '../../src/machines/post.machine.ts';
 import type { PureChart } from '../../src/machines/pure-chart.ts';
-import { pushHoldChart, pushHoldMachine } from '../../src/machines/push-hold.machine.ts';
+import { ownershipChart, ownershipMachine } from '../../src/machines/ownership.machine.ts';
 import { redisLinkChart, redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
 import { serverPushChart, serverPushMachine } from '../../src/machines/server-push.machine.ts';
 import {
@@ -14,10 +14,6 @@ import {
 } from '../../src/machines/session-stream.machine.ts';
 import { sinkChart, sinkMachine } from '../../src/machines/sink.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
-import {
-  streamFollowerChart,
-  streamFollowerMachine,
-} from '../../src/machines/stream-follower.machine.ts';
 
 /** How each state is reached, and what leads out of it; every other event leads nowhere. */
 interface Rows {
@@ -34,9 +30,11 @@ const streams: Rows = {
       'stream.connected': 'open',
       'stream.answered': 'ended.answered',
       'stream.silenced': 'ended.silenced',
+      'stream.orphaned': 'ended.orphaned',
       'stream.forgotten': 'forgotten',
     },
   },
+  'ended.orphaned': { by: ['stream.orphaned'], to: { 'stream.forgotten': 'forgotten' } },
   open: {
     by: ['stream.connected'],
     to: {
@@ -123,54 +121,17 @@ const posts: Rows = {
   over: { by: ['post.cancelled'] },
 };
 
-const followers: Rows = {
-  'following.reading.waiting,store.there': {
-    by: [],
-    to: {
-      'stream.look': 'following.reading.once,store.there',
-      'store.failed': 'following.reading.waiting,store.away',
-      'stream.ended': 'ended',
-    },
+const ownerships: Rows = {
+  joining: { by: [], to: { 'lease.granted': 'owning', 'node.left': 'left' } },
+  owning: {
+    by: ['lease.granted'],
+    to: { 'lease.over': 'joining', 'store.changed': 'restoring', 'node.left': 'left' },
   },
-  'following.reading.once,store.there': {
-    by: ['stream.look'],
-    to: {
-      'stream.look': 'following.reading.again,store.there',
-      'stream.read': 'following.reading.waiting,store.there',
-      'store.failed': 'following.reading.once,store.away',
-      'stream.ended': 'ended',
-    },
+  restoring: {
+    by: ['lease.granted', 'store.changed'],
+    to: { 'lease.over': 'joining', 'store.restored': 'owning', 'node.left': 'left' },
   },
-  'following.reading.again,store.away': {
-    by: ['stream.look', 'stream.look', 'store.failed'],
-    to: {
-      'stream.read': 'following.reading.once,store.away',
-      'store.answered': 'following.reading.again,store.there',
-      'stream.ended': 'ended',
-    },
-  },
-  ended: { by: ['stream.ended'] },
-};
-
-const holds: Rows = {
-  none: { by: [], to: { 'stream.opened': 'asking' } },
-  asking: {
-    by: ['stream.opened'],
-    to: {
-      'stream.closed': 'none',
-      'hold.granted': 'holding',
-      'hold.taken': 'elsewhere',
-      'hold.failed': 'elsewhere',
-    },
-  },
-  holding: {
-    by: ['stream.opened', 'hold.granted'],
-    to: { 'stream.opened': 'asking', 'stream.closed': 'none', 'hold.taken': 'elsewhere' },
-  },
-  elsewhere: {
-    by: ['stream.opened', 'hold.taken'],
-    to: { 'stream.opened': 'asking', 'stream.closed': 'none', 'hold.granted': 'holding' },
-  },
+  left: { by: ['node.left'] },
 };
 
 const links: Rows = {
@@ -215,6 +176,5 @@ stated(sinkMachine, sinkChart, sinks);
 stated(admissionMachine, admissionChart, admissions);
 stated(postMachine, postChart, posts);
 stated(serverPushMachine, serverPushChart, served);
-stated(streamFollowerMachine, streamFollowerChart, followers);
-stated(pushHoldMachine, pushHoldChart, holds);
+stated(ownershipMachine, ownershipChart, ownerships);
 stated(redisLinkMachine, redisLinkChart, links);

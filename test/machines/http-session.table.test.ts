@@ -13,6 +13,7 @@ const events = [
   'session.used',
   'session.overdue',
   'session.evicted',
+  'session.abandoned',
   'session.ended',
 ] as const satisfies readonly EventName[];
 
@@ -26,6 +27,7 @@ const paths = {
   idle: ['session.used', 'session.quieted'],
   expired: ['session.quieted', 'session.overdue'],
   closed: ['session.ended'],
+  abandoned: ['session.abandoned'],
 } satisfies Record<string, readonly EventName[]>;
 type StateName = keyof typeof paths;
 
@@ -34,23 +36,32 @@ const table: { readonly [state in StateName]: { readonly [event in EventName]?: 
     'session.used': 'active',
     'session.quieted': 'greeted',
     'session.evicted': 'expired',
+    'session.abandoned': 'abandoned',
     'session.ended': 'closed',
   },
   greeted: {
     'session.used': 'active',
     'session.overdue': 'expired',
     'session.evicted': 'expired',
+    'session.abandoned': 'abandoned',
     'session.ended': 'closed',
   },
-  active: { 'session.quieted': 'idle', 'session.evicted': 'expired', 'session.ended': 'closed' },
+  active: {
+    'session.quieted': 'idle',
+    'session.evicted': 'expired',
+    'session.abandoned': 'abandoned',
+    'session.ended': 'closed',
+  },
   idle: {
     'session.used': 'active',
     'session.overdue': 'expired',
     'session.evicted': 'expired',
+    'session.abandoned': 'abandoned',
     'session.ended': 'closed',
   },
   expired: {},
   closed: {},
+  abandoned: {},
 };
 
 const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
@@ -77,6 +88,7 @@ describe('the http-session machine', () => {
       ['idle', true, false, 'active'],
       ['expired', false, false, 'done'],
       ['closed', false, false, 'done'],
+      ['abandoned', false, false, 'done'],
     ]);
   });
 

@@ -89,7 +89,7 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate'],
   },
   'http/nodes': {
-    holds: 'what the nodes of an HTTP endpoint share: sessions, events, letters; in memory',
+    holds: 'what the nodes of an HTTP endpoint share: a directory, a log, inboxes',
     imports: core,
   },
   'http/auth': {

@@ -37,8 +37,6 @@ const reasons: { readonly [field: string]: string } = {
     'What exists while the server tells of changes. The subscriptions within have machines.',
   'src/http/node/node-outlet.ts #state':
     'On the way of every answer: that its end follows what waits. The sink that it belongs to has a chart.',
-  'src/http/replicas/replicated-events.ts #store':
-    'The last answer of the store, so that one outage is reported once. The link to the store has a machine.',
   'src/roots/disk/disk-lanes.ts standing':
     'A mark for a volume, by what it has answered: how many threads it may have.',
   'src/rounds/questions.ts state':

@@ -52,13 +52,10 @@ export async function serveWorkspaces(
 async function storesAt(url: string, given: HttpWish['limits']): Promise<Stores> {
   const endpoint = { ...defaultHttpLimits, ...given };
   const limits = {
-    maxSessions: endpoint.maxSessions,
     idleMs: endpoint.sessionIdleTimeoutMs,
     maxEvents: endpoint.maxEvents,
     maxBytes: endpoint.maxEventBytes,
     maxAgeMs: endpoint.eventTtlMs,
-    maxPushes: endpoint.maxWaitingPushes,
-    maxPushBytes: endpoint.maxWaitingPushBytes,
   };
   try {
     // Its package is optional and may not be installed.

@@ -58,19 +58,23 @@ export class StreamEventLog {
     return { events: this.#events.length - this.#first, bytes: this.#bytes };
   }
 
-  /** Keeps an event. One that alone is more than may be kept is dropped, and no other for it. */
-  add(stream: LoggedStream, number: number, text: string): void {
+  /**
+   * Keeps an event. One that alone is more than may be kept is dropped, and no other for it.
+   * @param ageMs how long it has been kept already, by another process
+   */
+  add(stream: LoggedStream, number: number, text: string, ageMs = 0): void {
     const { maxEventBytes } = this.#limits;
     if (text.length > maxEventBytes) {
       if (stream.forgot(number)) this.#keeping.lost(1, `it is longer than ${maxEventBytes} bytes`);
       return;
     }
-    const loggedAt = this.#clock.now();
+    const now = this.#clock.now();
+    const loggedAt = now - ageMs;
     this.#events.push({ stream, number, text, loggedAt });
     this.#bytes += text.length;
     const oldest = this.#events[this.#first];
-    const isOld = oldest !== undefined && oldest.loggedAt <= loggedAt - this.#limits.eventTtlMs;
-    if (isOld || this.#isTooMuch()) this.#trimAt(loggedAt);
+    const isOld = oldest !== undefined && oldest.loggedAt <= now - this.#limits.eventTtlMs;
+    if (isOld || this.#isTooMuch()) this.#trimAt(now);
   }
 
   #isTooMuch(): boolean {

@@ -38,10 +38,13 @@ import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import type { RequestAuthorization } from '../request-authorization.ts';
-import { unavailable } from '../replicas/unavailable.ts';
+import { firstFence } from '../owner/ownership.ts';
+import type { OwnedCopy, OwnedSession, WokenSession } from '../owner/ownership.ts';
+import { changesByMessage, changesByResponse, framesOf } from '../nodes/said.ts';
+import { unavailable } from '../owner/unavailable.ts';
+import type { FactChange } from '../nodes/stores.ts';
 import type { HttpLimits } from '../options.ts';
 import type { Claim, Party, PlaceHolder } from '../parties.ts';
-import type { Replica, ReplicatedSession } from '../replicas/replicated-session.ts';
 import { greet, isGreeting, isWatched } from './greeting.ts';
 import { PostAnswer } from '../answers.ts';
 import type { AnsweringHome, AnsweringSession } from '../answers.ts';
@@ -63,21 +66,21 @@ export interface SessionHome extends AnsweringHome {
   readonly isClosing: boolean;
   /** Answers a request that does not reach its session. */
   refuse(exchange: HttpExchange, answer: HttpAnswer): void;
-  /** The session is over here, by this event. */
-  ended(session: HttpSession, by: HttpSessionEvent['type']): void;
+  /** The session is over here. */
+  ended(session: HttpSession): void;
 }
 
 export class HttpSession
   extends EndpointSession
-  implements AnsweringSession, StreamingSession, Replica, Tended, PlaceHolder
+  implements AnsweringSession, StreamingSession, OwnedCopy, Tended, PlaceHolder
 {
   readonly id: string;
   /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
   readonly party: Party;
   readonly server: McpServer;
-  /** What other nodes have to do with it; undefined if there are none. */
-  readonly share: ReplicatedSession | undefined;
+  /** What is written down of it for other nodes; undefined if there are none. */
+  readonly share: OwnedSession | undefined;
   place = unlisted;
   /** When it was last used, the clock's milliseconds. */
   usedAt: number;
@@ -96,8 +99,9 @@ export class HttpSession
   constructor(
     server: McpServer,
     listening: ListenOptions,
-    who: Pick<HttpSession, 'id' | 'principal' | 'party' | 'share'>,
+    who: Pick<HttpSession, 'id' | 'principal' | 'party'>,
     home: SessionHome,
+    share?: (copy: OwnedCopy) => OwnedSession,
   ) {
     super();
     this.home = home;
@@ -105,10 +109,10 @@ export class HttpSession
     this.id = who.id;
     this.principal = who.principal;
     this.party = who.party;
-    this.share = who.share;
+    this.share = share?.(this);
     this.server = server;
     this.usedAt = home.clock.now();
-    if (who.share || isWatched(listening)) this.#served = this.#serve();
+    if (isWatched(listening)) this.#served = this.#serve();
     home.upkeep.add(this);
   }
 
@@ -152,8 +156,20 @@ export class HttpSession
     this.#greeted = greeting.received;
     this.#dialect = greeting.dialect;
     const headers = { 'content-type': 'application/json', 'mcp-session-id': this.id };
-    exchange.answer({ status: 200, headers, body: greeting.body });
+    const answer = { status: 200, headers, body: greeting.body };
+    const noting = this.#noting(
+      changesByResponse(frame, { jsonrpc: '2.0', id: greeting.received.request.id, result: {} }),
+    );
+    this.#answerOnceNoted(exchange, noting, answer);
     return true;
+  }
+
+  /** Goes on with what another process has written down of it. */
+  wake({ record, log }: WokenSession): void {
+    this.#served ??= this.#serve();
+    if (log.length > 0) this.#streams.restore(log);
+    for (const frame of framesOf(record)) this.receive(frame);
+    this.#use();
   }
 
   /** Takes one message. What needs an answer is answered; anything else is accepted. */
@@ -162,19 +178,6 @@ export class HttpSession
     const overreach = this.home.authorization?.overreach(exchange, frame, this.server.tools);
     if (overreach) return exchange.answer(overreach);
     if (!this.#isServedTo(exchange)) return;
-    const passing = this.share?.pass(frame);
-    if (!passing) return this.#take(exchange, frame);
-    this.#useFor(frame);
-    passing.then(
-      (passed) => {
-        if (passed.kind === 'rest') this.#take(exchange, passed.frame);
-        else exchange.answer(passed.answer);
-      },
-      (error: unknown) => exchange.answer(unavailable(error, this.report)),
-    );
-  }
-
-  #take(exchange: HttpExchange, frame: InboundFrame): void {
     this.#useFor(frame);
     switch (frame.kind) {
       case 'request':
@@ -191,12 +194,43 @@ export class HttpSession
         return exchange.answer(
           'malformed' in frame.outcome
             ? malformedResponse(frame.outcome.malformed)
-            : { status: 202 },
+            : this.#isAskedHere(frame.id)
+              ? { status: 202 }
+              : fault(400, `The process that has sent the request ${describe(frame.id)} has ended`),
         );
       default:
         this.receive(frame);
-        exchange.answer({ status: 202 });
+        this.#answerOnceNoted(exchange, this.#noting(changesByMessage(frame)), { status: 202 });
     }
+  }
+
+  /** An earlier owner's requests have ended with it. */
+  #isAskedHere(id: unknown): boolean {
+    const fence = this.share?.fence ?? firstFence;
+    return fence === firstFence || (typeof id === 'string' && id.includes(`-${fence}.`));
+  }
+
+  /** Writes down what has changed, before it is acknowledged; undefined if there is nothing to wait for. */
+  #noting(changes: readonly FactChange[]): Promise<void> | undefined {
+    if (!this.share || changes.length === 0) return undefined;
+    const isBeginning = changes.some(({ slot }) => slot === 'initialize');
+    if (!isBeginning) return this.share.note(changes);
+    return this.share.begin(changes).catch((error: unknown) => {
+      this.delete();
+      throw error;
+    });
+  }
+
+  #answerOnceNoted(
+    exchange: HttpExchange,
+    noting: Promise<void> | undefined,
+    answer: HttpAnswer,
+  ): void {
+    if (!noting) return exchange.answer(answer);
+    noting.then(
+      () => exchange.answer(answer),
+      (error: unknown) => exchange.answer(unavailable(error, this.report)),
+    );
   }
 
   /** Opens a stream for what belongs to no request, or goes on with one that was cut. */
@@ -213,8 +247,11 @@ export class HttpSession
       this.delete();
       return exchange.answer({ status: 204 });
     }
-    this.share.remove('deleted').then(
-      () => exchange.answer({ status: 204 }),
+    this.share.remove().then(
+      () => {
+        this.delete();
+        exchange.answer({ status: 204 });
+      },
       (error: unknown) => this.home.refuse(exchange, unavailable(error, this.report)),
     );
   }
@@ -245,23 +282,15 @@ export class HttpSession
     this.#live({ type: 'session.ended' });
   }
 
-  // What other nodes tell.
+  /** Another node may serve it from now on. */
+  abandon(): void {
+    this.#made?.close(this.limits.retryMs);
+    this.#live({ type: 'session.abandoned' });
+  }
 
+  /** Takes a message as if its client had posted it. */
   receive(frame: InboundFrame): void {
     this.router?.send({ type: 'frames.received', frames: [frame] });
-  }
-
-  writePush(text: string): boolean {
-    return this.#made?.writePush(text) ?? false;
-  }
-
-  letGo(stream: string): void {
-    this.#made?.letGo(stream);
-  }
-
-  /** Whether it was used since, or has a stream or a call. @param since the clock's milliseconds */
-  isUsedSince(since: number): boolean {
-    return this.usedAt >= since || this.#isBusy;
   }
 
   /** Its place is needed. */
@@ -273,6 +302,9 @@ export class HttpSession
     this.#made?.trim();
     if (now - this.usedAt >= quietMs) this.#quiet();
     const { sessionIdleTimeoutMs } = this.limits;
+    const { share } = this;
+    const isUsed = share && (this.usedAt > share.touchedAt || this.#isBusy);
+    if (isUsed && now - share.touchedAt >= sessionIdleTimeoutMs / 4) share.touch(now);
     if (!this.#life.hasTag('evictable') || now - this.usedAt < sessionIdleTimeoutMs) return;
     this.#live({ type: 'session.overdue' });
   }
@@ -328,7 +360,11 @@ export class HttpSession
   // Its life.
 
   #serve(): McpSession {
-    const options = Object.assign({}, this.listening, { clock: this.clock });
+    const { fence } = this.share ?? { fence: firstFence };
+    const { randomId = () => crypto.randomUUID() } = this.listening;
+    // The requests of a session that was brought back tell which owner has sent them.
+    const own = fence === firstFence ? {} : { randomId: () => `${fence}.${randomId()}` };
+    const options = Object.assign({}, this.listening, { clock: this.clock }, own);
     const served = this.server.listen(
       ({ report }) => this.actors(report, this.party.shares),
       options,
@@ -375,7 +411,7 @@ export class HttpSession
 
   #over({ type }: HttpSessionEvent): void {
     const { upkeep } = this.home;
-    this.home.ended(this, type);
+    this.home.ended(this);
     upkeep.delete(this);
     // What is still in flight is answered with an error at once: the client does not come back.
     const served = this.#served;
@@ -418,7 +454,9 @@ export class HttpSession
   send({ frames, relatedTo, rejected }: FramesToSend): void {
     const answer = answerOf(relatedTo);
     for (const frame of frames) {
-      const noting = answer && this.share?.noting(answer.frame, frame);
+      // Another node may have said more by now.
+      if (!answer && this.share && !this.share.isHere) continue;
+      const noting = answer && this.share && this.#noting(changesByResponse(answer.frame, frame));
       if (noting) {
         this.#sendOnceNoted(noting, answer, frame);
         continue;

@@ -19,11 +19,11 @@ import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
 import { Places, partyOf } from '../parties.ts';
-import type { SessionRecord } from '../nodes/session-store.ts';
-import type { ReplicatedSession } from '../replicas/replicated-session.ts';
-import { ReplicatedSessions } from '../replicas/replicated-sessions.ts';
-import { reportUnavailable, unavailable } from '../replicas/unavailable.ts';
-import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
+import type { Nodes } from '../owner/nodes.ts';
+import type { Handing } from '../owner/passage.ts';
+import { OwnedSession } from '../owner/ownership.ts';
+import type { OwnedCopy, WokenSession } from '../owner/ownership.ts';
+import { reportUnavailable, unavailable } from '../owner/unavailable.ts';
 import { jsonOnly } from '../answers.ts';
 import { HttpSession } from './http-session.ts';
 import type { SessionHome } from './http-session.ts';
@@ -42,12 +42,14 @@ export class HttpSessions implements SessionHome {
   readonly report: HttpReport;
   readonly #sessions = new Map<string, HttpSession>();
   readonly #places: Places<HttpSession>;
-  readonly #shared: ReplicatedSessions | undefined;
+  /** The other nodes; undefined if this one is alone, and owns all. */
+  readonly #nodes: Nodes | undefined;
 
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
     endpoint: EndpointHome,
+    nodes: Nodes | undefined,
   ) {
     const { limits, authorization, room, clock, report, upkeep } = endpoint;
     this.#endpoint = endpoint;
@@ -61,21 +63,18 @@ export class HttpSessions implements SessionHome {
     this.unaskable = options.jsonResponses ? jsonOnly : undefined;
     this.upkeep = upkeep;
     this.#places = new Places(limits.maxSessions, room);
-    const isUsed = ({ id }: ReplicatedSession, sinceMs: number) =>
-      this.#sessions.get(id)?.isUsedSince(clock.now() - sinceMs) ?? false;
-    const touchMs = Math.min(maxTouchMs, limits.sessionIdleTimeoutMs / 3);
-    this.#shared =
-      options.stores && new ReplicatedSessions(options.stores, { clock, report, touchMs, isUsed });
+    this.#nodes = nodes;
   }
 
-  post(exchange: HttpExchange, frame: InboundFrame): void {
+  /** @param body as it was posted */
+  post(exchange: HttpExchange, frame: InboundFrame, body: string): void {
     if (exchange.head.sessionId === undefined) {
       if (frame.kind === 'request' && frame.method === Method.initialize) {
         return this.#begin(exchange, frame);
       }
       if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
     }
-    this.#find(exchange, (session) => session.post(exchange, frame));
+    this.#find(exchange, (session) => session.post(exchange, frame), { frame, body });
   }
 
   get(exchange: HttpExchange): void {
@@ -105,23 +104,20 @@ export class HttpSessions implements SessionHome {
     const sessions = [...this.#sessions.values()];
     const reason = 'The server is closing';
     await Promise.all(sessions.map((session) => session.close(reason, drainTimeoutMs)));
-    await this.#shared?.close();
   }
 
   get isClosing(): boolean {
     return this.#endpoint.isClosing;
   }
 
-  ended(session: HttpSession, by: HttpSessionEvent['type']): void {
+  ended(session: HttpSession): void {
     this.#sessions.delete(session.id);
     this.#places.delete(session);
     const { share } = session;
-    if (!share) return;
-    this.#shared?.forget(share);
-    // A replica that is no longer needed here may be needed elsewhere.
-    if (by !== 'session.ended' || this.isClosing) return share.leave();
-    if (share.isOver) return;
-    share.remove('deleted').catch(reportUnavailable(this.report, 'Nodes do not know of an end'));
+    if (!share?.isHere) return;
+    // Its client may go on at another node.
+    if (this.isClosing) return share.leave();
+    share.remove().catch(reportUnavailable(this.report, 'The other nodes do not know of an end'));
   }
 
   #begin(exchange: HttpExchange, frame: InboundFrame): void {
@@ -134,18 +130,17 @@ export class HttpSessions implements SessionHome {
   }
 
   /** A session; undefined if the host's code fails to make one. */
-  #made(exchange: HttpExchange, id: string, record?: SessionRecord): HttpSession | undefined {
+  #made(exchange: HttpExchange, id: string, woken?: WokenSession): HttpSession | undefined {
     try {
       const served = this.#servedTo(servedRequest(exchange));
       const { principal } = exchange;
       const options = beginning(served, this.#options);
-      const share = this.#shared?.hold(id, principal?.id, options.environment);
-      const own = share ? { ...options, environment: share.environment } : options;
       const party = this.#places.party(partyOf(exchange));
-      const session = new HttpSession(served.server, own, { id, principal, party, share }, this);
+      const who = { id, principal, party };
+      const session = new HttpSession(served.server, options, who, this, this.#sharing(who, woken));
       this.#sessions.set(id, session);
       this.#places.add(session);
-      share?.attach(session, record);
+      if (woken) session.wake(woken);
       return session;
     } catch (error) {
       answerFailure(exchange, { error, needed: 'session', report: this.report });
@@ -153,43 +148,71 @@ export class HttpSessions implements SessionHome {
     }
   }
 
+  /** What writes a session down for other nodes; undefined if there are none. */
+  #sharing(
+    { id, principal }: Pick<HttpSession, 'id' | 'principal'>,
+    woken?: WokenSession,
+  ): ((copy: OwnedCopy) => OwnedSession) | undefined {
+    const ownership = this.#nodes?.ownership;
+    if (!ownership) return undefined;
+    return (copy) => {
+      const who = { id, principal: principal?.id };
+      const owned = new OwnedSession(who, copy, ownership, this.clock.now(), woken?.record);
+      if (woken) ownership.own(owned);
+      return owned;
+    };
+  }
+
   /** Finds the session that a request names. Without one, or with someone else's, it is refused. */
-  #find(exchange: HttpExchange, found: (session: HttpSession) => void): void {
+  #find(
+    exchange: HttpExchange,
+    found: (session: HttpSession) => void,
+    posted: Posted = noBody,
+  ): void {
     const { sessionId = '' } = exchange.head;
-    const session = this.#sessions.get(sessionId);
+    const nodes = this.#nodes;
+    const known = this.#sessions.get(sessionId);
+    const session = known?.share?.isHere === false ? undefined : known;
     if (session && session.principal?.id === exchange.principal?.id) return found(session);
-    if (session || sessionId === '' || !this.#shared) {
+    if (session || sessionId === '' || !nodes) {
       return this.refuse(exchange, sessionFault(sessionId));
     }
-    this.#replica(exchange, sessionId, this.#shared).then(
-      (replica) => {
-        if (replica === 'refused') return;
-        if (replica && replica.principal?.id === exchange.principal?.id) return found(replica);
-        this.refuse(exchange, sessionFault(sessionId));
-      },
-      (error: unknown) => this.refuse(exchange, unavailable(error, this.report)),
+    this.#seek(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
+      this.refuse(exchange, unavailable(error, this.report)),
     );
   }
 
-  /** A replica of a session that another node has begun; undefined if there is no such session. */
-  async #replica(
+  /** Hands the request to the node that has the session, or brings the session back here. */
+  async #seek(
     exchange: HttpExchange,
-    id: string,
-    shared: ReplicatedSessions,
-  ): Promise<HttpSession | 'refused' | undefined> {
-    const record = await shared.find(id, exchange.principal?.id);
+    nodes: Nodes,
+    { found, ...posted }: Posted & { found(session: HttpSession): void },
+  ): Promise<void> {
+    const { sessionId = '' } = exchange.head;
+    const { sinceMs = this.clock.now() } = posted;
+    const located = await nodes.ownership.locate(sessionId, exchange.principal?.id);
+    if (exchange.isGone) return;
     // Another request may have been first.
-    const session = this.#sessions.get(id);
-    if (!record || session) return session;
-    if (this.isClosing) {
-      this.refuse(exchange, closing);
-      return 'refused';
+    const session = this.#sessions.get(sessionId);
+    if (session) return this.#find(exchange, found, posted);
+    if (located.kind === 'none') return this.refuse(exchange, sessionFault(sessionId));
+    if (located.kind === 'elsewhere') {
+      if (exchange.notHere) return exchange.notHere();
+      const again = () => this.#find(exchange, found, { ...posted, sinceMs });
+      return nodes.hand(located.node, { ...posted, exchange, sinceMs, again });
     }
-    if (!this.#places.makeRoom(partyOf(exchange))) {
-      this.#refuseForRoom(exchange);
-      return 'refused';
-    }
-    return this.#made(exchange, id, record) ?? 'refused';
+    const made = this.#wake(exchange, sessionId, located.woken);
+    if (made) found(made);
+  }
+
+  /** Brings back a session that another node has begun; undefined if the request was answered. */
+  #wake(exchange: HttpExchange, id: string, woken: WokenSession): HttpSession | undefined {
+    // A session of HTTP+SSE has ended with its stream.
+    if (!('initialize' in woken.record.facts)) this.refuse(exchange, sessionFault(id));
+    else if (this.isClosing) this.refuse(exchange, closing);
+    else if (!this.#places.makeRoom(partyOf(exchange))) this.#refuseForRoom(exchange);
+    else return this.#made(exchange, id, woken);
+    return undefined;
   }
 
   #refuseForRoom(exchange: HttpExchange): void {
@@ -211,8 +234,10 @@ export class HttpSessions implements SessionHome {
   }
 }
 
-/** How rarely the store hears at most which sessions are used, milliseconds. */
-const maxTouchMs = 10_000;
+/** What may be handed on of a request. */
+type Posted = Pick<Handing, 'frame' | 'body'> & Partial<Pick<Handing, 'sinceMs'>>;
+
+const noBody: Posted = { frame: undefined, body: '' };
 
 /** What is wrong with the id of a session that a request names. */
 function sessionFault(id: string): HttpAnswer {

@@ -16,7 +16,9 @@ import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpLimits } from '../options.ts';
 import type { StreamEventLog, LoggedStream } from './event-log.ts';
-import type { ReplicatedEvents } from '../replicas/replicated-events.ts';
+import type { KeptText } from '../nodes/stores.ts';
+import type { OwnedSession } from '../owner/ownership.ts';
+import { processEnded } from '../owner/unavailable.ts';
 import { eventIdOf, readLastEventId } from './stream-names.ts';
 import type { StreamPlace } from './stream-names.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
@@ -27,8 +29,8 @@ export interface StreamHome {
   readonly clock: Clock;
   readonly limits: HttpLimits;
   readonly report: HttpReport;
-  /** What other nodes can repeat; undefined if there are none. */
-  readonly events: ReplicatedEvents | undefined;
+  /** Keeps what other nodes can repeat; undefined if there are none. */
+  readonly share: OwnedSession | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
   /** It has a connection from now on. */
@@ -72,8 +74,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
   /** As a dump shows it. */
   get view(): HttpStreamView {
     const now = this.#home.clock.now();
-    const isShared = this.#home.events !== undefined;
-    const { serial } = readLastEventId(eventIdOf(this.name, 0), isShared) ?? {};
+    const { serial } = readLastEventId(eventIdOf(this.name, 0)) ?? {};
     const { value } = this.#state;
     return {
       kind: this.answers ? 'post' : 'get',
@@ -94,12 +95,38 @@ export class SessionStream implements LoggedStream, SinkOwner {
 
   /** Whether there is nothing to resume it for: all is said, and this was its last event. */
   isCompleteAt(number: number): boolean {
-    return this.#isComplete && number === this.#last;
+    return this.#isComplete && !this.#isOrphaned && number === this.#last;
   }
 
-  /** Whether it has, or had, such an event. */
+  /** Whether it has, or had, such an event. What its process has sent last may not have been kept. */
   has(number: number): boolean {
-    return number <= this.#last;
+    return number <= this.#last || this.#isOrphaned;
+  }
+
+  get #isOrphaned(): boolean {
+    return this.#state.matches({ ended: 'orphaned' });
+  }
+
+  /** Takes what another process has said on it, before all else. */
+  restore({ number, text, ageMs, end }: KeptText): void {
+    this.#last = Math.max(this.#last, number);
+    // A connection that this process does not know may have had it.
+    this.#given = this.#last;
+    if (text !== '') this.#keep(number, eventOf(this.name, number, text), ageMs);
+    if (end) this.#move({ type: `stream.${end}` });
+  }
+
+  /** Nothing more was kept of what that process has said. */
+  restored(): void {
+    this.#move({ type: 'stream.orphaned' });
+  }
+
+  /** What it has said after an event, and how many messages of that are missing. */
+  repeated(after: number): string {
+    const events = this.#home.log.after(this, after);
+    const missing = Math.max(0, this.#last - after - events.length);
+    const told = missing > 0 ? `: ${missing} messages are not kept any more\n\n` : '';
+    return [told, ...events].join('');
   }
 
   /** What ends its connection; a request that was allowed is answered, however long that takes. */
@@ -108,12 +135,13 @@ export class SessionStream implements LoggedStream, SinkOwner {
   }
 
   /**
-   * Begins on its first connection, on which nothing is said until other nodes know the stream.
+   * Begins on its first connection, on which nothing is said until other nodes can know the stream.
    * @param admission of the request that the connection is
    */
   begin(sink: WatchedSink, admission: Admission | undefined): void {
-    const { events } = this.#home;
-    if (events) sink.holdUntil(events.open(this.name, this.answers ?? []));
+    const kept = this.#home.share?.append({ stream: this.name, number: 0, text: '' });
+    // Another node could not tell what has become of a stream that it does not know.
+    if (kept && this.answers) sink.holdUntil(kept);
     const text = this.#home.firstEvent(eventIdOf(this.name, 0));
     this.#connect({ sink, admission }, text);
   }
@@ -129,8 +157,6 @@ export class SessionStream implements LoggedStream, SinkOwner {
   ): void {
     const { log, report } = this.#home;
     const events = log.after(this, number);
-    const missing = this.#last - number - events.length;
-    const told = missing > 0 ? `: ${missing} messages are not kept any more\n\n` : '';
     const from = this.#home.firstEvent(eventIdOf(this.name, number));
     reportInWords(
       report,
@@ -143,8 +169,9 @@ export class SessionStream implements LoggedStream, SinkOwner {
       number < this.#last &&
       !events.at(-1)?.startsWith(`id: ${eventIdOf(this.name, this.#last)}\n`);
     const lost = isAnswerLost && answers ? answers.map(lostAnswer) : [];
+    const gone = this.#isOrphaned && answers ? answers.map(goneAnswer) : [];
     this.#given = this.#last;
-    const text = [from, told, ...events, ...lost].join('');
+    const text = [from, this.repeated(number), ...lost, ...gone].join('');
     if (this.#isComplete) {
       sink.write(text);
       sink.end();
@@ -158,16 +185,15 @@ export class SessionStream implements LoggedStream, SinkOwner {
   /**
    * Says something.
    * @param text a message, with a line feed at its end
-   * @param answers the request that this answers
    */
-  send(text: string, answers?: InboundRequestId): void {
+  send(text: string): void {
     if (this.#isComplete) return;
     const number = ++this.#last;
-    const event = `id: ${eventIdOf(this.name, number)}\ndata: ${text}\n`;
-    this.#kept++;
+    const said = text.trimEnd();
+    const event = eventOf(this.name, number, said);
     if (this.#connection) this.#given = number;
-    this.#home.log.add(this, number, event);
-    this.#home.events?.append({ stream: this.name, number }, text, answers);
+    this.#keep(number, event);
+    void this.#home.share?.append({ stream: this.name, number, text: said });
     this.#connection?.sink.write(event);
   }
 
@@ -177,7 +203,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
     const connection = this.#connection;
     this.#connection = undefined;
     this.#move({ type: `stream.${how}` });
-    this.#home.events?.end({ stream: this.name, number: this.#last });
+    void this.#home.share?.append({ stream: this.name, number: this.#last, text: '', end: how });
     if (connection) {
       connection.sink.end();
       this.#home.disconnected(this);
@@ -238,6 +264,11 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.letGo();
   }
 
+  #keep(number: number, event: string, ageMs = 0): void {
+    this.#kept++;
+    this.#home.log.add(this, number, event, ageMs);
+  }
+
   get #isComplete(): boolean {
     return this.#state.hasTag('complete');
   }
@@ -269,6 +300,15 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.#move({ type: 'stream.forgotten' });
     this.#home.over(this);
   }
+}
+
+function eventOf(stream: string, number: number, text: string): string {
+  return `id: ${eventIdOf(stream, number)}\ndata: ${text}\n\n`;
+}
+
+/** Takes the place of a response whose process has ended. */
+function goneAnswer(id: InboundRequestId): string {
+  return `data: ${JSON.stringify(processEnded(id))}\n\n`;
 }
 
 /** Takes the place of a response that was dropped: its client waits for one. */

@@ -21,14 +21,12 @@ import { streamHeaders } from '../answers.ts';
 import { StreamEventLog } from './event-log.ts';
 import { PushStreams } from './push-streams.ts';
 import type { WaitingPush } from './push-streams.ts';
-import type { ResumedStream } from '../replicas/resumed-stream.ts';
-import { nothingToResume, resumeElsewhere } from '../replicas/resumption.ts';
-import type { ResumingHome } from '../replicas/resumption.ts';
-import type { ReplicatedEvents } from '../replicas/replicated-events.ts';
-import type { ReplicatedSession } from '../replicas/replicated-session.ts';
+import type { KeptText } from '../nodes/stores.ts';
+import { firstFence } from '../owner/ownership.ts';
+import type { OwnedSession } from '../owner/ownership.ts';
 import { SessionStream, lostAnswer } from './session-stream.ts';
 import type { StreamHome } from './session-stream.ts';
-import { readLastEventId, nameOfStream } from './stream-names.ts';
+import { eventIdOf, nameOfStream, readLastEventId } from './stream-names.ts';
 import type { StreamPlace } from './stream-names.ts';
 
 /** What streams ask and tell their session. */
@@ -38,8 +36,8 @@ export interface StreamingSession {
   readonly report: HttpReport;
   readonly party: Party;
   readonly listening: Pick<ListenOptions, 'limits'>;
-  /** The session as other nodes have it; undefined if there are none. */
-  readonly share: ReplicatedSession | undefined;
+  /** What is written down of it for other nodes; undefined if there are none. */
+  readonly share: OwnedSession | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
   /** Its client has opened a stream for what belongs to no request, or closed the last one. */
@@ -58,15 +56,13 @@ export function noStreams({ maxWaitingPushes, maxEvents, maxEventBytes }: HttpLi
   };
 }
 
-export class HttpSessionStreams implements StreamHome, ResumingHome {
+export class HttpSessionStreams implements StreamHome {
   readonly log: StreamEventLog;
   readonly #session: StreamingSession;
   readonly #pushes: PushStreams;
   /** The events and the pushes that are kept, as they are counted. */
   readonly #retained: readonly (Retained | undefined)[];
   readonly #streams = new Map<string, SessionStream>();
-  /** Those of other nodes that are read here. */
-  readonly #followed = new Set<ResumedStream>();
   #count = 0;
   #connected = 0;
 
@@ -100,7 +96,7 @@ export class HttpSessionStreams implements StreamHome, ResumingHome {
 
   /** How many have a connection. */
   get connections(): number {
-    return this.#connected + this.#followed.size;
+    return this.#connected;
   }
 
   /** As a dump shows them. */
@@ -115,34 +111,31 @@ export class HttpSessionStreams implements StreamHome, ResumingHome {
     };
   }
 
-  get events(): ReplicatedEvents | undefined {
-    return this.#session.share?.events;
+  get share(): OwnedSession | undefined {
+    return this.#session.share;
   }
 
   /** Sends what belongs to no request. */
   push(message: WaitingPush): void {
-    const shared = this.#session.share?.pushes;
-    if (!shared || shared.isHere) this.#pushes.push(message);
-    else shared.push(message.text, () => message.dropped?.());
+    this.#pushes.push(message);
   }
 
-  /** Sends what was pushed at another node. @returns false if no stream is open here */
-  writePush(text: string): boolean {
-    if (!this.#pushes.isOpen) return false;
-    this.#pushes.push({ text });
-    return true;
-  }
-
-  /** The client goes on with a stream at another node. */
-  letGo(stream: string): void {
-    this.#streams.get(stream)?.letGo();
+  /** Takes what another process has said on the streams of the session. */
+  restore(log: readonly KeptText[]): void {
+    for (const entry of log) {
+      const place = readLastEventId(eventIdOf(entry.stream, 0));
+      if (!place) continue;
+      const known = this.#streams.get(entry.stream);
+      const stream = known ?? new SessionStream(entry.stream, place.answers, this);
+      this.#streams.set(entry.stream, stream);
+      stream.restore(entry);
+    }
+    for (const stream of [...this.#streams.values()]) stream.restored();
   }
 
   /** Makes a stream. @param answers the requests that it answers */
   make(answers: readonly InboundRequestId[] | undefined): SessionStream {
-    const { share } = this.#session;
-    this.#count = share ? share.home.nextSerial() : this.#count + 1;
-    const name = nameOfStream(this.#count, answers, share?.home.stores.node);
+    const name = nameOfStream(this.#fence, ++this.#count, answers);
     const stream = new SessionStream(name, answers, this);
     this.#streams.set(name, stream);
     return stream;
@@ -152,14 +145,15 @@ export class HttpSessionStreams implements StreamHome, ResumingHome {
   get(exchange: HttpExchange): void {
     const lastEventId = exchange.header('last-event-id');
     if (lastEventId === undefined || lastEventId === '') return this.#open(exchange);
-    const { share } = this.#session;
-    const place = readLastEventId(lastEventId, share !== undefined);
+    const place = readLastEventId(lastEventId);
     const stream = place && this.#streams.get(place.stream);
-    if (place && !stream && share) return resumeElsewhere(exchange, place, share, this);
-    const isKnown = stream ? stream.has(place.number) : place && place.serial <= this.#count;
+    const isKnown = stream ? stream.has(place.number) : place && this.#hadStream(place);
     if (!place || !isKnown) {
       const message = `No event of this session has the id ${describe(lastEventId)}`;
       return exchange.answer(fault(400, message));
+    }
+    if (stream && !place.answers && place.fence !== this.#fence) {
+      return this.#open(exchange, stream.repeated(place.number));
     }
     if (stream) return this.#resume(exchange, stream, place);
     // All that was kept of it is dropped. One for what belongs to no request is as good as new.
@@ -183,7 +177,7 @@ export class HttpSessionStreams implements StreamHome, ResumingHome {
   /** Ends all that is left. @param retryMs when the client should try another node; undefined if never */
   close(retryMs: number | undefined): void {
     this.#pushes.end();
-    for (const stream of [...this.#streams.values(), ...this.#followed]) stream.close(retryMs);
+    for (const stream of this.#streams.values()) stream.close(retryMs);
     this.#streams.clear();
     for (const retained of this.#retained) retained?.release();
   }
@@ -198,7 +192,6 @@ export class HttpSessionStreams implements StreamHome, ResumingHome {
     this.#connected++;
     if (stream.answers) return;
     this.#pushes.opened(stream);
-    this.#session.share?.pushes.opened(stream.name);
     this.#session.ownStream('opened');
   }
 
@@ -206,7 +199,6 @@ export class HttpSessionStreams implements StreamHome, ResumingHome {
     this.#connected--;
     if (stream.answers) return;
     this.#pushes.closed(stream);
-    this.#session.share?.pushes.closed(stream.name, this.#pushes.newest?.name);
     // What was asked on it may be lost: it is asked again on another one, if there is any.
     this.#session.ownStream('closed');
     if (this.#pushes.isOpen) this.#session.ownStream('opened');
@@ -216,20 +208,12 @@ export class HttpSessionStreams implements StreamHome, ResumingHome {
     this.#streams.delete(stream.name);
   }
 
-  // What the stream of another node asks and tells.
-
-  readonly lostAnswer = lostAnswer;
-
-  followed(stream: ResumedStream): void {
-    this.#followed.add(stream);
+  get #fence(): number {
+    return this.#session.share?.fence ?? firstFence;
   }
 
-  unfollowed(stream: ResumedStream): void {
-    this.#followed.delete(stream);
-  }
-
-  goOn(exchange: HttpExchange, repeated: string): void {
-    this.#open(exchange, repeated);
+  #hadStream({ fence, serial }: StreamPlace): boolean {
+    return fence === this.#fence ? serial <= this.#count : fence < this.#fence;
   }
 
   #open(exchange: HttpExchange, repeated = ''): void {
@@ -260,3 +244,11 @@ export class HttpSessionStreams implements StreamHome, ResumingHome {
     reportInWords(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
   }
 }
+
+/**
+ * All is said on that stream, and the client has it all. A client that asks again would ask for ever
+ * if it got an empty stream.
+ */
+const nothingToResume = fault(405, 'This stream has ended: there is nothing more on it', {
+  allow: 'GET, POST, DELETE',
+});

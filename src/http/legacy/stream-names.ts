@@ -8,12 +8,14 @@
  */
 import { isRequestId } from '../../protocol/classify.ts';
 import type { InboundRequestId } from '../../protocol/frames.ts';
-import { streamName } from '../nodes/names.ts';
+import { firstFence } from '../owner/ownership.ts';
 
 /** A place on a stream. */
 export interface StreamPlace {
   readonly stream: string;
-  /** Counts the streams of a session, or of a node if there are several. */
+  /** Of the owner of the session that made it. */
+  readonly fence: number;
+  /** Counts the streams that an owner has made for the session. */
   readonly serial: number;
   /** The requests that the stream answers; undefined if it is for what belongs to none. */
   readonly answers: readonly InboundRequestId[] | undefined;
@@ -25,15 +27,15 @@ export interface StreamPlace {
 const maxIdsLength = 200;
 
 /**
+ * @param fence of the owner that makes it
  * @param answers the requests that the stream answers; undefined if it is for what belongs to none
- * @param node the node that writes it, if there are several
  */
 export function nameOfStream(
+  fence: number,
   serial: number,
   answers: readonly InboundRequestId[] | undefined,
-  node: string | undefined,
 ): string {
-  const name = node === undefined ? `${serial}` : streamName(node, serial);
+  const name = fence === firstFence ? `${serial}` : `${fence}_${serial}`;
   if (!answers) return name;
   const ids = encodeURIComponent(JSON.stringify(answers).slice(1, -1));
   return `${name}.${ids.length > maxIdsLength ? '' : ids}`;
@@ -44,19 +46,17 @@ export function eventIdOf(stream: string, number: number): string {
   return `${stream}-${number}`;
 }
 
-const ownPattern = /^(([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})$/;
-const sharedPattern = /^([A-Za-z0-9]{1,64}\.([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})$/;
+const pattern = /^((?:(\d{1,15})_)?([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})$/;
 
 /**
  * Reads a `Last-Event-ID`.
- * @param isShared whether names have nodes in them
  * @returns undefined if none of our events has such an id
  */
-export function readLastEventId(text: string, isShared: boolean): StreamPlace | undefined {
-  const match = (isShared ? sharedPattern : ownPattern).exec(text);
+export function readLastEventId(text: string): StreamPlace | undefined {
+  const match = pattern.exec(text);
   if (!match) return undefined;
-  const [, stream = '', serial, ids, number] = match;
-  const place = { stream, serial: Number(serial), number: Number(number) };
+  const [, stream = '', fence = firstFence, serial, ids, number] = match;
+  const place = { stream, fence: Number(fence), serial: Number(serial), number: Number(number) };
   if (ids === undefined) return { ...place, answers: undefined };
   const answers = readIds(ids);
   return answers && { ...place, answers };

@@ -19,17 +19,22 @@ import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
 import type { Claim, Party, PlaceHolder } from '../parties.ts';
 import { streamHeaders } from '../answers.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
+import { OwnedSession } from '../owner/ownership.ts';
+import type { OwnedCopy, Ownership } from '../owner/ownership.ts';
+import { reportUnavailable } from '../owner/unavailable.ts';
 import { isGreeting } from '../legacy/greeting.ts';
 
 export interface SseSessionOptions {
   readonly listening: ListenOptions;
   readonly party: Party;
   readonly home: ExchangeHome;
+  /** What this node owns; undefined if it is alone. */
+  readonly ownership: Ownership | undefined;
   /** Told once, when it is over. */
   readonly ended: () => void;
 }
 
-export class SseSession extends EndpointSession implements SinkOwner, PlaceHolder {
+export class SseSession extends EndpointSession implements SinkOwner, PlaceHolder, OwnedCopy {
   readonly id = crypto.randomUUID();
   readonly server: McpServer;
   readonly principal: Principal | undefined;
@@ -51,7 +56,7 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
 
   constructor(exchange: HttpExchange, server: McpServer, options: SseSessionOptions) {
     super();
-    const { listening, party, home, ended } = options;
+    const { listening, party, home, ownership, ended } = options;
     this.server = server;
     this.principal = exchange.principal;
     this.#admission = exchange.admission;
@@ -60,6 +65,7 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
     this.usedAt = home.clock.now();
     this.mcp = server.listen(({ report }) => this.actors(report, party.shares), listening);
     this.#sink = exchange.stream(streamHeaders);
+    const share = ownership && this.#share(ownership);
     // Relative to the address of the stream: nobody here knows below which path it is mounted.
     this.#sink.write(`event: endpoint\ndata: messages?sessionId=${this.id}\n\n`);
     this.#sink.ownedBy(this);
@@ -70,6 +76,8 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
     const over = () => {
       this.#sink.end();
       ended();
+      if (!share?.isHere) return;
+      share.remove().catch(reportUnavailable(home.report, 'The other nodes do not know of an end'));
     };
     this.mcp.actor.subscribe({ complete: over, error: over });
   }
@@ -102,6 +110,11 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
     this.#end(`The client ${why}`);
   }
 
+  /** This node may no longer serve it: it ends with its stream. */
+  abandon(): void {
+    this.#end('This process has lost its right to the session');
+  }
+
   evict(): void {
     this.#end('Another session needed its place');
   }
@@ -120,6 +133,19 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
       );
       if (text !== '') this.#sink.write(`event: message\ndata: ${text}\n`);
     }
+  }
+
+  /** Lets the other nodes know where the session is, before its client does. */
+  #share(ownership: Ownership): OwnedSession {
+    const who = { id: this.id, principal: this.principal?.id };
+    const share = new OwnedSession(who, this, ownership, this.usedAt);
+    const begun = share.begin([{ slot: 'stream', text: '{}' }]);
+    this.#sink.holdUntil(begun);
+    begun.catch((error: unknown) => {
+      reportUnavailable(this.#home.report, 'A session could not begin')(error);
+      this.#end('The other nodes could not be told of the session');
+    });
+    return share;
   }
 
   #end(reason: string): void {

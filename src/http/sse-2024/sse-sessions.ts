@@ -13,10 +13,12 @@ import { accepts, answerFailure, errorAnswer, fault, unfit } from '../checks.ts'
 import type { EndpointHome } from '../request-authorization.ts';
 import { reportInWords } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
-import type { HttpExchange } from '../http-exchange.ts';
+import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpOptions, Served } from '../options.ts';
 import { Places, partyOf } from '../parties.ts';
+import type { Nodes } from '../owner/nodes.ts';
+import { unavailable } from '../owner/unavailable.ts';
 import { SseSession } from './sse-session.ts';
 
 /** The last segments of its two paths. */
@@ -29,12 +31,16 @@ export class SseSessions {
   readonly #home: EndpointHome;
   readonly #sessions = new Map<string, SseSession>();
   readonly #places: Places<SseSession>;
+  /** The other nodes; undefined if this one is alone. */
+  readonly #nodes: Nodes | undefined;
 
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
     home: EndpointHome,
+    nodes: Nodes | undefined,
   ) {
+    this.#nodes = nodes;
     this.#servedTo = servedTo;
     this.#options = options;
     this.#home = home;
@@ -92,7 +98,14 @@ export class SseSessions {
       const served = this.#servedTo(servedRequest(exchange));
       const listening = { ...beginning(served, this.#options), clock: this.#home.clock };
       const party = this.#places.party(partyOf(exchange));
-      const options = { listening, party, home: this.#home, ended: () => this.#ended(session) };
+      const nodes = this.#nodes;
+      const options = {
+        listening,
+        party,
+        home: this.#home,
+        ownership: nodes?.ownership,
+        ended: () => this.#ended(session),
+      };
       const session: SseSession = new SseSession(exchange, served.server, options);
       return session;
     } catch (error) {
@@ -109,15 +122,21 @@ export class SseSessions {
   #post(exchange: HttpExchange): void {
     const id = new URLSearchParams(exchange.target.split('?')[1]).get('sessionId') ?? undefined;
     const session = id === undefined ? undefined : this.#sessions.get(id);
-    if (!session || session.principal?.id !== exchange.principal?.id) {
-      const missing = 'The parameter sessionId is missing: open the stream first';
-      const message = id === undefined ? missing : `There is no session ${describe(id)}`;
-      return exchange.answer(fault(id === undefined ? 400 : 404, message));
+    const nodes = session ? undefined : this.#nodes;
+    if (id === undefined) {
+      return exchange.answer(
+        fault(400, 'The parameter sessionId is missing: open the stream first'),
+      );
+    }
+    if (!nodes && session?.principal?.id !== exchange.principal?.id) {
+      return exchange.answer(unknown(id));
     }
     const refusal = unfit(exchange.head, []);
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
+      if (nodes) return this.#hand(exchange, id, body.text, nodes);
+      if (!session) return exchange.answer(unknown(id));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
       if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
       const overreach = this.#home.authorization?.overreach(exchange, frame, session.server.tools);
@@ -126,4 +145,27 @@ export class SseSessions {
       exchange.answer({ status: 202 });
     });
   }
+
+  /** Hands a message to the node that has the stream. If that is no more, neither is the session. */
+  #hand(
+    exchange: HttpExchange,
+    id: string,
+    body: string,
+    nodes: Nodes,
+    sinceMs = nodes.clock.now(),
+  ): void {
+    nodes.ownership.locate(id, exchange.principal?.id).then(
+      (located) => {
+        if (located.kind !== 'elsewhere') return exchange.answer(unknown(id));
+        if (exchange.notHere) return exchange.notHere();
+        const again = () => this.#hand(exchange, id, body, nodes, sinceMs);
+        nodes.hand(located.node, { exchange, frame: undefined, body, sinceMs, again });
+      },
+      (error: unknown) => exchange.answer(unavailable(error, this.#home.report)),
+    );
+  }
+}
+
+function unknown(id: string): HttpAnswer {
+  return fault(404, `There is no session ${describe(id)}`);
 }

@@ -349,14 +349,13 @@ describe('what is not kept any more', () => {
 test('the name of a stream has the requests that it answers, unless that were too long', () => {
   const short = [1, 'a b'] as InboundRequestId[];
   const long = ['x'.repeat(300)] as InboundRequestId[];
-  const name = nameOfStream(7, short, undefined);
-  expect(readLastEventId(`${name}-3`, false)).toEqual({
-    stream: name,
-    serial: 7,
-    number: 3,
-    answers: short,
-  });
-  expect(nameOfStream(7, long, undefined)).toBe('7.');
-  expect(readLastEventId('7.-3', false)).toMatchObject({ answers: [] });
-  expect(readLastEventId('7-3', false)).toMatchObject({ answers: undefined });
+  const name = nameOfStream(1, 7, short);
+  const place = { serial: 7, number: 3, answers: short };
+  expect(readLastEventId(`${name}-3`)).toEqual({ ...place, stream: name, fence: 1 });
+  expect(nameOfStream(1, 7, long)).toBe('7.');
+  expect(readLastEventId('7.-3')).toMatchObject({ answers: [] });
+  expect(readLastEventId('7-3')).toMatchObject({ answers: undefined });
+  // Those of an owner that has claimed the session tell that.
+  const claimed = nameOfStream(1_764_000_000_000, 7, short);
+  expect(readLastEventId(`${claimed}-3`)).toMatchObject({ ...place, fence: 1_764_000_000_000 });
 });

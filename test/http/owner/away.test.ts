@@ -1,7 +1,7 @@
 /** What becomes of requests while the nodes cannot reach each other. */
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
-import { memoryStores } from '../../../src/http/nodes/memory-stores.ts';
+import { MemoryNodes } from '../nodes/memory-stores.ts';
 import { redisStores } from '../../../src/redis/index.ts';
 import { RedisServer, hasRedis, needsRedis } from '../nodes/redis-server.ts';
 import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
@@ -28,7 +28,7 @@ const echo = defineTool({ name: 'echo', description: 'Says hello', handler: () =
 /** A node that shares that Redis, until the test is over. */
 async function startNode(report = reported()) {
   // Longer than a Redis takes that shares a busy machine.
-  const stores = await redisStores({ url: redis.url, commandTimeoutMs: 2000 });
+  const stores = await redisStores({ url: redis.url, commandTimeoutMs: 2000, leaseMs: 8000 });
   const server = createMcpServer({
     name: 'away',
     version: '1',
@@ -47,7 +47,7 @@ function frozen(): void {
 describe('while Redis does not answer', () => {
   beforeEach((context) => needsRedis(context));
 
-  test('a node serves the sessions that it knows, and refuses what needs others with 503 and a time', async () => {
+  test('a node serves what it owns for as long as its lease, and refuses what needs others with 503 and a time', async () => {
     const [a, b] = [await startNode(), await startNode()];
     const here = await begin(a.url, '2025-06-18', { roots: {} });
     const call = await here.call('ask');
@@ -57,11 +57,10 @@ describe('while Redis does not answer', () => {
     await there.request('ping');
     const unknownThere = await begin(a.url);
     frozen();
-    expect((await jsonOf(await there.call('echo'))).result).toMatchObject({
+    expect((await jsonOf(await here.call('echo'))).result).toMatchObject({
       content: [{ text: 'hello' }],
     });
     const refused = [
-      there.post({ jsonrpc: '2.0', id: question.id, result: { roots: [] } }),
       new RawSession(b.url, unknownThere.headers).request('ping'),
       post(a.url, initializeOf()),
       here.request('logging/setLevel', { level: 'error' }),
@@ -79,6 +78,9 @@ describe('while Redis does not answer', () => {
     expect(answered.status).toBe(202);
     expect((await events.message()).data.result).toBeDefined();
     await expect(a.told('nodes.unavailable')).resolves.toMatchObject({ level: 'warning' });
+    // Others may have its sessions after that.
+    await expect(a.told('nodes.lapsed')).resolves.toMatchObject({ level: 'warning' });
+    expect((await here.call('echo')).status).toBe(503);
   });
 
   test('nothing is lost that was there before: all goes on when it answers again', async () => {
@@ -97,33 +99,30 @@ describe('while Redis does not answer', () => {
 test('a node without a key in common for the states of calls warns once, before anybody comes', async () => {
   const facts = reported();
   const definition = { name: 'keyless', version: '1', tools: [echo] };
-  const stores = { stores: memoryStores(), report: facts.report };
+  const stores = { stores: new MemoryNodes().start(), report: facts.report };
   const url = await serveHttp(createMcpServer(definition), stores);
   const missing = [expect.objectContaining({ name: 'stateKeys.missing', level: 'warning' })];
   expect(facts.facts).toEqual(missing);
   await begin(url);
   expect(facts.facts).toEqual(missing);
   const made = reported();
-  const making = { stores: memoryStores(), report: made.report };
+  const making = { stores: new MemoryNodes().start(), report: made.report };
   await begin(await serveHttp(() => createMcpServer(definition), making));
   expect(made.facts).toEqual(missing);
   const keyed = reported();
   const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
   const withKeys = createMcpServer({ ...definition, stateKeys });
-  await begin(await serveHttp(withKeys, { stores: memoryStores(), report: keyed.report }));
+  await begin(
+    await serveHttp(withKeys, { stores: new MemoryNodes().start(), report: keyed.report }),
+  );
   expect(keyed.facts).toEqual([]);
 });
 
 test('a store that fails in another way is reported, and says nothing to the client', async () => {
-  const stores = memoryStores();
+  const stores = new MemoryNodes().start();
   const facts = reported();
-  const failing = {
-    ...stores,
-    sessions: {
-      ...stores.sessions,
-      load: () => Promise.reject(new Error('a bug')),
-    } as typeof stores.sessions,
-  };
+  const find = () => Promise.reject(new Error('a bug'));
+  const failing = { ...stores, directory: { ...stores.directory, find } };
   const server = createMcpServer({ name: 'failing', version: '1', tools: [echo] });
   const url = await serveHttp(server, { stores: failing, report: facts.report });
   const session = new RawSession(url, { 'mcp-session-id': 'unknown' });

@@ -3,6 +3,7 @@ import { defineResource, defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
 import { EventReader, begin, jsonOf } from '../raw-client.ts';
 import type { Message, RawSession } from '../raw-client.ts';
+import { reported } from '../serving.ts';
 import { at, startNodes } from './nodes.ts';
 
 const roots = { roots: [{ uri: 'file:///here' }] };
@@ -41,15 +42,49 @@ async function asked(response: Response) {
 const answerTo = (id: unknown, result: object = roots) => ({ jsonrpc: '2.0', id, result });
 
 describe('a session of several nodes', () => {
-  test('is served where a request arrives, without another initialize', async () => {
+  test('is served by its owner, wherever a request arrives', async () => {
     const [a, b] = await startNodes(2, where);
     const here = await begin(a!.url);
     const there = at(b!, here);
     const names = [await here.call('where'), await there.call('where'), await here.call('where')];
-    const [first, second, third] = await Promise.all(names.map(async (r) => text(await jsonOf(r))));
-    expect(first).toBe(third);
-    expect(second).toEqual(expect.any(String));
-    expect(second).not.toBe(first);
+    const owners = await Promise.all(names.map(async (r) => text(await jsonOf(r))));
+    expect(new Set(owners)).toEqual(new Set([expect.any(String)]));
+  });
+
+  test('goes on at another node once its owner has died, with all that its client has said', async () => {
+    const uri = 'test://watched';
+    const watched = defineResource({ uri, name: 'watched', read: () => 'text' });
+    const log = defineTool({
+      name: 'log',
+      description: 'Logs',
+      handler: (_, context) => {
+        context.log.info('said');
+        return 'done';
+      },
+    });
+    const [a, b, c] = await startNodes(3, () => ({
+      tools: [log, listing],
+      resources: [watched],
+      logging: {},
+    }));
+    const here = await begin(a!.url, '2025-06-18', { roots: {} });
+    await here.request('logging/setLevel', { level: 'error' });
+    await here.request('resources/subscribe', { uri });
+    a!.kill();
+    const there = at(b!, here);
+    const quiet = await at(c!, here).call('log');
+    expect(quiet.headers.get('content-type')).toBe('application/json');
+    await quiet.text();
+    const { events, id, method } = await asked(await there.call('list'));
+    expect(method).toBe('roots/list');
+    expect((await there.post(answerTo(id))).status).toBe(202);
+    expect(text((await events.message()).data)).toBe('file:///here');
+    const stream = await there.get();
+    b!.server.resourceUpdated(uri);
+    const updated = { method: 'notifications/resources/updated', params: { uri } };
+    expect((await stream.message()).data).toMatchObject(updated);
+    expect((await there.delete()).status).toBe(204);
+    expect((await at(c!, here).request('ping')).status).toBe(404);
   });
 
   test('gives the answer of its client to the node that has asked, wherever it arrives', async () => {
@@ -192,6 +227,25 @@ describe('a session of several nodes', () => {
     await expect(stream.rest()).resolves.toEqual([]);
   });
 
+  test('is put back into a store that has lost its data, and stays deleted in one that has older data', async () => {
+    const told = reported();
+    const { report } = told;
+    const [a, b] = await startNodes(2, () => ({ tools: [] }), { leaseMs: 1000 }, { report });
+    const { rules } = a!.shared;
+    const [kept, deleted] = [await begin(a!.url), await begin(a!.url)];
+    const older = rules.copy();
+    expect((await deleted.delete()).status).toBe(204);
+    rules.lose();
+    await told.told('nodes.restored');
+    await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
+    rules.lose(older);
+    await expect
+      .poll(() => told.facts.filter(({ name }) => name === 'nodes.restored').length)
+      .toBeGreaterThan(2);
+    await expect.poll(async () => (await at(b!, deleted).request('ping')).status).toBe(404);
+    await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
+  });
+
   test('is not there under any other id', async () => {
     const [, b] = await startNodes(2, where);
     const there = at(b!, await begin(b!.url));
@@ -244,9 +298,11 @@ describe('a stream', () => {
     await before.leave();
     const after = await at(b!, here).get(id);
     a!.kill();
-    const { data } = await after.message();
+    expect((await after.rest()).at(-1)).toEqual({ retry: '1000' });
+    const again = await at(b!, here).get(id);
+    const { data } = await again.message();
     expect(data).toMatchObject({ id: 's1', error: { data: { reason: 'process-ended' } } });
-    await expect(after.rest()).resolves.toEqual([]);
+    await expect(again.rest()).resolves.toEqual([]);
     expect((await at(b!, here).request('ping')).status).toBe(200);
     never.release();
   });

@@ -2,14 +2,16 @@
 import { createMcpServer } from '../../../src/index.ts';
 import type { McpServer, ServerDefinition } from '../../../src/index.ts';
 import type { HttpOptions } from '../../../src/http/index.ts';
-import { MemoryNodes } from '../../../src/http/nodes/memory-stores.ts';
-import type { MemoryStoresOptions } from '../../../src/http/nodes/memory-stores.ts';
+import { MemoryNodes } from '../nodes/memory-stores.ts';
+import type { MemoryStoresOptions } from '../nodes/memory-stores.ts';
 import { RawSession } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 
 export interface TestNode {
   readonly url: URL;
   readonly server: McpServer;
+  /** What all of them share. */
+  readonly shared: MemoryNodes;
   /** It is dead for the others. */
   kill(): void;
 }
@@ -21,21 +23,21 @@ const key = Buffer.alloc(32, 1).toString('base64');
 export async function startNodes(
   count: number,
   definition: () => Partial<ServerDefinition>,
-  { limits, clock }: MemoryStoresOptions = {},
+  stores: MemoryStoresOptions = {},
   options: HttpOptions = {},
 ): Promise<readonly TestNode[]> {
-  const nodes = new MemoryNodes({ ...(limits && { limits }), ...(clock && { clock }) });
+  const nodes = new MemoryNodes(stores);
   const started: TestNode[] = [];
   for (let n = 0; n < count; n++) {
-    const stores = nodes.start();
+    const node = nodes.start();
     const server = createMcpServer({
       name: `node ${n}`,
       version: '1',
       stateKeys: [key],
       ...definition(),
     });
-    const url = await serveHttp(server, { ...options, stores });
-    started.push({ url, server, kill: () => nodes.kill(stores.node) });
+    const url = await serveHttp(server, { ...options, stores: node });
+    started.push({ url, server, shared: nodes, kill: () => nodes.kill(node) });
   }
   return started;
 }

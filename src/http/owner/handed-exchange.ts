@@ -1,0 +1,247 @@
+/**
+ * A request that another node has handed to this one, which owns its session: its answer goes back
+ * the same way, as fast as the client takes it there.
+ */
+import { onceAtTurnEnd } from '../../actors/clock.ts';
+import { closingChart } from '../../machines/closing.machine.ts';
+import type { ClosingEvent } from '../../machines/closing.machine.ts';
+import type { Principal } from '../../protocol/request-origin.ts';
+import type { Admission } from '../admission.ts';
+import type {
+  Body,
+  ExchangeHome,
+  HttpAnswer,
+  HttpExchange,
+  RequestHead,
+} from '../http-exchange.ts';
+import { WatchedSink } from '../watched-sink.ts';
+import type { SinkOutlet } from '../watched-sink.ts';
+import { lengthOf, windowBytes } from './letters.ts';
+import type { AnswerHead, HandedRequest } from './letters.ts';
+import type { Peer, Taken } from './peer.ts';
+
+type Headers = { readonly [name: string]: string };
+
+export class HandedExchange implements HttpExchange, Taken {
+  readonly pipe: string;
+  readonly principal?: Principal;
+  readonly admission?: Admission;
+  readonly method: string;
+  readonly target: string;
+  readonly remoteAddress: string | undefined;
+  readonly head: RequestHead;
+  readonly #request: HandedRequest;
+  readonly #peer: Peer;
+  readonly #home: ExchangeHome;
+  #added: Headers | undefined = undefined;
+  #outlet: FarOutlet | undefined = undefined;
+  #isGone = false;
+  #gone: (() => void)[] = [];
+
+  constructor(pipe: string, request: HandedRequest, peer: Peer, home: ExchangeHome) {
+    const { method, target, remoteAddress, principal, admittedMs, headers } = request;
+    this.pipe = pipe;
+    this.#request = request;
+    this.#peer = peer;
+    this.#home = home;
+    this.method = method;
+    this.target = target;
+    this.remoteAddress = remoteAddress;
+    if (principal) this.principal = principal;
+    if (admittedMs !== undefined) {
+      const until = home.clock.now() + admittedMs;
+      this.admission = { until, endedBy: (now) => (now >= until ? 'expired' : undefined) };
+    }
+    this.head = {
+      host: headers['host'],
+      origin: headers['origin'],
+      accept: headers['accept'],
+      authorization: undefined,
+      contentType: headers['content-type'],
+      contentEncoding: headers['content-encoding'],
+      sessionId: headers['mcp-session-id'],
+      protocolVersion: headers['mcp-protocol-version'],
+    };
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers[name];
+  }
+
+  headerNames(): readonly string[] {
+    return Object.keys(this.#request.headers);
+  }
+
+  notHere(): void {
+    this.#peer.exchanges.delete(this.pipe);
+    this.#peer.post({ kind: 'moved', pipe: this.pipe });
+  }
+
+  readBody(done: (body: Body) => void): void {
+    done({ ok: true, text: this.#request.body });
+  }
+
+  addHeaders(headers: Headers): void {
+    this.#added = { ...this.#added, ...headers };
+  }
+
+  answer({ status, headers, body = '' }: HttpAnswer): void {
+    if (this.#outlet || this.#isGone) return;
+    const outlet = this.#begin({
+      status,
+      headers: { ...this.#added, ...headers },
+      isStream: false,
+    });
+    if (body.length <= windowBytes) return outlet.all(body);
+    const sink = new WatchedSink(outlet, this.#home);
+    sink.write(body);
+    sink.end();
+  }
+
+  stream(headers: Headers): WatchedSink {
+    const all = { ...this.#added, ...headers };
+    const outlet = this.#begin({ status: 200, headers: all, isStream: true });
+    outlet.write('');
+    return new WatchedSink(outlet, this.#home);
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  onGone(callback: () => void): void {
+    if (this.#isGone) callback();
+    else this.#gone.push(callback);
+  }
+
+  taken(bytes: number): void {
+    this.#outlet?.taken(bytes);
+  }
+
+  left(): void {
+    this.#peer.exchanges.delete(this.pipe);
+    this.#isGone = true;
+    this.#outlet?.left();
+    const gone = this.#gone;
+    this.#gone = [];
+    for (const callback of gone) callback();
+  }
+
+  #begin(head: AnswerHead): FarOutlet {
+    return (this.#outlet = new FarOutlet(this.pipe, head, this.#peer));
+  }
+}
+
+/** The way of an answer to the node that its client is connected to. */
+class FarOutlet implements SinkOutlet {
+  /** That node watches its own connections. */
+  readonly isItsTurn = true;
+  readonly isFar = true as const;
+  readonly #pipe: string;
+  readonly #peer: Peer;
+  #head: AnswerHead | undefined;
+  #waiting = '';
+  #waitingBytes = 0;
+  /** What has been sent and not taken, bytes. */
+  #sentBytes = 0;
+  #state = closingChart.begun;
+
+  constructor(pipe: string, head: AnswerHead, peer: Peer) {
+    this.#pipe = pipe;
+    this.#head = head;
+    this.#peer = peer;
+  }
+
+  get #isOver(): boolean {
+    return this.#state.status === 'done';
+  }
+
+  #move(type: ClosingEvent['type']): void {
+    this.#state = closingChart.next(this.#state, { type });
+  }
+
+  get untakenBytes(): number {
+    return this.#isOver ? 0 : this.#waitingBytes + this.#sentBytes;
+  }
+
+  write(text: string): number {
+    if (this.#isOver) return 0;
+    const bytes = lengthOf(text);
+    this.#waiting += text;
+    this.#waitingBytes += bytes;
+    onceAtTurnEnd(this.#send);
+    return bytes;
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#move('close.begin');
+    this.#send();
+  }
+
+  cut(): void {
+    if (this.#isOver) return;
+    this.left();
+    this.#peer.exchanges.delete(this.#pipe);
+    this.#peer.post({ kind: 'cut', pipe: this.#pipe });
+  }
+
+  /** The whole answer, if it is short. */
+  all(body: string): void {
+    this.#waiting = body;
+    this.#move('close.begin');
+    this.#send();
+  }
+
+  taken(bytes: number): void {
+    this.#sentBytes = Math.max(0, this.#sentBytes - bytes);
+    this.#send();
+  }
+
+  left(): void {
+    this.#move('close.done');
+    this.#waiting = '';
+  }
+
+  readonly #send = (): void => {
+    if (this.#isOver) return;
+    const head = this.#head;
+    const room = windowBytes - this.#sentBytes;
+    if (this.#waiting !== '' && room <= 0) return;
+    const text = this.#piece(room);
+    const isLast = this.#state.value === 'closing' && this.#waiting === '';
+    if (!head && text === '' && !isLast) return;
+    this.#head = undefined;
+    const pipe = this.#pipe;
+    this.#peer.post({
+      kind: 'part',
+      pipe,
+      text,
+      ...(head && { head }),
+      ...(isLast && { isLast }),
+    });
+    // The rest is that node's to watch.
+    if (!isLast) return this.#waiting === '' ? undefined : this.#send();
+    this.#move('close.done');
+    this.#peer.exchanges.delete(pipe);
+  };
+
+  /** As much of what waits as there is room for. */
+  #piece(room: number): string {
+    const whole = this.#waiting;
+    const at = this.#waitingBytes <= room ? whole.length : cutBefore(whole, room);
+    const text = whole.slice(0, at);
+    this.#waiting = whole.slice(at);
+    const bytes = at === whole.length ? this.#waitingBytes : lengthOf(text);
+    this.#waitingBytes -= bytes;
+    this.#sentBytes += bytes;
+    return text;
+  }
+}
+
+/** Where a text may be cut so that no character is: a character has three bytes for each of its units at most. */
+function cutBefore(text: string, bytes: number): number {
+  const at = Math.max(1, Math.floor(bytes / 3));
+  const isWithin = (text.codePointAt(at - 1) ?? 0) > 0xff_ff;
+  return isWithin ? at + 1 : at;
+}

@@ -1,0 +1,174 @@
+/**
+ * The nodes that share an endpoint's sessions, as one of them sees the others: it hands requests to
+ * the owners of their sessions, serves what is handed to it, and tells of what has changed here.
+ */
+import { changesOf } from '../../server/changes.ts';
+import type { ServerChanges } from '../../server/changes.ts';
+import { onceAtTurnEnd } from '../../actors/clock.ts';
+import type { Clock } from '../../actors/clock.ts';
+import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
+import type { NodeInboxListener, Stores } from '../nodes/stores.ts';
+import type { ServerOf } from '../options.ts';
+import { HandedExchange } from './handed-exchange.ts';
+import type { NodePost, Letter } from './letters.ts';
+import { Ownership } from './ownership.ts';
+import { Passage } from './passage.ts';
+import type { Handing } from './passage.ts';
+import { Peer } from './peer.ts';
+import type { PeerHome } from './peer.ts';
+import { reportUnavailable } from './unavailable.ts';
+
+export interface NodesOptions {
+  readonly server: ServerOf;
+  readonly home: ExchangeHome;
+  /** Serves a request that another node has checked. */
+  serve(exchange: HttpExchange): void;
+}
+
+export class Nodes implements PeerHome, NodeInboxListener {
+  readonly ownership: Ownership;
+  readonly stores: Stores;
+  readonly clock: Clock;
+  readonly #options: NodesOptions;
+  readonly #peers = new Map<string, Peer>();
+  readonly #changes: ServerChanges | undefined;
+  /** What has changed in this turn, as letters. */
+  readonly #changed = new Map<string, Extract<Letter, { kind: 'changed' }>>();
+  #pipes = 0;
+  #numbers = 0;
+
+  constructor(stores: Stores, options: NodesOptions) {
+    const { home, server } = options;
+    this.stores = stores;
+    this.clock = home.clock;
+    this.#options = options;
+    this.ownership = new Ownership(stores, {
+      clock: home.clock,
+      report: home.report,
+      idleMs: home.limits.sessionIdleTimeoutMs,
+      inbox: this,
+      lapsed: () => this.#lapsed(),
+      beat: () => {
+        for (const peer of this.#peers.values()) peer.look();
+      },
+    });
+    this.#changes = typeof server === 'function' ? undefined : changesOf(server);
+    this.#changes?.listen((method, uri) => {
+      this.#changed.set(`${method} ${uri ?? ''}`, { kind: 'changed', method, uri });
+      onceAtTurnEnd(this.#tellChanges);
+    });
+  }
+
+  get node(): string {
+    return this.ownership.node;
+  }
+
+  isStill(node: string): boolean {
+    return this.ownership.holds && node === this.node;
+  }
+
+  nextNumber(): number {
+    return ++this.#numbers;
+  }
+
+  /** Hands a request to the node that owns its session. */
+  hand(node: string, handing: Handing): void {
+    new Passage(`${++this.#pipes}`, handing, this.#peer(node), this.#options.home);
+  }
+
+  received(texts: readonly string[], withdrawn: ReadonlySet<string>): void {
+    for (const text of texts) {
+      const { from, number, letters } = JSON.parse(text) as NodePost;
+      const peer = this.#peer(from);
+      // What is told to all has no number: it does no harm twice.
+      if (number > 0 && number <= peer.heard) continue;
+      peer.heard = Math.max(peer.heard, number);
+      for (const letter of letters) this.#read(letter, peer, withdrawn);
+    }
+  }
+
+  gone(peer: Peer): void {
+    if (this.#peers.get(peer.node) === peer) this.#peers.delete(peer.node);
+    this.#drop(peer);
+  }
+
+  /**
+   * Settles once what other nodes have still to answer here has been answered.
+   * @param timeoutMs how long that may take
+   */
+  async drain(timeoutMs: number): Promise<void> {
+    const passages = [...this.#peers.values()].flatMap(({ passages: all }) => [...all.values()]);
+    for (const passage of passages) passage.close();
+    let timer: unknown = undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = this.clock.setTimeout(resolve, timeoutMs);
+    });
+    await Promise.race([Promise.all(passages.map(({ over }) => over)), late]);
+    this.clock.clearTimeout(timer);
+  }
+
+  /** Leaves the others, once they have been told all. */
+  async close(): Promise<void> {
+    this.#changes?.listen(undefined);
+    // What has not been read goes to the node that claims the session.
+    await this.stores.inbox.close(this.node).catch(() => undefined);
+    await Promise.allSettled([...this.#peers.values()].map((peer) => peer.flushed()));
+    await this.ownership.close();
+    this.#lapsed();
+  }
+
+  #peer(node: string): Peer {
+    const known = this.#peers.get(node);
+    if (known) return known;
+    const peer = new Peer(node, this);
+    this.#peers.set(node, peer);
+    return peer;
+  }
+
+  #read(letter: Letter, peer: Peer, withdrawn: ReadonlySet<string>): void {
+    switch (letter.kind) {
+      case 'request': {
+        const { pipe, request } = letter;
+        if (withdrawn.has(`${peer.node}:${pipe}`)) return;
+        const exchange = new HandedExchange(pipe, request, peer, this.#options.home);
+        peer.exchanges.set(pipe, exchange);
+        return this.#options.serve(exchange);
+      }
+      case 'left':
+        return peer.exchanges.get(letter.pipe)?.left();
+      case 'taken':
+        return peer.exchanges.get(letter.pipe)?.taken(letter.bytes);
+      case 'part':
+        return peer.passages.get(letter.pipe)?.part(letter);
+      case 'cut':
+        return peer.passages.get(letter.pipe)?.cut();
+      case 'moved':
+        return peer.passages.get(letter.pipe)?.moved();
+      case 'changed':
+        return this.#changes?.tell(letter.method, letter.uri);
+    }
+  }
+
+  readonly #tellChanges = (): void => {
+    const letters = [...this.#changed.values()];
+    this.#changed.clear();
+    const from = this.node;
+    const text = JSON.stringify({ from, number: 0, letters });
+    const failed = reportUnavailable(
+      this.#options.home.report,
+      'The other nodes do not know of a change',
+    );
+    this.stores.inbox.broadcast(from, text).catch(failed);
+  };
+
+  #lapsed(): void {
+    const peers = [...this.#peers.values()];
+    this.#peers.clear();
+    for (const peer of peers) this.#drop(peer);
+  }
+
+  #drop({ exchanges, passages }: Peer): void {
+    for (const exchange of [...exchanges.values()]) exchange.left();
+    for (const passage of [...passages.values()]) void passage.lost();
+  }
+}

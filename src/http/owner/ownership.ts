@@ -1,0 +1,499 @@
+/**
+ * Which sessions this node owns, and for how long. It has one lease for all of them: while that
+ * lasts, it serves their requests without asking. What their clients change is written down before it is
+ * acknowledged, so that another node can bring a session back.
+ *
+ * @see docs/decisions/0053
+ */
+import { turnEnd } from '../../actors/clock.ts';
+import type { Clock } from '../../actors/clock.ts';
+import { ownershipChart } from '../../machines/ownership.machine.ts';
+import type { OwnershipEvent } from '../../machines/ownership.machine.ts';
+import type { HttpReport } from '../facts.ts';
+import { reportInWords } from '../facts.ts';
+import { StoreUnavailable, newNodeName } from '../nodes/stores.ts';
+import type {
+  FactChange,
+  NodeInboxListener,
+  KeptText,
+  LoggedText,
+  SessionRecord,
+  StoreAge,
+  Stores,
+} from '../nodes/stores.ts';
+import { reportUnavailable } from './unavailable.ts';
+
+/** A session that this node serves. */
+export interface OwnedCopy {
+  /** Another node may serve it from now on: it ends here, and its client is told to come back. */
+  abandon(): void;
+}
+
+/** A session that was brought back from what was written down. */
+export interface WokenSession {
+  readonly record: SessionRecord;
+  readonly log: readonly KeptText[];
+}
+
+/** Who has a session. */
+export type Location =
+  | { readonly kind: 'elsewhere'; readonly node: string }
+  | { readonly kind: 'woken'; readonly woken: WokenSession }
+  | { readonly kind: 'none' };
+
+export interface OwnershipOptions {
+  readonly clock: Clock;
+  readonly report: HttpReport;
+  /** How long a session may be idle: a copy of older data may live until then, milliseconds. */
+  readonly idleMs: number;
+  /** Hears what other nodes say. */
+  readonly inbox: NodeInboxListener;
+  /** The lease is over: what other nodes do for this one, and it for them, comes to nothing. */
+  lapsed(): void;
+  /** From time to time, while it has a lease. */
+  beat(): void;
+}
+
+/** What is written down of one session, bytes. */
+const maxRecordBytes = 256 * 1024;
+
+/** How many ends are remembered. */
+const maxRemoved = 100_000;
+
+/** The part of a lease that counts: clocks do not run alike. */
+const safePart = 0.95;
+
+export class Ownership {
+  readonly stores: Stores;
+  readonly #options: OwnershipOptions;
+  #state = ownershipChart.begun;
+  #node = newNodeName();
+  /** When this node stops, its own clock. */
+  #until = -Infinity;
+  /** When the lease ends, the store's clock. */
+  #storeUntil = 0;
+  #store: StoreAge | undefined = undefined;
+  #joining: Promise<void> | undefined = undefined;
+  #timer: unknown = undefined;
+  readonly #owned = new Map<string, OwnedSession>();
+  /** What was known of the sessions that ended with an earlier lease, until the store has been seen again. */
+  readonly #bequeathed = new Map<string, SessionRecord>();
+  /** The fences of sessions that this node has ended, with when that may be forgotten. */
+  readonly #removed = new Map<string, { readonly fence: number; readonly untilMs: number }>();
+  readonly #waking = new Map<string, Promise<Location>>();
+  /** What leaves for the store. */
+  readonly #leaving = new Set<Promise<unknown>>();
+
+  constructor(stores: Stores, options: OwnershipOptions) {
+    this.stores = stores;
+    this.#options = options;
+    this.#ready().catch(reportUnavailable(options.report, 'This node could not join the others'));
+    this.#timer = this.#next();
+  }
+
+  /** The name of this node's lease. */
+  get node(): string {
+    return this.#node;
+  }
+
+  get report(): HttpReport {
+    return this.#options.report;
+  }
+
+  /** What it does next depends on this, and on nothing else. */
+  view(): unknown {
+    const { value } = this.#state;
+    const now = this.#options.clock.now();
+    const known = [...this.#bequeathed.values(), ...this.#removed.keys(), ...this.#owned.keys()];
+    return [value, this.#node, this.#until - now, this.#storeUntil - now, this.#store, known];
+  }
+
+  /** Whether its sessions are its own. Without a lease they end. */
+  get holds(): boolean {
+    if (this.#options.clock.now() < this.#until) return true;
+    this.#lapse('it could not be renewed in time');
+    return false;
+  }
+
+  /**
+   * Writes down a session that begins here.
+   * @throws {StoreUnavailable}
+   */
+  async begin(session: OwnedSession): Promise<void> {
+    await this.#ready();
+    this.#owned.set(session.id, session);
+    try {
+      await this.put(session.record);
+    } catch (error) {
+      this.forget(session);
+      this.stores.directory.remove(session.id, session.fence).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Whether a session is this node's. */
+  has(session: OwnedSession): boolean {
+    return this.holds && this.#owned.get(session.id) === session;
+  }
+
+  /** It ends here; others may go on with it. */
+  forget({ id }: OwnedSession): void {
+    this.#owned.delete(id);
+  }
+
+  /**
+   * Ends a session for all nodes.
+   * @throws {StoreUnavailable}
+   */
+  async remove({ id, fence }: OwnedSession): Promise<void> {
+    const now = this.#options.clock.now();
+    this.#removed.set(id, { fence, untilMs: now + 2 * this.#options.idleMs });
+    try {
+      await this.stores.directory.remove(id, fence);
+    } catch (error) {
+      this.#removed.delete(id);
+      throw error;
+    }
+    this.#owned.delete(id);
+    for (const [old, { untilMs }] of this.#removed) {
+      if (untilMs > now && this.#removed.size <= maxRemoved) break;
+      this.#removed.delete(old);
+    }
+  }
+
+  /**
+   * Stores all of a session.
+   * @throws {StoreUnavailable} also if another node has it by now
+   */
+  async put(record: SessionRecord): Promise<void> {
+    const owner = this.#node;
+    const isStored =
+      this.holds && (await this.stores.directory.put({ ...record, owner }, this.#storeUntil));
+    if (!isStored || owner !== this.#node) throw this.lost(record.id);
+  }
+
+  /** Another node has a session that this one has served. */
+  lost(id: string): StoreUnavailable {
+    const session = this.#owned.get(id);
+    this.#owned.delete(id);
+    session?.copy.abandon();
+    const message = 'the session goes on at another node';
+    return new StoreUnavailable('away', message, { retryAfterMs: 1000 });
+  }
+
+  track(done: Promise<unknown>): void {
+    this.#leaving.add(done);
+    const left = () => this.#leaving.delete(done);
+    done.then(left, left);
+  }
+
+  /**
+   * Says who has a session that is not here. An unowned one is claimed.
+   * @throws {StoreUnavailable}
+   */
+  locate(id: string, principal: string | undefined): Promise<Location> {
+    const waking = this.#waking.get(id);
+    if (waking) return waking;
+    const locating = this.#locate(id, principal).finally(() => this.#waking.delete(id));
+    this.#waking.set(id, locating);
+    return locating;
+  }
+
+  /** Takes a session that was brought back. */
+  own(session: OwnedSession): void {
+    this.#owned.set(session.id, session);
+  }
+
+  /** Leaves: others may claim at once what it owned. */
+  async close(): Promise<void> {
+    this.#options.clock.clearTimeout(this.#timer);
+    await this.#joining?.catch(() => undefined);
+    await Promise.allSettled(this.#leaving);
+    this.#move({ type: 'node.left' });
+    this.#until = -Infinity;
+    await this.stores.directory.leave(this.#node).catch(() => undefined);
+    await this.stores.close();
+  }
+
+  async #locate(id: string, principal: string | undefined): Promise<Location> {
+    const { directory, log, leaseMs } = this.stores;
+    // Somebody else may be first, and lose it at once.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await this.#ready();
+      if (this.#removed.has(id)) return { kind: 'none' };
+      const { record, isOwned, store } = await directory.find(id);
+      if (store.name !== this.#store?.name) await this.#renew();
+      const node = this.#node;
+      if (record && record.principal !== principal) return { kind: 'none' };
+      if (record && isOwned && record.owner !== node) {
+        return { kind: 'elsewhere', node: record.owner };
+      }
+      if (store.ageMs < leaseMs && !isOwned) {
+        // Who owned something before may not have put it back yet.
+        const message = 'the store has lost its data, and may be given them back';
+        throw new StoreUnavailable('away', message, { retryAfterMs: leaseMs - store.ageMs });
+      }
+      if (!record) return { kind: 'none' };
+      const read = { fence: record.fence, store: store.name };
+      const claimed = await directory.claim(id, node, read);
+      if (!claimed) continue;
+      const kept = await log.read(id);
+      if (this.holds && node === this.#node) {
+        return { kind: 'woken', woken: { record: claimed, log: kept } };
+      }
+    }
+    const message = 'several nodes want the same session';
+    throw new StoreUnavailable('busy', message, { retryAfterMs: 1000 });
+  }
+
+  /** Settles once this node has a lease. @throws {StoreUnavailable} */
+  async #ready(): Promise<void> {
+    if (this.#state.status === 'done') {
+      throw new StoreUnavailable('closed', 'this node is closing', { retryAfterMs: 1000 });
+    }
+    if (!this.holds) await (this.#joining ??= this.#join().finally(() => this.#joined()));
+  }
+
+  #joined(): void {
+    this.#joining = undefined;
+  }
+
+  async #join(): Promise<void> {
+    const { directory, inbox, leaseMs } = this.stores;
+    const node = newNodeName();
+    const sentAt = this.#options.clock.now();
+    await inbox.open(node, this.#options.inbox);
+    const { isHeld, untilMs, store } = await directory.lease(node, 'new');
+    if (!isHeld || this.#state.status === 'done') return;
+    this.#node = node;
+    this.#move({ type: 'lease.granted' });
+    this.#until = sentAt + leaseMs * safePart;
+    this.#storeUntil = untilMs;
+    await this.#look(store);
+  }
+
+  async #renew(): Promise<void> {
+    const { directory, inbox, leaseMs } = this.stores;
+    const node = this.#node;
+    const sentAt = this.#options.clock.now();
+    let reply = await directory.lease(node, 'prolong');
+    const isOther = reply.store.name !== this.#store?.name;
+    if (!reply.isHeld && isOther && this.holds) {
+      const reviveUntilMs = reply.store.sinceMs + leaseMs;
+      reply = await directory.lease(node, { reviveUntilMs });
+    }
+    if (!this.holds || node !== this.#node) return;
+    if (!reply.isHeld) return this.#lapse('the others have taken it for dead');
+    this.#until = Math.max(this.#until, sentAt + leaseMs * safePart);
+    this.#storeUntil = reply.untilMs;
+    await Promise.all([inbox.prolong(node), this.#look(reply.store)]);
+  }
+
+  /** Sees whether the store has lost something, and puts it back. */
+  async #look(store: StoreAge): Promise<void> {
+    const isOther = this.#store !== undefined && this.#store.name !== store.name;
+    this.#store = store;
+    if (isOther) this.#move({ type: 'store.changed' });
+    if (this.#state.value === 'restoring') await this.#restore();
+    this.#bequeathed.clear();
+  }
+
+  async #restore(): Promise<void> {
+    const { directory } = this.stores;
+    const node = this.#node;
+    const inherited = [...this.#bequeathed.values()].map((record) => ({ ...record, owner: '' }));
+    await Promise.all([
+      ...[...this.#removed].map(([id, { fence }]) => directory.remove(id, fence)),
+      ...inherited.map((record) => directory.put(record, this.#storeUntil)),
+      ...[...this.#owned.values()].map((session) =>
+        session.putBack().catch((error: unknown) => {
+          // Otherwise another node has it.
+          if (this.#owned.has(session.id)) throw error;
+        }),
+      ),
+    ]);
+    if (node !== this.#node) return;
+    this.#move({ type: 'store.restored' });
+    const message = `The store has lost data; this node has put ${this.#owned.size} sessions back`;
+    reportInWords(this.report, 'warning', 'nodes.restored', message);
+  }
+
+  /** Its sessions may be others' by now. */
+  #lapse(why: string): void {
+    if (!this.#state.hasTag('serving')) return;
+    const node = this.#node;
+    this.#until = -Infinity;
+    this.#move({ type: 'lease.over' });
+    const sessions = [...this.#owned.values()];
+    this.#owned.clear();
+    for (const { id, record, copy } of sessions) {
+      this.#bequeathed.set(id, record);
+      copy.abandon();
+    }
+    this.#options.lapsed();
+    this.stores.inbox.close(node).catch(() => undefined);
+    const message = `The lease of this node is over: ${why}. ${sessions.length} sessions have ended here`;
+    reportInWords(this.report, 'warning', 'nodes.lapsed', message);
+  }
+
+  #next(): unknown {
+    const { clock } = this.#options;
+    const everyMs = this.stores.leaseMs / 4;
+    const leftMs = this.#until - clock.now();
+    const afterMs = leftMs > 0 ? Math.min(everyMs, leftMs) : everyMs / 4;
+    return clock.setTimeout(() => {
+      this.#timer = this.#next();
+      // The next one may reach it.
+      const failed = reportUnavailable(this.report, 'The lease of this node was not renewed');
+      if (!this.holds) return void this.#ready().catch(() => undefined);
+      this.#renew().catch(failed);
+      this.#options.beat();
+    }, afterMs);
+  }
+
+  #move(event: OwnershipEvent): void {
+    this.#state = ownershipChart.next(this.#state, event);
+  }
+}
+
+/** What is written down of a session that this node owns. */
+export class OwnedSession {
+  readonly id: string;
+  readonly principal: string | undefined;
+  readonly fence: number;
+  readonly copy: OwnedCopy;
+  readonly #ownership: Ownership;
+  readonly #facts: Map<string, string>;
+  #revision: number;
+  #log: LoggedText[] = [];
+  /** Settles when what was appended in this turn is kept, or cannot be. */
+  #keeping: Promise<void> | undefined = undefined;
+  /** When it was written last, the clock's milliseconds. */
+  touchedAt: number;
+
+  /** @param from what was known of it, if it is brought back */
+  constructor(
+    who: Pick<SessionRecord, 'id' | 'principal'>,
+    copy: OwnedCopy,
+    ownership: Ownership,
+    now: number,
+    from?: SessionRecord,
+  ) {
+    this.id = who.id;
+    this.principal = who.principal;
+    this.copy = copy;
+    this.#ownership = ownership;
+    this.touchedAt = now;
+    this.fence = from?.fence ?? firstFence;
+    this.#revision = from?.revision ?? 0;
+    this.#facts = new Map(Object.entries(from?.facts ?? {}));
+  }
+
+  /** Whether this node may serve it. If not, it has ended here. */
+  get isHere(): boolean {
+    return this.#revision === 0 || this.#ownership.has(this);
+  }
+
+  get node(): string {
+    return this.#ownership.node;
+  }
+
+  get record(): SessionRecord {
+    const { id, principal, fence } = this;
+    const facts = Object.fromEntries(this.#facts);
+    return { id, principal, fence, owner: this.node, revision: this.#revision, facts };
+  }
+
+  /**
+   * Writes it down for the first time.
+   * @throws {StoreUnavailable}
+   */
+  begin(facts: readonly FactChange[]): Promise<void> {
+    for (const { slot, text = '' } of facts) this.#facts.set(slot, text);
+    this.#revision = 1;
+    return this.#ownership.begin(this);
+  }
+
+  /**
+   * Writes down what its client has changed: once it resolves, that may be acknowledged.
+   * @throws {StoreUnavailable}
+   */
+  async note(changes: readonly FactChange[]): Promise<void> {
+    for (const change of changes) await this.#note(change);
+  }
+
+  /** Says that it is in use. */
+  touch(now: number): void {
+    this.touchedAt = now;
+    const failed = reportUnavailable(this.#ownership.report, 'A session may expire too early');
+    this.#write().catch(failed);
+  }
+
+  /** Ends it for all nodes. @throws {StoreUnavailable} */
+  remove(): Promise<void> {
+    return this.#ownership.remove(this);
+  }
+
+  /** It has ended here alone. */
+  leave(): void {
+    this.#ownership.forget(this);
+  }
+
+  /**
+   * Keeps what is said on a stream, so that another node can repeat it.
+   * @returns settles when it is kept, or cannot be; only the beginning of a stream waits for that
+   */
+  append(entry: LoggedText): Promise<void> {
+    this.#log.push(entry);
+    return (this.#keeping ??= turnEnd.then(this.#flush));
+  }
+
+  /** Gives a store that has lost data what is known of it. */
+  async putBack(): Promise<void> {
+    await this.#ownership.put(this.record);
+  }
+
+  readonly #flush = async (): Promise<void> => {
+    const entries = this.#log;
+    this.#log = [];
+    this.#keeping = undefined;
+    if (!this.isHere) return;
+    const appended = this.#ownership.stores.log.append(this, entries);
+    this.#ownership.track(appended);
+    try {
+      if (!(await appended)) this.#ownership.lost(this.id);
+    } catch (error) {
+      const what = `What session ${this.id} says is not kept for other nodes`;
+      reportUnavailable(this.#ownership.report, what)(error);
+    }
+  };
+
+  async #note(change: FactChange): Promise<void> {
+    const { slot, text } = change;
+    const before = this.#facts.get(slot);
+    if (before === text) return;
+    const bytes = [...this.#facts].reduce(
+      (sum, [name, said]) => sum + name.length + said.length,
+      0,
+    );
+    if (text !== undefined && bytes + slot.length + text.length > maxRecordBytes) {
+      const message = `what is kept of a session may have ${maxRecordBytes} bytes`;
+      throw new StoreUnavailable('full', message, { retryAfterMs: 10_000 });
+    }
+    if (text === undefined) this.#facts.delete(slot);
+    else this.#facts.set(slot, text);
+    this.#revision++;
+    await this.#write(change);
+  }
+
+  async #write(change?: FactChange): Promise<void> {
+    if (!this.isHere) throw this.#ownership.lost(this.id);
+    const at = { id: this.id, fence: this.fence, revision: this.#revision };
+    const written = await this.#ownership.stores.directory.write(at, change);
+    if (written === 'fenced') throw this.#ownership.lost(this.id);
+    if (written === 'behind') await this.putBack();
+  }
+}
+
+/** Of a session that is still unclaimed. */
+export const firstFence = 1;

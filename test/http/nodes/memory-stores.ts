@@ -1,0 +1,226 @@
+/** What several nodes in one process share: the contract of stores in its plainest form. */
+import { systemClock } from '../../../src/actors/clock.ts';
+import type { Clock } from '../../../src/actors/clock.ts';
+import { StoreUnavailable, storeLimits } from '../../../src/http/nodes/stores.ts';
+import type {
+  Found,
+  NodeInboxListener,
+  KeptText,
+  LeaseReply,
+  LoggedText,
+  SessionRecord,
+  StoreAge,
+  StoreLimits,
+  Stores,
+} from '../../../src/http/nodes/stores.ts';
+
+export interface MemoryStoresOptions {
+  readonly limits?: Partial<StoreLimits>;
+  readonly clock?: Clock;
+  readonly leaseMs?: number;
+}
+
+/** What the directory holds. A copy of it is older data. */
+export interface DirectoryData {
+  readonly leases: Map<string, number>;
+  readonly records: Map<string, SessionRecord & { readonly expiresMs: number }>;
+}
+
+/** The rules of the directory, without any waiting. */
+export class DirectoryRules {
+  data: DirectoryData = { leases: new Map(), records: new Map() };
+  store = { name: 'memory 0', sinceMs: -Infinity };
+  readonly #now: () => number;
+  readonly #leaseMs: number;
+  readonly #idleMs: number;
+
+  constructor(now: () => number, leaseMs: number, idleMs: number) {
+    this.#now = now;
+    this.#leaseMs = leaseMs;
+    this.#idleMs = idleMs;
+  }
+
+  /** It has these data from now on: older ones, or none. */
+  lose(data: DirectoryData = { leases: new Map(), records: new Map() }): void {
+    this.data = data;
+    this.store = { name: `${this.store.name}+`, sinceMs: this.#now() };
+  }
+
+  copy(): DirectoryData {
+    return { leases: new Map(this.data.leases), records: new Map(this.data.records) };
+  }
+
+  get age(): StoreAge {
+    return { ...this.store, ageMs: this.#now() - this.store.sinceMs };
+  }
+
+  isOwned(node: string): boolean {
+    return (this.data.leases.get(node) ?? -Infinity) > this.#now();
+  }
+
+  lease(node: string, how: 'new' | 'prolong' | { readonly reviveUntilMs: number }): LeaseReply {
+    const isRevived = typeof how === 'object' && this.#now() < how.reviveUntilMs;
+    const isHeld = how === 'new' || isRevived || this.isOwned(node);
+    const untilMs = this.#now() + this.#leaseMs;
+    if (isHeld) this.data.leases.set(node, untilMs);
+    return { isHeld, untilMs, store: this.age };
+  }
+
+  find(id: string): Found {
+    const record = this.#read(id);
+    return { record, isOwned: record !== undefined && this.isOwned(record.owner), store: this.age };
+  }
+
+  claim(id: string, owner: string, read: { readonly fence: number; readonly store: string }) {
+    const record = this.#read(id);
+    if (!record || record.fence !== read.fence || read.store !== this.store.name) return undefined;
+    const fence = Math.max(record.fence + 1, Math.round(this.#now()));
+    return this.#store({ ...record, owner, fence });
+  }
+
+  put(record: SessionRecord, untilMs: number): boolean {
+    if (this.#now() >= untilMs) return false;
+    const there = this.#read(record.id);
+    if (there && there.fence > record.fence) return false;
+    const isYounger = there?.fence === record.fence && there.revision > record.revision;
+    if (!isYounger) this.#store(record);
+    return true;
+  }
+
+  write(
+    { id, fence, revision }: Pick<SessionRecord, 'id' | 'fence' | 'revision'>,
+    change?: { readonly slot: string; readonly text: string | undefined },
+  ): 'written' | 'behind' | 'fenced' {
+    const there = this.#read(id);
+    if (!there) return 'behind';
+    if (there.fence !== fence) return 'fenced';
+    if (there.revision < (change ? revision - 1 : revision)) return 'behind';
+    if (!change || there.revision >= revision) {
+      this.#store(there);
+      return 'written';
+    }
+    const facts = Object.entries(there.facts).filter(([slot]) => slot !== change.slot);
+    if (change.text !== undefined) facts.push([change.slot, change.text]);
+    this.#store({ ...there, facts: Object.fromEntries(facts), revision });
+    return 'written';
+  }
+
+  remove(id: string, fence: number): boolean {
+    const there = this.#read(id);
+    if (there && there.fence > fence) return false;
+    return this.data.records.delete(id);
+  }
+
+  #read(id: string): SessionRecord | undefined {
+    const record = this.data.records.get(id);
+    if (record && record.expiresMs > this.#now()) return record;
+    this.data.records.delete(id);
+    return undefined;
+  }
+
+  #store(record: SessionRecord): SessionRecord {
+    this.data.records.set(record.id, { ...record, expiresMs: this.#now() + 1.5 * this.#idleMs });
+    return record;
+  }
+}
+
+/** Several nodes in one process. */
+export class MemoryNodes {
+  readonly #clock: Clock;
+  readonly #limits: StoreLimits;
+  readonly #leaseMs: number;
+  readonly rules: DirectoryRules;
+  readonly #logs = new Map<string, (LoggedText & { readonly atMs: number })[]>();
+  readonly #inboxes = new Map<string, NodeInboxListener>();
+  readonly #killed = new Set<Stores>();
+  readonly #ends = new Map<Stores, () => void>();
+
+  constructor({ limits, clock = systemClock, leaseMs = 10_000 }: MemoryStoresOptions = {}) {
+    this.#limits = storeLimits(limits);
+    this.#clock = clock;
+    this.#leaseMs = leaseMs;
+    this.rules = new DirectoryRules(() => clock.now(), leaseMs, this.#limits.idleMs);
+  }
+
+  /** A node is no more, without a word; the others can know it. */
+  kill(stores: Stores): void {
+    this.#killed.add(stores);
+    this.#ends.get(stores)?.();
+  }
+
+  /** One more node. */
+  start(): Stores {
+    const { rules } = this;
+    const names = new Set<string>();
+    const asked = async <T>(answer: () => T): Promise<T> => {
+      if (!this.#killed.has(stores)) return answer();
+      throw new StoreUnavailable('closed', 'This node is dead', { retryAfterMs: 1000 });
+    };
+    const forget = (node: string) => {
+      rules.data.leases.delete(node);
+      this.#inboxes.delete(node);
+    };
+    const send = (node: string, text: string) => {
+      if (!this.#inboxes.has(node)) return undefined;
+      if (text === '') return '';
+      // As much later as in a store of its own.
+      void Promise.resolve().then(() => this.#inboxes.get(node)?.received([text], new Set()));
+      return 'read';
+    };
+    const stores: Stores = {
+      leaseMs: this.#leaseMs,
+      directory: {
+        lease: (node, how) =>
+          asked(() => {
+            names.add(node);
+            return rules.lease(node, how);
+          }),
+        leave: (node) => asked(() => void rules.data.leases.delete(node)),
+        find: (id) => asked(() => rules.find(id)),
+        claim: (id, node, read) => asked(() => rules.claim(id, node, read)),
+        put: (record, untilMs) => asked(() => rules.put(record, untilMs)),
+        write: (at, change) => asked(() => rules.write(at, change)),
+        remove: (id, fence) => asked(() => void (rules.remove(id, fence) && this.#logs.delete(id))),
+      },
+      log: {
+        append: ({ id, fence }, entries) => asked(() => this.#append(id, fence, entries)),
+        read: (id) => asked(() => this.#kept(id)),
+      },
+      inbox: {
+        open: (node, listener) => asked(() => void this.#inboxes.set(node, listener)),
+        prolong: () => asked(() => {}),
+        close: (node) => asked(() => void this.#inboxes.delete(node)),
+        send: (node, text) => asked(() => send(node, text)),
+        withdraw: () => asked(() => false),
+        broadcast: (from, text) =>
+          asked(() => {
+            for (const node of this.#inboxes.keys()) if (node !== from) send(node, text);
+          }),
+      },
+      close: async () => {},
+    };
+    this.#ends.set(stores, () => {
+      for (const name of names) forget(name);
+    });
+    return stores;
+  }
+
+  #append(id: string, fence: number, entries: readonly LoggedText[]): boolean {
+    if (this.rules.find(id).record?.fence !== fence) return false;
+    const log = this.#logs.get(id) ?? [];
+    this.#logs.set(id, log);
+    for (const entry of entries) log.push({ ...entry, atMs: this.#clock.now() });
+    const { maxEvents, maxBytes } = this.#limits;
+    const bytes = () => log.reduce((sum, { text }) => sum + text.length, 0);
+    while (log.length > maxEvents || bytes() > maxBytes) log.shift();
+    return true;
+  }
+
+  #kept(id: string): readonly KeptText[] {
+    const now = this.#clock.now();
+    const log = this.#logs.get(id) ?? [];
+    return log
+      .map(({ atMs, ...entry }) => ({ ...entry, ageMs: now - atMs }))
+      .filter(({ ageMs }) => ageMs < this.#limits.maxAgeMs);
+  }
+}

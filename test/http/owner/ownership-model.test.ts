@@ -1,0 +1,50 @@
+/**
+ * What the protocol of ownership promises, in every order of two nodes, one client and one fault. The
+ * states are explored up to a bound; `EXPLORE=all` leaves none out.
+ */
+import { describe, expect, test } from 'vitest';
+import { DirectoryRules } from '../nodes/memory-stores.ts';
+import { explore } from './ownership-model.ts';
+import type { Fault } from './ownership-model.ts';
+
+const most = process.env['EXPLORE'] === 'all' ? Infinity : 700;
+
+describe('ownership keeps what was acknowledged, answers everything, and revives nothing', () => {
+  test.each<[string, Fault]>([
+    ['nothing fails', 'none'],
+    ['the store loses its data', 'emptied'],
+    ['the store goes back to older data', 'older'],
+    ['a node is stopped for a while', 'stopped'],
+    ['a node is killed', 'killed'],
+    ['the store is slow once, or its answer is lost', 'slow'],
+  ])(
+    'if %s',
+    async (_, fault) => {
+      const { states, violations } = await explore(fault, most);
+      expect(violations).toEqual([]);
+      expect(states).toBeGreaterThan(100);
+    },
+    120_000,
+  );
+});
+
+describe('the exploration finds', () => {
+  test('a claim that does not wait until the others have put back what was lost', async () => {
+    const { violations } = await explore('older', 5000, (rules) =>
+      Object.defineProperty(rules, 'age', {
+        get: () => ({ ...rules.store, ageMs: Infinity }),
+      }),
+    );
+    expect(violations).not.toEqual([]);
+  }, 120_000);
+
+  test('a store that takes a node for dead that lives', async () => {
+    const { violations } = await explore('none', 20_000, (rules) => {
+      rules.isOwned = () => false;
+      rules.lease = function lease(node, how) {
+        return DirectoryRules.prototype.lease.call(this, node, how === 'prolong' ? 'new' : how);
+      };
+    });
+    expect(violations).not.toEqual([]);
+  }, 120_000);
+});
