@@ -42,7 +42,7 @@ export interface PassageHome {
 }
 
 /** How long another node may take to read a request, milliseconds: it may be busy, or stopped. */
-export const handTimeoutMs = 5000;
+const handTimeoutMs = 5000;
 
 /** How soon it is tried again to find out who has the session, milliseconds. */
 const againMs = 50;

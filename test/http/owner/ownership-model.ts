@@ -183,7 +183,7 @@ class ModelNode {
 }
 
 /** One run, as far as the explorer has taken it. */
-export class World {
+class World {
   nowMs = 0;
   readonly rules: DirectoryRules;
   readonly nodes: readonly ModelNode[];
