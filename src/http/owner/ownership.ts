@@ -123,7 +123,7 @@ export class Ownership {
     await this.#ready();
     this.#owned.set(session.id, session);
     try {
-      await this.put(session.record);
+      await this.put(session);
     } catch (error) {
       this.forget(session);
       this.stores.directory.remove(session.id, session.fence).catch(() => undefined);
@@ -137,15 +137,17 @@ export class Ownership {
   }
 
   /** It ends here; others may go on with it. */
-  forget({ id }: OwnedSession): void {
-    this.#owned.delete(id);
+  forget(session: OwnedSession): void {
+    // Its id may be that of a copy that was brought back since.
+    if (this.#owned.get(session.id) === session) this.#owned.delete(session.id);
   }
 
   /**
    * Ends a session for all nodes.
    * @throws {StoreUnavailable}
    */
-  async remove({ id, fence }: OwnedSession): Promise<void> {
+  async remove(session: OwnedSession): Promise<void> {
+    const { id, fence } = session;
     const now = this.#options.clock.now();
     this.#removed.set(id, { fence, untilMs: now + 2 * this.#options.idleMs });
     try {
@@ -154,7 +156,7 @@ export class Ownership {
       this.#removed.delete(id);
       throw error;
     }
-    this.#owned.delete(id);
+    this.forget(session);
     for (const [old, { untilMs }] of this.#removed) {
       if (untilMs > now && this.#removed.size <= maxRemoved) break;
       this.#removed.delete(old);
@@ -165,18 +167,19 @@ export class Ownership {
    * Stores all of a session.
    * @throws {StoreUnavailable} also if another node has it by now
    */
-  async put(record: SessionRecord): Promise<void> {
+  async put(session: OwnedSession): Promise<void> {
     const owner = this.#node;
-    const isStored =
-      this.holds && (await this.stores.directory.put({ ...record, owner }, this.#storeUntil));
-    if (!isStored || owner !== this.#node) throw this.lost(record.id);
+    const { directory } = this.stores;
+    // A lease that was taken since is not the one that the copy belongs to.
+    const isStored = this.has(session) && (await directory.put(session.record, this.#storeUntil));
+    if (!isStored || owner !== this.#node) throw this.lost(session);
   }
 
   /** Another node has a session that this one has served. */
-  lost(id: string): StoreUnavailable {
-    const session = this.#owned.get(id);
-    this.#owned.delete(id);
-    session?.copy.abandon();
+  lost(session: OwnedSession): StoreUnavailable {
+    const isServed = this.#owned.get(session.id) === session;
+    this.forget(session);
+    if (isServed) session.copy.abandon();
     const message = 'the session goes on at another node';
     return new StoreUnavailable('away', message, { retryAfterMs: 1000 });
   }
@@ -450,7 +453,7 @@ export class OwnedSession {
 
   /** Gives a store that has lost data what is known of it. */
   async putBack(): Promise<void> {
-    await this.#ownership.put(this.record);
+    await this.#ownership.put(this);
   }
 
   readonly #flush = async (): Promise<void> => {
@@ -461,7 +464,7 @@ export class OwnedSession {
     const appended = this.#ownership.stores.log.append(this, entries);
     this.#ownership.track(appended);
     try {
-      if (!(await appended)) this.#ownership.lost(this.id);
+      if (!(await appended)) this.#ownership.lost(this);
     } catch (error) {
       const what = `What session ${this.id} says is not kept for other nodes`;
       reportUnavailable(this.#ownership.report, what)(error);
@@ -487,10 +490,10 @@ export class OwnedSession {
   }
 
   async #write(change?: FactChange): Promise<void> {
-    if (!this.isHere) throw this.#ownership.lost(this.id);
+    if (!this.isHere) throw this.#ownership.lost(this);
     const at = { id: this.id, fence: this.fence, revision: this.#revision };
     const written = await this.#ownership.stores.directory.write(at, change);
-    if (written === 'fenced') throw this.#ownership.lost(this.id);
+    if (written === 'fenced') throw this.#ownership.lost(this);
     if (written === 'behind') await this.putBack();
   }
 }
