@@ -24,10 +24,10 @@ import type { HttpFactName } from './facts.ts';
 
 export abstract class EndpointSession {
   report: Report<HttpFactName | ActorFactName> = defaultReport;
-  /** Takes what requests bring; set once its reader has started. */
-  protected router: Recipient<RouterEvent> | undefined = undefined;
+  /** Takes what requests bring, once its reader has started. */
+  protected router: Recipient<RouterEvent> = nobody;
   /** The actor of the session, while its writer runs. */
-  #owner: Recipient<TransportFact> | undefined = undefined;
+  #owner: Recipient<TransportFact> = nobody;
 
   /** As a dump shows it; undefined if there is nothing to show. */
   abstract readonly view: HttpSessionView | HttpRequestsView | undefined;
@@ -58,12 +58,12 @@ export abstract class EndpointSession {
   }
 
   unwritable(): void {
-    this.#owner = undefined;
+    this.#owner = nobody;
   }
 
   /** Tells the session a fact of its transport, while its writer runs. */
   tell(fact: TransportFact): void {
-    this.#owner?.send(fact);
+    this.#owner.send(fact);
   }
 
   /** JSON cannot hold a message: its sender or the log is told. */
@@ -76,6 +76,9 @@ export abstract class EndpointSession {
   }
 }
 
+/** Whom it tells before its actors have started, and after their end. */
+const nobody = { send: (_event: unknown): void => {} };
+
 /** What its reader does: nothing, because what comes in comes by requests. */
 const deaf: Behaviour<ReaderEvent> = { receive: () => {} };
 
@@ -85,6 +88,10 @@ class EndpointWriter implements Behaviour<WriterEvent> {
 
   constructor(session: EndpointSession) {
     this.#session = session;
+  }
+
+  get isAtRest(): boolean {
+    return true;
   }
 
   get view(): { readonly http: EndpointSession['view'] } {

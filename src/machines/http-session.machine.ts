@@ -1,5 +1,6 @@
 /**
- * How long a session over HTTP is kept: a client that leaves for good does not say so.
+ * A session over HTTP: how far it has come with its client, and how long it is kept, because a client
+ * that leaves for good does not say so.
  *
  * Ordinary requests are not sent to the machine. The keeper of the sessions checks from time to
  * time which of them are quiet, and tells the machine of the first request after that.
@@ -12,8 +13,15 @@
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { pureChart } from './pure-chart.ts';
+import type { StateMeta } from './names.ts';
 
 export type HttpSessionEvent =
+  /** Its client's `initialize` was answered without actors. */
+  | { readonly type: 'session.greeted' }
+  /** Its client has said since that it is ready. */
+  | { readonly type: 'session.readied' }
+  /** Its actors were made. */
+  | { readonly type: 'session.served' }
   /** No request of it is in progress, and no stream is open. */
   | { readonly type: 'session.quieted' }
   /** A request has come after the greeting. */
@@ -34,60 +42,82 @@ export type HttpSessionTag =
   /** Nothing is in progress: the session may be ended to make room for another one. */
   | 'evictable'
   /** Its client has sent no request since the greeting. */
-  | 'unasked';
+  | 'unasked'
+  /** A request was sent since it was quiet. */
+  | 'active'
+  /** Its client was answered, and has not said that it is ready. */
+  | 'greeted'
+  /** Its client has said that it is ready, and has no actors yet. */
+  | 'ready';
 
 export const httpSessionMachine = setup({
   types: {
     context: {} as Record<never, never>,
     events: {} as HttpSessionEvent,
     tags: {} as HttpSessionTag,
+    meta: {} as StateMeta,
   },
 }).createMachine({
   id: 'http-session',
   context: {},
-  initial: 'greeting',
+  initial: 'open',
   states: {
-    greeting: {
-      description: 'Its client begins it.',
-      tags: ['open', 'unasked'],
-      on: {
-        'session.used': 'active',
-        'session.quieted': 'greeted',
-        'session.evicted': 'expired',
-        'session.abandoned': 'abandoned',
-        'session.ended': 'closed',
-      },
-    },
-    greeted: {
-      description: 'Its client has asked nothing since: the first to give up its place.',
-      tags: ['open', 'evictable', 'unasked'],
-      on: {
-        'session.used': 'active',
-        'session.evicted': 'expired',
-        'session.overdue': 'expired',
-        'session.abandoned': 'abandoned',
-        'session.ended': 'closed',
-      },
-    },
-    active: {
-      description: 'Requests come, are served, or a stream is open.',
+    open: {
+      meta: { isNameless: true },
       tags: 'open',
+      type: 'parallel',
       on: {
-        'session.quieted': 'idle',
         'session.evicted': 'expired',
         'session.abandoned': 'abandoned',
         'session.ended': 'closed',
       },
-    },
-    idle: {
-      description: 'Nothing has come for a while, and nobody listens.',
-      tags: ['open', 'evictable'],
-      on: {
-        'session.used': 'active',
-        'session.evicted': 'expired',
-        'session.overdue': 'expired',
-        'session.abandoned': 'abandoned',
-        'session.ended': 'closed',
+      states: {
+        client: {
+          description: 'How far it has come.',
+          meta: { isAside: true },
+          initial: 'unknown',
+          on: { 'session.served': '.served' },
+          states: {
+            unknown: {
+              description: 'Its initialize was not answered.',
+              on: { 'session.greeted': 'greeted' },
+            },
+            greeted: {
+              description: 'It was answered, and has no actors yet.',
+              tags: 'greeted',
+              on: { 'session.readied': 'ready' },
+            },
+            ready: { description: 'It has said that it is ready, and no more.', tags: 'ready' },
+            served: { description: 'The actors of a session speak with it.' },
+          },
+        },
+        use: {
+          description: 'How long it is kept.',
+          meta: { isNameless: true },
+          initial: 'greeting',
+          states: {
+            greeting: {
+              description: 'Its client begins it.',
+              tags: 'unasked',
+              on: { 'session.used': 'active', 'session.quieted': 'greeted' },
+            },
+            greeted: {
+              description: 'Its client has asked nothing since: the first to give up its place.',
+              tags: ['evictable', 'unasked'],
+              on: { 'session.used': 'active', 'session.overdue': '#http-session.expired' },
+            },
+            active: {
+              description: 'Requests come, are served, or a stream is open.',
+              tags: 'active',
+              on: { 'session.quieted': 'idle' },
+            },
+            idle: {
+              description: 'Nothing has come for a while, and nobody listens.',
+              tags: 'evictable',
+              on: { 'session.used': 'active', 'session.overdue': '#http-session.expired' },
+            },
+          },
+        },
       },
     },
     expired: { type: 'final', description: 'The client did not come back.' },
@@ -108,9 +138,6 @@ export const nextHttpSession: (
   from: HttpSessionSnapshot,
   event: HttpSessionEvent,
 ) => HttpSessionSnapshot = chart.next;
-
-/** A session whose client has sent a request. */
-export const activeHttpSession = nextHttpSession(begunHttpSession, { type: 'session.used' });
 
 /**
  * Why a session was ended, in words.

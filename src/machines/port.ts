@@ -21,6 +21,8 @@ export interface Behaviour<TEvent extends EventObject> {
   receive(event: TEvent): void;
   /** Releases what the actor owns. */
   stop?(): void;
+  /** Whether nothing is under way: the actor may be stopped, and nothing is lost by that. */
+  readonly isAtRest?: boolean;
   /** Shown in the snapshot. It is live, not a copy: read it, but keep no reference to it. */
   readonly view?: unknown;
 }
@@ -88,8 +90,16 @@ const plainLogic: Pick<
 
 /** The view of a plain actor; undefined if another kind of actor is provided. */
 export function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
-  const snapshot = actor.getSnapshot() as { readonly behaviour?: { readonly view?: T } };
-  return snapshot.behaviour?.view;
+  return behaviourOf(actor)?.view as T | undefined;
+}
+
+/** Whether a plain actor says that nothing is under way. */
+export function isAtRest(actor: { getSnapshot(): unknown }): boolean {
+  return behaviourOf(actor)?.isAtRest === true;
+}
+
+function behaviourOf(actor: { getSnapshot(): unknown }): Behaviour<never> | undefined {
+  return (actor.getSnapshot() as { readonly behaviour?: Behaviour<never> }).behaviour;
 }
 
 /** Actor logic from a function that starts it. */

@@ -1,7 +1,7 @@
 /** What a server's session takes and hears from its actors, and the causes of its end. */
 import type { ErrorActorEvent } from 'xstate';
 import type { RelatedRequest } from '../protocol/frames.ts';
-import type { InitializeReading } from '../protocol/initialize.ts';
+import type { InitializedClient, InitializeReading } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
 import type { RootsUpdated } from './roots.machine.ts';
 import type { CallsFact, RouterInput, TransportFact } from './peer-ports.ts';
@@ -21,9 +21,19 @@ export interface InitializeReceived {
   readonly reading: InitializeReading;
 }
 
+/**
+ * The client was answered before the session began, and perhaps has said since that it is ready. It
+ * has no stream of its own yet.
+ */
+export interface ClientGreeted {
+  readonly type: 'client.greeted' | 'client.readied';
+  readonly client: InitializedClient;
+}
+
 /** What the session hears from its actors. */
 export type SessionFact =
   | InitializeReceived
+  | ClientGreeted
   /** A request that identifies its client has come: the client is modern. */
   | { readonly type: 'envelope.received' }
   | { readonly type: 'initialized.received' }

@@ -20,7 +20,8 @@ import { keepaliveMachine } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsUpdated } from './roots.machine.ts';
 import type { SessionContext, SessionInput } from './session-context.ts';
-import { unprovided } from './port.ts';
+import { isAtRest, unprovided } from './port.ts';
+import { notAsked } from '../protocol/errors.ts';
 import type { RequestFailure } from '../protocol/errors.ts';
 import type {
   OwnStream,
@@ -34,6 +35,7 @@ import type {
   WriterInput,
 } from './peer-ports.ts';
 import type {
+  ClientGreeted,
   CloseCause,
   InitializeReceived,
   SessionEvent,
@@ -107,13 +109,6 @@ function endedBefore(cause: CloseCause | undefined): RequestFailure {
   return { code: 'TRANSPORT_CLOSED', message, cause };
 }
 
-/** The error of a request in the modern era, in which a server sends none by itself. */
-const notAsked: RequestFailure = {
-  code: 'CAPABILITY_MISSING',
-  message: 'The client speaks a revision in which a server sends no requests; nothing was sent',
-  cause: undefined,
-};
-
 /** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */
 function drainTimeoutOf(event: SessionEvent): number {
   return event.type === 'session.shutdown' ? (event.drainTimeoutMs ?? Infinity) : Infinity;
@@ -167,6 +162,9 @@ export const sessionMachine = setup({
     isReadable: (_, { reading }: InitializeReceived) => reading.ok,
     isSooner: ({ context, event }) => drainTimeoutOf(event) < context.drainTimeoutMs,
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
+    /** Nothing is under way, and no time is given: to ask each of them costs more than the rest of the end. */
+    isAtRest: ({ context: { router, correlation, writer }, event }) =>
+      drainTimeoutOf(event) === 0 && [router, correlation, writer].every(isAtRest),
     isFailure: ({ context }) => context.cause?.kind === 'failure',
     /** A host that gets its roots from elsewhere provides its own guard. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
@@ -182,24 +180,22 @@ export const sessionMachine = setup({
   },
   actions: {
     /** The answer goes first: it is what the client waits for. */
-    negotiate: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
-      if (!received.reading.ok) return;
-      const { client } = received.reading;
+    negotiate: enqueueActions(({ context, enqueue }, event: InitializeReceived | ClientGreeted) => {
+      const known = event.type === 'initialize.received' ? event.reading : event;
+      if (!('client' in known)) return;
+      const [{ client }, { router, server }] = [known, context];
       enqueue.assign({ client });
-      enqueue.sendTo(
-        context.router,
-        answer(received, acceptedInitialize(received.request.id, client, context.server)),
-      );
-      enqueue.sendTo(context.router, { type: 'gate.opened', peer: client });
+      if (event.type === 'initialize.received') {
+        const response = acceptedInitialize(event.request.id, client, server);
+        enqueue.sendTo(router, answer(event, response));
+      }
+      enqueue.sendTo(router, { type: 'gate.opened', peer: client });
       enqueue.emit({ type: 'session.negotiated', client });
     }),
     answerAgain: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
       const { client, router, server } = context;
-      if (client)
-        enqueue.sendTo(
-          router,
-          answer(received, acceptedInitialize(received.request.id, client, server)),
-        );
+      const response = client && acceptedInitialize(received.request.id, client, server);
+      if (response) enqueue.sendTo(router, answer(received, response));
     }),
     refuseInitialize: sendTo(
       ({ context }) => context.router,
@@ -313,7 +309,10 @@ export const sessionMachine = setup({
         'input.ended': 'draining',
         'output.broken': 'draining',
         'client.unresponsive': 'draining',
-        'session.shutdown': 'draining',
+        'session.shutdown': [
+          { guard: 'isAtRest', target: 'closed', actions: 'rememberEnd' },
+          'draining',
+        ],
         [anyActorFailed]: 'draining',
       },
       states: {
@@ -325,6 +324,17 @@ export const sessionMachine = setup({
               actions: { type: 'refuseInitialize', params: ({ event }) => event },
             },
             'envelope.received': 'modern',
+            'client.greeted': {
+              target: '#session.open.legacy.ownStream.none',
+              actions: { type: 'negotiate', params: ({ event }) => event },
+            },
+            'client.readied': {
+              target: [
+                '#session.open.legacy.handshake.initialized',
+                '#session.open.legacy.ownStream.none',
+              ],
+              actions: { type: 'negotiate', params: ({ event }) => event },
+            },
           },
           initial: 'withOwnStream',
           states: {
@@ -345,10 +355,7 @@ export const sessionMachine = setup({
                 'ownStream.opened': 'withOwnStream',
                 'initialize.received': {
                   guard: { type: 'isReadable', params: ({ event }) => event },
-                  target: [
-                    '#session.open.legacy.handshake.negotiated',
-                    '#session.open.legacy.ownStream.none',
-                  ],
+                  target: '#session.open.legacy.ownStream.none',
                   actions: { type: 'negotiate', params: ({ event }) => event },
                 },
               },

@@ -227,3 +227,10 @@ export function textOfError(error: unknown): string {
     return 'something that has no text';
   }
 }
+
+/** The error of a request in the modern era, in which a server sends none by itself. */
+export const notAsked: RequestFailure = {
+  code: 'CAPABILITY_MISSING',
+  message: 'The client speaks a revision in which a server sends no requests; nothing was sent',
+  cause: undefined,
+};

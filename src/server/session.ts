@@ -4,6 +4,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { pingPeer } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
+import { isThenable } from '../actors/exchange.ts';
 import { heldProcess, holdProcess, refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { closingChart } from '../machines/closing.machine.ts';
@@ -316,12 +317,11 @@ export class ServedSession extends SessionScope implements McpSession {
     this.#cause = cause;
     this.environment.closed(cause);
     const { onClose } = this.#core.definition;
-    if (!onClose) return this.#settle(cause);
-    const { id, hostClock: clock, report } = this;
-    const timeoutMs = this.#leftOfDrainMs();
-    void closeBy(onClose, { id, cause }, { timeoutMs, clock, report }).then(() =>
-      this.#settle(cause),
-    );
+    const { hostClock: clock, report } = this;
+    const options = { timeoutMs: this.#leftOfDrainMs(), clock, report };
+    const closing = onClose && closeBy(onClose, { id: this.id, cause }, options);
+    if (closing) void closing.then(() => this.#settle(cause));
+    else this.#settle(cause);
   }
 
   /** Nothing is left to be done: `closed` resolves. */
@@ -378,27 +378,44 @@ interface CloseOptions {
   readonly report: Report<FactName>;
 }
 
-/** Calls a server's `onClose`, and waits for what it gives. Never rejects. */
-async function closeBy(
+/** Calls a server's `onClose`. @returns what waits for the promise that it gives, if any; it never rejects */
+function closeBy(
   onClose: NonNullable<ServerDefinition['onClose']>,
   session: ClosedSession,
-  { timeoutMs, clock, report }: CloseOptions,
+  options: CloseOptions,
+): Promise<void> | undefined {
+  try {
+    const closing: unknown = onClose(session);
+    return isThenable(closing) ? untilClosed(closing, session, options) : undefined;
+  } catch (error) {
+    return reportFailure(error, options);
+  }
+}
+
+async function untilClosed(
+  closing: PromiseLike<unknown>,
+  { id }: ClosedSession,
+  options: CloseOptions,
 ): Promise<void> {
+  const { timeoutMs, clock, report } = options;
   let timer: unknown;
   const tooLate = new Promise<'too late'>((resolve) => {
     timer = clock.setTimeout(() => resolve('too late'), timeoutMs);
     holdProcess(timer);
   });
   try {
-    // Whatever `onClose` gives, it is not awaited for longer than that.
-    const closed = Promise.resolve(onClose(session)).then(() => 'closed' as const);
+    const closed = Promise.resolve(closing).then(() => 'closed' as const);
     if ((await Promise.race([closed, tooLate])) === 'closed') return;
     const message = `The server's onClose has not ended within ${timeoutMs} ms; the session ends without it`;
-    report({ level: 'warning', name: 'close.abandoned', message, details: { id: session.id } });
+    report({ level: 'warning', name: 'close.abandoned', message, details: { id } });
   } catch (error) {
-    const message = `The server's onClose failed: ${textOfError(error)}`;
-    report({ level: 'error', name: 'close.failed', message, details: { error } });
+    reportFailure(error, options);
   } finally {
     clock.clearTimeout(timer);
   }
+}
+
+function reportFailure(error: unknown, { report }: CloseOptions): undefined {
+  const message = `The server's onClose failed: ${textOfError(error)}`;
+  report({ level: 'error', name: 'close.failed', message, details: { error } });
 }

@@ -66,6 +66,8 @@ type Table<TEvent extends { readonly type: string }> = {
 const session: Table<SessionEvent> = {
   'session.shutdown': true,
   'initialize.received': true,
+  'client.greeted': true,
+  'client.readied': true,
   'envelope.received': true,
   'initialized.received': true,
   'ownStream.opened': true,
@@ -107,6 +109,9 @@ const subscription: Table<SubscriptionEvent> = {
 };
 
 const httpSession: Table<HttpSessionEvent> = {
+  'session.greeted': true,
+  'session.readied': true,
+  'session.served': true,
   'session.quieted': true,
   'session.used': true,
   'session.overdue': true,

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  activeHttpSession,
-  begunHttpSession,
-  nextHttpSession,
-} from '../../src/machines/http-session.machine.ts';
+import { begunHttpSession, nextHttpSession } from '../../src/machines/http-session.machine.ts';
 import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
+import { stateName } from '../../src/machines/names.ts';
 
 type EventName = HttpSessionEvent['type'];
 
@@ -70,13 +67,13 @@ const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
 
 describe('the http-session machine', () => {
   test.each(cells)('in $state, on $event, goes to $next [HTTP-10]', ({ state, event, next }) => {
-    expect(follow(...paths[state], event).value).toBe(next);
+    expect(stateName(follow(...paths[state], event))).toBe(next);
   });
 
   test('says which sessions are not in use, and which never were [HTTP-10]', () => {
     const states = (Object.keys(paths) as StateName[]).map((state) => follow(...paths[state]));
     const seen = states.map((state) => [
-      state.value,
+      stateName(state),
       state.hasTag('evictable'),
       state.hasTag('unasked'),
       state.status,
@@ -92,8 +89,24 @@ describe('the http-session machine', () => {
     ]);
   });
 
+  test.each([
+    [[], []],
+    [['session.greeted'], ['greeted']],
+    [['session.greeted', 'session.readied'], ['ready']],
+    [['session.readied'], []],
+    [['session.served', 'session.greeted'], []],
+    [['session.greeted', 'session.served', 'session.readied'], []],
+    [['session.greeted', 'session.readied', 'session.served'], []],
+  ] as const)('after %j its client is %j, whatever its use [HTTP-10]', (names, told) => {
+    for (const use of ['greeting', 'greeted', 'active', 'idle'] as const) {
+      const state = follow(...paths[use], ...names);
+      const tags = (['greeted', 'ready'] as const).filter((tag) => state.hasTag(tag));
+      expect([stateName(state), tags]).toEqual([use, told]);
+    }
+  });
+
   test('is the same for all sessions in one state: a session needs no actor of it', () => {
-    expect(follow('session.used', 'session.quieted', 'session.used')).toBe(activeHttpSession);
+    expect(follow('session.used', 'session.quieted', 'session.used')).toBe(follow('session.used'));
     expect(follow('session.quieted')).toBe(follow('session.quieted'));
   });
 });

@@ -38,8 +38,16 @@ const initialize = (id: number, said: JsonObject) => {
   return { type: 'initialize.received', request, reading } as const;
 };
 
+const greeted = (type: 'client.greeted' | 'client.readied') => {
+  const reading = readInitialize(params);
+  if (!reading.ok) throw new Error(reading.fault);
+  return { type, client: reading.client } as const;
+};
+
 const events = {
   initialize: initialize(1, params),
+  'a client that was greeted': greeted('client.greeted'),
+  'a client that is ready': greeted('client.readied'),
   'another initialize': initialize(2, { ...params, x: 1 }),
   'a malformed initialize': initialize(3, {}),
   'an envelope': { type: 'envelope.received' },
@@ -150,6 +158,14 @@ const table: { readonly [state in StateName]: Row } = {
     'own stream closed': ['uninitialized'],
     'an envelope': ['modern', 'router<envelopes.require', 'correlation<gate.closed'],
     initialize: negotiates,
+    'a client that was greeted': ['negotiated', 'router<gate.opened', 'emit session.negotiated'],
+    'a client that is ready': [
+      'initialized',
+      'router<gate.opened',
+      'emit session.negotiated',
+      'correlation<gate.opened',
+      'emit session.initialized',
+    ],
     'another initialize': negotiates,
     'a malformed initialize': ['uninitialized', answer],
   },

@@ -120,6 +120,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
     return this.#made?.byNumber ?? nonePending;
   }
 
+  get isAtRest(): boolean {
+    return this.view.size === 0;
+  }
+
   get #books(): PendingRequests {
     return (this.#made ??= new PendingRequests(this.#options, (pending) => this.#expire(pending)));
   }
@@ -356,13 +360,13 @@ class Correlation implements Behaviour<CorrelationEvent> {
     // Without a channel there is nothing that it could be sent over.
     if (!this.#writer) return;
     this.#gate = opened;
-    this.#send(this.#books.waiting);
+    if (this.#made) this.#send(this.#made.waiting);
   }
 
   #greet(writer: Ref<WriterEvent>): void {
     this.#writer = writer;
     this.#gate = greeting;
-    this.#send(this.#books.waiting.filter(isHandshake));
+    if (this.#made) this.#send(this.#made.waiting.filter(isHandshake));
   }
 
   #hold(): void {

@@ -192,6 +192,10 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     };
   }
 
+  get isAtRest(): boolean {
+    return this.#frames.length === 0 && (this.#calls?.isIdle ?? true);
+  }
+
   /** Made for the first request: most sessions are idle most of the time. */
   get calls(): CallsInFlight {
     return (this.#calls ??= new CallsInFlight(this.options, this.input, this));
@@ -467,7 +471,7 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
       this.#send();
     }
     if (calls && calls.detached.length > 0) calls.startDetached();
-    if (this.gate.state === 'closed' && (!calls || calls.isIdle)) {
+    if (this.gate.state === 'closed' && this.isAtRest) {
       this.gate = drained;
       this.input.owner.send({ type: 'calls.drained' });
     }

@@ -5,34 +5,31 @@
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"; docs/decisions/0044
  */
 import { acceptedInitialize } from '../../protocol/initialize-answers.ts';
-import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
-import type { InitializeReceived } from '../../machines/session-ports.ts';
-import type { InboundFrame } from '../../protocol/frames.ts';
+import type { InboundFrame, OutboundResponse } from '../../protocol/frames.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
+import type { InitializedClient } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import { descriptionOf } from '../../server/session-actor.ts';
 
 export interface Greeting {
-  readonly dialect: Dialect;
-  /** What it is answered with. */
+  /** What is kept of it, for the session that begins later. */
+  readonly client: InitializedClient;
+  /** What it is answered with, and its text. */
+  readonly response: OutboundResponse;
   readonly body: string;
-  /**
-   * For the session that begins later: it answers the same, and nobody hears it. What its client has
-   * sent is not kept, only what was read of it.
-   */
-  readonly received: InitializeReceived;
 }
 
 /** Whether a message belongs to the greeting: its client has asked for nothing by it. */
 export function isGreeting(frame: InboundFrame): boolean {
-  const method = 'method' in frame ? frame.method : undefined;
-  return method === Method.initialize || method === Method.initialized;
+  return ('method' in frame && frame.method === Method.initialize) || isReadiness(frame);
 }
 
-/** Of requests that were answered before the session began. */
-const answered = { idScope: 'session' } as const;
+/** Whether a client says that it is ready. */
+export function isReadiness(frame: InboundFrame): boolean {
+  return frame.kind === 'notification' && frame.method === Method.initialized;
+}
 
 /** Answers an `initialize`; undefined for other messages, and if the session has to see it. */
 export function greet(server: McpServer, frame: InboundFrame): Greeting | undefined {
@@ -44,9 +41,7 @@ export function greet(server: McpServer, frame: InboundFrame): Greeting | undefi
   const unwritable: unknown[] = [];
   const body = encodeFrame(response, (_, error) => unwritable.push(error));
   if (unwritable.length > 0) return undefined;
-  const request = { id: frame.id, origin: answered };
-  const received = { type: 'initialize.received', request, reading } as const;
-  return { dialect: reading.client.dialect, body, received };
+  return { client: reading.client, response, body };
 }
 
 /** Whether anyone wants to see a session from its beginning on. */

@@ -10,7 +10,6 @@ import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { stateName } from '../../machines/names.ts';
 import type { Recipient } from '../../machines/port.ts';
 import {
-  activeHttpSession,
   begunHttpSession,
   nextHttpSession,
   reasonOfEnd,
@@ -21,7 +20,6 @@ import { describe } from '../../protocol/classify.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { withOrigin } from '../../protocol/frames.ts';
-import type { InitializeReceived } from '../../machines/session-ports.ts';
 import type {
   InboundFrame,
   InboundRequestId,
@@ -29,6 +27,7 @@ import type {
   OutboundFrame,
   WireError,
 } from '../../protocol/frames.ts';
+import type { InitializedClient } from '../../protocol/initialize.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
@@ -45,7 +44,7 @@ import { unavailable } from '../owner/unavailable.ts';
 import type { FactChange } from '../nodes/stores.ts';
 import type { HttpLimits } from '../options.ts';
 import type { Claim, Party, PlaceHolder } from '../parties.ts';
-import { greet, isGreeting, isWatched } from './greeting.ts';
+import { greet, isGreeting, isReadiness, isWatched } from './greeting.ts';
 import { PostAnswer } from '../answers.ts';
 import type { AnsweringHome, AnsweringSession } from '../answers.ts';
 import type { SessionStream } from './session-stream.ts';
@@ -86,12 +85,11 @@ export class HttpSession
   usedAt: number;
   readonly home: SessionHome;
   readonly listening: ListenOptions;
-  /** What was read of its `initialize`, while its client has been answered and is not served yet. */
-  #greeted: InitializeReceived | undefined = undefined;
-  #served: McpSession | undefined = undefined;
-  /** How long it is kept. */
+  /** Where it is. */
   #life = begunHttpSession;
-  #dialect: Dialect | undefined = undefined;
+  /** Its client, if it was answered before there were actors. */
+  #client: InitializedClient | undefined = undefined;
+  #mcp: McpSession | undefined = undefined;
   /** How many answers are due. */
   #due = 0;
   #made: HttpSessionStreams | undefined = undefined;
@@ -112,13 +110,13 @@ export class HttpSession
     this.share = share?.(this);
     this.server = server;
     this.usedAt = home.clock.now();
-    if (isWatched(listening)) this.#served = this.#serve();
+    if (isWatched(listening)) this.#serve();
     home.upkeep.add(this);
   }
 
   /** The session that is served. @throws what the host's code throws that begins it */
   get mcp(): McpSession {
-    return this.#served ?? this.#serve();
+    return this.#mcp ?? this.#serve();
   }
 
   get limits(): HttpLimits {
@@ -135,7 +133,7 @@ export class HttpSession
 
   /** The revision that was negotiated; undefined before that. */
   get dialect(): Dialect | undefined {
-    return (this.#dialect ??= this.#served?.actor.getSnapshot().context.client?.dialect);
+    return (this.#client ?? this.#mcp?.actor.getSnapshot().context.client)?.dialect;
   }
 
   get claim(): Claim {
@@ -151,22 +149,23 @@ export class HttpSession
    * @returns false if the message is to be posted
    */
   greet(exchange: HttpExchange, frame: InboundFrame): boolean {
-    const greeting = this.#served ? undefined : greet(this.server, frame);
+    const greeting = this.#mcp ? undefined : greet(this.server, frame);
     if (!greeting) return false;
-    this.#greeted = greeting.received;
-    this.#dialect = greeting.dialect;
+    this.#client = greeting.client;
+    this.#live({ type: 'session.greeted' });
     const headers = { 'content-type': 'application/json', 'mcp-session-id': this.id };
     const answer = { status: 200, headers, body: greeting.body };
-    const noting = this.#noting(
-      changesByResponse(frame, { jsonrpc: '2.0', id: greeting.received.request.id, result: {} }),
+    this.#answerOnceNoted(
+      exchange,
+      this.#noting(changesByResponse(frame, greeting.response)),
+      answer,
     );
-    this.#answerOnceNoted(exchange, noting, answer);
     return true;
   }
 
   /** Goes on with what another process has written down of it. */
   wake({ record, log }: WokenSession): void {
-    this.#served ??= this.#serve();
+    this.#mcp ??= this.#serve();
     if (log.length > 0) this.#streams.restore(log);
     for (const frame of framesOf(record)) this.receive(frame);
     this.#use();
@@ -177,7 +176,8 @@ export class HttpSession
     if (!this.#isMeantBy(exchange)) return;
     const overreach = this.home.authorization?.overreach(exchange, frame, this.server.tools);
     if (overreach) return exchange.answer(overreach);
-    if (!this.#isServedTo(exchange)) return;
+    const isReady = this.#life.hasTag('greeted') && isReadiness(frame);
+    if (!isReady && !this.#isServedTo(exchange)) return;
     this.#useFor(frame);
     switch (frame.kind) {
       case 'request':
@@ -199,7 +199,8 @@ export class HttpSession
               : fault(400, `The process that has sent the request ${describe(frame.id)} has ended`),
         );
       default:
-        this.receive(frame);
+        if (isReady) this.#live({ type: 'session.readied' });
+        else this.receive(frame);
         this.#answerOnceNoted(exchange, this.#noting(changesByMessage(frame)), { status: 202 });
     }
   }
@@ -266,7 +267,7 @@ export class HttpSession
 
   /** Begins to serve the session, if it was only greeted. If that fails, the request is answered. */
   #isServedTo(exchange: HttpExchange): boolean {
-    if (this.#served) return true;
+    if (this.#mcp) return true;
     try {
       this.#serve();
       return true;
@@ -290,7 +291,7 @@ export class HttpSession
 
   /** Takes a message as if its client had posted it. */
   receive(frame: InboundFrame): void {
-    this.router?.send({ type: 'frames.received', frames: [frame] });
+    this.router.send({ type: 'frames.received', frames: [frame] });
   }
 
   /** Its place is needed. */
@@ -314,9 +315,9 @@ export class HttpSession
    * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
    */
   async close(reason: string, drainTimeoutMs?: number): Promise<void> {
-    if (!this.#served) return this.#live({ type: 'session.ended' });
-    this.#served.shutdown(reason, drainTimeoutMs);
-    await this.#served.closed;
+    if (!this.#mcp) return this.#live({ type: 'session.ended' });
+    this.#mcp.shutdown(reason, drainTimeoutMs);
+    await this.#mcp.closed;
   }
 
   // What its answers ask.
@@ -365,27 +366,25 @@ export class HttpSession
     // The requests of a session that was brought back tell which owner has sent them.
     const own = fence === firstFence ? {} : { randomId: () => `${fence}.${randomId()}` };
     const options = Object.assign({}, this.listening, { clock: this.clock }, own);
-    const served = this.server.listen(
-      ({ report }) => this.actors(report, this.party.shares),
-      options,
-    );
-    this.#served = served;
+    const mcp = this.server.listen(({ report }) => this.actors(report, this.party.shares), options);
+    const [client, isReady] = [this.#client, this.#life.hasTag('ready')];
+    this.#mcp = mcp;
+    this.#live({ type: 'session.served' });
     const end = () => this.#end();
-    served.actor.subscribe({ complete: end, error: end });
-    if (this.#greeted) served.actor.send(this.#greeted);
-    this.#greeted = undefined;
-    return served;
+    mcp.actor.subscribe({ complete: end, error: end });
+    if (client) mcp.actor.send({ type: isReady ? 'client.readied' : 'client.greeted', client });
+    return mcp;
   }
 
   /** A greeting does not count as use: its client has asked for nothing yet. */
   #useFor(frame: InboundFrame): void {
-    if (this.#life === activeHttpSession || !isGreeting(frame)) this.#use();
+    if (this.#life.hasTag('active') || !isGreeting(frame)) this.#use();
     else this.usedAt = this.clock.now();
   }
 
   #use(): void {
     this.usedAt = this.clock.now();
-    if (this.#life !== activeHttpSession) this.#live({ type: 'session.used' });
+    if (!this.#life.hasTag('active')) this.#live({ type: 'session.used' });
   }
 
   #quiet(): void {
@@ -414,9 +413,9 @@ export class HttpSession
     this.home.ended(this);
     upkeep.delete(this);
     // What is still in flight is answered with an error at once: the client does not come back.
-    const served = this.#served;
-    if (served && served.state !== 'closed')
-      served.shutdown(reasonOfEnd(type, this.limits.sessionIdleTimeoutMs), 0);
+    const mcp = this.#mcp;
+    if (mcp && mcp.state !== 'closed')
+      mcp.shutdown(reasonOfEnd(type, this.limits.sessionIdleTimeoutMs), 0);
     this.#made?.closeOwnStream();
   }
 
@@ -444,7 +443,7 @@ export class HttpSession
   protected override writable(owner: Recipient<TransportFact>): void {
     super.writable(owner);
     // The client opens its first stream later, if ever.
-    this.tell({ type: 'ownStream.closed' });
+    if (!this.#client) this.tell({ type: 'ownStream.closed' });
   }
 
   override drop(request: AnsweredInput): void {

@@ -84,7 +84,7 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
     this.#idleMs = 0;
     this.#served++;
     this.#due.add(answer);
-    this.router?.send({ type: 'frames.received', frames: [withOrigin(frame, answer)] });
+    this.router.send({ type: 'frames.received', frames: [withOrigin(frame, answer)] });
   }
 
   /** Time has passed: see {@link StatelessAnswer.passed}. */
@@ -109,7 +109,7 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
     this.#due.delete(answer);
     const { id } = answer;
     if (!answer.isCancelledByLeaving || id === undefined) return;
-    this.router?.send({ type: 'request.gone', request: { id, origin: answer }, reason });
+    this.router.send({ type: 'request.gone', request: { id, origin: answer }, reason });
   }
 
   authorizationEnded({ id }: StatelessAnswer, end: AdmissionEnd): void {

@@ -91,7 +91,7 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
     if (!isGreeting(frame)) this.claim = 'listening';
     const isAnswered = frame.kind === 'request' || frame.kind === 'batch';
     const given = isAnswered ? { ...frame, origin: originOf(exchange) } : frame;
-    this.router?.send({ type: 'frames.received', frames: [given] });
+    this.router.send({ type: 'frames.received', frames: [given] });
   }
 
   get admission(): Admission | undefined {

@@ -1,7 +1,7 @@
-/** Sessions whose clients have said `initialize` and nothing else yet. */
+/** Sessions whose clients have said `initialize`, perhaps that they are ready, and nothing else yet. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { McpServer, Report } from 'mcp-actors';
-import { TestClock } from 'mcp-actors/testing';
+import { TestClock, gate } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
 import type { HttpOptions } from '../../../src/http/index.ts';
@@ -14,14 +14,19 @@ const initialize = {
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo },
 };
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
+const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hello' } };
 
 /** An endpoint that counts the sessions that its server was made to serve. */
-function endpoint(options: HttpOptions = {}, listening: Pick<McpServer, 'listen'> | object = {}) {
+function endpoint(
+  options: HttpOptions = {},
+  listening: Pick<McpServer, 'listen'> | object = {},
+  handler: () => string | Promise<string> = () => 'hello',
+) {
   const server = createMcpServer({
     name: 'greeted',
     version: '1',
     instructions: 'Be kind',
-    tools: [defineTool({ name: 'hello', description: 'Says hello.', handler: () => 'hello' })],
+    tools: [defineTool({ name: 'hello', description: 'Says hello.', handler })],
   });
   let served = 0;
   const counting: McpServer = {
@@ -32,14 +37,14 @@ function endpoint(options: HttpOptions = {}, listening: Pick<McpServer, 'listen'
     },
     ...listening,
   };
-  const handler = httpHandler(counting, options);
-  onTestFinished(() => handler.close());
+  const endpoint = httpHandler(counting, options);
+  onTestFinished(() => endpoint.close());
   const headers = {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
   };
   const send = async (method: string, message?: object, session?: string) =>
-    handler(
+    endpoint(
       new Request('http://localhost/mcp', {
         method,
         headers: { ...headers, ...(session === undefined ? {} : { 'mcp-session-id': session }) },
@@ -52,10 +57,10 @@ function endpoint(options: HttpOptions = {}, listening: Pick<McpServer, 'listen'
     const body: unknown = await response.json();
     return { body, id: response.headers.get('mcp-session-id') ?? '' };
   };
-  return { handler, send, greet, served: () => served };
+  return { handler: endpoint, send, greet, served: () => served };
 }
 
-test('a client that has only said initialize is answered, and not served yet', async () => {
+test('a client that has only said initialize, and that it is ready, is answered, and not served yet', async () => {
   const { send, greet, served } = endpoint();
   const { body, id } = await greet();
   expect(body).toMatchObject({
@@ -67,22 +72,42 @@ test('a client that has only said initialize is answered, and not served yet', a
       capabilities: { tools: {} },
     },
   });
+  expect((await send('POST', initialized, id)).status).toBe(202);
   expect((await send('DELETE', undefined, id)).status).toBe(204);
   expect((await send('DELETE', undefined, id)).status).toBe(404);
   expect(served()).toBe(0);
 });
 
-test('what it says next goes to a session that has heard its initialize', async () => {
+test('what it asks then goes to a session that knows it, and that it is ready', async () => {
   const { handler, send, greet, served } = endpoint();
   const { id } = await greet();
   expect((await send('POST', initialized, id)).status).toBe(202);
-  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hello' } };
+  expect(served()).toBe(0);
   const answer: unknown = await (await send('POST', call, id)).json();
   expect(answer).toMatchObject({ id: 1, result: { content: [{ text: 'hello' }] } });
   expect(served()).toBe(1);
   expect(handler.sessions[0]?.dump()).toMatchObject({
     state: 'rootsKnown',
     client: { name: 'greeter', revision: '2025-06-18' },
+  });
+});
+
+test('a client that asks before it is ready is served, and is not asked itself until it is', async () => {
+  const { handler, send, greet } = endpoint();
+  const { id } = await greet();
+  const states = () => handler.sessions.map(({ state }) => state);
+  expect((await send('POST', call, id)).status).toBe(200);
+  expect(states()).toEqual(['negotiated']);
+  expect((await send('POST', initialized, id)).status).toBe(202);
+  expect(states()).toEqual(['rootsKnown']);
+});
+
+test('a client that is ready and greets once more is refused, as it would be later', async () => {
+  const { send, greet } = endpoint();
+  const { id } = await greet();
+  await send('POST', initialized, id);
+  expect(await (await send('POST', initialize, id)).json()).toMatchObject({
+    error: { code: -32600, message: expect.stringContaining('initialized already') as string },
   });
 });
 
@@ -144,6 +169,27 @@ test('a server that cannot serve it says so to the message that needs it, and en
   };
   const { send, greet } = endpoint({ report: () => {} }, { listen });
   const { id } = await greet();
-  expect((await send('POST', initialized, id)).status).toBe(500);
-  expect((await send('POST', initialized, id)).status).toBe(404);
+  expect((await send('POST', initialized, id)).status).toBe(202);
+  expect((await send('POST', call, id)).status).toBe(500);
+  expect((await send('POST', call, id)).status).toBe(404);
+});
+
+test('a session in which nothing is under way ends at once, any other drains', async () => {
+  const states: string[] = [];
+  const report: Report = ({ name, message }) => name === 'session.state' && states.push(message);
+  const running = gate();
+  const { send, greet } = endpoint({ session: { report } }, {}, () =>
+    running.pass().then(() => 'done'),
+  );
+  onTestFinished(() => running.release());
+  const idle = await greet();
+  await send('DELETE', undefined, idle.id);
+  expect(states).toEqual(['uninitialized', 'negotiated', 'closed']);
+  const busy = await greet();
+  const answer = send('POST', call, busy.id);
+  await running.arrived();
+  states.length = 0;
+  await send('DELETE', undefined, busy.id);
+  expect(await (await answer).json()).toHaveProperty('error');
+  expect(states[0]).toBe('draining');
 });
