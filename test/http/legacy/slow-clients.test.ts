@@ -20,13 +20,14 @@ const push = defineTool({
   },
 });
 
-/** A stream of a session over a socket that is not read after its first event. */
+/** A stream of a session over a socket that closes with it, and is not read after its first event. */
 async function unread(session: RawSession): Promise<Socket> {
   const socket = connect(Number(session.url.port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   const headers = Object.entries({
     host: 'localhost',
     accept: 'text/event-stream',
+    connection: 'close',
     ...session.headers,
   });
   const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
