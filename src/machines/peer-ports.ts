@@ -29,19 +29,11 @@ export type PeerRole = 'client' | 'server';
 export type OutputFlow = { readonly type: 'output.blocked' } | { readonly type: 'output.flowing' };
 
 /**
- * Whether the peer can be sent messages that belong to none of its requests. `none`: it only gets
- * what is sent on the stream of one of its requests.
+ * Whether the peer has a stream of its own: it can be sent messages that belong to none of its
+ * requests. The stream counts as open until the transport says otherwise: one that begins without
+ * it sends `ownStream.closed` when its writer starts.
  */
-export type OwnStream = 'open' | 'none';
-
-/**
- * What a transport reports about the peer's {@link OwnStream}. It counts as open until the
- * transport says otherwise: one that begins without such a stream sends `ownStream.closed` when its
- * writer starts.
- */
-export type OwnStreamFact =
-  | { readonly type: 'ownStream.opened' }
-  | { readonly type: 'ownStream.closed' };
+type OwnStreamFact = { readonly type: 'ownStream.opened' } | { readonly type: 'ownStream.closed' };
 
 /** What the reader and the writer tell their owner, a session or a connection. */
 export type TransportFact =

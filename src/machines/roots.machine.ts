@@ -15,7 +15,7 @@
  *
  * @see MCP 2025-11-25, client/roots
  */
-import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
+import { and, assign, enqueueActions, fromPromise, not, sendTo, setup, stateIn } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { RelatedRequest } from '../protocol/frames.ts';
@@ -31,7 +31,7 @@ import type { AskedItems, AskingLimits, Finding } from './overtaken-answers.ts';
 import { rootsFailureOf } from '../protocol/roots.ts';
 import type { Root, RootsFailure, RootsReport } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
-import type { OwnStream, OwnStreamFact, CorrelationEvent, InputScope } from './peer-ports.ts';
+import type { CorrelationEvent, InputScope } from './peer-ports.ts';
 
 /**
  * What `ask` resolves with. It rejects if the client did not answer with roots; the error's message
@@ -56,17 +56,16 @@ export interface AskInput extends InputScope {
 }
 
 export interface RootsInput extends Omit<AskInput, 'relatedTo'>, AskingLimits {
-  /** Whether the client can be asked outside of its requests; `open` by default. */
-  readonly ownStream?: OwnStream;
-  /** Gets `roots.updated`. */
-  readonly session: Ref<RootsUpdated>;
+  /** Answers `roots.due` with `roots.ask` or `roots.defer`. */
+  readonly session: Ref<RootsFact>;
 }
 
 /** What the machine takes. */
 export type RootsEvent =
-  | OwnStreamFact
-  /** The session is initialized: the client may be asked. */
-  | { readonly type: 'roots.start' }
+  /** The client can be asked by itself: if its roots are due, it is asked now. */
+  | { readonly type: 'roots.ask' }
+  /** The client can only be asked on the stream of a call. */
+  | { readonly type: 'roots.defer' }
   /** The client says that its list has changed. */
   | { readonly type: 'roots.invalidate' }
   /**
@@ -76,11 +75,17 @@ export type RootsEvent =
   /** That call was cancelled: the question on its stream can no longer be answered. */
   | { readonly type: 'roots.abandoned'; readonly relatedTo: RelatedRequest };
 
-/** What the machine tells the session. */
+/** A report of the client's roots. */
 export interface RootsUpdated {
   readonly type: 'roots.updated';
   readonly report: RootsReport;
 }
+
+/** What the machine tells the session. */
+export type RootsFact =
+  | RootsUpdated
+  /** The client is to be asked. */
+  | { readonly type: 'roots.due' };
 
 /** What a state means outside the machine. */
 export const rootsTags = [
@@ -97,7 +102,6 @@ export const rootsTags = [
 export type RootsTag = (typeof rootsTags)[number];
 
 export interface RootsContext extends AskInput, RootsInput, AskedItems<readonly Root[]> {
-  readonly ownStream: OwnStream;
   readonly report: RootsReport | undefined;
 }
 
@@ -158,7 +162,6 @@ export const rootsMachine = setup({
   },
   actors: { ask: unprovided },
   guards: {
-    hasOwnStream: ({ context }) => context.ownStream === 'open',
     hasAsker: ({ context }) => context.relatedTo !== undefined,
     isAsker: ({ context, event }) =>
       event.type === 'roots.abandoned' && event.relatedTo === context.relatedTo,
@@ -176,8 +179,7 @@ export const rootsMachine = setup({
     retryTimeout: ({ context }) => retryDelayOf(context),
   },
   actions: {
-    openOwnStream: assign({ ownStream: 'open' }),
-    closeOwnStream: assign({ ownStream: 'none' }),
+    tellDue: sendTo(({ context }) => context.session, { type: 'roots.due' }),
     askFor: assign((_, { relatedTo }: { readonly relatedTo: RelatedRequest | undefined }) => ({
       relatedTo,
     })),
@@ -194,30 +196,31 @@ export const rootsMachine = setup({
   },
 }).createMachine({
   id: 'roots',
-  context: ({ input: { ownStream = 'open', ...input } }) => ({
-    ownStream,
+  context: ({ input }) => ({
     relatedTo: undefined,
     report: undefined,
     ...neverAsked,
     ...input,
   }),
   initial: 'unasked',
-  on: {
-    'ownStream.opened': { actions: 'openOwnStream' },
-    'ownStream.closed': { actions: 'closeOwnStream' },
-  },
   states: {
     unasked: {
       description:
         'Before the session is initialized: a change asks nothing, the first query covers it.',
-      on: { 'roots.start': 'deferred' },
+      on: { 'roots.ask': 'querying', 'roots.defer': 'deferred' },
+    },
+    due: {
+      description: 'The client is to be asked. The session says whether it can be asked by itself.',
+      tags: 'asking',
+      entry: 'tellDue',
+      on: { 'roots.ask': 'querying', 'roots.defer': 'deferred' },
     },
     deferred: {
       description:
         'The client has no stream of its own: it is asked with the next call that needs its roots.',
       tags: 'deferred',
-      always: { guard: 'hasOwnStream', target: 'querying' },
       on: {
+        'roots.ask': 'querying',
         'roots.wanted': {
           target: 'querying',
           actions: { type: 'askFor', params: ({ event }) => event },
@@ -239,12 +242,12 @@ export const rootsMachine = setup({
           },
           {
             guard: and(['isStale', 'mayDiscard']),
-            target: 'deferred',
+            target: 'due',
             actions: { type: 'discard', params: found.outcome },
           },
           {
             guard: 'isStale',
-            target: 'deferred',
+            target: 'due',
             actions: { type: 'publish', params: found.overtakenOutcome },
           },
           { target: 'known', actions: { type: 'publish', params: found.settledOutcome } },
@@ -252,7 +255,7 @@ export const rootsMachine = setup({
         onError: [
           {
             guard: 'isStale',
-            target: 'deferred',
+            target: 'due',
             actions: { type: 'publish', params: found.overtakenFailure },
           },
           {
@@ -266,13 +269,10 @@ export const rootsMachine = setup({
       on: {
         'roots.abandoned': {
           guard: 'isAsker',
-          target: 'deferred',
+          target: 'due',
           actions: { type: 'askFor', params: { relatedTo: undefined } },
         },
-        'ownStream.closed': [
-          { guard: 'hasAsker', actions: 'closeOwnStream' },
-          { target: 'deferred', actions: 'closeOwnStream' },
-        ],
+        'roots.defer': { guard: not('hasAsker'), target: 'deferred' },
       },
       initial: 'fresh',
       states: {
@@ -289,7 +289,7 @@ export const rootsMachine = setup({
         },
       },
     },
-    known: { tags: 'settled', on: { 'roots.invalidate': 'deferred' } },
+    known: { tags: 'settled', on: { 'roots.invalidate': 'due' } },
     unsupported: {
       description: 'The client answered -32601: it is not asked again.',
       tags: 'settled',
@@ -299,10 +299,10 @@ export const rootsMachine = setup({
         'The query timed out or failed: ask when the list changes, when its own stream opens, or after a while.',
       tags: 'settled',
       on: {
-        'roots.invalidate': 'deferred',
-        'ownStream.opened': { target: 'querying', actions: 'openOwnStream' },
+        'roots.invalidate': 'due',
+        'roots.ask': 'querying',
       },
-      after: { retryTimeout: 'deferred' },
+      after: { retryTimeout: 'due' },
     },
   },
 });

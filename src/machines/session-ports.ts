@@ -3,7 +3,7 @@ import type { ErrorActorEvent } from 'xstate';
 import type { RelatedRequest } from '../protocol/frames.ts';
 import type { InitializedClient, InitializeReading } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
-import type { RootsUpdated } from './roots.machine.ts';
+import type { RootsFact } from './roots.machine.ts';
 import type { CallsFact, RouterInput, TransportFact } from './peer-ports.ts';
 
 /** What the keepalive machine tells the session. */
@@ -71,7 +71,7 @@ export type SessionEvent =
   | SessionShutdown
   | SessionFact
   | RootsNeeded
-  | RootsUpdated
+  | RootsFact
   | ErrorActorEvent;
 
 /** A call needs the client's roots, and there is no machine for them yet. */

@@ -12,10 +12,7 @@ export type SessionActorRef = ActorRefFrom<typeof sessionMachine>;
 export function stateOf({ value, status }: Pick<SessionSnapshot, 'value' | 'status'>) {
   if (status === 'error') return 'closed' as const;
   if (typeof value === 'string') return value;
-  if ('draining' in value) return 'draining' as const;
-  const { open } = value;
-  if (typeof open === 'string') return open;
-  return 'legacy' in open ? open.legacy.handshake : ('uninitialized' as const);
+  return 'draining' in value ? ('draining' as const) : value.open.lifecycle;
 }
 
 /** A state of the session machine. Handlers run in the states from `negotiated` on. */

@@ -7,7 +7,7 @@
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
-import { and, assign, emit, enqueueActions, not, sendTo, setup, stateIn } from 'xstate';
+import { and, assign, emit, enqueueActions, not, or, sendTo, setup, stateIn } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { OutboundResponse } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
@@ -24,8 +24,6 @@ import { isAtRest, unprovided } from './port.ts';
 import { notAsked } from '../protocol/errors.ts';
 import type { RequestFailure } from '../protocol/errors.ts';
 import type {
-  OwnStream,
-  OwnStreamFact,
   CorrelationEvent,
   CorrelationInput,
   ReaderEvent,
@@ -168,8 +166,11 @@ export const sessionMachine = setup({
     isFailure: ({ context }) => context.cause?.kind === 'failure',
     /** A host that gets its roots from elsewhere provides its own guard. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
-    hasOwnStream: not(stateIn('#session.open.legacy.ownStream.none')),
-    isOperating: not(stateIn('#session.open.legacy.handshake.negotiated')),
+    hasOwnStream: not(stateIn('#session.open.ownStream.none')),
+    isOperating: or([
+      stateIn('#session.open.lifecycle.initialized'),
+      stateIn('#session.open.lifecycle.rootsKnown'),
+    ]),
     wantsKeepalive: ({ context }) => context.limits.keepaliveIntervalMs > 0,
     /**
      * A client whose request was slow may send it again; any other second `initialize` is the
@@ -215,10 +216,7 @@ export const sessionMachine = setup({
     }),
     openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
     keepRoots: assign({
-      roots: (
-        { context: { scope, correlation, limits, roots }, self, spawn },
-        { ownStream }: { readonly ownStream: OwnStream },
-      ) =>
+      roots: ({ context: { scope, correlation, limits, roots }, self, spawn }) =>
         roots ??
         spawn('roots', {
           id: 'roots',
@@ -229,12 +227,11 @@ export const sessionMachine = setup({
             timeoutMs: limits.rootsTimeoutMs,
             retryMs: limits.rootsRetryMs,
             maxOvertaken: limits.maxOvertakenRoots,
-            ownStream,
           },
         }),
     }),
-    tellRoots: sendTo('roots', (_, fact: OwnStreamFact) => fact),
-    startRoots: sendTo('roots', { type: 'roots.start' }),
+    askForRoots: sendTo('roots', { type: 'roots.ask' }),
+    deferRoots: sendTo('roots', { type: 'roots.defer' }),
     invalidateRoots: sendTo('roots', { type: 'roots.invalidate' }),
     publishRoots: enqueueActions(({ enqueue }, { report }: Pick<RootsUpdated, 'report'>) => {
       enqueue.assign({ report });
@@ -304,7 +301,7 @@ export const sessionMachine = setup({
   states: {
     open: {
       meta: { isNameless: true },
-      initial: 'uninitialized',
+      type: 'parallel',
       on: {
         'input.ended': 'draining',
         'output.broken': 'draining',
@@ -316,190 +313,156 @@ export const sessionMachine = setup({
         [anyActorFailed]: 'draining',
       },
       states: {
-        uninitialized: {
-          description: 'What the client sends first settles the era of the session.',
-          tags: 'awaitsInitialize',
-          on: {
-            'initialize.received': {
-              actions: { type: 'refuseInitialize', params: ({ event }) => event },
-            },
-            'envelope.received': 'modern',
-            'client.greeted': {
-              target: '#session.open.legacy.ownStream.none',
-              actions: { type: 'negotiate', params: ({ event }) => event },
-            },
-            'client.readied': {
-              target: [
-                '#session.open.legacy.handshake.initialized',
-                '#session.open.legacy.ownStream.none',
-              ],
-              actions: { type: 'negotiate', params: ({ event }) => event },
-            },
-          },
-          initial: 'withOwnStream',
-          states: {
-            withOwnStream: {
-              meta: { isAside: true },
-              on: {
-                'ownStream.closed': 'withoutOwnStream',
-                'initialize.received': {
-                  guard: { type: 'isReadable', params: ({ event }) => event },
-                  target: '#session.open.legacy',
-                  actions: { type: 'negotiate', params: ({ event }) => event },
-                },
-              },
-            },
-            withoutOwnStream: {
-              meta: { isAside: true },
-              on: {
-                'ownStream.opened': 'withOwnStream',
-                'initialize.received': {
-                  guard: { type: 'isReadable', params: ({ event }) => event },
-                  target: '#session.open.legacy.ownStream.none',
-                  actions: { type: 'negotiate', params: ({ event }) => event },
-                },
-              },
-            },
-          },
-        },
-        legacy: {
-          description: 'The revisions with a handshake.',
+        lifecycle: {
           meta: { isNameless: true },
-          type: 'parallel',
+          initial: 'uninitialized',
           states: {
-            handshake: {
-              meta: { isNameless: true },
-              initial: 'negotiated',
-              states: {
-                negotiated: {
-                  description:
-                    'The reply is sent. The client may ask; we may not, until it says that it is ready.',
-                  tags: 'awaitsInitialized',
-                  on: {
-                    'initialized.received': 'initialized',
-                    'initialize.received': [
-                      {
-                        guard: { type: 'isSame', params: ({ event }) => event },
-                        actions: { type: 'answerAgain', params: ({ event }) => event },
-                      },
-                      { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
-                    ],
+            uninitialized: {
+              description: 'What the client sends first settles the era of the session.',
+              tags: 'awaitsInitialize',
+              on: {
+                'initialize.received': [
+                  {
+                    guard: { type: 'isReadable', params: ({ event }) => event },
+                    target: 'negotiated',
+                    actions: { type: 'negotiate', params: ({ event }) => event },
                   },
+                  { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
+                ],
+                'envelope.received': 'modern',
+                'client.greeted': {
+                  target: 'negotiated',
+                  actions: { type: 'negotiate', params: ({ event }) => event },
                 },
-                initialized: {
-                  description: 'In operation; the roots are not settled yet.',
-                  tags: 'operating',
-                  entry: ['openOutboundGate', emit({ type: 'session.initialized' })],
-                  always: {
-                    guard: not('hasRoots'),
-                    target: 'rootsKnown',
-                    actions: { type: 'publishRoots', params: { report: undeclaredRoots } },
-                  },
-                  on: {
-                    'roots.updated': {
-                      target: 'rootsKnown',
-                      actions: { type: 'publishRoots', params: ({ event }) => event },
-                    },
-                  },
-                },
-                rootsKnown: {
-                  description:
-                    'In operation; what the client lists, or that it lists none, is known.',
-                  tags: 'operating',
-                  on: {
-                    'roots.updated': {
-                      actions: { type: 'publishRoots', params: ({ event }) => event },
-                    },
-                  },
+                'client.readied': {
+                  target: 'initialized',
+                  actions: { type: 'negotiate', params: ({ event }) => event },
                 },
               },
             },
-            ownStream: {
+            negotiated: {
               description:
-                'Whether the client can be told and asked what belongs to none of its requests.',
-              meta: { isAside: true },
-              initial: 'open',
-              states: {
-                open: {
-                  on: { 'ownStream.closed': 'none' },
-                  always: { guard: and(['wantsKeepalive', 'isOperating']), target: 'watched' },
-                },
-                watched: {
-                  description: 'A client that is quiet for long is asked whether it is there.',
-                  on: { 'ownStream.closed': 'none' },
-                  invoke: {
-                    id: 'keepalive',
-                    src: 'keepalive',
-                    input: ({ context: { scope, correlation, limits }, self }) => ({
-                      ...limits,
-                      scope,
-                      correlation,
-                      session: self,
-                    }),
+                'The reply is sent. The client may ask; we may not, until it says that it is ready.',
+              tags: 'awaitsInitialized',
+              on: {
+                'initialized.received': 'initialized',
+                'initialize.received': [
+                  {
+                    guard: { type: 'isSame', params: ({ event }) => event },
+                    actions: { type: 'answerAgain', params: ({ event }) => event },
                   },
-                },
-                none: {
-                  description: 'It only hears what goes on the stream of a request of its own.',
-                  on: { 'ownStream.opened': 'open' },
+                  { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
+                ],
+              },
+            },
+            initialized: {
+              description: 'In operation; the roots are not settled yet.',
+              tags: 'operating',
+              entry: ['openOutboundGate', emit({ type: 'session.initialized' })],
+              always: {
+                guard: not('hasRoots'),
+                target: 'rootsKnown',
+                actions: { type: 'publishRoots', params: { report: undeclaredRoots } },
+              },
+              on: {
+                'roots.updated': {
+                  target: 'rootsKnown',
+                  actions: { type: 'publishRoots', params: ({ event }) => event },
                 },
               },
             },
-            roots: {
-              description: 'Who keeps the roots of a client that declares them.',
-              meta: { isAside: true },
-              initial: 'unneeded',
-              states: {
-                unneeded: {
-                  description:
-                    'Nobody: the client cannot be asked by itself, and no call needs them.',
-                  always: {
-                    guard: and(['hasRoots', 'hasOwnStream']),
-                    target: 'kept',
-                    actions: { type: 'keepRoots', params: { ownStream: 'open' } },
-                  },
-                  on: {
-                    'roots.needed': {
-                      guard: 'hasRoots',
-                      target: 'kept',
-                      actions: { type: 'keepRoots', params: { ownStream: 'none' } },
-                    },
-                    'roots.changed': { guard: and(['hasRoots', 'isOperating']) },
-                  },
+            rootsKnown: {
+              description: 'In operation; what the client lists, or that it lists none, is known.',
+              tags: 'operating',
+              on: {
+                'roots.updated': {
+                  actions: { type: 'publishRoots', params: ({ event }) => event },
                 },
-                kept: {
-                  description:
-                    'A machine of their own. It hears when the own stream opens or closes.',
-                  on: {
-                    'ownStream.opened': {
-                      guard: not('hasOwnStream'),
-                      actions: { type: 'tellRoots', params: ({ event }) => event },
-                    },
-                    'ownStream.closed': {
-                      guard: 'hasOwnStream',
-                      actions: { type: 'tellRoots', params: ({ event }) => event },
-                    },
-                  },
-                  initial: 'unstarted',
-                  states: {
-                    unstarted: { always: { guard: 'isOperating', target: 'started' } },
-                    started: {
-                      entry: 'startRoots',
-                      on: { 'roots.changed': { actions: 'invalidateRoots' } },
-                    },
-                  },
+              },
+            },
+            modern: {
+              description:
+                'The revisions without a handshake: each request says who its client is. Nothing may be asked of it.',
+              tags: 'stateless',
+              entry: ['requireEnvelopes', 'refuseQuestions'],
+              on: {
+                'initialize.received': {
+                  actions: { type: 'refuseVersion', params: ({ event }) => event },
                 },
               },
             },
           },
         },
-        modern: {
+        ownStream: {
           description:
-            'The revisions without a handshake: each request says who its client is. Nothing may be asked of it.',
-          tags: 'stateless',
-          entry: ['requireEnvelopes', 'refuseQuestions'],
-          on: {
-            'initialize.received': {
-              actions: { type: 'refuseVersion', params: ({ event }) => event },
+            'Whether the client can be told and asked what belongs to none of its requests.',
+          meta: { isAside: true },
+          initial: 'open',
+          states: {
+            open: {
+              on: { 'ownStream.closed': 'none', 'client.greeted': 'none', 'client.readied': 'none' },
+              always: { guard: and(['wantsKeepalive', 'isOperating']), target: 'watched' },
+            },
+            watched: {
+              description: 'A client that is quiet for long is asked whether it is there.',
+              on: { 'ownStream.closed': 'none' },
+              invoke: {
+                id: 'keepalive',
+                src: 'keepalive',
+                input: ({ context: { scope, correlation, limits }, self }) => ({
+                  ...limits,
+                  scope,
+                  correlation,
+                  session: self,
+                }),
+              },
+            },
+            none: {
+              description: 'It only hears what goes on the stream of a request of its own.',
+              on: { 'ownStream.opened': 'open' },
+            },
+          },
+        },
+        roots: {
+          description: 'Who keeps the roots of a client that declares them.',
+          meta: { isAside: true },
+          initial: 'unneeded',
+          states: {
+            unneeded: {
+              description: 'Nobody: the client cannot be asked by itself, and no call needs them.',
+              always: { guard: and(['isOperating', 'hasRoots', 'hasOwnStream']), target: 'kept' },
+              on: {
+                'roots.needed': { guard: 'hasRoots', target: 'kept' },
+                'roots.changed': { guard: and(['hasRoots', 'isOperating']) },
+              },
+            },
+            kept: {
+              description: 'A machine of their own. It is told when the client can be asked.',
+              entry: 'keepRoots',
+              initial: 'unstarted',
+              states: {
+                unstarted: {
+                  always: [
+                    {
+                      guard: and(['isOperating', 'hasOwnStream']),
+                      target: 'started',
+                      actions: 'askForRoots',
+                    },
+                    { guard: 'isOperating', target: 'started', actions: 'deferRoots' },
+                  ],
+                },
+                started: {
+                  on: {
+                    'roots.changed': { actions: 'invalidateRoots' },
+                    'roots.due': [
+                      { guard: 'hasOwnStream', actions: 'askForRoots' },
+                      { actions: 'deferRoots' },
+                    ],
+                    'ownStream.opened': { guard: not('hasOwnStream'), actions: 'askForRoots' },
+                    'ownStream.closed': { guard: 'hasOwnStream', actions: 'deferRoots' },
+                  },
+                },
+              },
             },
           },
         },
@@ -512,8 +475,9 @@ export const sessionMachine = setup({
         'session.shutdown': { guard: 'isSooner', target: 'draining', reenter: true },
         'roots.needed': {
           guard: 'hasRoots',
-          actions: [{ type: 'keepRoots', params: { ownStream: 'none' } }, 'startRoots'],
+          actions: ['keepRoots', 'deferRoots'],
         },
+        'roots.due': { guard: 'hasRoots', actions: ['keepRoots', 'deferRoots'] },
         [anyActorFailed]: 'closed',
       },
       initial: 'prompt',

@@ -74,6 +74,7 @@ const session: Table<SessionEvent> = {
   'ownStream.closed': true,
   'roots.changed': true,
   'roots.needed': true,
+  'roots.due': true,
   'roots.updated': true,
   'calls.drained': true,
   'calls.running': true,
@@ -86,9 +87,8 @@ const session: Table<SessionEvent> = {
   'output.broken': true,
 };
 const roots: Table<RootsEvent> = {
-  'ownStream.opened': true,
-  'ownStream.closed': true,
-  'roots.start': true,
+  'roots.ask': true,
+  'roots.defer': true,
   'roots.invalidate': true,
   'roots.wanted': true,
   'roots.abandoned': true,

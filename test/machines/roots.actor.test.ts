@@ -1,8 +1,11 @@
 import { SimulatedClock, createActor, fromPromise } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
-import type { AskInput, AskOutcome, RootsUpdated } from '../../src/machines/roots.machine.ts';
+import type { AskInput, AskOutcome, RootsFact } from '../../src/machines/roots.machine.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
+import { plainActor } from '../../src/machines/port.ts';
+import type { Ref } from '../../src/machines/port.ts';
+import type { RootsReport } from '../../src/machines/roots-report.ts';
 import { listener } from './stand-ins.ts';
 
 /** A running roots machine. `queries` are the questions in flight and those that ended, in order. */
@@ -27,13 +30,23 @@ function startRoots({ maxOvertaken = 16 } = {}) {
         });
       }),
   );
-  const session = listener<RootsUpdated>();
+  const reported: RootsReport[] = [];
+  /** Its client can be asked by itself. */
+  const session = createActor(
+    plainActor<RootsFact, undefined>(() => ({
+      receive: (fact) => {
+        if (fact.type === 'roots.due') actor.send({ type: 'roots.ask' });
+        else reported.push(fact.report);
+      },
+    })),
+    { input: undefined },
+  ).start() as unknown as Ref<RootsFact>;
   const clock = new SimulatedClock();
   const actor = createActor(rootsMachine.provide({ actors: { ask } }), {
     clock,
     logger: () => {},
     input: {
-      session: session.ref,
+      session,
       correlation: listener<CorrelationEvent>().ref,
       timeoutMs: 5000,
       retryMs: 30_000,
@@ -41,7 +54,7 @@ function startRoots({ maxOvertaken = 16 } = {}) {
     },
   });
   actor.start();
-  actor.send({ type: 'roots.start' });
+  actor.send({ type: 'roots.ask' });
   const last = () => {
     const query = queries.at(-1);
     if (!query) throw new Error('nothing was asked');
@@ -50,7 +63,7 @@ function startRoots({ maxOvertaken = 16 } = {}) {
   const invalidate = (times = 1) => {
     for (let i = 0; i < times; i++) actor.send({ type: 'roots.invalidate' });
   };
-  const reports = () => session.events.map(({ report }) => report);
+  const reports = () => reported;
   return { actor, clock, queries, invalidate, reports, last };
 }
 
@@ -191,7 +204,7 @@ describe('a failure', () => {
 });
 
 test('without somebody to ask it says so and goes on', async () => {
-  const session = listener<RootsUpdated>();
+  const session = listener<RootsFact>();
   const clock = new SimulatedClock();
   const actor = createActor(rootsMachine, {
     clock,
@@ -205,9 +218,11 @@ test('without somebody to ask it says so and goes on', async () => {
     },
   });
   actor.start();
-  actor.send({ type: 'roots.start' });
+  actor.send({ type: 'roots.ask' });
   for (let i = 0; i < 10; i++) await Promise.resolve();
   expect(session.events).toMatchObject([{ report: { status: 'failed' } }]);
-  expect(session.events[0]?.report.problem).toContain('"ask"');
+  expect(session.events[0]).toMatchObject({
+    report: { problem: expect.stringContaining('"ask"') },
+  });
   actor.stop();
 });

@@ -3,8 +3,8 @@ import type { SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
-import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
-import type { OwnStream, CorrelationEvent } from '../../src/machines/peer-ports.ts';
+import type { RootsFact } from '../../src/machines/roots.machine.ts';
+import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import { clientId } from '../actors/ids.ts';
 import { inWords, listener } from './stand-ins.ts';
 
@@ -14,13 +14,12 @@ const roots = [{ uri: 'file:///a' }];
 const [asker, other] = [{ id: clientId(1) }, { id: clientId(1) }];
 const outcome = (output: object) => ({ type: 'xstate.done.actor.ask', output });
 const events = {
-  start: { type: 'roots.start' },
+  ask: { type: 'roots.ask' },
+  defer: { type: 'roots.defer' },
   invalidate: { type: 'roots.invalidate' },
   wanted: { type: 'roots.wanted', relatedTo: asker },
   abandoned: { type: 'roots.abandoned', relatedTo: asker },
   'abandoned by another': { type: 'roots.abandoned', relatedTo: other },
-  'own stream opened': { type: 'ownStream.opened' },
-  'own stream closed': { type: 'ownStream.closed' },
   answered: outcome({ kind: 'answered', roots }),
   unsupported: outcome({ kind: 'unsupported', problem: '-32601' }),
   failed: {
@@ -36,58 +35,64 @@ const events = {
 type EventName = keyof typeof events;
 
 const eventOf = (name: EventName) => events[name] as never;
-const start = (maxOvertaken = 2, ownStream: OwnStream = 'open'): Snapshot =>
+const start = (maxOvertaken = 2): Snapshot =>
   initialTransition(rootsMachine, {
-    session: listener<RootsUpdated>().ref,
+    session: listener<RootsFact>().ref,
     correlation: listener<CorrelationEvent>().ref,
     timeoutMs: 5000,
     retryMs: 30_000,
     maxOvertaken,
-    ownStream,
   })[0];
+/** If the roots are due, the session has the client asked, unless the path says what it does. */
 const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
-  names.reduce((state, name) => transition(rootsMachine, state, eventOf(name))[0], from);
+  names.reduce((state, name) => {
+    const isLeft = state.value === 'due' && name !== 'ask' && name !== 'defer';
+    const before = isLeft ? transition(rootsMachine, state, events.ask)[0] : state;
+    return transition(rootsMachine, before, eventOf(name))[0];
+  }, from);
 
 type StateName =
   | 'unasked'
+  | 'due'
+  | 'deferred'
   | 'querying.fresh'
   | 'querying.repeated'
   | 'querying.stale'
   | 'known'
   | 'unsupported'
   | 'retrying';
-type Paths<TState extends string> = { readonly [state in TState]: readonly EventName[] };
-const paths: Paths<StateName> = {
-  unasked: [],
-  'querying.fresh': ['start'],
-  'querying.repeated': ['start', 'garbled'],
-  'querying.stale': ['start', 'invalidate'],
-  known: ['start', 'answered'],
-  unsupported: ['start', 'unsupported'],
-  retrying: ['start', 'failed'],
+type Paths<TState extends string = StateName> = {
+  readonly [state in TState]: readonly EventName[];
 };
-const pathsWithoutOwnStream: Paths<StateName | 'deferred'> = {
+type QueryingName = Extract<StateName, `querying.${string}`>;
+const paths: Paths = {
   unasked: [],
-  deferred: ['start'],
-  'querying.fresh': ['start', 'wanted'],
-  'querying.repeated': ['start', 'wanted', 'garbled'],
-  'querying.stale': ['start', 'wanted', 'invalidate'],
-  known: ['start', 'wanted', 'answered'],
-  unsupported: ['start', 'wanted', 'unsupported'],
-  retrying: ['start', 'wanted', 'failed'],
+  due: ['ask', 'answered', 'invalidate'],
+  deferred: ['defer'],
+  'querying.fresh': ['ask'],
+  'querying.repeated': ['ask', 'garbled'],
+  'querying.stale': ['ask', 'invalidate'],
+  known: ['ask', 'answered'],
+  unsupported: ['ask', 'unsupported'],
+  retrying: ['ask', 'failed'],
+};
+const pathsOnBehalf: Paths<QueryingName> = {
+  'querying.fresh': ['defer', 'wanted'],
+  'querying.repeated': ['defer', 'wanted', 'garbled'],
+  'querying.stale': ['defer', 'wanted', 'invalidate'],
 };
 
 type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
+type Table<TState extends string = StateName> = { readonly [state in TState]: Row };
 const asks = 'xstate.spawnChild';
-const table: { readonly [state in StateName]: Row } = {
-  unasked: { start: ['querying.fresh', asks], 'own stream closed': ['unasked'] },
+const toDue = ['due', 'due'] as const;
+const querying: Table<QueryingName> = {
   'querying.fresh': {
     invalidate: ['querying.stale'],
     answered: ['known', 'publish'],
     unsupported: ['unsupported', 'publish'],
     failed: ['retrying', 'publish', 'after 30000'],
     garbled: ['querying.repeated', asks],
-    'own stream closed': ['deferred'],
   },
   'querying.repeated': {
     invalidate: ['querying.stale'],
@@ -95,94 +100,61 @@ const table: { readonly [state in StateName]: Row } = {
     unsupported: ['unsupported', 'publish'],
     failed: ['retrying', 'publish', 'after 30000'],
     garbled: ['retrying', 'publish', 'after 30000'],
-    'own stream closed': ['deferred'],
   },
   'querying.stale': {
-    answered: ['querying.fresh', asks],
+    answered: toDue,
     unsupported: ['unsupported', 'publish'],
-    failed: ['querying.fresh', 'publish', asks],
-    garbled: ['querying.fresh', 'publish', asks],
-    'own stream closed': ['deferred'],
-  },
-  known: { invalidate: ['querying.fresh', asks], 'own stream closed': ['known'] },
-  unsupported: { 'own stream closed': ['unsupported'] },
-  retrying: {
-    invalidate: ['querying.fresh', asks],
-    'retry timeout': ['querying.fresh', asks],
-    'own stream opened': ['querying.fresh', asks],
-    'own stream closed': ['retrying'],
+    failed: ['due', 'publish', 'due'],
+    garbled: ['due', 'publish', 'due'],
   },
 };
-/** Nothing is asked but on behalf of a call. */
-const tableWithoutOwnStream: { readonly [state in StateName | 'deferred']: Row } = {
-  unasked: { start: ['deferred'], 'own stream opened': ['unasked'] },
-  deferred: { wanted: ['querying.fresh', asks], 'own stream opened': ['querying.fresh', asks] },
-  'querying.fresh': {
-    invalidate: ['querying.stale'],
-    answered: ['known', 'publish'],
-    unsupported: ['unsupported', 'publish'],
-    failed: ['retrying', 'publish', 'after 30000'],
-    garbled: ['querying.repeated', asks],
-    abandoned: ['deferred'],
-    'own stream opened': ['querying.fresh'],
-  },
-  'querying.repeated': {
-    invalidate: ['querying.stale'],
-    answered: ['known', 'publish'],
-    unsupported: ['unsupported', 'publish'],
-    failed: ['retrying', 'publish', 'after 30000'],
-    garbled: ['retrying', 'publish', 'after 30000'],
-    abandoned: ['deferred'],
-    'own stream opened': ['querying.repeated'],
-  },
-  'querying.stale': {
-    answered: ['deferred'],
-    unsupported: ['unsupported', 'publish'],
-    failed: ['deferred', 'publish'],
-    garbled: ['deferred', 'publish'],
-    abandoned: ['deferred'],
-    'own stream opened': ['querying.stale'],
-  },
-  known: { invalidate: ['deferred'], 'own stream opened': ['known'] },
-  unsupported: { 'own stream opened': ['unsupported'] },
-  retrying: {
-    invalidate: ['deferred'],
-    'retry timeout': ['deferred'],
-    'own stream opened': ['querying.fresh', asks],
-  },
+const queryingAnd = (row: Row): Table<QueryingName> => ({
+  'querying.fresh': { ...querying['querying.fresh'], ...row },
+  'querying.repeated': { ...querying['querying.repeated'], ...row },
+  'querying.stale': { ...querying['querying.stale'], ...row },
+});
+/** The client is asked by itself. */
+const table: Table = {
+  unasked: { ask: ['querying.fresh', asks], defer: ['deferred'] },
+  due: { ask: ['querying.fresh', asks], defer: ['deferred'] },
+  deferred: { ask: ['querying.fresh', asks], wanted: ['querying.fresh', asks] },
+  ...queryingAnd({ defer: ['deferred'] }),
+  known: { invalidate: toDue },
+  unsupported: {},
+  retrying: { ask: ['querying.fresh', asks], invalidate: toDue, 'retry timeout': toDue },
 };
+/** The client is asked on the stream of a call. */
+const tableOnBehalf = queryingAnd({ abandoned: toDue });
 
 const nameOf = ({ value }: Snapshot): string =>
   typeof value === 'string' ? value : Object.entries(value).flat().join('.');
-/** A publication is what the session hears; the machine's other actions have no words of their own. */
+/** What the session hears; the machine's other actions have no words of their own. */
 const words = (actions: Parameters<typeof inWords>[0]) =>
-  inWords(actions).map((word) => (word.endsWith('<roots.updated') ? 'publish' : word));
+  inWords(actions).map((word) => {
+    if (word.endsWith('<roots.updated')) return 'publish';
+    return word.endsWith('<roots.due') ? 'due' : word;
+  });
 
 interface Cells {
-  readonly ownStream: OwnStream;
   readonly paths: Readonly<Record<string, readonly EventName[]>>;
   readonly table: Readonly<Record<string, Row>>;
 }
-const cellsOf = ({ ownStream, paths: ways, table: rows }: Cells) =>
+const cellsOf = ({ paths: ways, table: rows }: Cells) =>
   Object.entries(rows).flatMap(([state, row]) =>
     (Object.keys(events) as EventName[]).map((event) => ({
       state,
       event,
       row: row[event],
-      before: () => follow(start(2, ownStream), ...(ways[state] ?? [])),
+      before: () => follow(start(), ...(ways[state] ?? [])),
     })),
   );
-const withOwnStream: Cells = { ownStream: 'open', paths, table };
-const withoutOwnStream: Cells = {
-  ownStream: 'none',
-  paths: pathsWithoutOwnStream,
-  table: tableWithoutOwnStream,
-};
+const byItself: Cells = { paths, table };
+const onBehalf: Cells = { paths: pathsOnBehalf, table: tableOnBehalf };
 
 describe.each([
-  ['a client with a stream of its own', withOwnStream],
-  ['a client without a stream of its own', withoutOwnStream],
-])('the roots of %s', (_, machine) => {
+  ['by itself', byItself],
+  ['on the stream of a call', onBehalf],
+])('the roots of a client that is asked %s', (_, machine) => {
   const cells = cellsOf(machine);
   test.each(cells.filter(({ row }) => row))(
     'in $state, on $event: $row',
@@ -201,7 +173,7 @@ describe.each([
 
   test('get to each state by the path that the table takes', () => {
     for (const [state, path] of Object.entries(machine.paths)) {
-      expect(nameOf(follow(start(2, machine.ownStream), ...path))).toBe(state);
+      expect(nameOf(follow(start(), ...path))).toBe(state);
     }
   });
 });
@@ -210,10 +182,10 @@ describe('a report', () => {
   const reportAfter = (...names: readonly EventName[]) => follow(start(), ...names).context.report;
 
   test.each([
-    ['known', ['start', 'answered'], roots],
-    ['unsupported', ['start', 'unsupported'], []],
-    ['failed', ['start', 'failed'], []],
-    ['unsupported', ['start', 'invalidate', 'unsupported'], []],
+    ['known', ['ask', 'answered'], roots],
+    ['unsupported', ['ask', 'unsupported'], []],
+    ['failed', ['ask', 'failed'], []],
+    ['unsupported', ['ask', 'invalidate', 'unsupported'], []],
   ] as const)('says how it came about: %s after %j', (status, path, list) => {
     expect(reportAfter(...path)).toMatchObject({
       status,
@@ -224,7 +196,7 @@ describe('a report', () => {
   });
 
   test('of a failure keeps the roots that were known, and says why', () => {
-    expect(reportAfter('start', 'answered', 'invalidate', 'failed')).toEqual({
+    expect(reportAfter('ask', 'answered', 'invalidate', 'failed')).toEqual({
       status: 'failed',
       generation: 2,
       settled: true,
@@ -235,7 +207,7 @@ describe('a report', () => {
   });
 
   test('of a failure that was overtaken is not settled, and keeps what was known too', () => {
-    const path = ['start', 'answered', 'invalidate', 'invalidate', 'failed'] as const;
+    const path = ['ask', 'answered', 'invalidate', 'invalidate', 'failed'] as const;
     expect(reportAfter(...path)).toEqual({
       status: 'failed',
       generation: 2,
@@ -248,12 +220,12 @@ describe('a report', () => {
 
   test('of a failure says why in words that are bounded', () => {
     const long = { ...events.failed, error: new Error('x'.repeat(1_000_000)) } as never;
-    const [state] = transition(rootsMachine, follow(start(), 'start'), long);
+    const [state] = transition(rootsMachine, follow(start(), 'ask'), long);
     expect(state.context.report?.problem?.length).toBeLessThan(5000);
   });
 
   test('of an empty list clears what was known', () => {
-    const state = follow(start(), 'start', 'answered', 'invalidate');
+    const state = follow(start(), 'ask', 'answered', 'invalidate', 'ask');
     const cleared = outcome({ kind: 'answered', roots: [] }) as never;
     expect(transition(rootsMachine, state, cleared)[0].context.report).toMatchObject({
       status: 'known',
@@ -262,13 +234,13 @@ describe('a report', () => {
   });
 
   test('that they are unsupported clears what was known', () => {
-    expect(reportAfter('start', 'answered', 'invalidate', 'unsupported')?.roots).toEqual([]);
+    expect(reportAfter('ask', 'answered', 'invalidate', 'unsupported')?.roots).toEqual([]);
   });
 });
 
 describe('overtaken answers', () => {
   test.each([0, 1, 2, 5])('are published as not settled after %i discards', (maxOvertaken) => {
-    let state = follow(start(maxOvertaken), 'start');
+    let state = follow(start(maxOvertaken), 'ask');
     for (let generation = 1; generation <= 3; generation++) {
       for (let i = 0; i < maxOvertaken; i++) {
         state = follow(state, 'invalidate', 'answered');
@@ -276,7 +248,7 @@ describe('overtaken answers', () => {
       }
       state = follow(state, 'invalidate', 'answered');
       expect(state.context.report).toMatchObject({ generation, settled: false, status: 'known' });
-      expect(nameOf(state)).toBe('querying.fresh');
+      expect(nameOf(state)).toBe('due');
     }
     expect(follow(state, 'answered').context.report).toMatchObject({
       generation: 4,
@@ -289,7 +261,7 @@ describe('overtaken failures', () => {
   test.each([0, 1, 2, 5])(
     'are published each: %i may be discarded, but those are answers',
     (max) => {
-      let state = follow(start(max), 'start');
+      let state = follow(start(max), 'ask');
       for (let generation = 1; generation <= 8; generation++) {
         state = follow(state, 'invalidate', 'failed');
         expect(state.context.report).toMatchObject({
@@ -297,13 +269,13 @@ describe('overtaken failures', () => {
           settled: false,
           status: 'failed',
         });
-        expect(nameOf(state)).toBe('querying.fresh');
+        expect(nameOf(state)).toBe('due');
       }
     },
   );
 
   test('let as many answers be discarded after them as before', () => {
-    const path = ['start', 'invalidate', 'answered', 'invalidate', 'failed'] as const;
+    const path = ['ask', 'invalidate', 'answered', 'invalidate', 'failed'] as const;
     let state = follow(start(), ...path);
     expect(state.context.report?.generation).toBe(1);
     state = follow(state, 'invalidate', 'answered', 'invalidate', 'answered');
@@ -315,9 +287,9 @@ describe('overtaken failures', () => {
 
 describe('retries', () => {
   /** The delay after so many failures in a row. */
-  const delayAfter = (failures: number, from = follow(start(), 'start')): string | undefined => {
+  const delayAfter = (failures: number, from = follow(start(), 'ask')): string | undefined => {
     let state = from;
-    for (let i = 1; i < failures; i++) state = follow(state, 'failed', 'retry timeout');
+    for (let i = 1; i < failures; i++) state = follow(state, 'failed', 'retry timeout', 'ask');
     return inWords(transition(rootsMachine, state, eventOf('failed'))[1]).at(-1);
   };
 
@@ -334,12 +306,12 @@ describe('retries', () => {
   });
 
   test('wait longer for failures that were overtaken, too', () => {
-    const state = follow(start(), 'start', 'invalidate', 'failed', 'invalidate', 'failed');
+    const state = follow(start(), 'ask', 'invalidate', 'failed', 'invalidate', 'failed', 'ask');
     expect(delayAfter(1, state)).toBe('after 120000');
   });
 
   test('begin anew after an answer', () => {
-    const state = follow(start(), 'start', 'failed', 'retry timeout', 'failed', 'retry timeout');
-    expect(delayAfter(1, follow(state, 'answered', 'invalidate'))).toBe('after 30000');
+    const state = follow(start(), 'ask', 'failed', 'retry timeout', 'failed', 'retry timeout');
+    expect(delayAfter(1, follow(state, 'answered', 'invalidate', 'ask'))).toBe('after 30000');
   });
 });

@@ -35,6 +35,7 @@ const events = {
   initialized: { type: 'initialized.received' },
   'roots changed': { type: 'roots.changed' },
   'roots needed': { type: 'roots.needed' },
+  'roots due': { type: 'roots.due' },
   'own stream opened': { type: 'ownStream.opened' },
   'own stream closed': { type: 'ownStream.closed' },
   'input ended': { type: 'input.ended' },
@@ -56,11 +57,11 @@ describe('the roots machine of a client without a stream of its own', () => {
     ['initialized', alone, 'initialized', false],
     ['roots changed', [...alone, 'initialized'], 'initialized', false],
     ['roots needed', alone, 'negotiated', true],
-    ['initialized', [...alone, 'roots needed'], 'initialized', true, 'roots<roots.start'],
-    ['roots needed', [...alone, 'initialized'], 'initialized', true, 'roots<roots.start'],
-    ['own stream opened', alone, 'negotiated', true],
-    ['own stream opened', [...alone, 'initialized'], 'initialized', true, 'roots<roots.start'],
-    ['roots needed', [...alone, 'input ended'], 'draining.settling', true, 'roots<roots.start'],
+    ['initialized', [...alone, 'roots needed'], 'initialized', true, 'roots<roots.defer'],
+    ['roots needed', [...alone, 'initialized'], 'initialized', true, 'roots<roots.defer'],
+    ['own stream opened', alone, 'negotiated', false],
+    ['own stream opened', [...alone, 'initialized'], 'initialized', true, 'roots<roots.ask'],
+    ['roots needed', [...alone, 'input ended'], 'draining.settling', true, 'roots<roots.defer'],
   ])('is made when they are needed: %s after %j', (event, path, state, isMade, ...sent) => {
     const before = after(...path.map((name) => events[name]));
     const [next, actions] = transition(sessionMachine, before, events[event]);
@@ -70,6 +71,21 @@ describe('the roots machine of a client without a stream of its own', () => {
       isMade,
       ...sent,
     ]);
+  });
+
+  const kept = [...alone, 'roots needed', 'initialized'] as const;
+
+  test.each<[EventName, readonly EventName[], ...string[]]>([
+    ['roots due', kept, 'roots<roots.defer'],
+    ['own stream opened', kept, 'roots<roots.ask'],
+    ['own stream closed', kept],
+    ['roots due', [...kept, 'own stream opened'], 'roots<roots.ask'],
+    ['own stream opened', [...kept, 'own stream opened']],
+    ['own stream closed', [...kept, 'own stream opened'], 'roots<roots.defer'],
+  ])('is told when the client can be asked by itself: %s after %j', (event, path, ...sent) => {
+    const before = after(...path.map((name) => events[name]));
+    const [, actions] = transition(sessionMachine, before, events[event]);
+    expect(inWords(actions)).toEqual(sent);
   });
 
   test.each(['roots needed', 'own stream opened'] as const)(

@@ -54,6 +54,7 @@ const events = {
   initialized: { type: 'initialized.received' },
   'roots changed': { type: 'roots.changed' },
   'roots needed': { type: 'roots.needed' },
+  'roots due': { type: 'roots.due' },
   'roots updated': {
     type: 'roots.updated',
     report: { status: 'known', generation: 1, settled: true, roots: [] },
@@ -172,19 +173,21 @@ const table: { readonly [state in StateName]: Row } = {
   negotiated: {
     ...ends,
     ...anywhere('negotiated'),
-    'own stream closed': ['negotiated', 'roots<ownStream.closed'],
+    'own stream closed': ['negotiated'],
+    'roots needed': ['negotiated'],
     ...refuses('negotiated'),
     initialized: [
       'initialized',
       'correlation<gate.opened',
       'emit session.initialized',
-      'roots<roots.start',
+      'roots<roots.ask',
     ],
   },
   initialized: {
     ...ends,
     ...anywhere('initialized'),
-    'own stream closed': ['initialized', 'roots<ownStream.closed'],
+    'own stream closed': ['initialized', 'roots<roots.defer'],
+    'roots due': ['initialized', 'roots<roots.ask'],
     ...refuses('initialized'),
     'roots changed': ['initialized', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
@@ -192,7 +195,8 @@ const table: { readonly [state in StateName]: Row } = {
   rootsKnown: {
     ...ends,
     ...anywhere('rootsKnown'),
-    'own stream closed': ['rootsKnown', 'roots<ownStream.closed'],
+    'own stream closed': ['rootsKnown', 'roots<roots.defer'],
+    'roots due': ['rootsKnown', 'roots<roots.ask'],
     ...refuses('rootsKnown'),
     'roots changed': ['rootsKnown', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
@@ -206,7 +210,8 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.prompt.settling': {
     ...refuses('draining.settling'),
     ...anywhere('draining.settling'),
-    'roots needed': ['draining.settling', 'roots<roots.start'],
+    'roots needed': ['draining.settling', 'roots<roots.defer'],
+    'roots due': ['draining.settling', 'roots<roots.defer'],
     'calls drained': ['draining.flushing', 'writer<output.flush', 'after 300'],
     'calls running': ['draining.settling', 'after 2000', 'after 1750'],
     'shutdown soon': ['draining.settling', ...close],
@@ -215,7 +220,8 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.prompt.flushing': {
     ...refuses('draining.flushing'),
     ...anywhere('draining.flushing'),
-    'roots needed': ['draining.flushing', 'roots<roots.start'],
+    'roots needed': ['draining.flushing', 'roots<roots.defer'],
+    'roots due': ['draining.flushing', 'roots<roots.defer'],
     'output flushed': closed,
     'output stalled': closed,
     'prompt timeout': ['draining.flushing', 'writer<output.flush', 'after 1700', 'after 300'],
@@ -226,7 +232,8 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.settling': {
     ...refuses('draining.settling'),
     ...anywhere('draining.settling'),
-    'roots needed': ['draining.settling', 'roots<roots.start'],
+    'roots needed': ['draining.settling', 'roots<roots.defer'],
+    'roots due': ['draining.settling', 'roots<roots.defer'],
     'calls drained': [
       'draining.flushing',
       'router<calls.abandon',
@@ -242,7 +249,8 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.aborting': {
     ...refuses('draining.aborting'),
     ...anywhere('draining.aborting'),
-    'roots needed': ['draining.aborting', 'roots<roots.start'],
+    'roots needed': ['draining.aborting', 'roots<roots.defer'],
+    'roots due': ['draining.aborting', 'roots<roots.defer'],
     'calls drained': ['draining.flushing', 'writer<output.flush', 'after 300'],
     'shutdown soon': ['draining.settling', ...close],
     'an actor failed': closed,
@@ -251,7 +259,8 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.flushing': {
     ...refuses('draining.flushing'),
     ...anywhere('draining.flushing'),
-    'roots needed': ['draining.flushing', 'roots<roots.start'],
+    'roots needed': ['draining.flushing', 'roots<roots.defer'],
+    'roots due': ['draining.flushing', 'roots<roots.defer'],
     'output flushed': closed,
     'output stalled': closed,
     'stall timeout': ['draining.flushing', 'writer<output.flush', 'after 300'],
@@ -424,11 +433,9 @@ describe('what a state means outside of the machine', () => {
   test('is not told of what only holds states together', () => {
     expect(after(...paths.rootsKnown).value).toEqual({
       open: {
-        legacy: {
-          handshake: 'rootsKnown',
-          ownStream: 'open',
-          roots: { kept: 'started' },
-        },
+        lifecycle: 'rootsKnown',
+        ownStream: 'open',
+        roots: { kept: 'started' },
       },
     });
   });

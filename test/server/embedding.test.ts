@@ -73,7 +73,7 @@ describe('a host machine that invokes a session', () => {
     peer.answer(await peer.request('roots/list'), { roots: [{ uri: 'file:///a' }] });
     expect(textOf(await peer.call('echo', { n: 1 }))).toBe('{"n":1}');
     expect(host.getSnapshot().children['session']?.getSnapshot()).toMatchObject({
-      value: { open: { legacy: { handshake: 'rootsKnown' } } },
+      value: { open: { lifecycle: 'rootsKnown' } },
       context: { client: { info: { name: 'scripted-peer' } }, report: { status: 'known' } },
     });
     peer.end();

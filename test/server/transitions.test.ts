@@ -56,7 +56,7 @@ describe('the machines of a session', () => {
     expect(heard).toEqual([
       'session initialize.received: uninitialized → negotiated',
       'session initialized.received: negotiated → initialized',
-      'roots roots.start: unasked → querying.fresh',
+      'roots roots.ask: unasked → querying.fresh',
       'roots xstate.done.actor.ask: querying.fresh → known',
       'session roots.updated: initialized → rootsKnown',
       'session input.ended: rootsKnown → draining.settling',
@@ -212,12 +212,12 @@ describe('a host’s implementations', () => {
     const implementations = [{ actors: { roots } }, { actors: { keepalive } }];
     const [first, second] = [await lives(implementations), await lives(implementations)];
     for (const heard of [first, second]) {
-      expect(heard).toContain('roots roots.start: unasked → querying.fresh');
+      expect(heard).toContain('roots roots.ask: unasked → querying.fresh');
       expect(heard).toContain('roots xstate.done.actor.ask: querying.fresh → known');
       const due = 'keepalive xstate.after.listenTimeout.keepalive.listening: listening → probing';
       expect(heard).toContain(due);
       // Once, however many sessions have had the same machine.
-      expect(heard.filter((line) => line.startsWith('roots roots.start'))).toHaveLength(1);
+      expect(heard.filter((line) => line.startsWith('roots roots.ask'))).toHaveLength(1);
     }
     expect([roots.transition, keepalive.transition]).toEqual(before);
   });

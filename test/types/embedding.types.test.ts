@@ -92,7 +92,7 @@ describe('the logic of a session is typed', () => {
     // @ts-expect-error: a shutdown has its reason
     void (() => actor.send({ type: 'session.shutdown' }));
     expectTypeOf(actor.getSnapshot().matches).toBeCallableWith({
-      open: { legacy: { handshake: 'rootsKnown' } },
+      open: { lifecycle: 'rootsKnown' },
     });
     expectTypeOf(actor.getSnapshot().hasTag).toBeCallableWith('operating');
     expectTypeOf<SessionState>().toEqualTypeOf<

@@ -6,7 +6,7 @@ const messages: { readonly [machineAndEvent: string]: string } = {
   'session initialize.received': 'initialize',
   'session initialized.received': 'notifications/initialized',
   'session roots.changed': 'notifications/roots/list_changed',
-  'roots roots.start': 'notifications/initialized',
+  'roots roots.ask': 'notifications/initialized',
   'roots roots.invalidate': 'notifications/roots/list_changed',
   'tools list list.invalidate': 'notifications/tools/list_changed',
   'prompts list list.invalidate': 'notifications/prompts/list_changed',
@@ -43,9 +43,10 @@ function answersOf(list: string, method: string): { readonly [machineAndEvent: s
   };
 }
 
-/** By the event of a machine that another one told: which machine told it. */
+/** By the event of a machine that follows from a move: the machine that moved. */
 const followers: { readonly [machineAndEvent: string]: string } = {
   'session roots.updated': 'roots',
+  'roots roots.ask': 'roots',
 };
 
 const leading = new Set(Object.values(followers));
@@ -109,11 +110,11 @@ export class Causes {
   }
 
   #find(key: string): number | undefined {
+    const { [key]: leader } = followers;
+    if (leader !== undefined && this.#moves.has(leader)) return this.#moves.get(leader);
     const { [key]: message } = messages;
     if (message !== undefined) return this.#messages.get(message);
     const { [key]: answer } = answers;
-    if (answer !== undefined) return this.#answers.get(answer);
-    const { [key]: leader } = followers;
-    return leader === undefined ? undefined : this.#moves.get(leader);
+    return answer === undefined ? undefined : this.#answers.get(answer);
   }
 }

@@ -66,7 +66,7 @@ describe('the official inspector', () => {
       id: 'session',
       initial: 'open',
       states: {
-        open: { states: { legacy: { states: { handshake: { states: { rootsKnown: {} } } } } } },
+        open: { states: { lifecycle: { states: { rootsKnown: {} } } } },
       },
     });
     expect(roots).toMatchObject({ parentId: session.sessionId, rootId: session.sessionId });
