@@ -146,19 +146,19 @@ describe('a drawing', () => {
     const boxes = groups(drawn, 'state').map(({ names }) => names);
     expect(boxes).toEqual([
       'cluster state s-',
-      ...['unasked', 'deferred', 'querying'].map((name) => `node state s-${name} folded`),
+      ...['unasked', 'due', 'deferred', 'querying'].map((name) => `node state s-${name} folded`),
       'node state s-known active',
       'node state s-unsupported folded',
       'node state s-retrying folded',
     ]);
     const rows = groups(drawn, 'transition').map(({ names, text }) => [names, text]);
     expect(rows).toEqual([
-      ['transition t-known--deferred', 'roots.invalidate'],
+      ['transition t-known--due', 'roots.invalidate'],
       ['transition t-querying--known last', 'ask done'],
     ]);
     // What has nothing more to show is no button.
     expect(svgText(drawn).match(/data-state="\w+"/g)).toEqual(
-      ['unasked', 'deferred', 'querying', 'known', 'retrying'].map(
+      ['unasked', 'due', 'deferred', 'querying', 'known', 'retrying'].map(
         (name) => `data-state="${name}"`,
       ),
     );
