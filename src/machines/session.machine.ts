@@ -430,7 +430,7 @@ export const sessionMachine = setup({
           states: {
             unneeded: {
               description: 'Nobody: the client cannot be asked by itself, and no call needs them.',
-              always: { guard: and(['isOperating', 'hasRoots', 'hasOwnStream']), target: 'kept' },
+              always: { guard: and(['hasRoots', 'isOperating', 'hasOwnStream']), target: 'kept' },
               on: {
                 'roots.needed': { guard: 'hasRoots', target: 'kept' },
                 'roots.changed': { guard: and(['hasRoots', 'isOperating']) },

@@ -5,7 +5,7 @@ import type { AskInput, AskOutcome, RootsFact } from '../../src/machines/roots.m
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Ref } from '../../src/machines/port.ts';
-import type { RootsReport } from '../../src/machines/roots-report.ts';
+import type { RootsReport } from '../../src/protocol/roots.ts';
 import { listener } from './stand-ins.ts';
 
 /** A running roots machine. `queries` are the questions in flight and those that ended, in order. */
