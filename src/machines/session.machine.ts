@@ -400,7 +400,11 @@ export const sessionMachine = setup({
           initial: 'open',
           states: {
             open: {
-              on: { 'ownStream.closed': 'none', 'client.greeted': 'none', 'client.readied': 'none' },
+              on: {
+                'ownStream.closed': 'none',
+                'client.greeted': 'none',
+                'client.readied': 'none',
+              },
               always: { guard: and(['wantsKeepalive', 'isOperating']), target: 'watched' },
             },
             watched: {

@@ -131,17 +131,13 @@ describe('the memory transport', () => {
 
 test('the session machine is public, and names the states of a session [LIFE-01]', () => {
   const { open, ...ends } = sessionMachine.states;
-  const { legacy, ...first } = open?.states ?? {};
-  expect(
-    [first, legacy?.states['handshake']?.states ?? {}, ends].flatMap((states) =>
-      Object.keys(states),
-    ),
-  ).toEqual([
+  const lifecycle = open?.states['lifecycle']?.states ?? {};
+  expect([lifecycle, ends].flatMap((states) => Object.keys(states))).toEqual([
     'uninitialized',
-    'modern',
     'negotiated',
     'initialized',
     'rootsKnown',
+    'modern',
     'draining',
     'closed',
   ]);

@@ -85,7 +85,7 @@ describe('the charts', () => {
     show('session', inspected);
     const { page } = await open(inspected.url);
     const tab = (state: string) => page.locator(`#tab-in-${state}`);
-    await tab('uninitialized-withOwnStream').click();
+    await tab('uninitialized').click();
     const draining = page.locator('.drawing [data-state=draining]');
     expect(await draining.getAttribute('aria-expanded')).toBe('false');
     expect(await page.locator('.drawing .s-draining_prompt').count()).toBe(0);

@@ -118,9 +118,9 @@ describe('the page', () => {
     client.changeRoots(['file:///home/ada/other']);
     await page.locator('#roots', { hasText: 'file:///home/ada/other' }).waitFor();
     await rows(page).filter({ hasText: 'roots/list_changed' }).click();
-    await page.locator('#event .link', { hasText: 'roots: known → querying.fresh' }).waitFor();
+    await page.locator('#event .link', { hasText: 'roots: known → due' }).waitFor();
     const chosen = page.locator('#chart-roots .transition.chosen');
-    expect(await chosen.getAttribute('class')).toContain('t-known--deferred');
+    expect(await chosen.getAttribute('class')).toContain('t-known--due');
     expect(await page.locator('#tab-roots').getAttribute('aria-selected')).toBe('true');
     // The answer, some turns later, is what brought it back.
     await rows(page).filter({ hasText: 'querying.fresh → known' }).click();

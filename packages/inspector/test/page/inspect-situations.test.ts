@@ -24,7 +24,7 @@ describe('the page shows at a glance', () => {
     const { page, faults } = await open(url, viewport);
     await shown(page, 'state').filter({ hasText: 'uninitialized' }).waitFor();
     expect(await shown(page, 'why').textContent()).toContain('no initialize has come yet');
-    await page.locator('#chart-session .node.s-open_uninitialized.active').waitFor();
+    await page.locator('#chart-session .node.s-open_lifecycle_uninitialized.active').waitFor();
     expect(faults).toEqual([]);
   });
 

@@ -93,7 +93,7 @@ describe('the timeline', () => {
     await page.keyboard.press('f');
     await page.locator('#chart-roots').waitFor();
     answerRoots();
-    await page.locator('#chart-session .s-open_legacy_handshake_rootsKnown.active').waitFor();
+    await page.locator('#chart-session .s-open_lifecycle_rootsKnown.active').waitFor();
     await waiting.waitFor({ state: 'detached' });
     expect(faults).toEqual([]);
   });

@@ -47,7 +47,7 @@ test('replay --step --inspect shows the played session, input by input', async (
   child.stdin.write('\n');
   await state('negotiated');
   expect(await page.locator('#chart-session .node.active').getAttribute('class')).toContain(
-    's-open_legacy_handshake_negotiated',
+    's-open_lifecycle_negotiated',
   );
   child.stdin.write('\n');
   await page.locator('#pending li', { hasText: 'roots/list' }).waitFor();
