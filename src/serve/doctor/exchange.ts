@@ -9,7 +9,6 @@
  * The command is known by its command line. A server of one's own leaves a mark, `<pid>.serving`,
  * because the signal would end a process that does not listen for it.
  */
-import { randomBytes } from 'node:crypto';
 import {
   lstatSync,
   mkdirSync,
@@ -123,7 +122,7 @@ export function openQuestion(
 ): DoctorQuestion | string {
   const obstacle = openExchange(directory);
   if (obstacle !== undefined) return obstacle;
-  const path = socketPath(directory, pid, randomBytes(8).toString('hex'));
+  const path = socketPath(directory, pid, crypto.randomUUID());
   return {
     path,
     read: (text) => {
