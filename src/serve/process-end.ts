@@ -39,8 +39,12 @@ export const signalDrainTimeoutMs = 1000;
  */
 const graceMs = 350;
 
-/** How long file requests may take to end, milliseconds, before the process ends without them. */
-const fileRequestTimeoutMs = 50;
+/**
+ * How long file requests may take to end, milliseconds, before the process ends without them. On a
+ * busy machine a module that is still being read takes more than a few hundredths of a second. It is
+ * less than the grace of a session, so that the end of one is not taken for late.
+ */
+const fileRequestTimeoutMs = 300;
 
 /**
  * Listens to the process. The first signal ends the session, the second one the process at once.
@@ -158,13 +162,18 @@ export async function exitProcess(
   host.exit(code);
 }
 
+/** The processes whose file requests have had their time: nobody waits for those again. */
+const hung = new WeakSet<Host>();
+
 /** How many file requests do not end within a short time. */
 async function hangingFileRequests(host: Host): Promise<number> {
-  for (let waitedMs = 0; waitedMs < fileRequestTimeoutMs; waitedMs += 10) {
-    if (fileRequests(host) === 0) break;
+  for (let waitedMs = 0; waitedMs < fileRequestTimeoutMs && !hung.has(host); waitedMs += 10) {
+    if (fileRequests(host) === 0) return 0;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  return fileRequests(host);
+  const hanging = fileRequests(host);
+  if (hanging > 0) hung.add(host);
+  return hanging;
 }
 
 function fileRequests(host: Host): number {

@@ -136,11 +136,12 @@ test('a file request that hangs does not keep the process: its exit would wait, 
   host.on('exit', (code) => exits.push(code));
   host.active.push('FSReqPromise');
   const code = end.exitCode({ kind: 'input-ended' });
-  await vi.advanceTimersByTimeAsync(100);
+  await vi.advanceTimersByTimeAsync(300);
   expect(await code).toBe(0);
   expect(logged).toMatchObject([{ name: 'process.abandoned', level: 'error' }]);
   void exitProcess(0, host as unknown as NodeJS.Process);
-  await vi.advanceTimersByTimeAsync(100);
+  // It has had its time, and gets no more.
+  await vi.advanceTimersByTimeAsync(0);
   expect(host.exits[0]).toBe('SIGTERM');
   // Who writes at the exit has done so.
   expect(exits).toEqual([0]);
@@ -150,8 +151,9 @@ test('a file request that ends in time changes nothing', async () => {
   const { host, logged, end } = start();
   host.active.push('FSReqPromise');
   const code = end.exitCode({ kind: 'input-ended' });
+  await vi.advanceTimersByTimeAsync(290);
   host.active = [];
-  await vi.advanceTimersByTimeAsync(100);
+  await vi.advanceTimersByTimeAsync(10);
   expect(await code).toBe(0);
   expect(logged).toEqual([]);
   await exitProcess(0, host as unknown as NodeJS.Process);
@@ -163,6 +165,6 @@ test('a second signal while a file request hangs ends the process by that signal
   host.active.push('FSReqCallback');
   host.emit('SIGTERM', 'SIGTERM');
   host.emit('SIGINT', 'SIGINT');
-  await vi.advanceTimersByTimeAsync(100);
+  await vi.advanceTimersByTimeAsync(300);
   expect(host.exits[0]).toBe('SIGINT');
 });
