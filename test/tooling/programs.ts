@@ -52,6 +52,7 @@ export const programs = [
   'test/e2e/throwing-listeners.ts',
   'test/processes/first-process.ts',
   'test/processes/host.ts',
+  'test/storms/node.ts',
 ] as const;
 
 export type Program = (typeof programs)[number];

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -49,21 +49,31 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** One Redis, which keeps nothing on disk. */
+/** What a Redis has on disk: nothing, or each write before it is answered. */
+export type Durability = 'nothing' | 'everything';
+
+const flagsOf = {
+  nothing: ['--save', '', '--appendonly', 'no'],
+  everything: ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always'],
+} as const;
+
+/** One Redis. */
 export class RedisServer {
   readonly #folder: string;
+  readonly #durability: Durability;
   readonly port: number;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, durability: Durability) {
     this.#folder = folder;
     this.port = port;
+    this.#durability = durability;
   }
 
-  static async start(): Promise<RedisServer> {
+  static async start(durability: Durability = 'nothing'): Promise<RedisServer> {
     const folder = await mkdtemp(join(tmpdir(), 'redis-'));
     for (let attempt = 1; ; attempt++) {
-      const server = new RedisServer(folder, await freePort());
+      const server = new RedisServer(folder, await freePort(), durability);
       try {
         await server.start();
         return server;
@@ -78,13 +88,15 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** Once more on the same port, empty. */
+  /** Its data on disk. */
+  get #data(): string {
+    return join(this.#folder, 'appendonlydir');
+  }
+
+  /** Once more on the same port, with what it has on disk. */
   async start(): Promise<void> {
     const flags = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
-    const child = spawn(findRedis() ?? 'redis-server', [
-      ...flags,
-      ...['--save', '', '--appendonly', 'no'],
-    ]);
+    const child = spawn(findRedis() ?? 'redis-server', [...flags, ...flagsOf[this.#durability]]);
     this.#process = child;
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
@@ -100,6 +112,17 @@ export class RedisServer {
     if (child?.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
     await once(child, 'exit');
+  }
+
+  /** Puts a copy of its data aside. */
+  async remember(): Promise<void> {
+    await cp(this.#data, `${this.#data}-older`, { recursive: true });
+  }
+
+  /** The next start is with the data that were put aside, or with none. It is not running. */
+  async forget(): Promise<void> {
+    await rm(this.#data, { recursive: true, force: true });
+    await rename(`${this.#data}-older`, this.#data).catch(() => {});
   }
 
   /** It holds its connections and answers nothing. */

@@ -1,0 +1,122 @@
+/** Three nodes with one Redis, and what can happen to them. */
+import { spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { RedisServer } from '../http/nodes/redis-server.ts';
+import { program } from '../tooling/programs.ts';
+import { RedisProxy } from './redis-proxy.ts';
+
+/** How long a node counts as alive without a sign of life, milliseconds. */
+export const leaseMs = 3000;
+
+export interface FleetOptions {
+  /** How far the clock of each node is off, milliseconds. */
+  readonly clocksMs?: readonly number[];
+  /** Hears each mark that a node has written. */
+  onMark(mark: string): void;
+}
+
+/** A process, from its start to its end. */
+interface Launched {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly url: URL;
+  readonly exit: Promise<unknown>;
+}
+
+/** The place of a node: one process after another. */
+export class NodePlace {
+  readonly name: string;
+  readonly proxy: RedisProxy;
+  readonly #env: { readonly [name: string]: string };
+  readonly #onMark: (mark: string) => void;
+  #launched: Launched | undefined;
+  /** What the processes here have written to stderr. */
+  stderr = '';
+
+  constructor(
+    name: string,
+    proxy: RedisProxy,
+    env: { readonly [name: string]: string },
+    onMark: (mark: string) => void,
+  ) {
+    this.name = name;
+    this.proxy = proxy;
+    this.#env = env;
+    this.#onMark = onMark;
+  }
+
+  /** Where it listens; undefined while there is no process. */
+  get url(): URL | undefined {
+    return this.#launched?.url;
+  }
+
+  async launch(): Promise<void> {
+    const child = spawn(process.execPath, program('test/storms/node.ts'), {
+      env: { ...process.env, ...this.#env, REDIS_URL: this.proxy.url },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const exit = once(child, 'exit');
+    createInterface({ input: child.stdout }).on('line', this.#onMark);
+    const url = new Promise<URL>((resolve, reject) => {
+      createInterface({ input: child.stderr }).on('line', (line) => {
+        this.stderr += `${line}\n`;
+        if (!line.includes('"http.listening"')) return;
+        const { details } = JSON.parse(line) as { details: { url: string } };
+        resolve(new URL(details.url));
+      });
+      exit.then(() => reject(new Error(`${this.name} did not start:\n${this.stderr}`)), reject);
+    });
+    this.#launched = { child, url: await url, exit };
+  }
+
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const launched = this.#launched;
+    if (!launched) return;
+    this.#launched = undefined;
+    launched.child.kill(signal);
+    await launched.exit;
+  }
+
+  /** It does nothing, and keeps its connections. */
+  stop(): void {
+    this.#launched?.child.kill('SIGSTOP');
+  }
+
+  wake(): void {
+    this.#launched?.child.kill('SIGCONT');
+  }
+}
+
+export class Fleet {
+  readonly redis: RedisServer;
+  readonly nodes: readonly NodePlace[];
+
+  private constructor(redis: RedisServer, nodes: readonly NodePlace[]) {
+    this.redis = redis;
+    this.nodes = nodes;
+  }
+
+  static async launch({ clocksMs = [], onMark }: FleetOptions): Promise<Fleet> {
+    const redis = await RedisServer.start('everything');
+    const key = randomBytes(32).toString('base64');
+    const nodes = await Promise.all(
+      ['a', 'b', 'c'].map(async (name, index) => {
+        const offset = String(clocksMs[index] ?? 0);
+        const env = { STATE_KEY: key, LEASE_MS: String(leaseMs), CLOCK_OFFSET_MS: offset };
+        return new NodePlace(name, await RedisProxy.to(redis.port), env, onMark);
+      }),
+    );
+    const fleet = new Fleet(redis, nodes);
+    await Promise.all(nodes.map((node) => node.launch()));
+    return fleet;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.end('SIGKILL')));
+    for (const { proxy } of this.nodes) proxy.close();
+    await this.redis.stop();
+  }
+}

@@ -1,0 +1,47 @@
+/** What happened in a storm, in order, and what of it must not have. */
+
+interface Entry {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** How much of a history is shown around a violation, milliseconds before it and after. */
+const shownMs = { before: 3000, after: 500 };
+
+export class History {
+  readonly #began = performance.now();
+  readonly #entries: Entry[] = [];
+  readonly #violations: Entry[] = [];
+
+  /** Milliseconds since it began. */
+  get now(): number {
+    return performance.now() - this.#began;
+  }
+
+  write(text: string): void {
+    this.#entries.push({ at: this.now, text });
+  }
+
+  /** Something that the documents rule out. */
+  accuse(text: string): void {
+    const entry = { at: this.now, text: `VIOLATION ${text}` };
+    this.#entries.push(entry);
+    this.#violations.push(entry);
+  }
+
+  get violations(): readonly string[] {
+    return this.#violations.map(shown);
+  }
+
+  /** The first violation with what happened around it. */
+  get report(): string {
+    const [first] = this.#violations;
+    if (!first) return '';
+    const near = this.#entries.filter(
+      ({ at }) => at > first.at - shownMs.before && at < first.at + shownMs.after,
+    );
+    return [...near.map(shown), '', 'All violations:', ...this.violations].join('\n');
+  }
+}
+
+const shown = ({ at, text }: Entry): string => `${at.toFixed(0).padStart(7)} ms  ${text}`;

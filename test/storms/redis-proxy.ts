@@ -1,0 +1,77 @@
+/** The way of one node to Redis, which can be cut or made long. */
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+
+export class RedisProxy {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  /** `cut`: who connects is hung up on, as by a network that is down. */
+  #way: 'open' | 'cut' = 'open';
+  #delayMs = 0;
+
+  private constructor(port: number) {
+    this.#server = createServer((near) => this.#join(near, port)).listen(0, '127.0.0.1');
+  }
+
+  /** A way to the Redis at a port of this machine. */
+  static async to(port: number): Promise<RedisProxy> {
+    const proxy = new RedisProxy(port);
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Breaks all connections; new ones break, too. */
+  cut(): void {
+    this.#way = 'cut';
+    this.breakAll();
+  }
+
+  heal(): void {
+    this.#way = 'open';
+    this.#delayMs = 0;
+  }
+
+  /** From now on what passes takes so long, each way. */
+  slow(delayMs: number): void {
+    this.#delayMs = delayMs;
+  }
+
+  /** Breaks all connections; new ones hold. */
+  breakAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  close(): void {
+    this.cut();
+    this.#server.close();
+  }
+
+  #join(near: Socket, port: number): void {
+    if (this.#way === 'cut') return void near.destroy();
+    const far = connect(port, '127.0.0.1');
+    this.#pass(near, far);
+    this.#pass(far, near);
+  }
+
+  #pass(from: Socket, to: Socket): void {
+    this.#sockets.add(from);
+    from.setNoDelay(true);
+    from.on('data', (chunk) => this.#after(() => to.write(chunk)));
+    from.on('error', () => {});
+    from.on('close', () => {
+      this.#sockets.delete(from);
+      to.destroy();
+    });
+  }
+
+  /** What is delayed by the same time stays in order. */
+  #after(act: () => void): void {
+    if (this.#delayMs === 0) act();
+    else setTimeout(act, this.#delayMs);
+  }
+}

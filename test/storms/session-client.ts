@@ -1,0 +1,307 @@
+/**
+ * The client of one session: each request goes to a node that chance picks, a stream that breaks is resumed at another, and what the
+ * server asks is answered at a third. It waits as clients do: for `Retry-After`, and for the `retry` of a stream.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { EventReader, initializeOf, postHeaders } from '../http/raw-client.ts';
+import type { Message, RawEvent } from '../http/raw-client.ts';
+import type { Fleet, NodePlace } from './fleet.ts';
+import type { History } from './history.ts';
+import type { Chance } from './chance.ts';
+
+/** What a request came to. */
+export type Outcome =
+  | { readonly kind: 'result'; readonly result: NonNullable<Message['result']> }
+  | { readonly kind: 'error'; readonly text: string }
+  /** Answered with a status of 400 or above. */
+  | { readonly kind: 'refused'; readonly status: number; readonly text: string }
+  /** No answer came: whether it was served is unknown. */
+  | { readonly kind: 'lost'; readonly text: string };
+
+export interface Answer {
+  readonly outcome: Outcome;
+  /** What came on its streams before the answer, in order, each event once. */
+  readonly before: readonly Message[];
+}
+
+/** A request that is not settled by then hangs, milliseconds. */
+const patienceMs = 25_000;
+
+/** Tries of an idempotent request, or of a resumption. */
+const tries = 12;
+
+export interface SessionClientOptions {
+  readonly name: string;
+  readonly fleet: Fleet;
+  readonly history: History;
+  readonly chance: Chance;
+  /** Hears what comes on the stream of the session's own. */
+  onPush(message: Message): void;
+}
+
+export class SessionClient {
+  readonly name: string;
+  readonly #fleet: Fleet;
+  readonly #history: History;
+  readonly #chance: Chance;
+  readonly #onPush: (message: Message) => void;
+  readonly #left = new AbortController();
+  #headers: { [name: string]: string } = {};
+  #id = 0;
+  /** The version of the roots that it lists. */
+  rootsVersion = 0;
+
+  constructor({ name, fleet, history, chance, onPush }: SessionClientOptions) {
+    this.name = name;
+    this.#fleet = fleet;
+    this.#history = history;
+    this.#chance = chance;
+    this.#onPush = onPush;
+  }
+
+  /** Begins the session; its own stream is open, too. @throws {Error} nobody began it */
+  async begin(): Promise<void> {
+    const capabilities = { roots: { listChanged: true }, elicitation: {} };
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const { node, response } = await this.#send(initializeOf('2025-11-25', capabilities));
+      if (!(response instanceof Response)) continue;
+      const id = response.headers.get('mcp-session-id');
+      await response.text().catch(() => '');
+      if (response.status !== 200 || id === null) {
+        await retryTime(response);
+        continue;
+      }
+      this.#headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' };
+      this.#history.write(`${this.name} began at ${node?.name}: ${id}`);
+      await this.notify('notifications/initialized');
+      void this.#listen();
+      return;
+    }
+    throw new Error(`${this.name} could not begin`);
+  }
+
+  /** Leaves without a word. */
+  leave(): void {
+    this.#left.abort();
+  }
+
+  call(tool: string, args: object): Promise<Answer> {
+    return this.request('tools/call', { name: tool, arguments: args });
+  }
+
+  /** Sends a request until it is no longer refused with 503. It has to be one that may be served twice. */
+  async insist(method: string, params: object): Promise<Outcome> {
+    let outcome: Outcome = { kind: 'lost', text: 'never sent' };
+    for (let attempt = 0; attempt < tries; attempt++) {
+      ({ outcome } = await this.request(method, params));
+      if (outcome.kind !== 'refused' || outcome.status !== 503) return outcome;
+    }
+    return outcome;
+  }
+
+  async request(method: string, params: object): Promise<Answer> {
+    const id = ++this.#id;
+    const what = `${this.name} ${method} ${id} ${JSON.stringify(params)}`;
+    const began = this.#history.now;
+    const { node, response } = await this.#send({ jsonrpc: '2.0', id, method, params });
+    this.#history.write(`${what} → ${node?.name ?? 'no node'}`);
+    const answer = await this.#read(id, response);
+    const took = this.#history.now - began;
+    this.#history.write(
+      `${this.name} ${id} after ${took.toFixed(0)} ms: ${JSON.stringify(answer.outcome)}`,
+    );
+    if (took > patienceMs) this.#history.accuse(`${what} had no answer for ${took.toFixed(0)} ms`);
+    return answer;
+  }
+
+  /** Sends a notification until it is taken. @returns the last status; undefined if no answer came */
+  async notify(method: string): Promise<number | undefined> {
+    return this.#sendUntilTaken({ jsonrpc: '2.0', method });
+  }
+
+  /** Ends the session. @returns the status; undefined if no answer came */
+  async delete(): Promise<number | undefined> {
+    const { node, response } = await this.#fetch({ method: 'DELETE', headers: this.#headers });
+    const status = response instanceof Response ? response.status : undefined;
+    if (response instanceof Response) await response.text().catch(() => '');
+    this.#history.write(`${this.name} DELETE → ${node?.name}: ${status ?? String(response)}`);
+    return status;
+  }
+
+  /** The status of a ping at one node; undefined if no answer came. */
+  async pingAt(node: NodePlace): Promise<number | undefined> {
+    const message = { jsonrpc: '2.0', id: ++this.#id, method: 'ping' };
+    const { response } = await this.#fetch(this.#posting(message), node);
+    if (!(response instanceof Response)) return undefined;
+    await response.text().catch(() => '');
+    return response.status;
+  }
+
+  async #sendUntilTaken(message: object): Promise<number | undefined> {
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const { node, response } = await this.#send(message);
+      const status = response instanceof Response ? response.status : undefined;
+      this.#history.write(`${this.name} ${JSON.stringify(message)} → ${node?.name}: ${status}`);
+      if (!(response instanceof Response)) continue;
+      await response.text().catch(() => '');
+      if (status !== 503) return status;
+      await retryTime(response);
+    }
+    return undefined;
+  }
+
+  /** What came of a request, on its own stream and on those that resume it. */
+  async #read(id: number, response: Response | Error): Promise<Answer> {
+    const before: Message[] = [];
+    const lost = (text: string): Answer => ({ outcome: { kind: 'lost', text }, before });
+    if (!(response instanceof Response)) return lost(response.message);
+    let last: string | undefined;
+    let current: Response | Error = response;
+    for (let attempt = 0; attempt < tries; attempt++) {
+      if (current instanceof Response && current.status >= 400) {
+        const text = await current.text().catch(() => '');
+        if (current.status !== 503 || last === undefined) {
+          await retryTime(current);
+          const { status } = current;
+          return { outcome: { kind: 'refused', status, text }, before };
+        }
+        await retryTime(current);
+      } else if (current instanceof Response) {
+        const read = await this.#readStream(id, current, before);
+        if ('outcome' in read) return { outcome: read.outcome, before };
+        last = read.last ?? last;
+        if (last === undefined) return lost(read.why);
+      }
+      if (last === undefined) break;
+      this.#history.write(`${this.name} ${id} is resumed after ${last}`);
+      ({ response: current } = await this.#get(last));
+    }
+    return lost('the stream could not be resumed');
+  }
+
+  async #readStream(
+    id: number,
+    response: Response,
+    before: Message[],
+  ): Promise<{ outcome: Outcome } | { last: string | undefined; why: string }> {
+    const reader = new EventReader(response);
+    let last: string | undefined;
+    try {
+      for (let event = await reader.next(); event; event = await reader.next()) {
+        last = event.id ?? last;
+        const message = event.data as Message | undefined;
+        if (message === undefined) continue;
+        const outcome = outcomeOf(id, message);
+        if (outcome) return { outcome };
+        before.push(message);
+        this.#answer(message);
+        if (last !== undefined && this.#chance.happens(0.05)) {
+          await reader.leave();
+          return { last, why: 'left' };
+        }
+      }
+      return { last, why: 'the stream ended' };
+    } catch (error) {
+      return { last, why: String(error) };
+    }
+  }
+
+  /** The stream of the session's own, from its begin to its end, wherever it goes on. */
+  async #listen(): Promise<void> {
+    let last: string | undefined;
+    while (!this.#left.signal.aborted) {
+      const { node, response } = await this.#get(last);
+      const status = response instanceof Response ? response.status : undefined;
+      this.#history.write(
+        `${this.name} GET after ${last ?? 'nothing'} → ${node?.name}: ${status ?? String(response)}`,
+      );
+      if (status === 404) return;
+      if (status === 405 || status === 400) {
+        this.#history.accuse(`${this.name}: the stream after ${last} was refused with ${status}`);
+        return;
+      }
+      if (response instanceof Response && status === 200) last = await this.#follow(response, last);
+      else if (response instanceof Response) await retryTime(response);
+    }
+  }
+
+  async #follow(response: Response, since: string | undefined): Promise<string | undefined> {
+    const reader = new EventReader(response);
+    let last = since;
+    let retryMs = 100;
+    try {
+      for (let event: RawEvent | undefined; (event = await reader.next());) {
+        last = event.id ?? last;
+        if (event.retry !== undefined) retryMs = Number(event.retry);
+        if (event.data === undefined) continue;
+        const message = event.data as Message;
+        this.#history.write(`${this.name} push ${event.id}: ${JSON.stringify(message)}`);
+        this.#answer(message);
+        this.#onPush(message);
+      }
+    } catch (error) {
+      this.#history.write(`${this.name} GET broke: ${String(error)}`);
+    }
+    await delay(Math.min(retryMs, 1000), undefined, { signal: this.#left.signal }).catch(() => {});
+    return last;
+  }
+
+  /** Answers what the server asks. */
+  #answer({ id, method, params }: Message): void {
+    if (id === undefined || method === undefined) return;
+    const result =
+      method === 'roots/list'
+        ? { roots: [{ uri: `file:///v${this.rootsVersion}` }] }
+        : { action: 'accept', content: { answer: String(params?.['message']) } };
+    void this.#sendUntilTaken({ jsonrpc: '2.0', id, result });
+  }
+
+  #get(lastEventId: string | undefined) {
+    const resume: { [name: string]: string } =
+      lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+    const headers = { accept: 'text/event-stream', ...this.#headers, ...resume };
+    return this.#fetch({ headers, signal: this.#left.signal });
+  }
+
+  #send(message: object) {
+    return this.#fetch(this.#posting(message));
+  }
+
+  #posting(message: object): RequestInit {
+    const headers = { ...postHeaders, ...this.#headers };
+    const signal = AbortSignal.any([this.#left.signal, AbortSignal.timeout(2 * patienceMs)]);
+    return { method: 'POST', headers, body: JSON.stringify(message), signal };
+  }
+
+  /** A load balancer's way: a node that takes no connection is passed over. */
+  async #fetch(
+    init: RequestInit,
+    only?: NodePlace,
+  ): Promise<{ node: NodePlace | undefined; response: Response | Error }> {
+    let failed = new Error('no node takes connections');
+    for (const node of only ? [only] : this.#chance.shuffled(this.#fleet.nodes)) {
+      if (!node.url) continue;
+      try {
+        return { node, response: await fetch(node.url, init) };
+      } catch (error) {
+        failed = error as Error;
+        if ((failed.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED') continue;
+        return { node, response: failed };
+      }
+    }
+    await delay(100);
+    return { node: undefined, response: failed };
+  }
+}
+
+function outcomeOf(id: number, message: Message): Outcome | undefined {
+  if (message.id !== id || message.method !== undefined) return undefined;
+  if (message.result) return { kind: 'result', result: message.result };
+  return { kind: 'error', text: JSON.stringify(message.error) };
+}
+
+/** Waits as long as a refusal says. */
+async function retryTime({ headers }: Response): Promise<void> {
+  const seconds = Number(headers.get('retry-after') ?? 0);
+  await delay(Math.min(seconds * 1000, 2000));
+}

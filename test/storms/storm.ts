@@ -1,0 +1,112 @@
+/**
+ * A storm: clients whose requests go to any of three nodes with one Redis, while things go wrong, and a referee who compares what they
+ * see with what docs/http.md promises. Its seed says who does what and what goes wrong; the order in time is the machine's.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Message } from '../http/raw-client.ts';
+import { StormActs } from './acts.ts';
+import { Chance } from './chance.ts';
+import { Fleet } from './fleet.ts';
+import { History } from './history.ts';
+import { SessionClient } from './session-client.ts';
+import { blow } from './weather.ts';
+import type { Weather } from './weather.ts';
+
+export interface StormOptions {
+  readonly seed: number;
+  readonly weather: Weather;
+  readonly sessions: number;
+  /** Before the faults and after them, milliseconds. */
+  readonly quietMs: number;
+  /** The longest that a fault lasts, milliseconds. */
+  readonly longestMs: number;
+}
+
+/** After the last fault every session is served at every node within this time, milliseconds. */
+const recoveryMs = 30_000;
+
+/** @returns what has happened, with what must not have */
+export async function storm(options: StormOptions): Promise<History> {
+  const { seed, weather } = options;
+  const history = new History();
+  const chance = new Chance(seed);
+  const marks = new Map<string, number>();
+  const fleet = await Fleet.launch({
+    clocksMs: weather === 'clocks apart' ? [0, 60_000, -60_000] : [],
+    onMark: (mark) => marks.set(mark, (marks.get(mark) ?? 0) + 1),
+  });
+  const isCalm = weather === 'calm' || weather === 'clocks apart';
+  let phase: 'blowing' | 'over' = 'blowing';
+  const isOver = () => phase === 'over';
+  const clients: SessionClient[] = [];
+
+  const live = async (index: number): Promise<void> => {
+    const own = chance.fork();
+    const pushes: Message[] = [];
+    const onPush = (message: Message) => pushes.push(message);
+    const name = `s${index}`;
+    const client = new SessionClient({ name, fleet, history, chance: own, onPush });
+    clients.push(client);
+    await client.begin();
+    const acts = new StormActs({ client, chance: own, history, isCalm, marks, pushes });
+    const lanes = [() => acts.change(), () => acts.call()].map(async (act) => {
+      while (!isOver()) await act();
+    });
+    await Promise.all(lanes);
+    acts.judge();
+  };
+
+  try {
+    const lives = Promise.all(Array.from({ length: options.sessions }, (_, index) => live(index)));
+    const blown = (async () => {
+      await delay(options.quietMs);
+      await blow(weather, { fleet, chance: chance.fork(), history, longestMs: options.longestMs });
+      await delay(options.quietMs);
+      phase = 'over';
+    })();
+    await Promise.all([lives, blown]);
+    await Promise.all(clients.map((client) => served(client, fleet, history)));
+    await Promise.all(clients.map((client) => ended(client, fleet, history)));
+  } finally {
+    for (const client of clients) client.leave();
+    for (const { name, stderr } of fleet.nodes) {
+      for (const line of stderr.split('\n')) history.write(`${name} wrote ${line}`);
+    }
+    await fleet.close();
+  }
+  return history;
+}
+
+/** A session that lives is served at every node. */
+async function served(client: SessionClient, fleet: Fleet, history: History): Promise<void> {
+  for (const node of fleet.nodes) {
+    const status = await until(() => client.pingAt(node), [200, 404], history);
+    if (status === 200) continue;
+    history.accuse(`${client.name} lives, and ${node.name} answers ${status}`);
+  }
+}
+
+/** A session that was deleted is served at no node. */
+async function ended(client: SessionClient, fleet: Fleet, history: History): Promise<void> {
+  const status = await until(() => client.delete(), [200, 202, 204, 404], history);
+  if (status === undefined) history.accuse(`${client.name} could not be deleted`);
+  for (const node of fleet.nodes) {
+    const after = await client.pingAt(node);
+    if (after !== 404) history.accuse(`${client.name} was deleted, and ${node.name} says ${after}`);
+  }
+}
+
+/** Asks until the answer is one of these, or too much time has passed. */
+async function until(
+  ask: () => Promise<number | undefined>,
+  answers: readonly number[],
+  history: History,
+): Promise<number | undefined> {
+  const deadline = history.now + recoveryMs;
+  for (;;) {
+    const status = await ask();
+    if (status !== undefined && answers.includes(status)) return status;
+    if (history.now > deadline) return status;
+    await delay(100);
+  }
+}
