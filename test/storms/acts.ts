@@ -99,11 +99,12 @@ export class StormActs {
         : [],
     );
     const whose = `${this.#options.client.name}: ${text}, of ${this.#levels.join(' or ')} and above,`;
-    if (seen.some((level) => level < lowest)) this.#accuse(`${whose} was logged below: ${seen}`);
-    if (new Set(seen).size < seen.length) this.#accuse(`${whose} was logged twice: ${seen}`);
+    if (seen.some((level) => level < lowest))
+      this.#accuse(`${whose} was logged below: ${seen.join()}`);
+    if (new Set(seen).size < seen.length) this.#accuse(`${whose} was logged twice: ${seen.join()}`);
     const least = levels.length - highest;
     if (outcome.kind === 'result' && seen.length < least) {
-      this.#accuse(`${whose} was not logged at each: ${seen}`);
+      this.#accuse(`${whose} was not logged at each: ${seen.join()}`);
     }
   }
 
@@ -141,7 +142,7 @@ export class StormActs {
     const deadline = history.now + pushPatienceMs;
     while (told().length < uris.length && history.now < deadline) await delay(20);
     if (told().join() !== uris.join()) {
-      this.#accuse(`${client.name} was told of ${told()}, and ${uris} were updated`);
+      this.#accuse(`${client.name} was told of ${told().join()}, and ${uris.join()} were updated`);
     }
     const [uri = ''] = uris;
     const outcome = await client.insist('resources/unsubscribe', { uri });
