@@ -20,8 +20,8 @@ type Level = (typeof levels)[number];
 /** How long what was pushed may take to arrive, milliseconds. */
 const pushPatienceMs = 15_000;
 
-/** What may come of a request while something is at fault. `reason` is in the data of the error. */
-const documentedReasons = ['process-ended', 'session-ended', 'shutdown', 'drain'];
+/** What errors may say while something is at fault. */
+const documentedReasons = ['process-ended', 'TRANSPORT_CLOSED', 'shutdown', 'drain'];
 
 export interface ActorOptions {
   readonly client: SessionClient;

@@ -296,7 +296,9 @@ export class SessionClient {
 
 function outcomeOf(id: number, message: Message): Outcome | undefined {
   if (message.id !== id || message.method !== undefined) return undefined;
-  if (message.result) return { kind: 'result', result: message.result };
+  const { result } = message;
+  if (result && result['isError'] !== true) return { kind: 'result', result };
+  if (result) return { kind: 'error', text: JSON.stringify(result['content']) };
   return { kind: 'error', text: JSON.stringify(message.error) };
 }
 

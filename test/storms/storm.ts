@@ -91,7 +91,7 @@ async function ended(client: SessionClient, fleet: Fleet, history: History): Pro
   const status = await until(() => client.delete(), [200, 202, 204, 404], history);
   if (status === undefined) history.accuse(`${client.name} could not be deleted`);
   for (const node of fleet.nodes) {
-    const after = await client.pingAt(node);
+    const after = await until(() => client.pingAt(node), [200, 404], history);
     if (after !== 404) history.accuse(`${client.name} was deleted, and ${node.name} says ${after}`);
   }
 }
