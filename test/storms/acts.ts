@@ -21,7 +21,13 @@ type Level = (typeof levels)[number];
 const pushPatienceMs = 15_000;
 
 /** What errors may say while something is at fault. */
-const documentedReasons = ['process-ended', 'TRANSPORT_CLOSED', 'shutdown', 'drain'];
+const documentedReasons = [
+  'process-ended',
+  'response-lost',
+  'TRANSPORT_CLOSED',
+  'shutdown',
+  'drain',
+];
 
 export interface ActorOptions {
   readonly client: SessionClient;

@@ -124,7 +124,7 @@ export class SessionClient {
     const { node, response } = await this.#fetch({ method: 'DELETE', headers: this.#headers });
     const status = response instanceof Response ? response.status : undefined;
     if (response instanceof Response) await response.text().catch(() => '');
-    this.#history.write(`${this.name} DELETE → ${node?.name}: ${status ?? String(response)}`);
+    this.#history.write(`${this.name} DELETE → ${node?.name}: ${shownStatus(response)}`);
     return status;
   }
 
@@ -213,7 +213,7 @@ export class SessionClient {
       const { node, response } = await this.#get(last);
       const status = response instanceof Response ? response.status : undefined;
       this.#history.write(
-        `${this.name} GET after ${last ?? 'nothing'} → ${node?.name}: ${status ?? String(response)}`,
+        `${this.name} GET after ${last ?? 'nothing'} → ${node?.name}: ${shownStatus(response)}`,
       );
       if (status === 404) return;
       if (status === 405 || status === 400) {
@@ -301,6 +301,9 @@ function outcomeOf(id: number, message: Message): Outcome | undefined {
   if (result) return { kind: 'error', text: JSON.stringify(result['content']) };
   return { kind: 'error', text: JSON.stringify(message.error) };
 }
+
+const shownStatus = (response: Response | Error): string =>
+  response instanceof Response ? String(response.status) : response.message;
 
 /** Waits as long as a refusal says. */
 async function retryTime({ headers }: Response): Promise<void> {
