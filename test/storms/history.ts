@@ -5,6 +5,9 @@ interface Entry {
   readonly text: string;
 }
 
+/** How many lines of what the nodes wrote are shown with a violation. */
+const shownLines = 60;
+
 /** How much of a history is shown around a violation, milliseconds before it and after. */
 const shownMs = { before: 3000, after: 500 };
 
@@ -12,6 +15,7 @@ export class History {
   readonly #began = performance.now();
   readonly #entries: Entry[] = [];
   readonly #violations: Entry[] = [];
+  readonly #said: string[] = [];
 
   /** Milliseconds since it began. */
   get now(): number {
@@ -29,6 +33,12 @@ export class History {
     this.#violations.push(entry);
   }
 
+  /** What a node has written to stderr. */
+  quote(node: string, stderr: string): void {
+    const lines = stderr.split('\n').filter((line) => line !== '');
+    this.#said.push(...lines.slice(-shownLines).map((line) => `${node}: ${line}`));
+  }
+
   get violations(): readonly string[] {
     return this.#violations.map(shown);
   }
@@ -40,7 +50,8 @@ export class History {
     const near = this.#entries.filter(
       ({ at }) => at > first.at - shownMs.before && at < first.at + shownMs.after,
     );
-    return [...near.map(shown), '', 'All violations:', ...this.violations].join('\n');
+    const parts = [near.map(shown), ['', 'The nodes wrote:'], this.#said];
+    return [...parts.flat(), '', 'All violations:', ...this.violations].join('\n');
   }
 }
 

@@ -69,9 +69,7 @@ export async function storm(options: StormOptions): Promise<History> {
     await Promise.all(clients.map((client) => ended(client, fleet, history)));
   } finally {
     for (const client of clients) client.leave();
-    for (const { name, stderr } of fleet.nodes) {
-      for (const line of stderr.split('\n')) history.write(`${name} wrote ${line}`);
-    }
+    for (const { name, stderr } of fleet.nodes) history.quote(name, stderr);
     await fleet.close();
   }
   return history;
