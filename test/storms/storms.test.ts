@@ -1,4 +1,7 @@
-/** Three nodes in storms. `npm run storms -- --help` runs more of them. */
+/**
+ * Three nodes in storms. An ordinary run has the calm one alone; `npm run storms` has all weathers and many seeds, and takes its
+ * minutes.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import { needsRedis } from '../http/nodes/redis-server.ts';
 import { storm } from './storm.ts';
@@ -6,7 +9,9 @@ import { weathers } from './weather.ts';
 
 beforeEach(needsRedis);
 
-const { STORM_SEEDS: seeds = '1', STORM_WEATHER: only, STORM_LONGEST_MS: longest } = process.env;
+const { STORM_SEEDS, STORM_WEATHER, STORM_LONGEST_MS: longest = '4000' } = process.env;
+const seeds = STORM_SEEDS ?? '1';
+const only = STORM_WEATHER ?? (STORM_SEEDS === undefined ? 'calm' : undefined);
 
 const [first = 1, last = first] = seeds.split('-').map(Number);
 const seedsToRun = Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -21,7 +26,7 @@ test.for(chosen.flatMap((weather) => seedsToRun.map((seed) => ({ weather, seed }
       weather,
       sessions: 4,
       quietMs: 1500,
-      longestMs: Number(longest ?? 4000),
+      longestMs: Number(longest),
     });
     expect(history.violations, history.report).toEqual([]);
   },
