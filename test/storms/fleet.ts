@@ -10,7 +10,7 @@ import { program } from '../tooling/programs.ts';
 import { RedisProxy } from './redis-proxy.ts';
 
 /** How long a node counts as alive without a sign of life, milliseconds. */
-export const leaseMs = 3000;
+const leaseMs = 3000;
 
 export interface FleetOptions {
   /** How far the clock of each node is off, milliseconds. */
