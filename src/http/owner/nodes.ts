@@ -88,8 +88,9 @@ export class Nodes implements PeerHome, NodeInboxListener {
   }
 
   gone(peer: Peer): void {
-    if (this.#peers.get(peer.node) === peer) this.#peers.delete(peer.node);
-    this.#drop(peer);
+    void this.#drop(peer, lingerMs).then(() => {
+      if (this.#peers.get(peer.node) === peer) this.#peers.delete(peer.node);
+    });
   }
 
   /**
@@ -164,11 +165,14 @@ export class Nodes implements PeerHome, NodeInboxListener {
   #lapsed(): void {
     const peers = [...this.#peers.values()];
     this.#peers.clear();
-    for (const peer of peers) this.#drop(peer);
+    for (const peer of peers) void this.#drop(peer, 0);
   }
 
-  #drop({ exchanges, passages }: Peer): void {
+  async #drop({ exchanges, passages }: Peer, afterMs: number): Promise<void> {
     for (const exchange of [...exchanges.values()]) exchange.left();
-    for (const passage of [...passages.values()]) void passage.lost();
+    await Promise.all([...passages.values()].map((passage) => passage.lost(afterMs)));
   }
 }
+
+/** How long what a node has said before it left may be on its way, milliseconds. */
+const lingerMs = 1000;

@@ -115,18 +115,23 @@ export class Passage implements Handed, Tended, SinkOwner {
     if (this.#over()) this.#handing.exchange.answer(unavailable(error, this.#home.report));
   }
 
-  async lost(): Promise<void> {
-    if (!this.#over()) return;
-    if (this.#sink) {
-      this.#sink.write(`retry: ${this.#home.limits.retryMs}\n\n`);
-      return this.#sink.end();
-    }
+  async lost(afterMs: number): Promise<void> {
     const { exchange, frame } = this.#handing;
-    const isHarmless = exchange.method !== 'POST';
-    if (isHarmless || (!this.#head && (await this.#peer.withdraw(this)))) {
-      return this.#again();
+    const isUnbegun = !this.#sink && !this.#head;
+    if (isUnbegun && (exchange.method !== 'POST' || (await this.#peer.withdraw(this)))) {
+      if (this.#over()) this.#again();
+      return;
     }
-    exchange.answer(endedAnswer(frame));
+    if (afterMs > 0) {
+      const late = new Promise<void>((resolve) => {
+        this.#home.clock.setTimeout(resolve, afterMs);
+      });
+      await Promise.race([this.over, late]);
+    }
+    if (!this.#over()) return;
+    this.#sink?.write(`retry: ${this.#home.limits.retryMs}\n\n`);
+    if (this.#sink) this.#sink.end();
+    else exchange.answer(endedAnswer(frame));
   }
 
   close(): void {

@@ -22,8 +22,11 @@ export interface Handed {
   close(): void;
   /** Settles once it is over. */
   readonly over: Promise<void>;
-  /** It has died, or this node has lost its lease: nothing more comes. */
-  lost(): Promise<void>;
+  /**
+   * It has left or died, or this node has lost its lease.
+   * @param afterMs how long what it has said before may be on its way
+   */
+  lost(afterMs: number): Promise<void>;
 }
 
 /** A request that it has handed to this node. */
@@ -78,7 +81,7 @@ export class Peer {
   /** Finds out whether it lives, if anything depends on it. */
   look(): void {
     if (this.#sending || (this.passages.size === 0 && this.exchanges.size === 0)) return;
-    this.#sending = this.#run([]).finally(this.#sentAll);
+    this.#sending = this.#run([]).then(this.#sentAll);
   }
 
   /** Settles once everything has been sent, or cannot be. */
@@ -105,12 +108,12 @@ export class Peer {
 
   readonly #send = (): void => {
     if (this.#sending || this.#queue.length === 0) return;
-    this.#sending = this.#run(this.#take()).finally(this.#sentAll);
+    this.#sending = this.#run(this.#take()).then(this.#sentAll);
   };
 
-  readonly #sentAll = (): void => {
+  readonly #sentAll = (isHeard: boolean): void => {
     this.#sending = undefined;
-    this.#send();
+    if (isHeard) this.#send();
   };
 
   #take(): readonly Letter[] {
@@ -119,23 +122,33 @@ export class Peer {
     return letters;
   }
 
-  async #run(first: readonly Letter[]): Promise<void> {
+  /** @returns false if it reads nothing any longer */
+  async #run(first: readonly Letter[]): Promise<boolean> {
     let letters = first;
     do {
       const number = this.#home.nextNumber();
       let isUnknown = false;
       for (;;) {
-        if (!this.#home.isStill(this.#from)) return;
+        if (!this.#home.isStill(this.#from)) return false;
         try {
           const envelope = JSON.stringify({ from: this.#from, number, letters });
           const text = letters.length === 0 ? '' : envelope;
           const place = await this.#home.stores.inbox.send(this.node, text);
-          if (place === undefined) return this.#home.gone(this);
+          if (place === undefined) {
+            // It has not got these: their requests can be taken back.
+            const requests = letters.filter(({ kind }) => kind === 'request');
+            if (!isUnknown) this.#queue = [...requests, ...this.#queue];
+            this.#home.gone(this);
+            return false;
+          }
           this.#placed(letters, place);
           break;
         } catch (error) {
           if (!(error instanceof StoreUnavailable)) throw error;
-          if (error.fault === 'closed') return this.#home.gone(this);
+          if (error.fault === 'closed') {
+            this.#home.gone(this);
+            return false;
+          }
           // After any other fault the store has not got it: the clients of these may try again.
           isUnknown ||= error.fault === 'slow' || error.cause !== undefined;
           if (!isUnknown) letters = this.#refuse(letters, error);
@@ -146,6 +159,7 @@ export class Peer {
       }
       letters = this.#take();
     } while (letters.length > 0);
+    return true;
   }
 
   #placed(letters: readonly Letter[], place: string): void {
