@@ -177,9 +177,10 @@ export class HttpSessions implements SessionHome {
     if (session || sessionId === '' || !nodes) {
       return this.refuse(exchange, sessionFault(sessionId));
     }
-    this.#seek(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
+    const seeking = this.#seek(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
       this.refuse(exchange, unavailable(error, this.report)),
     );
+    nodes.track(seeking);
   }
 
   /** Hands the request to the node that has the session, or brings the session back here. */

@@ -34,6 +34,8 @@ export class Nodes implements PeerHome, NodeInboxListener {
   readonly #changes: ServerChanges | undefined;
   /** What has changed in this turn, as letters. */
   readonly #changed = new Map<string, Extract<Letter, { kind: 'changed' }>>();
+  /** Requests whose owners are sought. */
+  readonly #seeking = new Set<Promise<void>>();
   #pipes = 0;
   #numbers = 0;
 
@@ -98,14 +100,27 @@ export class Nodes implements PeerHome, NodeInboxListener {
    * @param timeoutMs how long that may take
    */
   async drain(timeoutMs: number): Promise<void> {
-    const passages = [...this.#peers.values()].flatMap(({ passages: all }) => [...all.values()]);
-    for (const passage of passages) passage.close();
+    const untilMs = this.clock.now() + timeoutMs;
     let timer: unknown = undefined;
     const late = new Promise<void>((resolve) => {
       timer = this.clock.setTimeout(resolve, timeoutMs);
     });
-    await Promise.race([Promise.all(passages.map(({ over }) => over)), late]);
+    const pending = () =>
+      [...this.#peers.values()].flatMap(({ passages }) => [...passages.values()]);
+    // A request whose owner is still sought is handed on later.
+    while (pending().length + this.#seeking.size > 0 && this.clock.now() < untilMs) {
+      for (const passage of pending()) passage.close();
+      const settled = [...this.#seeking, ...pending().map(({ over }) => over)];
+      await Promise.race([Promise.allSettled(settled), late]);
+    }
     this.clock.clearTimeout(timer);
+  }
+
+  /** The owner of a request's session is sought. */
+  track(seeking: Promise<void>): void {
+    this.#seeking.add(seeking);
+    const found = () => this.#seeking.delete(seeking);
+    seeking.then(found, found);
   }
 
   /** Leaves the others, once they have been told all. */
