@@ -41,8 +41,7 @@ const graceMs = 350;
 
 /**
  * How long file requests may take to end, milliseconds, before the process ends without them. On a
- * busy machine a module that is still being read takes more than a few hundredths of a second. It is
- * less than the grace of a session, so that the end of one is not taken for late.
+ * busy machine a check of the roots takes more than a few hundredths of a second.
  */
 const fileRequestTimeoutMs = 300;
 

@@ -230,10 +230,10 @@ export const citations: {
       [lists, 'listenRetryMs: 1000'],
       [stream, 'initialMs: 1000'],
     ],
-    '1.5 s': [
+    '1.7 s': [
       [processEnd, 'signalDrainTimeoutMs = 1000'],
       [processEnd, 'graceMs = 350'],
-      [processEnd, 'fileRequestTimeoutMs = 50'],
+      [processEnd, 'fileRequestTimeoutMs = 300'],
     ],
     '4 KiB': [
       ['src/actors/router/call-queue.ts', 'countedBytes = 4096'],
@@ -275,10 +275,8 @@ export const citations: {
     '5 s': [[lists, 'listRetryMs: 5000']],
     '50 s': [farthestRetry],
     '10 s': [[stream, 'stableMs: 10_000']],
-    '50 ms': [
-      [stream, 'shortestRetryMs = 50'],
-      [processEnd, 'fileRequestTimeoutMs = 50'],
-    ],
+    '50 ms': [[stream, 'shortestRetryMs = 50']],
+    '300 ms': [[processEnd, 'fileRequestTimeoutMs = 300']],
     '350 ms': [[processEnd, 'graceMs = 350']],
   },
   'docs/machine-tools.md': { '10 minutes': [suspended] },
