@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { RedisServer } from '../http/nodes/redis-server.ts';
+import type { Durability } from '../http/nodes/redis-server.ts';
 import { program } from '../tooling/programs.ts';
 import { RedisProxy } from './redis-proxy.ts';
 
@@ -15,6 +16,8 @@ const leaseMs = 3000;
 export interface FleetOptions {
   /** How far the clock of each node is off, milliseconds. */
   readonly clocksMs?: readonly number[];
+  /** Whether Redis writes everything to its disk before it answers. That takes the disk's time. */
+  readonly durability: Durability;
   /** Hears each mark that a node has written. */
   onMark(mark: string): void;
 }
@@ -99,8 +102,8 @@ export class Fleet {
     this.nodes = nodes;
   }
 
-  static async launch({ clocksMs = [], onMark }: FleetOptions): Promise<Fleet> {
-    const redis = await RedisServer.start('everything');
+  static async launch({ clocksMs = [], durability, onMark }: FleetOptions): Promise<Fleet> {
+    const redis = await RedisServer.start(durability);
     const key = randomBytes(32).toString('base64');
     const nodes = await Promise.all(
       ['a', 'b', 'c'].map(async (name, index) => {

@@ -27,6 +27,9 @@ export interface Answer {
 /** A request that is not settled by then hangs, milliseconds. */
 const patienceMs = 25_000;
 
+/** A session has begun by then, milliseconds. */
+const beginMs = 30_000;
+
 /** Tries of an idempotent request, or of a resumption. */
 const tries = 12;
 
@@ -62,12 +65,21 @@ export class SessionClient {
   /** Begins the session; its own stream is open, too. @throws {Error} nobody began it */
   async begin(): Promise<void> {
     const capabilities = { roots: { listChanged: true }, elicitation: {} };
-    for (let attempt = 0; attempt < tries; attempt++) {
+    const refusals: string[] = [];
+    const deadline = this.#history.now + beginMs;
+    while (this.#history.now < deadline) {
       const { node, response } = await this.#send(initializeOf('2025-11-25', capabilities));
-      if (!(response instanceof Response)) continue;
+      if (!(response instanceof Response)) {
+        refusals.push(
+          `${node?.name ?? 'no node'}: ${response.message} (${String(response.cause)})`,
+        );
+        await delay(100);
+        continue;
+      }
       const id = response.headers.get('mcp-session-id');
-      await response.text().catch(() => '');
+      const text = await response.text().catch(String);
       if (response.status !== 200 || id === null) {
+        refusals.push(`${node?.name}: ${response.status} ${text}`);
         await retryTime(response);
         continue;
       }
@@ -77,7 +89,7 @@ export class SessionClient {
       void this.#listen();
       return;
     }
-    throw new Error(`${this.name} could not begin`);
+    throw new Error(`${this.name} could not begin:\n${refusals.join('\n')}`);
   }
 
   /** Leaves without a word. */

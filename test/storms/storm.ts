@@ -33,6 +33,8 @@ export async function storm(options: StormOptions): Promise<History> {
   const marks = new Map<string, number>();
   const fleet = await Fleet.launch({
     clocksMs: weather === 'clocks apart' ? [0, 60_000, -60_000] : [],
+    durability:
+      weather === 'mixed' || weather.startsWith('Redis is restarted') ? 'everything' : 'nothing',
     onMark: (mark) => marks.set(mark, (marks.get(mark) ?? 0) + 1),
   });
   const isCalm = weather === 'calm' || weather === 'clocks apart';
