@@ -27,6 +27,7 @@ import { stdioChannelMachine } from './stdio-channel.machine.ts';
 import { subscriptionMachine } from './subscription.machine.ts';
 import { suspendableCallMachine } from './suspendable-call.machine.ts';
 import { taskMachine } from './task.machine.ts';
+import { updatesMachine } from './updates.machine.ts';
 
 /** Every machine that has a chart, by its name. */
 export const charts = {
@@ -53,6 +54,7 @@ export const charts = {
   stream: httpStreamMachine,
   catalog: catalogMachine,
   listening: listeningMachine,
+  updates: updatesMachine,
   followed: followedTaskMachine,
   slot: serverSlotMachine,
   'server-push': serverPushMachine,

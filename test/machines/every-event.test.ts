@@ -57,6 +57,8 @@ import { ownershipMachine } from '../../src/machines/ownership.machine.ts';
 import type { RedisLinkEvent } from '../../src/machines/redis-link.machine.ts';
 import { redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
 import { everyMachine } from './every-machine.ts';
+import type { UpdatesEvent } from '../../src/machines/updates.machine.ts';
+import { updatesMachine } from '../../src/machines/updates.machine.ts';
 
 /** The types of a union of events, but for XState's own. The compiler wants all of them. */
 type Table<TEvent extends { readonly type: string }> = {
@@ -301,6 +303,15 @@ const post: Table<PostEvent> = {
 
 const serverPush: Table<ServerPushEvent> = { 'stream.served': true, 'stream.ended': true };
 
+const updates: Table<UpdatesEvent> = {
+  'server.telling': true,
+  'server.silent': true,
+  'subscription.asked': true,
+  'subscription.opened': true,
+  'subscription.ended': true,
+  'channel.closed': true,
+};
+
 const sdkTransport: Table<SdkTransportEvent> = {
   'transport.start': true,
   'transport.opened': true,
@@ -336,6 +347,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [serverSlotMachine, slot],
   [closingMachine, closing],
   [serverPushMachine, serverPush],
+  [updatesMachine, updates],
   [childMachine, child],
   [sdkTransportMachine, sdkTransport],
   [followedTaskMachine, followed],

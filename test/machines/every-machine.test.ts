@@ -40,6 +40,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   childMachine: [{}],
   closingMachine: [{}],
   serverPushMachine: [{}],
+  updatesMachine: [{}],
   suspendableCallMachine: [{}],
   postAnswerMachine: [{}],
   postMachine: [{}],

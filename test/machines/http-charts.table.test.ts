@@ -1,4 +1,4 @@
-/** The charts of what there are thousands of over HTTP: every event in every state. */
+/** The charts without context: every event in every state. */
 import { describe, expect, test } from 'vitest';
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import { admissionChart, admissionMachine } from '../../src/machines/admission.machine.ts';
@@ -13,6 +13,7 @@ import {
   sessionStreamMachine,
 } from '../../src/machines/session-stream.machine.ts';
 import { sinkChart, sinkMachine } from '../../src/machines/sink.machine.ts';
+import { updatesChart, updatesMachine } from '../../src/machines/updates.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 
 /** How each state is reached, and what leads out of it; every other event leads nowhere. */
@@ -100,6 +101,26 @@ const served: Rows = {
   over: { by: ['stream.ended'] },
 };
 
+const gone = { 'channel.closed': 'away' };
+
+const heard: Rows = {
+  away: { by: [], to: { 'server.telling': 'told', 'server.silent': 'unsubscribed' } },
+  told: { by: ['server.telling'], to: gone },
+  unsubscribed: { by: ['server.silent'], to: { ...gone, 'subscription.asked': 'subscribing' } },
+  subscribing: {
+    by: ['server.silent', 'subscription.asked'],
+    to: { ...gone, 'subscription.opened': 'subscribed', 'subscription.ended': 'unsubscribed' },
+  },
+  subscribed: {
+    by: ['server.silent', 'subscription.asked', 'subscription.opened'],
+    to: { ...gone, 'subscription.asked': 'replacing', 'subscription.ended': 'unsubscribed' },
+  },
+  replacing: {
+    by: ['server.silent', 'subscription.asked', 'subscription.opened', 'subscription.asked'],
+    to: { ...gone, 'subscription.opened': 'subscribed', 'subscription.ended': 'unsubscribed' },
+  },
+};
+
 const settledPost = { 'post.cancelled': 'over' };
 
 const posts: Rows = {
@@ -176,5 +197,6 @@ stated(sinkMachine, sinkChart, sinks);
 stated(admissionMachine, admissionChart, admissions);
 stated(postMachine, postChart, posts);
 stated(serverPushMachine, serverPushChart, served);
+stated(updatesMachine, updatesChart, heard);
 stated(ownershipMachine, ownershipChart, ownerships);
 stated(redisLinkMachine, redisLinkChart, links);

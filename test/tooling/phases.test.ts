@@ -31,10 +31,6 @@ const reasons: { readonly [field: string]: string } = {
     'On the way of every message over HTTP: the flow of output, as a writer to a stream has it.',
   'src/client/http/server-stream.ts #state':
     'The state of a parser, on the way of every byte: how a line end that was cut in two is read.',
-  'src/client/lists/lists.ts #updates':
-    'What exists while the server tells of changes. The subscription within has a machine.',
-  'src/client/lists/preferences.ts #updates':
-    'What exists while the server tells of changes. The subscriptions within have machines.',
   'src/http/node/node-outlet.ts #state':
     'On the way of every answer: that its end follows what waits. The sink that it belongs to has a chart.',
   'src/roots/disk/disk-lanes.ts standing':

@@ -262,7 +262,7 @@ export abstract class ServerFeatures {
   /** A channel is ready: subscriptions and the like are renewed on it. */
   protected opened({ era, capabilities }: ServerProfile): void {
     this.#capabilities = capabilities;
-    this.lists.opened({ capabilities, changes: era === 'legacy' ? 'told' : 'listened-for' });
+    this.lists.opened({ capabilities, era });
     this.preferences.opened(era);
     this.tasks.opened(era, capabilities);
   }

@@ -11,6 +11,8 @@ import { observedMachine } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { listeningMachine } from '../../machines/listening.machine.ts';
 import type { ListeningInput } from '../../machines/listening.machine.ts';
+import { updatesChart } from '../../machines/updates.machine.ts';
+import type { UpdatesEvent, UpdatesSnapshot } from '../../machines/updates.machine.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import { MetaKey } from '../../protocol/meta.ts';
@@ -116,6 +118,80 @@ export class Subscription {
         },
       },
     );
+  }
+}
+
+/** How one connection hears of changes: the chart, with the subscriptions that it is about. */
+export class Updates {
+  #state = updatesChart.begun;
+  /** At most two: the open one, and the next, which replaces it. */
+  #subscriptions: readonly Subscription[] = [];
+
+  get machines(): readonly MachineActor[] {
+    return this.#subscriptions.map((subscription) => subscription.machine);
+  }
+
+  /** Whether changes are heard once an acknowledgment comes that is due. */
+  get isAwaited(): boolean {
+    return this.#subscriptions.at(-1)?.state === 'opening';
+  }
+
+  matches(state: Parameters<UpdatesSnapshot['matches']>[0]): boolean {
+    return this.#state.matches(state);
+  }
+
+  /** A channel is ready. @param era of its server */
+  opened(era: 'legacy' | 'modern'): void {
+    this.closed();
+    this.#move({ type: era === 'legacy' ? 'server.telling' : 'server.silent' });
+  }
+
+  /** The channel is closed. */
+  closed(): void {
+    this.#keep([]);
+    this.#move({ type: 'channel.closed' });
+  }
+
+  /** Opens a subscription. A subscription that is open ends once this one is. */
+  subscribe(
+    port: ListeningPort,
+    filter: JsonObject,
+    owner: ListeningOwner,
+    of: 'lists' | 'resources',
+  ): void {
+    const open = this.matches('subscribed') || this.matches('replacing');
+    const before = open ? this.#subscriptions.slice(0, 1) : [];
+    const opened: ListeningOwner['opened'] = (agreed) => {
+      // One that is being replaced may have been cut, and opens anew.
+      if (this.#subscriptions.at(-1) === next) {
+        this.#keep([next]);
+        this.#move({ type: 'subscription.opened' });
+      }
+      owner.opened(agreed);
+    };
+    const next: Subscription = new Subscription(port, filter, { ...owner, opened }, of);
+    this.#keep([...before, next]);
+    this.#move({ type: 'subscription.asked' });
+  }
+
+  /** Ends what is open and what is being opened. */
+  unsubscribe(): void {
+    this.#keep([]);
+    this.#move({ type: 'subscription.ended' });
+  }
+
+  /** Takes an acknowledgment, if it is for one of its subscriptions. */
+  acknowledged(params: JsonObject | undefined): void {
+    this.#subscriptions.find((subscription) => subscription.acknowledged(params));
+  }
+
+  #keep(kept: readonly Subscription[]): void {
+    for (const each of this.#subscriptions) if (!kept.includes(each)) each.stop();
+    this.#subscriptions = kept;
+  }
+
+  #move(event: UpdatesEvent): void {
+    this.#state = updatesChart.next(this.#state, event);
   }
 }
 

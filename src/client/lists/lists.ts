@@ -22,8 +22,8 @@ import type { ListBounds, ListSource } from './ask-list.actor.ts';
 import { KeptList } from './kept-list.ts';
 import { listKinds } from './list-kinds.ts';
 import type { ListKind } from './list-kinds.ts';
-import { Subscription } from './listening.actor.ts';
-import type { ListeningPort } from './listening.actor.ts';
+import { Updates } from './listening.actor.ts';
+import type { ListeningOwner, ListeningPort } from './listening.actor.ts';
 import type {
   ListedPrompt,
   ListedResource,
@@ -80,12 +80,12 @@ export interface ListsHost extends Omit<ListSource, 'now' | 'bounds' | 'capabili
 /** The server of a ready channel. */
 export interface ListedServer {
   readonly capabilities: JsonObject;
-  /** How it announces changes: unasked, or only to subscribers. */
-  readonly changes: 'told' | 'listened-for';
+  /** A modern one announces changes only to subscribers. */
+  readonly era: 'legacy' | 'modern';
 }
 
 /** Stands for an absent server. */
-const nothing: ListedServer = { capabilities: {}, changes: 'told' };
+const nothing: ListedServer = { capabilities: {}, era: 'legacy' };
 
 interface Kept {
   tools?: KeptList<ListedTool>;
@@ -101,24 +101,13 @@ const filterMembers = {
   resources: 'resourcesListChanged',
 } as const;
 
-/** Whether the server is present, and how its changes are heard. */
-type ListUpdates =
-  | { readonly state: 'away' }
-  | { readonly state: 'told'; readonly server: ListedServer }
-  /** No list has been needed yet. */
-  | { readonly state: 'idle'; readonly server: ListedServer }
-  | {
-      readonly state: 'listening';
-      readonly server: ListedServer;
-      readonly subscription: Subscription;
-    };
-
 export class Lists {
   readonly #host: ListsHost;
   readonly #kept: Kept = {};
   /** Queries that wait for the subscription, with the function that resumes each. */
   readonly #held = new Map<CatalogName, () => void>();
-  #updates: ListUpdates = { state: 'away' };
+  readonly #updates = new Updates();
+  #server = nothing;
 
   constructor(host: ListsHost) {
     this.#host = host;
@@ -151,22 +140,20 @@ export class Lists {
 
   /** Their charts, and that of the subscription to their changes. */
   get machines(): readonly MachineActor[] {
-    const updates = this.#updates;
-    const subscriptions = updates.state === 'listening' ? [updates.subscription.machine] : [];
-    return [...this.kept.map(({ machine: chart }) => chart), ...subscriptions];
+    return [...this.kept.map(({ machine: chart }) => chart), ...this.#updates.machines];
   }
 
   /** A channel is ready. */
   opened(server: ListedServer): void {
-    this.#stopListening();
-    this.#updates = { state: server.changes === 'told' ? 'told' : 'idle', server };
+    this.#updates.opened(server.era);
+    this.#server = server;
     for (const list of this.kept) list.channel('channel.opened');
   }
 
   /** The channel is closed. */
   closed(): void {
-    this.#stopListening();
-    this.#updates = { state: 'away' };
+    this.#updates.closed();
+    this.#server = nothing;
     for (const list of this.kept) list.channel('channel.closed');
   }
 
@@ -182,18 +169,14 @@ export class Lists {
 
   /** No more queries are sent. */
   end(error: RuntimeError): void {
-    this.#stopListening();
-    this.#updates = { state: 'away' };
+    this.#updates.closed();
+    this.#server = nothing;
     for (const list of this.kept) list.end(error);
   }
 
   /** Takes a server's notification; ignores those that do not concern lists. */
   heard(method: string, params: JsonObject | undefined): void {
-    const updates = this.#updates;
-    if (method === Method.subscriptionAcknowledged) {
-      if (updates.state === 'listening') updates.subscription.acknowledged(params);
-      return;
-    }
+    if (method === Method.subscriptionAcknowledged) return this.#updates.acknowledged(params);
     for (const { name, changed } of Object.values(listKinds)) {
       if (changed === method) this.#kept[name]?.invalidate();
     }
@@ -206,7 +189,7 @@ export class Lists {
     const { clock, report, limits } = this.#host;
     const { listRetryMs: retryMs, maxOvertakenLists: maxOvertaken } = limits;
     const { listSpacingMs: spacingMs, maxListSpacingMs: maxSpacingMs } = limits;
-    const channel: CatalogChannel = this.#updates.state === 'away' ? 'none' : 'open';
+    const channel: CatalogChannel = this.#updates.matches('away') ? 'none' : 'open';
     const whose = { kind: listKinds[name], machine, scope: this, clock, report, channel };
     return new KeptList<T>({ ...whose, retryMs, maxOvertaken, spacingMs, maxSpacingMs, listed });
   }
@@ -216,17 +199,15 @@ export class Lists {
     await this.#listened(kind, signal);
     signal.throwIfAborted();
     const { clock, limits, request, problem } = this.#host;
-    const updates = this.#updates;
-    const { capabilities } = updates.state === 'away' ? nothing : updates.server;
+    const { capabilities } = this.#server;
     const now = () => clock.now();
     return { now, bounds: limits, capabilities, request, problem };
   }
 
   /** Resolves once changes of the list are heard or never will be, or after a timeout. */
   #listened({ name, feature }: ListKind, signal: AbortSignal): Promise<void> | undefined {
-    const updates = this.#updates.state === 'idle' ? this.#listen(this.#updates) : this.#updates;
-    if (updates.state !== 'listening' || updates.subscription.state !== 'opening') return undefined;
-    if (!tellsChanges(updates.server.capabilities, feature)) return undefined;
+    if (this.#updates.matches('unsubscribed')) this.#listen();
+    if (!this.#updates.isAwaited || !tellsChanges(this.#server, feature)) return undefined;
     const { clock, limits } = this.#host;
     return waitFor<void>(
       {
@@ -241,42 +222,32 @@ export class Lists {
     );
   }
 
-  #listen(idle: ListUpdates & { readonly state: 'idle' }): ListUpdates {
-    const { server } = idle;
+  #listen(): void {
     const wanted = Object.entries(filterMembers).filter(([feature]) =>
-      tellsChanges(server.capabilities, feature),
+      tellsChanges(this.#server, feature),
     );
-    if (wanted.length === 0) return idle;
+    if (wanted.length === 0) return;
     const filter = Object.fromEntries(wanted.map(([, member]) => [member, true]));
     const release = (): void => {
       for (const go of [...this.#held.values()]) go();
     };
-    const subscription = new Subscription(
-      this.#host,
-      filter,
-      {
-        opened: () => {
-          // Lists that were queried before the subscription opened may have changed since.
-          const held = new Set(this.#held.keys());
-          release();
-          for (const { name } of Object.values(listKinds)) {
-            if (!held.has(name)) this.#kept[name]?.invalidate();
-          }
-        },
-        cut: release,
-        refused: release,
+    const owner: ListeningOwner = {
+      opened: () => {
+        // Lists that were queried before the subscription opened may have changed since.
+        const held = new Set(this.#held.keys());
+        release();
+        for (const { name } of Object.values(listKinds)) {
+          if (!held.has(name)) this.#kept[name]?.invalidate();
+        }
       },
-      'lists',
-    );
-    return (this.#updates = { state: 'listening', server, subscription });
-  }
-
-  #stopListening(): void {
-    if (this.#updates.state === 'listening') this.#updates.subscription.stop();
+      cut: release,
+      refused: release,
+    };
+    this.#updates.subscribe(this.#host, filter, owner, 'lists');
   }
 }
 
-function tellsChanges(capabilities: JsonObject, feature: string): boolean {
+function tellsChanges({ capabilities }: ListedServer, feature: string): boolean {
   const declared = capabilities[feature];
   return isJsonObject(declared) && declared['listChanged'] === true;
 }

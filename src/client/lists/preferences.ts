@@ -14,8 +14,8 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { OwnRequestOptions } from './ask-list.actor.ts';
-import { Subscription } from './listening.actor.ts';
-import type { ListeningPort } from './listening.actor.ts';
+import { Updates } from './listening.actor.ts';
+import type { ListeningOwner, ListeningPort } from './listening.actor.ts';
 
 /** The connection, as the preferences see it. */
 export interface PreferencesHost extends ListeningPort {
@@ -30,19 +30,6 @@ export interface PreferencesHost extends ListeningPort {
 export interface PreferenceOptions extends Omit<OwnRequestOptions, 'sent'> {
   readonly timeoutMs: number;
 }
-
-/** How the server of the present channel learns the preferences; `away`: there is no channel. */
-type ServerUpdates =
-  | { readonly way: 'away' }
-  /** By requests, up to 2025-11-25. */
-  | { readonly way: 'requests' }
-  /** By one subscription for all resources, and by the envelope of each request. */
-  | {
-      readonly way: 'listening';
-      readonly open: Subscription | undefined;
-      /** The subscription to the present resources, which will replace the open one. */
-      readonly next: Subscription | undefined;
-    };
 
 interface Waiter {
   readonly uri: string;
@@ -60,7 +47,7 @@ export class Preferences {
   readonly #host: PreferencesHost;
   readonly #uris = new Set<string>();
   readonly #waiting = new Set<Waiter>();
-  #updates: ServerUpdates = { way: 'away' };
+  readonly #updates = new Updates();
   #logLevel: LogLevel | undefined = undefined;
 
   constructor(host: PreferencesHost) {
@@ -74,10 +61,7 @@ export class Preferences {
 
   /** The charts of its subscriptions. */
   get machines(): readonly MachineActor[] {
-    const updates = this.#updates;
-    if (updates.way !== 'listening') return [];
-    const { open, next } = updates;
-    return [open, next].flatMap((subscription) => (subscription ? [subscription.machine] : []));
+    return this.#updates.machines;
   }
 
   /** The log level for the envelope of each request of 2026-07-28. */
@@ -104,9 +88,9 @@ export class Preferences {
   /** Stops watching a resource. Without a channel there is nothing to undo. */
   async unsubscribe(uri: string, options: PreferenceOptions): Promise<void> {
     const isWatched = this.#uris.delete(uri);
-    const { way } = this.#updates;
-    if (way === 'listening' && isWatched) onceAtTurnEnd(this.#renew);
-    if (way === 'requests') await this.#host.request('resources/unsubscribe', { uri }, options);
+    if (isWatched) onceAtTurnEnd(this.#renew);
+    if (this.#updates.matches('told'))
+      await this.#host.request('resources/unsubscribe', { uri }, options);
   }
 
   /** Sets the least severe level that the host wants. */
@@ -121,14 +105,9 @@ export class Preferences {
 
   /** A channel is ready: the preferences are renewed on it. */
   opened(era: 'legacy' | 'modern'): void {
-    this.closed();
-    if (era === 'modern') {
-      this.#updates = { way: 'listening', open: undefined, next: undefined };
-      // At once, so that the host's next requests on the new channel come after it.
-      if (this.#uris.size > 0) this.#open([...this.#uris], undefined);
-      return;
-    }
-    this.#updates = { way: 'requests' };
+    this.#updates.opened(era);
+    // At once, so that the host's next requests on the new channel come after it.
+    if (era === 'modern') return this.#renew();
     for (const uri of this.#uris) this.#restore(uri);
     const level = this.#logLevel;
     if (level === undefined) return;
@@ -141,11 +120,7 @@ export class Preferences {
 
   /** The channel is closed. */
   closed(): void {
-    if (this.#updates.way === 'listening') {
-      this.#updates.open?.stop();
-      this.#updates.next?.stop();
-    }
-    this.#updates = { way: 'away' };
+    this.#updates.closed();
   }
 
   /** There will be no channel for now: waiting callers get this error. */
@@ -161,9 +136,7 @@ export class Preferences {
 
   /** Takes `notifications/subscriptions/acknowledged`, if it is for one of these subscriptions. */
   acknowledged(params: JsonObject | undefined): void {
-    if (this.#updates.way !== 'listening') return;
-    const { open, next } = this.#updates;
-    if (!next?.acknowledged(params)) open?.acknowledged(params);
+    this.#updates.acknowledged(params);
   }
 
   #restore(uri: string): void {
@@ -202,40 +175,25 @@ export class Preferences {
     });
   }
 
-  /** At the end of the turn, opens a subscription to the resources that are watched then. */
-  /** Preferences that are set in one turn are sent together. */
+  /**
+   * Subscribes to the resources that are watched now. Those that are set in one turn are asked for
+   * together, at its end.
+   */
   readonly #renew = (): void => {
-    if (this.#updates.way !== 'listening') return;
-    const { open, next } = this.#updates;
-    next?.stop();
-    if (this.#uris.size > 0) return this.#open([...this.#uris], open);
-    open?.stop();
-    this.#updates = { way: 'listening', open: undefined, next: undefined };
-  };
-
-  /** The previous subscription stays until this one is open, so that nothing is missed. */
-  #open(uris: readonly string[], before: Subscription | undefined): void {
-    const next: Subscription = new Subscription(
-      this.#host,
-      { resourceSubscriptions: uris },
-      {
-        opened: ({ resourceSubscriptions: agreed }) => {
-          before?.stop();
-          if (this.#updates.way === 'listening' && this.#updates.next === next) {
-            this.#updates = { way: 'listening', open: next, next: undefined };
-          }
-          this.#settle(uris, Array.isArray(agreed) ? agreed : []);
-        },
-        cut: (error) => {
-          const message = `Changes of ${uris.length} resources may be missed until the server is heard again: ${textOfError(error)}`;
-          this.#host.problem('subscription.cut', message);
-        },
-        refused: () => this.#settle(uris, []),
+    if (this.#updates.matches('away') || this.#updates.matches('told')) return;
+    if (this.#uris.size === 0) return this.#updates.unsubscribe();
+    const uris = [...this.#uris];
+    const owner: ListeningOwner = {
+      opened: ({ resourceSubscriptions: agreed }) =>
+        this.#settle(uris, Array.isArray(agreed) ? agreed : []),
+      cut: (error) => {
+        const message = `Changes of ${uris.length} resources may be missed until the server is heard again: ${textOfError(error)}`;
+        this.#host.problem('subscription.cut', message);
       },
-      'resources',
-    );
-    this.#updates = { way: 'listening', open: before, next };
-  }
+      refused: () => this.#settle(uris, []),
+    };
+    this.#updates.subscribe(this.#host, { resourceSubscriptions: uris }, owner, 'resources');
+  };
 
   #waitersFor(uri: string): readonly Waiter[] {
     return [...this.#waiting].filter((waiter) => waiter.uri === uri);

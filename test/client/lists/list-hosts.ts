@@ -66,7 +66,7 @@ export async function beforeSdk(
   await Promise.all([server.connect(theirs), client.connect(ours)]);
   onTestFinished(() => client.close());
   const declared = (client.getServerCapabilities() ?? {}) as JsonObject;
-  host.lists.opened({ capabilities: declared, changes: 'told' });
+  host.lists.opened({ capabilities: declared, era: 'legacy' });
   return { ...host, server, capabilities: declared };
 }
 
@@ -108,7 +108,6 @@ export function beforeModern(definition: Partial<ServerDefinition>, options: Hos
     }
   });
   /** As after `server/discover`. */
-  const open = (capabilities: JsonObject) =>
-    host.lists.opened({ capabilities, changes: 'listened-for' });
+  const open = (capabilities: JsonObject) => host.lists.opened({ capabilities, era: 'modern' });
   return { ...host, server, session, received, open };
 }

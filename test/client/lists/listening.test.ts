@@ -12,7 +12,7 @@ const capabilities = {
   prompts: {},
   resources: { listChanged: true },
 };
-const tells = { capabilities, changes: 'listened-for' } as const;
+const tells = { capabilities, era: 'modern' } as const;
 const listen = 'subscriptions/listen';
 const closed = Object.assign(new Error('gone'), { code: 'CLOSED' });
 
@@ -84,7 +84,7 @@ describe('before a server that tells only those who listen', () => {
 
   test('a list that cannot change is asked for at once', async () => {
     const { lists, methods } = byHand();
-    lists.opened({ capabilities: { prompts: {} }, changes: 'listened-for' });
+    lists.opened({ capabilities: { prompts: {} }, era: 'modern' });
     void lists.prompts.items({ timeoutMs: 1 }).catch(() => {});
     await turn();
     expect(methods()).toEqual(['prompts/list']);

@@ -337,7 +337,7 @@ describe('whoever waits for a list', () => {
     expect(lists.tools.report).toMatchObject({ state: 'stale', items: [tool('old')] });
     const waiting = lists.tools.items(wait);
     names = ['new'];
-    lists.opened({ capabilities, changes: 'told' });
+    lists.opened({ capabilities, era: 'legacy' });
     expect(namesOf(await waiting)).toEqual(['new']);
   });
 
@@ -354,7 +354,7 @@ describe('whoever waits for a list', () => {
     const waiting = lists.tools.items(wait);
     await door.arrived();
     lists.closed();
-    lists.opened({ capabilities, changes: 'told' });
+    lists.opened({ capabilities, era: 'legacy' });
     expect(namesOf(await waiting)).toEqual(['b']);
     expect(cursors).toEqual([undefined, 'old', undefined]);
     door.release();

@@ -215,6 +215,24 @@ describe('before a server that is listened to', () => {
     expect(lines()).toHaveLength(2);
   });
 
+  test('a subscription that opens anew does not end the one that is to replace it', async () => {
+    const { preferences, sent, clock, lines, ended, acknowledge, wait } = preferencesByHand();
+    preferences.opened('modern');
+    void preferences.subscribe('test://a', 'modern', wait);
+    await turn();
+    acknowledge(0);
+    sent[0]?.fail(new RuntimeError('CLOSED', 'cut'));
+    const watching = preferences.subscribe('test://b', 'modern', { timeoutMs: 5000 });
+    await turn();
+    clock.increment(1000);
+    expect(lines().slice(1)).toEqual([`${listen} test://a test://b`, `${listen} test://a`]);
+    acknowledge(2);
+    expect(ended).toEqual([]);
+    acknowledge(1);
+    await watching;
+    expect(ended).toEqual([2]);
+  });
+
   test('the last resource ends the subscription, and the next channel begins another', async () => {
     const { preferences, ended, lines, acknowledge, wait } = preferencesByHand();
     preferences.opened('modern');
