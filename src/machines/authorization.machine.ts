@@ -48,10 +48,12 @@ export type LoginReport =
 
 /** What the machine takes. */
 export type AuthorizationEvent =
-  /** A token was found in the store. */
-  | { readonly type: 'token.found' }
+  /** A request is about to be sent. */
+  | { readonly type: 'token.wanted' }
   /** The server wants a token, or no longer accepts this one. */
   | { readonly type: 'token.refused'; readonly demand: TokenDemand }
+  /** The server has refused a newer token, too, right after the one before. */
+  | { readonly type: 'token.useless'; readonly demand: TokenDemand }
   /** The token is valid, but its scopes are not enough. */
   | { readonly type: 'scope.missing'; readonly demand: TokenDemand }
   /** A host connects: an earlier refusal is not the last word. */
@@ -79,6 +81,8 @@ export interface LoginInput extends TokenDemand {
 
 /** The token that a login has brought. */
 export interface LoginOutcome {
+  /** Whether it is new, or another connection had logged in meanwhile. */
+  readonly by: 'login' | 'store';
   /** Its scopes, separated by spaces. */
   readonly scope: string | undefined;
 }
@@ -94,6 +98,8 @@ export type RefreshOutcome =
 
 /** What gets and keeps the tokens of one connection. */
 export interface AuthorizationPort {
+  /** Looks for a token that is kept. @throws if the store cannot be read */
+  read(): Promise<'found' | 'none'>;
   /**
    * Asks for a grant, and sends its reports to `input.authorization`.
    *
@@ -126,6 +132,8 @@ export interface AuthorizationContext extends AuthorizationInput {
   /** Why there is no token, or why it lacks the scopes that were requested last. */
   readonly refusal: Refusal | undefined;
 }
+
+const read = fromPromise<'found' | 'none', AuthorizationPort>(({ input }) => input.read());
 
 const login = fromPromise<LoginOutcome, LoginInput & { readonly port: AuthorizationPort }>(
   ({ input: { port, ...input }, signal }) => port.logIn(input, signal),
@@ -177,6 +185,7 @@ export class RefusedAuthorization extends Error {
 const demandOf = ({ event }: { readonly event: Demanding }) => event.demand;
 const grantOf = ({ event }: { readonly event: DoneActorEvent<LoginOutcome> }) => event.output;
 const outcomeOf = ({ event }: { readonly event: DoneActorEvent<RefreshOutcome> }) => event.output;
+const foundBy = ({ event }: { readonly event: DoneActorEvent<'found' | 'none'> }) => event.output;
 const failureOf = ({ event }: { readonly event: ErrorActorEvent }) => refusalOf(event);
 const silenceOf = ({ context }: { readonly context: AuthorizationContext }): Refusal => ({
   kind: 'unanswered',
@@ -191,8 +200,10 @@ export const authorizationMachine = setup({
     events: {} as AuthorizationEvent,
     emitted: {} as AuthorizationEmitted,
   },
-  actors: { login, refresh },
+  actors: { read, login, refresh },
   guards: {
+    isFound: (_, found: 'found' | 'none') => found === 'found',
+    isNew: (_, { by }: LoginOutcome) => by === 'login',
     isSpent: (_, { kind }: RefreshOutcome) => kind === 'spent',
     hasToken: ({ context }) => context.reason === 'missing scope',
     wasDenied: ({ context }, { scope }: TokenDemand) => !scopesMissing(scope, context.denied),
@@ -245,12 +256,35 @@ export const authorizationMachine = setup({
   states: {
     resting: {
       description: 'There is no channel that a token would be for.',
-      on: { 'channel.opened': { target: 'anonymous', actions: 'forgetRefusal' } },
+      on: { 'channel.opened': { target: 'unread', actions: 'forgetRefusal' } },
+    },
+    unread: {
+      description: 'Another connection, or another process, may have logged in since.',
+      on: { 'token.wanted': 'reading' },
+    },
+    reading: {
+      description: 'What is kept is read once for each channel.',
+      invoke: {
+        id: 'read',
+        src: 'read',
+        input: ({ context }) => context.port,
+        onDone: [
+          {
+            guard: { type: 'isFound', params: foundBy },
+            target: 'authorized',
+            actions: 'forgetFailure',
+          },
+          { target: 'anonymous', actions: 'forgetFailure' },
+        ],
+        onError: {
+          target: 'unread',
+          actions: { type: 'rememberRefusal', params: failureOf },
+        },
+      },
     },
     anonymous: {
       description: 'There is no token. Nobody has wanted one yet.',
       on: {
-        'token.found': 'authorized',
         'token.refused': {
           target: 'obtaining',
           actions: [{ type: 'rememberDemand', params: demandOf }, 'wantToken'],
@@ -274,14 +308,18 @@ export const authorizationMachine = setup({
           client: context.client,
           authorization: self,
         }),
-        onDone: {
-          target: 'authorized',
-          actions: { type: 'rememberGrant', params: grantOf },
-        },
+        onDone: [
+          {
+            guard: { type: 'isNew', params: grantOf },
+            target: 'authorized.obtained',
+            actions: { type: 'rememberGrant', params: grantOf },
+          },
+          { target: 'authorized', actions: { type: 'rememberGrant', params: grantOf } },
+        ],
         onError: [
           {
             guard: 'hasToken',
-            target: 'authorized',
+            target: 'authorized.before',
             actions: { type: 'rememberDenial', params: failureOf },
           },
           { target: 'refused', actions: { type: 'rememberRefusal', params: failureOf } },
@@ -307,7 +345,7 @@ export const authorizationMachine = setup({
             visitTimeout: [
               {
                 guard: 'hasToken',
-                target: '#authorization.authorized',
+                target: '#authorization.authorized.before',
                 actions: { type: 'rememberDenial', params: silenceOf },
               },
               {
@@ -334,6 +372,22 @@ export const authorizationMachine = setup({
             actions: [{ type: 'rememberDemand', params: demandOf }, 'wantScope'],
           },
         ],
+      },
+      initial: 'known',
+      states: {
+        known: {
+          description: 'It was kept, or renewed. If it is refused at once, a renewal is no help.',
+          on: {
+            'token.useless': {
+              target: '#authorization.obtaining',
+              actions: [{ type: 'rememberDemand', params: demandOf }, 'wantToken'],
+            },
+          },
+        },
+        obtained: {
+          description: 'It is of a login just now. If it is refused, another login is no help.',
+        },
+        before: { type: 'history' },
       },
     },
     refreshing: {
@@ -366,6 +420,11 @@ export const authorizationMachine = setup({
           guard: 'mayPass',
           target: 'refreshing',
           actions: { type: 'rememberDemand', params: demandOf },
+        },
+        'token.useless': {
+          guard: 'mayPass',
+          target: 'obtaining',
+          actions: [{ type: 'rememberDemand', params: demandOf }, 'wantToken'],
         },
         'scope.missing': {
           guard: 'mayPass',

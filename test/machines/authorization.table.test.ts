@@ -1,5 +1,5 @@
 /** Every event in every state of an authorization: where it leads, and what is asked for. */
-import { SimulatedClock, createActor, initialTransition, transition } from 'xstate';
+import { SimulatedClock, createActor, initialTransition, transition, waitFor } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import {
   RefusedAuthorization,
@@ -14,12 +14,14 @@ import type {
   LoginOutcome,
   RefreshOutcome,
 } from '../../src/machines/authorization.machine.ts';
+import { stateName } from '../../src/machines/names.ts';
 
-const found: AuthorizationEvent = { type: 'token.found' };
+const wanted: AuthorizationEvent = { type: 'token.wanted' };
 const refused = (scope?: string): AuthorizationEvent => ({
   type: 'token.refused',
   demand: { scope },
 });
+const useless: AuthorizationEvent = { type: 'token.useless', demand: {} };
 const missing = (scope: string): AuthorizationEvent => ({
   type: 'scope.missing',
   demand: { scope },
@@ -31,6 +33,7 @@ const answered: AuthorizationEvent = { type: 'login.answered' };
 
 /** Nothing comes of what it is asked for. */
 const port: AuthorizationPort = {
+  read: () => new Promise(() => {}),
   logIn: () => new Promise(() => {}),
   refresh: () => new Promise(() => {}),
 };
@@ -39,19 +42,26 @@ const done = (actor: string, output: unknown) =>
   ({ type: `xstate.done.actor.${actor}`, output, actorId: actor }) as never;
 const failed = (actor: string, error: unknown) =>
   ({ type: `xstate.error.actor.${actor}`, error, actorId: actor }) as never;
-const loggedIn = (scope?: string) => done('login', { scope } satisfies LoginOutcome);
+const found = done('read', 'found');
+const none = done('read', 'none');
+const loggedIn = (scope?: string, by: LoginOutcome['by'] = 'login') =>
+  done('login', { by, scope } satisfies LoginOutcome);
 const renewed = done('refresh', { kind: 'renewed' } satisfies RefreshOutcome);
 const spent = done('refresh', { kind: 'spent', client: 'unknown' } satisfies RefreshOutcome);
 const no = (kind: 'declined' | 'unreachable') =>
   new RefusedAuthorization({ kind, error: new Error(kind) });
 
+/** A channel is opened, and a request wants a token. Unless the store has one, there is none yet. */
 function after(...events: readonly AuthorizationEvent[]) {
+  return afterAll(opened, wanted, ...(events[0] === found ? [] : [none]), ...events);
+}
+
+function afterAll(...events: readonly AuthorizationEvent[]) {
   let [snapshot] = initialTransition(authorizationMachine, { port, visitTimeoutMs: 300_000 });
-  for (const event of [opened, ...events])
-    [snapshot] = transition(authorizationMachine, snapshot, event);
+  for (const event of events) [snapshot] = transition(authorizationMachine, snapshot, event);
   const { demand, reason, client, denied, refusal } = snapshot.context;
   return {
-    state: snapshot.value,
+    state: stateName(snapshot),
     scope: demand.scope,
     reason,
     client,
@@ -63,17 +73,17 @@ function after(...events: readonly AuthorizationEvent[]) {
 describe('an authorization', () => {
   test.each<[string, AuthorizationEvent[], unknown]>([
     ['begins without a token', [], 'anonymous'],
-    ['knows a token that was kept', [found], 'authorized'],
-    ['asks when a token is wanted first', [refused()], { obtaining: 'asking' }],
-    ['asks once, whoever wants one too', [refused(), refused()], { obtaining: 'asking' }],
-    ['waits for the person', [refused(), asked], { obtaining: 'redirected' }],
-    ['exchanges what they bring', [refused(), asked, answered], { obtaining: 'exchanging' }],
-    ['has a token then', [refused(), asked, answered, loggedIn()], 'authorized'],
-    ['may get one without a person', [refused(), loggedIn()], 'authorized'],
+    ['knows a token that was kept', [found], 'authorized.known'],
+    ['asks when a token is wanted first', [refused()], 'obtaining.asking'],
+    ['asks once, whoever wants one too', [refused(), refused()], 'obtaining.asking'],
+    ['waits for the person', [refused(), asked], 'obtaining.redirected'],
+    ['exchanges what they bring', [refused(), asked, answered], 'obtaining.exchanging'],
+    ['has a token then', [refused(), asked, answered, loggedIn()], 'authorized.obtained'],
+    ['may get one without a person', [refused(), loggedIn()], 'authorized.obtained'],
     ['renews a token that is refused', [found, refused()], 'refreshing'],
     ['renews it once, whoever was refused', [found, refused(), refused()], 'refreshing'],
-    ['goes on with the new one', [found, refused(), renewed], 'authorized'],
-    ['asks if it cannot be renewed', [found, refused(), spent], { obtaining: 'asking' }],
+    ['goes on with the new one', [found, refused(), renewed], 'authorized.known'],
+    ['asks if it cannot be renewed', [found, refused(), spent], 'obtaining.asking'],
     ['is refused by a person', [refused(), asked, failed('login', no('declined'))], 'refused'],
     [
       'does not ask a person again by itself',
@@ -92,40 +102,90 @@ describe('an authorization', () => {
     ],
     [
       'asks again when a host wants it to',
-      [refused(), failed('login', no('declined')), closed, opened, refused()],
-      { obtaining: 'asking' },
+      [refused(), failed('login', no('declined')), closed, opened, wanted, none, refused()],
+      'obtaining.asking',
     ],
     ['ends a login with its channel', [refused(), asked, closed], 'resting'],
-    ['asks nobody without a channel', [found, closed, refused(), missing('b'), found], 'resting'],
-    ['asks for more scopes', [found, missing('b')], { obtaining: 'asking' }],
+    [
+      'asks nobody without a channel',
+      [found, closed, refused(), missing('b'), wanted, found],
+      'resting',
+    ],
+    ['asks for more scopes', [found, missing('b')], 'obtaining.asking'],
     [
       'keeps the token that it has if more is declined',
       [found, missing('b'), failed('login', no('declined'))],
-      'authorized',
+      'authorized.known',
     ],
     [
       'does not ask again for a scope that was declined',
       [found, missing('b'), failed('login', no('declined')), missing('b')],
-      'authorized',
+      'authorized.known',
     ],
     [
       'does not ask again for a scope that was left out of the token',
       [found, missing('b c'), loggedIn('b'), missing('c')],
-      'authorized',
+      'authorized.obtained',
     ],
     [
       'asks again for it when a host wants it to',
-      [found, missing('b'), failed('login', no('declined')), closed, opened, found, missing('b')],
-      { obtaining: 'asking' },
+      [
+        found,
+        missing('b'),
+        failed('login', no('declined')),
+        closed,
+        opened,
+        wanted,
+        found,
+        missing('b'),
+      ],
+      'obtaining.asking',
     ],
     [
       'asks again for a scope that could not be asked for',
       [found, missing('b'), failed('login', no('unreachable')), missing('b')],
-      { obtaining: 'asking' },
+      'obtaining.asking',
     ],
-    ['asks for a token where only a scope was named', [missing('b')], { obtaining: 'asking' }],
+    ['asks at once if a renewed token is refused, too', [found, useless], 'obtaining.asking'],
+    [
+      'asks at once if the token of another login is refused, too',
+      [refused(), loggedIn(undefined, 'store'), useless],
+      'obtaining.asking',
+    ],
+    ['asks nobody who has just logged in', [refused(), loggedIn(), useless], 'authorized.obtained'],
+    [
+      'remembers so if more scopes are declined',
+      [refused(), loggedIn(), missing('b'), failed('login', no('declined')), useless],
+      'authorized.obtained',
+    ],
+    [
+      'may ask again once the token of a login was renewed',
+      [refused(), loggedIn(), refused(), renewed, useless],
+      'obtaining.asking',
+    ],
+    [
+      'does not ask a person again because a newer token is refused, too',
+      [refused(), failed('login', no('declined')), useless],
+      'refused',
+    ],
+    [
+      'asks again for a useless token if only a server was away',
+      [refused(), failed('login', no('unreachable')), useless],
+      'obtaining.asking',
+    ],
+    ['asks for a token where only a scope was named', [missing('b')], 'obtaining.asking'],
   ])('%s', (_, events, state) => {
     expect(after(...events).state).toEqual(state);
+  });
+
+  test.each<[string, AuthorizationEvent[], string]>([
+    ['is read when it is first wanted', [], 'unread'],
+    ['is read once', [wanted, wanted], 'reading'],
+    ['is read again if that has failed', [wanted, failed('read', new Error('locked'))], 'unread'],
+    ['is read on each channel', [wanted, found, closed, opened], 'unread'],
+    ['is not read without one', [closed, wanted], 'resting'],
+  ])('what is kept %s', (_, events, state) => {
+    expect(afterAll(opened, ...events).state).toBe(state);
   });
 
   test('asks for every scope that was ever wanted, so that none is lost', () => {
@@ -153,12 +213,13 @@ describe('an authorization', () => {
 });
 
 /** An authorization whose logins wait, and the inputs they were given. */
-function start() {
+async function start(kept: 'found' | 'none' = 'none') {
   const logins: LoginInput[] = [];
   const ended: string[] = [];
   const clock = new SimulatedClock();
   const waiting: AuthorizationPort = {
     ...port,
+    read: () => Promise.resolve(kept),
     logIn: (input, signal) => {
       logins.push(input);
       signal.addEventListener('abort', () => ended.push('login'));
@@ -168,12 +229,14 @@ function start() {
   const input = { port: waiting, visitTimeoutMs: 300_000 };
   const actor = createActor(authorizationMachine, { clock, input }).start();
   actor.send(opened);
+  actor.send(wanted);
+  await waitFor(actor, (snapshot) => !snapshot.matches('reading'));
   return { actor, clock, logins, ended };
 }
 
 describe('a person who does not answer', () => {
-  test('is waited for so long, then the login is ended', () => {
-    const { actor, clock, ended } = start();
+  test('is waited for so long, then the login is ended', async () => {
+    const { actor, clock, ended } = await start();
     actor.send(refused());
     actor.send(asked);
     clock.increment(299_999);
@@ -187,13 +250,12 @@ describe('a person who does not answer', () => {
     expect(ended).toEqual(['login']);
   });
 
-  test('leaves the token that there is', () => {
-    const { actor, clock } = start();
-    actor.send(found);
+  test('leaves the token that there is', async () => {
+    const { actor, clock } = await start('found');
     actor.send(missing('b'));
     actor.send(asked);
     clock.increment(300_000);
-    expect(actor.getSnapshot().value).toBe('authorized');
+    expect(actor.getSnapshot().matches('authorized')).toBe(true);
     expect(actor.getSnapshot().context).toMatchObject({
       denied: 'b',
       refusal: { kind: 'unanswered' },
@@ -201,8 +263,8 @@ describe('a person who does not answer', () => {
   });
 });
 
-test('the URL to visit is told, and what is wanted goes into the login', () => {
-  const { actor, logins } = start();
+test('the URL to visit is told, and what is wanted goes into the login', async () => {
+  const { actor, logins } = await start();
   const urls: string[] = [];
   actor.on('authorization.asked', ({ url }) => urls.push(url));
   actor.send({

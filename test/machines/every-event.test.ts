@@ -142,8 +142,9 @@ const process: Table<ProcessEvent> = {
 };
 
 const authorization: Table<AuthorizationEvent> = {
-  'token.found': true,
+  'token.wanted': true,
   'token.refused': true,
+  'token.useless': true,
   'scope.missing': true,
   'channel.opened': true,
   'channel.closed': true,

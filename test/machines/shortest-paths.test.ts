@@ -167,12 +167,17 @@ const authorization: Walk = {
   events: {
     opened: { type: 'channel.opened' },
     closed: { type: 'channel.closed' },
-    found: { type: 'token.found' },
+    wanted: { type: 'token.wanted' },
+    found: done('read', 'found'),
+    none: done('read', 'none'),
+    unreadable: failed('read', new Error('locked')),
+    useless: { type: 'token.useless', demand: {} } as EventObject,
     refused: { type: 'token.refused', demand: {} } as EventObject,
     missing: { type: 'scope.missing', demand: { scope: 'more' } } as EventObject,
     asked: { type: 'login.asked', url: 'https://as.example/' } as EventObject,
     answered: { type: 'login.answered' },
-    'logged in': done('login', { scope: undefined }),
+    'logged in': done('login', { by: 'login', scope: undefined }),
+    'another has logged in': done('login', { by: 'store', scope: undefined }),
     'not logged in': failed('login', declined),
     renewed: done('refresh', { kind: 'renewed' }),
     spent: done('refresh', { kind: 'spent', client: 'unknown' }),
@@ -181,8 +186,11 @@ const authorization: Walk = {
   // Also after a person has declined: a new channel asks anew.
   ways: [
     {
-      by: ['renewed', 'logged in', 'closed', 'opened', 'refused', 'spent', 'logged in'],
-      to: ['authorized'],
+      by: [
+        ...['wanted', 'found', 'refused', 'renewed', 'missing', 'logged in', 'closed', 'opened'],
+        ...['wanted', 'found', 'refused', 'spent', 'logged in'],
+      ],
+      to: ['authorized.obtained'],
     },
   ],
 };

@@ -64,8 +64,12 @@ export function hostAuthorization(
   return (asked, observed) => new OAuthAuthorization(server, options, asked, observed);
 }
 
+type Snapshot = SnapshotFrom<typeof authorizationMachine>;
+
+const isRead = (snapshot: Snapshot): boolean => !snapshot.matches('reading');
+
 /** Whether neither a login nor a renewal is under way. */
-const isSettled = (snapshot: SnapshotFrom<typeof authorizationMachine>): boolean =>
+const isSettled = (snapshot: Snapshot): boolean =>
   !snapshot.matches('obtaining') && !snapshot.matches('refreshing');
 
 const observedAuthorization = observedMachine('authorization', authorizationMachine, (input) => {
@@ -82,11 +86,6 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   readonly #actor;
   /** The last grant that this connection knows. */
   #grant: Grant | undefined;
-  /** The token of the last login on this connection. */
-  #askedFor: string | undefined;
-  /** A token that the server refused although it had just been renewed. */
-  #useless: string | undefined;
-  #reading: Promise<void> | undefined;
   #official: Promise<Official> | undefined;
 
   constructor(
@@ -148,13 +147,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
       if (scope === undefined) return this.#refuse(challenge);
       this.#actor.send({ type: 'scope.missing', demand: { ...demand, scope } });
     } else {
-      if (retries > 0) {
-        // The person has just logged in: asking again would not help.
-        if (this.#grant && this.#grant.accessToken === this.#askedFor)
-          return this.#refuse(challenge);
-        this.#useless = this.#grant?.accessToken;
-      }
-      this.#actor.send({ type: 'token.refused', demand });
+      this.#actor.send({ type: retries > 0 ? 'token.useless' : 'token.refused', demand });
     }
     await this.#settled(signal);
     return this.#isNewerThan(sent) ? { kind: 'retry' } : this.#refuse(challenge);
@@ -162,8 +155,6 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
 
   begin(): void {
     this.#actor.send({ type: 'channel.opened' });
-    // Another connection, or another process, may have logged in since.
-    this.#reading = undefined;
   }
 
   close(): void {
@@ -183,20 +174,17 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     return authorization !== undefined && authorization !== sent['authorization'];
   }
 
-  /** Reads what is in the store, once for each channel. */
-  #read(): Promise<void> {
-    this.#reading ??= this.#takeKept();
-    return this.#reading;
+  /** @throws if the store cannot be read; the next request tries again */
+  async #read(): Promise<void> {
+    this.#actor.send({ type: 'token.wanted' });
+    const read = await waitFor(this.#actor, isRead);
+    const { refusal } = read.context;
+    if (refusal && read.matches('unread')) throw refusal.error;
   }
 
-  async #takeKept(): Promise<void> {
-    try {
-      this.#grant = (await this.#kept()) ?? this.#grant;
-      if (this.#grant) this.#actor.send({ type: 'token.found' });
-    } catch (error) {
-      this.#reading = undefined;
-      throw error;
-    }
+  async read(): Promise<'found' | 'none'> {
+    this.#grant = (await this.#kept()) ?? this.#grant;
+    return this.#grant ? 'found' : 'none';
   }
 
   /** A grant of another client cannot be used. */
@@ -256,9 +244,6 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     const options = this.#options;
     const refusedToken = this.#grant?.accessToken;
     if (options.kind === 'client-credentials') return { kind: 'spent', client: 'known' };
-    if (refusedToken !== undefined && refusedToken === this.#useless) {
-      return { kind: 'spent', client: 'known' };
-    }
     const renewal = await renewGrant(await this.#scope(options, signal), demand, refusedToken);
     this.#grant = renewal.grant ?? this.#grant;
     return renewal.kind === 'renewed' ? { kind: 'renewed' } : renewal;
@@ -278,12 +263,11 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
         const isNewer = kept !== undefined && kept.accessToken !== known?.accessToken;
         if (isNewer && (input.reason === 'no token' || !scopesMissing(scope, kept.scope))) {
           this.#grant = kept;
-          return { scope: kept.scope };
+          return { by: 'store', scope: kept.scope };
         }
         const grant = await this.#obtain({ ...input, scope }, signal);
-        this.#askedFor = grant.accessToken;
         await this.#keep(grant);
-        return { scope: grant.scope };
+        return { by: 'login', scope: grant.scope };
       },
       signal,
     );
