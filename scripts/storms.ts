@@ -1,14 +1,17 @@
 /** `npm run storms`: storms of more seeds than the tests have. Each that breaks a promise prints its history around it. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { parseArgs } from 'node:util';
+import { hasRedis } from '../test/http/nodes/redis-server.ts';
+import { storm } from '../test/storms/storm.ts';
 import { weathers } from '../test/storms/weather.ts';
+import type { Weather } from '../test/storms/weather.ts';
+import build from '../test/tooling/build.setup.ts';
 
-const usage = `Usage: npm run storms -- [--seeds FIRST-LAST] [--weather NAME] [--longest MS]
+const usage = `Usage: npm run storms -- [--seeds FIRST-LAST] [--weather NAME] [--longest MS] [--at-once N]
 
   --seeds FIRST-LAST  Which storms, by their seeds. Default: 1-20.
   --weather NAME      Only this one. Default: all of them, each with each seed.
   --longest MS        How long a fault lasts at the most. Default: 30000.
+  --at-once N         How many storms blow at once. Default: 1.
 
 Weathers: ${weathers.join(', ')}
 
@@ -27,6 +30,7 @@ function options() {
         seeds: { type: 'string', default: '1-20' },
         weather: { type: 'string' },
         longest: { type: 'string', default: '30000' },
+        'at-once': { type: 'string', default: '1' },
         help: { type: 'boolean' },
       },
     }).values;
@@ -35,25 +39,42 @@ function options() {
   }
 }
 
-const { seeds, weather, longest, help } = options();
+const { seeds, weather, longest, help, 'at-once': atOnce } = options();
 if (help === true) {
   process.stdout.write(usage);
   process.exit(0);
 }
 if (!/^\d+(-\d+)?$/.test(seeds)) refuse(`--seeds is ${seeds}, and not as 1-20`);
 if (!(Number(longest) >= 500)) refuse(`--longest is ${longest}, and not 500 ms or more`);
-if (weather !== undefined && !weathers.some((each) => each === weather)) {
-  refuse(`There is no weather "${weather}"`);
+if (!(Number(atOnce) >= 1)) refuse(`--at-once is ${atOnce}, and not 1 or more`);
+const chosen = weathers.filter((each) => weather === undefined || each === weather);
+if (chosen.length === 0) refuse(`There is no weather "${weather}"`);
+if (!hasRedis()) refuse('There is no redis-server on the PATH, and REDIS_SERVER names none');
+
+const [first = 1, last = first] = seeds.split('-').map(Number);
+const counts = new Map(chosen.map((each) => [each, { whole: 0, broken: 0 }]));
+const waiting = Array.from({ length: last - first + 1 }, (_, index) =>
+  chosen.map((each) => ({ weather: each, seed: first + index })),
+).flat();
+
+async function blow({ weather, seed }: { weather: Weather; seed: number }): Promise<void> {
+  const began = performance.now();
+  const history = await storm({ seed, weather, longestMs: Number(longest) });
+  const took = `${((performance.now() - began) / 1000).toFixed(0)} s`;
+  const isWhole = history.violations.length === 0;
+  const count = counts.get(weather);
+  if (count) count[isWhole ? 'whole' : 'broken']++;
+  const what = `${weather}, seed ${seed}, ${took}`;
+  process.stdout.write(isWhole ? `whole: ${what}\n` : `BROKEN: ${what}\n${history.report}\n`);
 }
 
-const run = spawn('npx', ['vitest', 'run', 'test/storms', '--bail', '1'], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    STORM_SEEDS: seeds,
-    STORM_LONGEST_MS: longest,
-    ...(weather !== undefined && { STORM_WEATHER: weather }),
-  },
-});
-const [code] = (await once(run, 'exit')) as [number | null];
-process.exitCode = code ?? 1;
+await build();
+await Promise.all(
+  Array.from({ length: Number(atOnce) }, async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await blow(next);
+  }),
+);
+for (const [name, { whole, broken }] of counts) {
+  process.stdout.write(`${name}: ${whole} whole, ${broken} broken\n`);
+}
+process.exitCode = [...counts.values()].some(({ broken }) => broken > 0) ? 1 : 0;

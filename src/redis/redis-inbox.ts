@@ -26,8 +26,9 @@ local function parts(place)
   local ms, n = string.match(place, '^(%d+)%-(%d+)$')
   return tonumber(ms), tonumber(n)
 end
-local before = redis.call('HGET', KEYS[2], 'read') or '0-0'
-local ms, n = parts(before)
+-- Redis has lost the inbox: its node opens it again.
+if redis.call('EXISTS', KEYS[2]) == 0 then return {} end
+local ms, n = parts(redis.call('HGET', KEYS[2], 'read') or '0-0')
 local toMs, toN = parts(ARGV[1])
 if toMs > ms or toMs == ms and toN > n then
   redis.call('XTRIM', KEYS[1], 'MINID', string.format('%.0f-%.0f', toMs, toN + 1))
@@ -184,13 +185,25 @@ export class RedisInbox implements NodeInbox {
     if (last === undefined || this.#node !== node) return after;
     const texts = entries.map(([, [, text = '']]) => text);
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    const keys = [key, this.#keys.inboxState(node)];
-    const taken = this.#connection.run(take, keys, [last, String(bytes)]);
-    this.#taking = taken.then((marks) =>
-      listener.received(texts, new Set(marks as readonly string[])),
+    this.#taking = this.#take(node, last, bytes).then((marks) =>
+      listener.received(texts, new Set(marks)),
     );
     await this.#taking;
     return last;
+  }
+
+  /** If the answer is lost, they may be out of the inbox, and this node alone has them: so it asks until it knows. */
+  async #take(node: string, last: string, bytes: number): Promise<readonly string[]> {
+    const keys = [this.#keys.inbox(node), this.#keys.inboxState(node)];
+    for (;;) {
+      try {
+        const marks = await this.#connection.run(take, keys, [last, String(bytes)]);
+        return marks as readonly string[];
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || this.#node !== node) throw error;
+        await setTimeout(retryMs, undefined, { ref: false });
+      }
+    }
   }
 }
 

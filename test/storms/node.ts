@@ -1,11 +1,12 @@
 /** One node of a storm: a process that serves over HTTP and shares its sessions in Redis. */
-import './clock-offset.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMcpServer, defineResourceTemplate, defineTool } from 'mcp-actors';
 import { redisStores } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';
+import { setClockOff } from './clock-offset.ts';
 
 const { REDIS_URL: url = '', LEASE_MS: leaseMs = '', STATE_KEY: stateKey = '' } = process.env;
+setClockOff(Number(process.env['CLOCK_OFFSET_MS'] ?? 0));
 
 const text = { type: 'string' } as const;
 
@@ -98,4 +99,6 @@ server.tools.add(
 );
 
 const stores = await redisStores({ url, leaseMs: Number(leaseMs) });
-await serve(server, { http: { port: 0, stores } });
+// Each log message counts here.
+const session = { limits: { maxLogsPerSecond: 100_000 } };
+await serve(server, { http: { port: 0, stores, session } });

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export class RedisProxy {
   readonly #server: Server;
@@ -9,6 +10,8 @@ export class RedisProxy {
   /** `cut`: who connects is hung up on, as by a network that is down. */
   #way: 'open' | 'cut' = 'open';
   #delayMs = 0;
+  /** How many parts of answers pass until one does not, and its connection breaks. */
+  #passing = Infinity;
 
   private constructor(port: number) {
     this.#server = createServer((near) => this.#join(near, port)).listen(0, '127.0.0.1');
@@ -46,6 +49,11 @@ export class RedisProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** So many parts of answers pass from now on. In the place of the next one its connection breaks, once. */
+  loseAnswerAfter(count: number): void {
+    this.#passing = count;
+  }
+
   close(): void {
     this.cut();
     this.#server.close();
@@ -54,24 +62,32 @@ export class RedisProxy {
   #join(near: Socket, port: number): void {
     if (this.#way === 'cut') return void near.destroy();
     const far = connect(port, '127.0.0.1');
-    this.#pass(near, far);
-    this.#pass(far, near);
+    this.#pass(near, far, () => true);
+    this.#pass(far, near, () => {
+      if (this.#passing-- > 0) return true;
+      this.#passing = Infinity;
+      return false;
+    });
   }
 
-  #pass(from: Socket, to: Socket): void {
+  #pass(from: Socket, to: Socket, passes: () => boolean): void {
     this.#sockets.add(from);
     from.setNoDelay(true);
-    from.on('data', (chunk) => this.#after(() => to.write(chunk)));
+    let sent = Promise.resolve();
+    from.on('data', (chunk) => {
+      if (!passes()) return void from.destroy();
+      const dueAt = performance.now() + this.#delayMs;
+      // What came before it goes before it, also if the way was longer then.
+      sent = sent.then(async () => {
+        const waitMs = dueAt - performance.now();
+        if (waitMs > 0) await delay(waitMs);
+        to.write(chunk);
+      });
+    });
     from.on('error', () => {});
     from.on('close', () => {
       this.#sockets.delete(from);
       to.destroy();
     });
-  }
-
-  /** What is delayed by the same time stays in order. */
-  #after(act: () => void): void {
-    if (this.#delayMs === 0) act();
-    else setTimeout(act, this.#delayMs);
   }
 }

@@ -51,6 +51,8 @@ export class SessionClient {
   readonly #left = new AbortController();
   #headers: { [name: string]: string } = {};
   #id = 0;
+  /** The requests that have no answer yet. */
+  readonly due = new Set<string>();
   /** The version of the roots that it lists. */
   rootsVersion = 0;
 
@@ -115,9 +117,11 @@ export class SessionClient {
     const id = ++this.#id;
     const what = `${this.name} ${method} ${id} ${JSON.stringify(params)}`;
     const began = this.#history.now;
+    this.due.add(what);
     const { node, response } = await this.#send({ jsonrpc: '2.0', id, method, params });
-    this.#history.write(`${what} → ${node?.name ?? 'no node'}`);
+    this.#history.write(`${what} → ${node?.name ?? 'no node'}: ${shownStatus(response)}`);
     const answer = await this.#read(id, response);
+    this.due.delete(what);
     const took = this.#history.now - began;
     this.#history.write(
       `${this.name} ${id} after ${took.toFixed(0)} ms: ${JSON.stringify(answer.outcome)}`,

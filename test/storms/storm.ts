@@ -15,12 +15,17 @@ import type { Weather } from './weather.ts';
 export interface StormOptions {
   readonly seed: number;
   readonly weather: Weather;
-  readonly sessions: number;
-  /** Before the faults and after them, milliseconds. */
-  readonly quietMs: number;
   /** The longest that a fault lasts, milliseconds. */
   readonly longestMs: number;
 }
+
+const sessions = 4;
+
+/** Before the faults and after them, milliseconds. */
+const quietMs = 1500;
+
+/** A storm is over so long after its faults, milliseconds: no promise takes longer. */
+const overMs = 120_000;
 
 /** After the last fault every session is served at every node within this time, milliseconds. */
 const recoveryMs = 30_000;
@@ -41,6 +46,7 @@ export async function storm(options: StormOptions): Promise<History> {
   let phase: 'blowing' | 'over' = 'blowing';
   const isOver = () => phase === 'over';
   const clients: SessionClient[] = [];
+  const judges: (() => void)[] = [];
 
   const live = async (index: number): Promise<void> => {
     const own = chance.fork();
@@ -54,26 +60,39 @@ export async function storm(options: StormOptions): Promise<History> {
     const lanes = [() => acts.change(), () => acts.call()].map(async (act) => {
       while (!isOver()) await act();
     });
+    judges.push(() => acts.judge());
     await Promise.all(lanes);
-    acts.judge();
   };
 
-  try {
-    const lives = Promise.all(Array.from({ length: options.sessions }, (_, index) => live(index)));
+  const whole = async (): Promise<void> => {
+    const lives = Promise.all(Array.from({ length: sessions }, (_, index) => live(index)));
     const blown = (async () => {
-      await delay(options.quietMs);
+      await delay(quietMs);
       await blow(weather, { fleet, chance: chance.fork(), history, longestMs: options.longestMs });
-      await delay(options.quietMs);
+      await delay(quietMs);
       phase = 'over';
     })();
     await Promise.all([lives, blown]);
     await Promise.all(clients.map((client) => served(client, fleet, history)));
     await Promise.all(clients.map((client) => ended(client, fleet, history)));
+  };
+
+  const over = new AbortController();
+  const late = delay(overMs + 3 * options.longestMs, 'late', { signal: over.signal });
+  try {
+    if ((await Promise.race([whole(), late])) === 'late') {
+      const due = clients.flatMap((client) => [...client.due]);
+      history.accuse(`it has no end: ${due.join('; ') || 'no request waits'}`);
+    }
   } finally {
+    phase = 'over';
+    over.abort();
+    await late.catch(() => {});
     for (const client of clients) client.leave();
     for (const { name, stderr } of fleet.nodes) history.quote(name, stderr);
     await fleet.close();
   }
+  for (const judge of judges) judge();
   return history;
 }
 

@@ -11,6 +11,7 @@ import type { SessionRecord, StoreFault, Stores } from '../../../src/http/nodes/
 import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
 import { workFor } from '../../actors/busy-loop.ts';
+import { RedisProxy } from '../../storms/redis-proxy.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
 let redis: RedisServer;
@@ -147,7 +148,9 @@ describe('Redis', () => {
     const faults = await Promise.all(everything(a).map(faultOf));
     expect(new Set(faults)).toEqual(new Set(['away']));
     await redis.start();
-    await expect.poll(() => faultOf(b.directory.find('s1'))).toBe('none');
+    for (const { directory } of [a, b]) {
+      await expect.poll(() => faultOf(directory.find('s1'))).toBe('none');
+    }
     const after = await b.directory.find('s1');
     expect(after.record).toBeUndefined();
     expect(after.store.name).not.toBe(before.store.name);
@@ -266,6 +269,21 @@ describe('a node that shares a Redis', () => {
     client.destroy();
     await expect.poll(() => faultOf(a.inbox.send(b.name, 'text'))).toBe('none');
     await expect.poll(() => b.texts).toEqual(['text']);
+  });
+
+  test('gets what has come, whichever answer of Redis is lost', async (context) => {
+    needsRedis(context);
+    const other = await start({ prefix: 'losing:' });
+    for (let count = 0; count < 12; count++) {
+      const proxy = await RedisProxy.to(redis.port);
+      const node = await start({ prefix: 'losing:', url: proxy.url });
+      proxy.loseAnswerAfter(count);
+      const texts = Array.from({ length: 5 }, (_, n) => `${count}-${n}`);
+      for (const text of texts) await other.inbox.send(node.name, text);
+      await expect.poll(() => [...new Set(node.texts)]).toEqual(texts);
+      await node.close();
+      proxy.close();
+    }
   });
 
   test('uses a client that is given, and leaves it open', async (context) => {
