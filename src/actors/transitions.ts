@@ -52,10 +52,20 @@ export interface MachineTransition {
  */
 export type TransitionListener = (transition: MachineTransition) => void;
 
-/** An actor, and the chart that it follows. */
+/** An actor or another object, and the chart that it follows. */
 export interface MachineActor {
-  readonly machine: MachineName;
-  readonly actor: AnyActorRef;
+  /** The name of the chart, as a diagram has it. */
+  readonly machine: string;
+  readonly actor: Pick<AnyActorRef, 'id' | 'getSnapshot'>;
+}
+
+/** Shows where something stands in a pure chart. @param id by default the name of the chart */
+export function shownChart(
+  machine: string,
+  getSnapshot: () => AnyMachineSnapshot,
+  id = machine,
+): MachineActor {
+  return { machine, actor: { id, getSnapshot } };
 }
 
 /** The session or the connection that a machine belongs to. */

@@ -5,7 +5,7 @@ import type { SuspendedCall } from '../actors/exchange.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { Call, CallState } from '../actors/router/call.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
-import type { MachineName } from '../actors/transitions.ts';
+import type { MachineActor } from '../actors/transitions.ts';
 import type { WriterView } from '../actors/writer/outbound-flow.ts';
 import { viewOf } from '../machines/port.ts';
 import { stateName } from '../machines/names.ts';
@@ -45,7 +45,7 @@ export interface PeerDump {
 export interface ActorDump {
   readonly id: string;
   /** The chart that it follows, if that is not called as the actor is. */
-  readonly chart?: MachineName;
+  readonly chart?: string;
   readonly kind: 'machine' | 'actor';
   readonly status: string;
   /**
@@ -163,7 +163,7 @@ export function dumpActors(children: {
 }
 
 /** @param chart the one that it follows, if that is not called as the actor is */
-export function dumpActor(actor: AnyActorRef, chart?: MachineName): ActorDump {
+export function dumpActor(actor: MachineActor['actor'], chart?: string): ActorDump {
   const { id } = actor;
   const snapshot = actor.getSnapshot() as Snapshot<unknown> | AnyMachineSnapshot;
   const { status } = snapshot;

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { connect, openConnection } from 'mcp-actors/client';
 import type { Connection } from 'mcp-actors/client';
+import { serveHttp } from 'mcp-actors/serve';
 import { TestClock, gate } from 'mcp-actors/testing';
 import { filter, firstValueFrom } from 'rxjs';
 import { expect, onTestFinished, test } from 'vitest';
@@ -97,6 +98,10 @@ test('before a modern server a dump has the subscription to its lists', async ()
   await connection.listTools();
   expect(connection.dump().server).toMatchObject({ era: 'modern' });
   expect(stateOf(connection, 'lists listening')).toBe('asked.open');
+  expect(connection.dump().actors).toContainEqual({
+    ...{ id: 'lists updates', chart: 'updates', kind: 'machine' },
+    ...{ status: 'active', state: 'subscribed' },
+  });
 });
 
 test('a dump says why there is no connection, with the last words, and when the next is made', async () => {
@@ -132,6 +137,16 @@ test('of a launched server the process is among the actors', async () => {
     await connect({ command: process.execPath, args: [server] }, { report: () => {} }),
   );
   expect(stateOf(connection, 'process')).toBe('launched.child.running,group.kept');
+  expect(connection.dump().actors).toContainEqual({
+    ...{ id: 'stdio-channel', kind: 'machine', status: 'active', state: 'open' },
+  });
+});
+
+test('over HTTP the chart of the channel is among the actors', async () => {
+  const served = await serveHttp(ours, { port: 0 });
+  onTestFinished(() => served.close());
+  const connection = closing(await connect({ url: served.url.href }, { era: 'legacy' }));
+  expect(stateOf(connection, 'http-channel')).toMatch(/^handshake\.done/);
 });
 
 test('of a server that does not greet it tells the end of the attempt, and that nothing was heard', async () => {

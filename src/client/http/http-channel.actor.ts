@@ -6,6 +6,7 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
 import type { Clock } from '../../actors/clock.ts';
+import { shownChart } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../../machines/connection-ports.ts';
 import type { Loss } from '../../protocol/losses.ts';
@@ -72,6 +73,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   readonly #posts: Posts;
   readonly #gate = new ReadGate();
   #state: HttpChannelSnapshot = httpChannelChart.begun;
+  readonly #shown = shownChart('http-channel', () => this.#state);
   /** The agreed revision; sent while the chart says that the handshake is done. */
   #revision = '';
   #router: Recipient<RouterEvent> | undefined = undefined;
@@ -116,7 +118,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     return {
       state: stateName(this.#state),
       waitingBytes: this.#posts.bytes,
-      machines: [...this.streams.live, ...(login ? [login] : [])],
+      machines: [this.#shown, ...this.streams.live, ...(login ? [login] : [])],
     };
   }
 

@@ -1,6 +1,7 @@
 /** What differs between the transports of the specification over HTTP. */
 import type { Report } from '../../actors/facts.ts';
 import { serverPushChart } from '../../machines/server-push.machine.ts';
+import { shownChart } from '../../actors/transitions.ts';
 import type { ServerPushEvent } from '../../machines/server-push.machine.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
 import { ServerStream, headerOfEventId } from './server-stream.ts';
@@ -47,6 +48,7 @@ export abstract class TransportStream implements StreamOwner {
   readonly #controller = new AbortController();
   readonly #stream: ServerStream;
   #state = serverPushChart.begun;
+  readonly #shown = shownChart('server-push', () => this.#state);
 
   constructor(
     owner: TransportOwner,
@@ -58,6 +60,7 @@ export abstract class TransportStream implements StreamOwner {
     this.owner = owner;
     this.#request = request;
     this.#stream = new ServerStream(this, owner.streams);
+    owner.streams.live.add(this.#shown);
   }
 
   /** It has ended for good; `was`: before that. */
@@ -73,6 +76,7 @@ export abstract class TransportStream implements StreamOwner {
 
   close(): void {
     this.#move('stream.ended');
+    this.owner.streams.live.delete(this.#shown);
     this.#controller.abort();
     this.#stream.close();
   }

@@ -7,7 +7,7 @@
 import { createActor, fromPromise } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
-import { observedMachine } from '../../actors/transitions.ts';
+import { observedMachine, shownChart } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { listeningMachine } from '../../machines/listening.machine.ts';
 import type { ListeningInput } from '../../machines/listening.machine.ts';
@@ -123,12 +123,21 @@ export class Subscription {
 
 /** How one connection hears of changes: the chart, with the subscriptions that it is about. */
 export class Updates {
+  readonly #of: 'lists' | 'resources';
   #state = updatesChart.begun;
   /** At most two: the open one, and the next, which replaces it. */
   #subscriptions: readonly Subscription[] = [];
 
+  /** @param of what it is for, which names it within its connection */
+  constructor(of: 'lists' | 'resources') {
+    this.#of = of;
+  }
+
+  /** Its own chart and those of its subscriptions; none if nothing is subscribed to. */
   get machines(): readonly MachineActor[] {
-    return this.#subscriptions.map((subscription) => subscription.machine);
+    if (this.#subscriptions.length === 0) return [];
+    const subscriptions = this.#subscriptions.map((subscription) => subscription.machine);
+    return [shownChart('updates', () => this.#state, `${this.#of} updates`), ...subscriptions];
   }
 
   /** Whether changes are heard once an acknowledgment comes that is due. */
@@ -153,12 +162,7 @@ export class Updates {
   }
 
   /** Opens a subscription. A subscription that is open ends once this one is. */
-  subscribe(
-    port: ListeningPort,
-    filter: JsonObject,
-    owner: ListeningOwner,
-    of: 'lists' | 'resources',
-  ): void {
+  subscribe(port: ListeningPort, filter: JsonObject, owner: ListeningOwner): void {
     const open = this.matches('subscribed') || this.matches('replacing');
     const before = open ? this.#subscriptions.slice(0, 1) : [];
     const opened: ListeningOwner['opened'] = (agreed) => {
@@ -169,7 +173,7 @@ export class Updates {
       }
       owner.opened(agreed);
     };
-    const next: Subscription = new Subscription(port, filter, { ...owner, opened }, of);
+    const next: Subscription = new Subscription(port, filter, { ...owner, opened }, this.#of);
     this.#keep([...before, next]);
     this.#move({ type: 'subscription.asked' });
   }

@@ -106,7 +106,7 @@ export class Lists {
   readonly #kept: Kept = {};
   /** Queries that wait for the subscription, with the function that resumes each. */
   readonly #held = new Map<CatalogName, () => void>();
-  readonly #updates = new Updates();
+  readonly #updates = new Updates('lists');
   #server = nothing;
 
   constructor(host: ListsHost) {
@@ -138,7 +138,7 @@ export class Lists {
     return Object.values(this.#kept) as KeptList<JsonObject>[];
   }
 
-  /** Their charts, and that of the subscription to their changes. */
+  /** Their charts, and those of how their changes are heard. */
   get machines(): readonly MachineActor[] {
     return [...this.kept.map(({ machine: chart }) => chart), ...this.#updates.machines];
   }
@@ -243,7 +243,7 @@ export class Lists {
       cut: release,
       refused: release,
     };
-    this.#updates.subscribe(this.#host, filter, owner, 'lists');
+    this.#updates.subscribe(this.#host, filter, owner);
   }
 }
 

@@ -47,7 +47,7 @@ export class Preferences {
   readonly #host: PreferencesHost;
   readonly #uris = new Set<string>();
   readonly #waiting = new Set<Waiter>();
-  readonly #updates = new Updates();
+  readonly #updates = new Updates('resources');
   #logLevel: LogLevel | undefined = undefined;
 
   constructor(host: PreferencesHost) {
@@ -59,7 +59,7 @@ export class Preferences {
     return [...this.#uris];
   }
 
-  /** The charts of its subscriptions. */
+  /** The charts of how changes of resources are heard. */
   get machines(): readonly MachineActor[] {
     return this.#updates.machines;
   }
@@ -192,7 +192,7 @@ export class Preferences {
       },
       refused: () => this.#settle(uris, []),
     };
-    this.#updates.subscribe(this.#host, { resourceSubscriptions: uris }, owner, 'resources');
+    this.#updates.subscribe(this.#host, { resourceSubscriptions: uris }, owner);
   };
 
   #waitersFor(uri: string): readonly Waiter[] {

@@ -31,6 +31,7 @@ import type { Environment, InheritEnv } from '../../processes/environment.ts';
 import { processActor } from '../../processes/child.actor.ts';
 import { StderrLog } from '../../processes/stderr-log.ts';
 import { sinkOf, sourceOf } from '../../transports/stdio.ts';
+import { shownChart } from '../../actors/transitions.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
 import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
 
@@ -168,7 +169,10 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   }
 
   get view(): StdioChannelView {
-    const machines = [{ machine: 'process', actor: this.#process }] as const;
+    const machines = [
+      shownChart('stdio-channel', () => this.#state),
+      { machine: 'process', actor: this.#process },
+    ];
     return { state: stateName(this.#state), pid: this.#plan.launched.pid, machines };
   }
 

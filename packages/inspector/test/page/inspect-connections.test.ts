@@ -81,13 +81,19 @@ describe('the page', () => {
     await page.locator('#chart-connection .s-ready_fresh.active').waitFor();
     const machines = (await tabs(page)).map((text) => text.replace(/ \S+$/, ''));
     expect(machines).toEqual(
-      expect.arrayContaining(['connection', "the server's own stream", 'tools list', 'slot']),
+      expect.arrayContaining([
+        ...['connection', 'server-push', "the server's own stream"],
+        ...['tools list', 'slot'],
+      ]),
     );
     held.release();
     await call;
     await page.locator('#pending').waitFor({ state: 'detached' });
     // It was sent before the page was opened, or after: the answer alone is sure to be there.
     await page.locator('#rows .row.in', { hasText: 'tools/call' }).waitFor();
+    await page.locator('[role=tab]', { hasText: 'server-push' }).click();
+    await page.locator('#chart-server-push .s-served.active').waitFor();
+    await page.locator('#tab-http-channel').waitFor();
     await entry(page, 'local').click();
     await page.locator('#lists li', { hasText: 'tools' }).waitFor();
     await page.locator('[role=tab]', { hasText: 'process' }).click();
