@@ -116,7 +116,8 @@ export const directoryScripts = [lease, look, claim, put, write, remove];
 /** Longer than any session that nobody uses is kept. */
 const storeMs = 7 * 24 * 60 * 60 * 1000;
 
-const writings: readonly Written[] = ['fenced', 'written', 'behind'];
+/** What scripts answer with 0, 1 and 2. */
+export const writings: readonly Written[] = ['fenced', 'written', 'behind'];
 
 /** The directory in Redis: a hash for each session, and a key for each lease. */
 export class RedisDirectory implements Directory {

@@ -4,25 +4,30 @@ import type {
   StreamLog,
   SessionRecord,
   StoreLimits,
+  Written,
 } from '../http/nodes/stores.ts';
 import { luaScript } from './connection.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import { writings } from './redis-directory.ts';
 
 /**
- * KEYS: record, log. ARGV: fence, maxEvents, maxBytes, maxAgeMs, entries. Each entry begins with its time
- * and its length. 0: fenced.
+ * KEYS: record, log. ARGV: fence, maxEvents, maxBytes, maxAgeMs, 'put' if nothing else is to be there, entries.
+ * Each entry begins with its time and its length. 0: fenced; 1: written; 2: behind.
  */
 const append = luaScript(`
-if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then return 0 end
+local fence = redis.call('HGET', KEYS[1], 'fence')
+if fence ~= ARGV[1] then return fence and 0 or 2 end
 local at = now()
-for n = 5, #ARGV do
+local before = redis.call('LLEN', KEYS[2])
+for n = 6, #ARGV do
   redis.call('RPUSH', KEYS[2], string.format('%.0f %d ', at, #ARGV[n]) .. ARGV[n])
 end
+if ARGV[5] == 'put' then redis.call('LTRIM', KEYS[2], before, -1) end
 local count = redis.call('LLEN', KEYS[2])
 local bytes = tonumber(redis.call('HGET', KEYS[1], 'logBytes') or '0')
-if count == #ARGV - 4 then bytes = 0 end
-for n = 5, #ARGV do bytes = bytes + #ARGV[n] end
+if count == #ARGV - 5 then bytes = 0 end
+for n = 6, #ARGV do bytes = bytes + #ARGV[n] end
 while count > 0 do
   local head = redis.call('LRANGE', KEYS[2], 0, 0)[1]
   local time, length = string.match(head, '^(%d+) (%d+) ')
@@ -61,13 +66,12 @@ export class RedisLog implements StreamLog {
     this.#maxAgeMs = maxAgeMs;
   }
 
-  async append(
-    { id, fence }: Pick<SessionRecord, 'id' | 'fence'>,
-    entries: readonly LoggedText[],
-  ): Promise<boolean> {
-    const keys = [this.#keys.record(id), this.#keys.log(id)];
-    const args = [String(fence), ...this.#bounds, ...entries.map((entry) => JSON.stringify(entry))];
-    return (await this.#connection.run(append, keys, args)) === 1;
+  append(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]) {
+    return this.#write('append', at, entries);
+  }
+
+  put(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]) {
+    return this.#write('put', at, entries);
   }
 
   async read(id: string): Promise<readonly KeptText[]> {
@@ -80,5 +84,16 @@ export class RedisLog implements StreamLog {
         return { ...(JSON.parse(text) as LoggedText), ageMs: Number(now) - Number(time) };
       })
       .filter(({ ageMs }) => ageMs < this.#maxAgeMs);
+  }
+
+  async #write(
+    how: 'append' | 'put',
+    { id, fence }: Pick<SessionRecord, 'id' | 'fence'>,
+    entries: readonly LoggedText[],
+  ): Promise<Written> {
+    const keys = [this.#keys.record(id), this.#keys.log(id)];
+    const texts = entries.map((entry) => JSON.stringify(entry));
+    const args = [String(fence), ...this.#bounds, how, ...texts];
+    return writings[Number(await this.#connection.run(append, keys, args))] ?? 'behind';
   }
 }

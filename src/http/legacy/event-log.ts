@@ -84,10 +84,10 @@ export class StreamEventLog {
   }
 
   /** The events of a stream after one of them, in order. */
-  after(stream: LoggedStream, number: number): readonly string[] {
+  after(stream: LoggedStream, number: number): readonly Pick<LoggedEvent, 'number' | 'text'>[] {
     this.trim();
     return this.#events.flatMap((event) =>
-      event?.stream === stream && event.number > number ? [event.text] : [],
+      event?.stream === stream && event.number > number ? [event] : [],
     );
   }
 

@@ -41,7 +41,7 @@ import { firstFence } from '../owner/ownership.ts';
 import type { OwnedCopy, OwnedSession, WokenSession } from '../owner/ownership.ts';
 import { changesByMessage, changesByResponse, framesOf } from '../nodes/said.ts';
 import { unavailable } from '../owner/unavailable.ts';
-import type { FactChange } from '../nodes/stores.ts';
+import type { FactChange, LoggedText } from '../nodes/stores.ts';
 import type { HttpLimits } from '../options.ts';
 import type { Claim, Party, PlaceHolder } from '../parties.ts';
 import { greet, isGreeting, isReadiness, isWatched } from './greeting.ts';
@@ -287,6 +287,10 @@ export class HttpSession
   abandon(): void {
     this.#made?.close(this.limits.retryMs);
     this.#live({ type: 'session.abandoned' });
+  }
+
+  get said(): readonly LoggedText[] {
+    return this.#made?.said ?? [];
   }
 
   /** Takes a message as if its client had posted it. */

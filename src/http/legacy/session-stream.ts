@@ -16,7 +16,7 @@ import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpLimits } from '../options.ts';
 import type { StreamEventLog, LoggedStream } from './event-log.ts';
-import type { KeptText } from '../nodes/stores.ts';
+import type { KeptText, LoggedText } from '../nodes/stores.ts';
 import type { OwnedSession } from '../owner/ownership.ts';
 import { processEnded } from '../owner/unavailable.ts';
 import { eventIdOf, readLastEventId } from './stream-names.ts';
@@ -121,12 +121,23 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.#move({ type: 'stream.orphaned' });
   }
 
+  /** All that another process needs to go on with it. */
+  get said(): readonly LoggedText[] {
+    const stream = this.name;
+    const known = { stream, number: this.#last, text: '' };
+    const events = this.#home.log
+      .after(this, 0)
+      .map(({ number, text }) => ({ stream, number, text: saidIn(text) }));
+    const end = ends.find((each) => this.#state.matches({ ended: each }));
+    return [known, ...events, ...(end ? [{ ...known, end }] : [])];
+  }
+
   /** What it has said after an event, and how many messages of that are missing. */
   repeated(after: number): string {
     const events = this.#home.log.after(this, after);
     const missing = Math.max(0, this.#last - after - events.length);
     const told = missing > 0 ? `: ${missing} messages are not kept any more\n\n` : '';
-    return [told, ...events].join('');
+    return told + events.map(({ text }) => text).join('');
   }
 
   /** What ends its connection; a request that was allowed is answered, however long that takes. */
@@ -167,7 +178,7 @@ export class SessionStream implements LoggedStream, SinkOwner {
     const isAnswerLost =
       this.#state.matches({ ended: 'answered' }) &&
       number < this.#last &&
-      !events.at(-1)?.startsWith(`id: ${eventIdOf(this.name, this.#last)}\n`);
+      events.at(-1)?.number !== this.#last;
     const lost = isAnswerLost && answers ? answers.map(lostAnswer) : [];
     const gone = this.#isOrphaned && answers ? answers.map(goneAnswer) : [];
     this.#given = this.#last;
@@ -302,8 +313,16 @@ export class SessionStream implements LoggedStream, SinkOwner {
   }
 }
 
+/** How a stream ends by itself. */
+const ends = ['answered', 'silenced'] as const;
+
 function eventOf(stream: string, number: number, text: string): string {
   return `id: ${eventIdOf(stream, number)}\ndata: ${text}\n\n`;
+}
+
+/** The data of such an event. */
+function saidIn(event: string): string {
+  return event.slice(event.indexOf('\ndata: ') + '\ndata: '.length, -2);
 }
 
 /** Takes the place of a response whose process has ended. */

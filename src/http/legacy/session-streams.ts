@@ -21,7 +21,7 @@ import { streamHeaders } from '../answers.ts';
 import { StreamEventLog } from './event-log.ts';
 import { PushStreams } from './push-streams.ts';
 import type { WaitingPush } from './push-streams.ts';
-import type { KeptText } from '../nodes/stores.ts';
+import type { KeptText, LoggedText } from '../nodes/stores.ts';
 import { firstFence } from '../owner/ownership.ts';
 import type { OwnedSession } from '../owner/ownership.ts';
 import { SessionStream, lostAnswer } from './session-stream.ts';
@@ -131,6 +131,11 @@ export class HttpSessionStreams implements StreamHome {
       stream.restore(entry);
     }
     for (const stream of [...this.#streams.values()]) stream.restored();
+  }
+
+  /** What another process needs to go on with them. */
+  get said(): readonly LoggedText[] {
+    return [...this.#streams.values()].flatMap(({ said }) => said);
   }
 
   /** Makes a stream. @param answers the requests that it answers */

@@ -127,8 +127,10 @@ export interface KeptText extends LoggedText {
 
 /** The event logs of sessions. Only the owner writes, and reads when it has claimed one. */
 export interface StreamLog {
-  /** Appends, in the order of the calls. False if the fence is not the session's: nothing was written. */
-  append(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]): Promise<boolean>;
+  /** Appends, in the order of the calls. `behind`: the directory lacks the session, and nothing was written. */
+  append(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]): Promise<Written>;
+  /** Keeps these in the place of all that it has. */
+  put(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]): Promise<Written>;
   /** All that is kept, the oldest first. */
   read(id: string): Promise<readonly KeptText[]>;
 }

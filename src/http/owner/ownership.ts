@@ -20,11 +20,15 @@ import type {
   SessionRecord,
   StoreAge,
   Stores,
+  StreamLog,
+  Written,
 } from '../nodes/stores.ts';
 import { reportUnavailable } from './unavailable.ts';
 
 /** A session that this node serves. */
 export interface OwnedCopy {
+  /** What another node needs to go on with its streams. */
+  readonly said: readonly LoggedText[];
   /** Another node may serve it from now on: it ends here, and its client is told to come back. */
   abandon(): void;
 }
@@ -74,8 +78,11 @@ export class Ownership {
   #storeUntil = 0;
   #store: StoreAge | undefined = undefined;
   #joining: Promise<void> | undefined = undefined;
+  #restoring: Promise<void> | undefined = undefined;
   #timer: unknown = undefined;
   readonly #owned = new Map<string, OwnedSession>();
+  /** Sessions of which the store has not got all that was said. */
+  readonly #lacking = new Set<OwnedSession>();
   /** What was known of the sessions that ended with an earlier lease, until the store has been seen again. */
   readonly #bequeathed = new Map<string, SessionRecord>();
   /** The fences of sessions that this node has ended, with when that may be forgotten. */
@@ -104,7 +111,13 @@ export class Ownership {
   view(): unknown {
     const { value } = this.#state;
     const now = this.#options.clock.now();
-    const known = [...this.#bequeathed.values(), ...this.#removed.keys(), ...this.#owned.keys()];
+    const owned = [...this.#owned.values()].map(({ view }) => view);
+    const known = [
+      ...this.#bequeathed.values(),
+      ...this.#removed.keys(),
+      ...owned,
+      this.#lacking.size,
+    ];
     return [value, this.#node, this.#until - now, this.#storeUntil - now, this.#store, known];
   }
 
@@ -165,14 +178,17 @@ export class Ownership {
 
   /**
    * Stores all of a session.
+   * @returns false if it is ended meanwhile: nothing of it is put back
    * @throws {StoreUnavailable} also if another node has it by now
    */
-  async put(session: OwnedSession): Promise<void> {
+  async put(session: OwnedSession): Promise<boolean> {
+    if (this.#removed.has(session.id)) return false;
     const owner = this.#node;
     const { directory } = this.stores;
     // A lease that was taken since is not the one that the copy belongs to.
     const isStored = this.has(session) && (await directory.put(session.record, this.#storeUntil));
     if (!isStored || owner !== this.#node) throw this.lost(session);
+    return true;
   }
 
   /** Another node has a session that this one has served. */
@@ -182,6 +198,11 @@ export class Ownership {
     if (isServed) session.copy.abandon();
     const message = 'the session goes on at another node';
     return new StoreUnavailable('away', message, { retryAfterMs: 1000 });
+  }
+
+  /** The store has not got all that a session has said: it gets it with the next sign of life. */
+  lacksLog(session: OwnedSession): void {
+    if (this.has(session)) this.#lacking.add(session);
   }
 
   track(done: Promise<unknown>): void {
@@ -290,6 +311,10 @@ export class Ownership {
     this.#until = Math.max(this.#until, sentAt + leaseMs * safePart);
     this.#storeUntil = reply.untilMs;
     await Promise.all([inbox.prolong(node), this.#look(reply.store)]);
+    const lacking = [...this.#lacking].filter((session) => this.has(session));
+    this.#lacking.clear();
+    const failed = reportUnavailable(this.report, 'What was said is still not kept');
+    await forEach(lacking, (session) => session.putLogBack().catch(failed));
   }
 
   /** Sees whether the store has lost something, and puts it back. */
@@ -297,25 +322,32 @@ export class Ownership {
     const isOther = this.#store !== undefined && this.#store.name !== store.name;
     this.#store = store;
     if (isOther) this.#move({ type: 'store.changed' });
-    if (this.#state.value === 'restoring') await this.#restore();
+    if (this.#state.value === 'restoring') await (this.#restoring ??= this.#restore());
     this.#bequeathed.clear();
   }
 
   async #restore(): Promise<void> {
     const { directory } = this.stores;
-    const node = this.#node;
-    const inherited = [...this.#bequeathed.values()].map((record) => ({ ...record, owner: '' }));
-    await Promise.all([
-      ...[...this.#removed].map(([id, { fence }]) => directory.remove(id, fence)),
-      ...inherited.map((record) => directory.put(record, this.#storeUntil)),
-      ...[...this.#owned.values()].map((session) =>
-        session.putBack().catch((error: unknown) => {
+    const [node, store] = [this.#node, this.#store?.name];
+    const ofOwned = (act: (session: OwnedSession) => Promise<unknown>) =>
+      forEach(this.#owned.values(), (session) =>
+        act(session).catch((error: unknown) => {
           // Otherwise another node has it.
           if (this.#owned.has(session.id)) throw error;
         }),
-      ),
-    ]);
-    if (node !== this.#node) return;
+      );
+    try {
+      await forEach(this.#removed, ([id, { fence }]) => directory.remove(id, fence));
+      await forEach(this.#bequeathed.values(), (record) =>
+        directory.put({ ...record, owner: '' }, this.#storeUntil),
+      );
+      await ofOwned((session) => this.put(session));
+      // Who has what has to be known within the time of a lease.
+      await ofOwned((session) => session.putLogBack());
+    } finally {
+      this.#restoring = undefined;
+    }
+    if (node !== this.#node || store !== this.#store?.name) return;
     this.#move({ type: 'store.restored' });
     const message = `The store has lost data; this node has put ${this.#owned.size} sessions back`;
     reportInWords(this.report, 'warning', 'nodes.restored', message);
@@ -368,6 +400,7 @@ export class OwnedSession {
   readonly #ownership: Ownership;
   readonly #facts: Map<string, string>;
   #revision: number;
+  /** What was said in this turn. */
   #log: LoggedText[] = [];
   /** Settles when what was appended in this turn is kept, or cannot be. */
   #keeping: Promise<void> | undefined = undefined;
@@ -390,6 +423,10 @@ export class OwnedSession {
     this.fence = from?.fence ?? firstFence;
     this.#revision = from?.revision ?? 0;
     this.#facts = new Map(Object.entries(from?.facts ?? {}));
+  }
+
+  get view(): unknown {
+    return [this.record, this.#log];
   }
 
   /** Whether this node may serve it. If not, it has ended here. */
@@ -453,23 +490,36 @@ export class OwnedSession {
 
   /** Gives a store that has lost data what is known of it. */
   async putBack(): Promise<void> {
-    await this.#ownership.put(this);
+    if (this.isHere && (await this.#ownership.put(this))) await this.putLogBack();
+  }
+
+  /** Gives it all that is kept of its streams, what was said in this turn too. */
+  putLogBack(): Promise<void> {
+    this.#log = [];
+    return this.#keep((log) => log.put(this, this.copy.said));
   }
 
   readonly #flush = async (): Promise<void> => {
     const entries = this.#log;
     this.#log = [];
     this.#keeping = undefined;
-    if (!this.isHere) return;
-    const appended = this.#ownership.stores.log.append(this, entries);
-    this.#ownership.track(appended);
-    try {
-      if (!(await appended)) this.#ownership.lost(this);
-    } catch (error) {
-      const what = `What session ${this.id} says is not kept for other nodes`;
-      reportUnavailable(this.#ownership.report, what)(error);
-    }
+    if (!this.isHere || entries.length === 0) return;
+    const keeping = this.#keep((log) => log.append(this, entries));
+    this.#ownership.track(keeping);
+    const what = `What session ${this.id} says is not kept for other nodes`;
+    await keeping.catch(reportUnavailable(this.#ownership.report, what));
   };
+
+  async #keep(write: (log: StreamLog) => Promise<Written>): Promise<void> {
+    try {
+      const written = await write(this.#ownership.stores.log);
+      if (written === 'fenced') this.#ownership.lost(this);
+      if (written === 'behind') await this.putBack();
+    } catch (error) {
+      this.#ownership.lacksLog(this);
+      throw error;
+    }
+  }
 
   async #note(change: FactChange): Promise<void> {
     const { slot, text } = change;
@@ -500,3 +550,12 @@ export class OwnedSession {
 
 /** Of a session that is still unclaimed. */
 export const firstFence = 1;
+
+/** Does it for all of them, a few at once: a store takes only so many commands. */
+async function forEach<T>(all: Iterable<T>, act: (one: T) => Promise<unknown>): Promise<void> {
+  const rest = [...all].values();
+  const lane = async (): Promise<void> => {
+    for (const one of rest) await act(one);
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+}

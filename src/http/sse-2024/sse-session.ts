@@ -35,6 +35,8 @@ export interface SseSessionOptions {
 }
 
 export class SseSession extends EndpointSession implements SinkOwner, PlaceHolder, OwnedCopy {
+  /** Its one stream ends with its connection. */
+  readonly said = [];
   readonly id = crypto.randomUUID();
   readonly server: McpServer;
   readonly principal: Principal | undefined;

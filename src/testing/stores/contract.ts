@@ -177,7 +177,7 @@ const directoryCases: readonly StoresCase[] = [
       'a change',
     );
     same(await put(a, { revision: 9 }), false, 'all of it');
-    same(await a.log.append({ id: 's1', fence: 1 }, [said(1)]), false, 'an event');
+    same(await a.log.append({ id: 's1', fence: 1 }, [said(1)]), 'fenced', 'an event');
     await a.directory.remove('s1', 1);
     same((await b.directory.find('s1')).record?.fence, claimed?.fence, 'the fence after all that');
   }),
@@ -211,7 +211,7 @@ const directoryCases: readonly StoresCase[] = [
     await a.directory.remove('s1', 1);
     same((await b.directory.find('s1')).record, undefined, 'what is found');
     same(await b.log.read('s1'), [], 'what it has said');
-    same(await a.log.append({ id: 's1', fence: 1 }, [said(2)]), false, 'what it says later');
+    same(await a.log.append({ id: 's1', fence: 1 }, [said(2)]), 'behind', 'what it says later');
     await a.directory.remove('s1', 1);
   }),
   storesCase(
@@ -262,6 +262,12 @@ const logCases: readonly StoresCase[] = [
       'their ages',
     );
     same(await b.log.read('s2'), [], 'of another session');
+    const at = { id: 's1', fence: 1 };
+    same(await a.log.put(at, [said(2), said(4)]), 'written', 'all that is to be kept');
+    same(await a.log.append(at, [said(5)]), 'written', 'what comes after it');
+    same(numbers(await b.log.read('s1')), [2, 4, 5], 'what is kept then');
+    same(await a.log.put({ id: 's1', fence: 0 }, []), 'fenced', 'what another owner has kept');
+    same(await a.log.put({ id: 's2', fence: 1 }, []), 'behind', 'what nobody owns');
   }),
   storesCase(
     'the oldest give way to more than may be kept',

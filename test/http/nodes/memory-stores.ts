@@ -12,6 +12,7 @@ import type {
   StoreAge,
   StoreLimits,
   Stores,
+  Written,
 } from '../../../src/http/nodes/stores.ts';
 
 export interface MemoryStoresOptions {
@@ -90,7 +91,7 @@ export class DirectoryRules {
   write(
     { id, fence, revision }: Pick<SessionRecord, 'id' | 'fence' | 'revision'>,
     change?: { readonly slot: string; readonly text: string | undefined },
-  ): 'written' | 'behind' | 'fenced' {
+  ): Written {
     const there = this.#read(id);
     if (!there) return 'behind';
     if (there.fence !== fence) return 'fenced';
@@ -124,13 +125,15 @@ export class DirectoryRules {
   }
 }
 
+type KeptLog = (LoggedText & { readonly atMs: number })[];
+
 /** Several nodes in one process. */
 export class MemoryNodes {
   readonly #clock: Clock;
   readonly #limits: StoreLimits;
   readonly #leaseMs: number;
   readonly rules: DirectoryRules;
-  readonly #logs = new Map<string, (LoggedText & { readonly atMs: number })[]>();
+  readonly #logs = new Map<string, KeptLog>();
   readonly #inboxes = new Map<string, NodeInboxListener>();
   readonly #killed = new Set<Stores>();
   readonly #ends = new Map<Stores, () => void>();
@@ -140,6 +143,12 @@ export class MemoryNodes {
     this.#clock = clock;
     this.#leaseMs = leaseMs;
     this.rules = new DirectoryRules(() => clock.now(), leaseMs, this.#limits.idleMs);
+  }
+
+  /** The directory has these data from now on; the logs are lost. */
+  lose(data?: DirectoryData): void {
+    this.rules.lose(data);
+    this.#logs.clear();
   }
 
   /** A node is no more, without a word; the others can know it. */
@@ -183,7 +192,9 @@ export class MemoryNodes {
         remove: (id, fence) => asked(() => void (rules.remove(id, fence) && this.#logs.delete(id))),
       },
       log: {
-        append: ({ id, fence }, entries) => asked(() => this.#append(id, fence, entries)),
+        append: (at, entries) =>
+          asked(() => this.#append(at, this.#logs.get(at.id) ?? [], entries)),
+        put: (at, entries) => asked(() => this.#append(at, [], entries)),
         read: (id) => asked(() => this.#kept(id)),
       },
       inbox: {
@@ -205,15 +216,19 @@ export class MemoryNodes {
     return stores;
   }
 
-  #append(id: string, fence: number, entries: readonly LoggedText[]): boolean {
-    if (this.rules.find(id).record?.fence !== fence) return false;
-    const log = this.#logs.get(id) ?? [];
+  #append(
+    { id, fence }: Pick<SessionRecord, 'id' | 'fence'>,
+    log: KeptLog,
+    entries: readonly LoggedText[],
+  ): Written {
+    const { record } = this.rules.find(id);
+    if (record?.fence !== fence) return record ? 'fenced' : 'behind';
     this.#logs.set(id, log);
     for (const entry of entries) log.push({ ...entry, atMs: this.#clock.now() });
     const { maxEvents, maxBytes } = this.#limits;
     const bytes = () => log.reduce((sum, { text }) => sum + text.length, 0);
     while (log.length > maxEvents || bytes() > maxBytes) log.shift();
-    return true;
+    return 'written';
   }
 
   #kept(id: string): readonly KeptText[] {

@@ -235,10 +235,10 @@ describe('a session of several nodes', () => {
     const [kept, deleted] = [await begin(a!.url), await begin(a!.url)];
     const older = rules.copy();
     expect((await deleted.delete()).status).toBe(204);
-    rules.lose();
+    a!.shared.lose();
     await told.told('nodes.restored');
     await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
-    rules.lose(older);
+    a!.shared.lose(older);
     await expect
       .poll(() => told.facts.filter(({ name }) => name === 'nodes.restored').length)
       .toBeGreaterThan(2);
@@ -305,6 +305,30 @@ describe('a stream', () => {
     await expect(again.rest()).resolves.toEqual([]);
     expect((await at(b!, here).request('ping')).status).toBe(200);
     never.release();
+  });
+
+  test('is put back into a store that has lost its data: another node repeats all of it', async () => {
+    const told = reported();
+    const open = gate();
+    open.release();
+    const [a, b] = await startNodes(
+      2,
+      () => ({ tools: [steps(open, open)] }),
+      { leaseMs: 1000 },
+      { report: told.report },
+    );
+    const here = await begin(a!.url);
+    const said = await new EventReader(await here.call('steps', {}, 's1')).rest();
+    a!.shared.lose();
+    await expect
+      .poll(() => told.facts.filter(({ name }) => name === 'nodes.restored').length)
+      .toBe(2);
+    a!.kill();
+    await expect.poll(async () => (await at(b!, here).request('ping')).status).toBe(200);
+    const [first, ...rest] = said.filter(({ data }) => data !== undefined);
+    expect(rest.at(-1)?.data).toMatchObject({ id: 's1', result: {} });
+    const again = await (await at(b!, here).get(first?.id)).rest();
+    expect(again.filter(({ data }) => data !== undefined)).toEqual(rest);
   });
 
   test('that is the newest gets what belongs to no request, whichever node says it', async () => {

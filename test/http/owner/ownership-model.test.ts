@@ -9,9 +9,10 @@ import type { Fault } from './ownership-model.ts';
 
 const isAll = process.env['EXPLORE'] === 'all';
 
-/** As many states as take a few seconds; those without a bound have fewer than 30,000. */
+/** As many states as take a few seconds; the one without a bound has fewer. */
 const most: { readonly [F in Fault]?: number } = {
   stopped: 20_000,
+  killed: 20_000,
   emptied: 700,
   older: 700,
   slow: 700,
@@ -38,7 +39,7 @@ describe('ownership keeps what was acknowledged, answers everything, and revives
 
 describe('the exploration finds', () => {
   test('a claim that does not wait until the others have put back what was lost', async () => {
-    const { violations } = await explore('older', 5000, (rules) =>
+    const { violations } = await explore('older', 5000, ({ rules }) =>
       Object.defineProperty(rules, 'age', {
         get: () => ({ ...rules.store, ageMs: Infinity }),
       }),
@@ -46,8 +47,30 @@ describe('the exploration finds', () => {
     expect(violations).not.toEqual([]);
   }, 120_000);
 
+  test('a store without fences', async () => {
+    const { violations } = await explore('stopped', 20_000, ({ rules, log }) => {
+      const fenceOf = () => rules.data.records.get('s1')?.fence ?? 0;
+      const { write } = rules;
+      rules.write = (at, change) => write.call(rules, { ...at, fence: fenceOf() }, change);
+      const { append } = log;
+      log.append = (_, entries) => append.call(log, { fence: fenceOf() }, entries);
+    });
+    expect(violations).not.toEqual([]);
+  }, 120_000);
+
+  test('a log that takes a session for one of another node that the store has lost', async () => {
+    const { violations } = await explore('emptied', 5000, ({ log }) => {
+      const { append } = log;
+      log.append = (at, entries) => {
+        const written = append.call(log, at, entries);
+        return written === 'behind' ? 'fenced' : written;
+      };
+    });
+    expect(violations).not.toEqual([]);
+  }, 120_000);
+
   test('a store that takes a node for dead that lives', async () => {
-    const { violations } = await explore('none', 20_000, (rules) => {
+    const { violations } = await explore('none', 20_000, ({ rules }) => {
       rules.isOwned = () => false;
       rules.lease = function lease(node, how) {
         return DirectoryRules.prototype.lease.call(this, node, how === 'prolong' ? 'new' : how);

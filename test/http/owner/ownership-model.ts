@@ -5,7 +5,13 @@
  */
 import type { Clock } from '../../../src/actors/clock.ts';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
-import type { Stores } from '../../../src/http/nodes/stores.ts';
+import type {
+  KeptText,
+  LoggedText,
+  SessionRecord,
+  Stores,
+  Written,
+} from '../../../src/http/nodes/stores.ts';
 import { OwnedSession, Ownership } from '../../../src/http/owner/ownership.ts';
 import { DirectoryRules } from '../nodes/memory-stores.ts';
 import type { DirectoryData } from '../nodes/memory-stores.ts';
@@ -72,21 +78,59 @@ class ModelClock implements Clock {
   }
 }
 
+/** The event log of the one session. */
+class ModelLog {
+  entries: readonly LoggedText[] = [];
+  readonly #rules: DirectoryRules;
+
+  constructor(rules: DirectoryRules) {
+    this.#rules = rules;
+  }
+
+  append(at: Pick<SessionRecord, 'fence'>, entries: readonly LoggedText[]): Written {
+    return this.put(at, [...this.entries, ...entries]);
+  }
+
+  put({ fence }: Pick<SessionRecord, 'fence'>, entries: readonly LoggedText[]): Written {
+    const { record } = this.#rules.find(id);
+    if (record?.fence !== fence) return record ? 'fenced' : 'behind';
+    this.entries = entries;
+    return 'written';
+  }
+
+  read(): readonly KeptText[] {
+    return this.entries.map((entry) => ({ ...entry, ageMs: 0 }));
+  }
+}
+
+/** A copy of it is older data. */
+interface ModelData {
+  readonly directory: DirectoryData;
+  readonly entries: readonly LoggedText[];
+}
+
 class ModelNode {
   readonly name: string;
   readonly world: World;
   readonly clock: ModelClock;
   readonly ownership: Ownership;
   copy: OwnedSession | undefined = undefined;
+  said: readonly LoggedText[] = [];
   /** Answers that have come while it was stopped. */
   readonly late: (() => void)[] = [];
   isStopped = false;
   isDead = false;
+  /** What those get whom it has not answered. */
+  readonly #death: Promise<string>;
+  #die!: () => void;
 
   constructor(name: string, world: World) {
     this.name = name;
     this.world = world;
     this.clock = new ModelClock(() => world.nowMs);
+    this.#death = new Promise((resolve) => {
+      this.#die = () => resolve('unavailable');
+    });
     this.ownership = new Ownership(this.#stores(), {
       clock: this.clock,
       report: () => {},
@@ -106,16 +150,20 @@ class ModelNode {
       if (located.kind === 'elsewhere') {
         const owner = this.world.nodes.find(({ ownership: { node } }) => node === located.node);
         if (isHanded || !owner || owner.isDead || owner.isStopped) return 'unavailable';
-        return owner.serve(request, true);
+        return Promise.race([owner.serve(request, true), owner.#death]);
       }
-      if (!this.copy?.isHere)
-        this.own(
-          new OwnedSession({ id, principal: undefined }, this, ownership, 0, located.woken.record),
-        );
+      if (!this.copy?.isHere) {
+        const { record, log } = located.woken;
+        this.own(new OwnedSession({ id, principal: undefined }, this, ownership, 0, record));
+        this.said = log.map(({ ageMs: _, ...entry }) => entry);
+      }
     }
     const { copy } = this;
     if (!copy) return 'unavailable';
     if (request.kind === 'write') {
+      const entry = { stream: '1', number: request.value, text: 'said' };
+      this.said = [...this.said, entry];
+      void copy.append(entry);
       await copy.note([{ slot: 'level', text: String(request.value) }]);
       return 'written';
     }
@@ -134,18 +182,15 @@ class ModelNode {
     this.copy = undefined;
   }
 
+  kill(): void {
+    this.isDead = true;
+    this.#die();
+  }
+
   get view(): unknown {
     const { ownership, copy, isStopped, isDead } = this;
     const timers = [...this.clock.timers.values()].map(({ atMs }) => atMs - this.world.nowMs);
-    return [
-      ownership.view(),
-      copy?.record,
-      copy?.isHere,
-      isStopped,
-      isDead,
-      timers,
-      this.late.length,
-    ];
+    return [ownership.view(), this.said, copy?.isHere, isStopped, isDead, timers, this.late.length];
   }
 
   #stores(): Stores {
@@ -168,7 +213,12 @@ class ModelNode {
           call(`write ${JSON.stringify([at, change])}`, () => world.rules.write(at, change)),
         remove: (key, fence) => call(`remove ${fence}`, () => void world.rules.remove(key, fence)),
       },
-      log: { append: () => free(true), read: () => free([]) },
+      log: {
+        append: (at, entries) =>
+          call(`append ${entries.length}`, () => world.log.append(at, entries)),
+        put: (at, entries) => call(`put log`, () => world.log.put(at, entries)),
+        read: () => call('read', () => world.log.read()),
+      },
       inbox: {
         open: () => free(undefined),
         prolong: () => free(undefined),
@@ -186,11 +236,12 @@ class ModelNode {
 class World {
   nowMs = 0;
   readonly rules: DirectoryRules;
+  readonly log: ModelLog;
   readonly nodes: readonly ModelNode[];
   readonly violations: string[] = [];
   readonly #fault: Fault;
   #calls: Call[] = [];
-  #snapshots: DirectoryData[] = [];
+  #snapshots: ModelData[] = [];
   #isFaulty = false;
   #next = 0;
   #asking: Request | undefined = undefined;
@@ -201,13 +252,14 @@ class World {
   constructor(fault: Fault) {
     this.#fault = fault;
     this.rules = new DirectoryRules(() => this.nowMs, leaseMs, 1e9);
+    this.log = new ModelLog(this.rules);
     this.nodes = [new ModelNode('a', this), new ModelNode('b', this)];
   }
 
   /** Both have joined, and the first has begun a session. */
-  static async begun(fault: Fault, breakIt: (rules: DirectoryRules) => void): Promise<World> {
+  static async begun(fault: Fault, breakIt: (world: World) => void): Promise<World> {
     const world = new World(fault);
-    breakIt(world.rules);
+    breakIt(world);
     const [a] = world.nodes;
     if (!a) throw new Error('There is no node');
     const session = new OwnedSession({ id, principal: undefined }, a, a.ownership, 0);
@@ -215,7 +267,7 @@ class World {
     await world.drain();
     await beginning;
     a.copy = session;
-    world.#snapshots.push(world.rules.copy());
+    world.#snapshots.push(world.#copy());
     return world;
   }
 
@@ -290,8 +342,8 @@ class World {
     else if (what === 'go' && choice) this.#goOn();
     else {
       this.#isFaulty = true;
-      if (what === 'empty') this.rules.lose();
-      else if (what === 'older') this.rules.lose(this.#copyOf(Number(which)));
+      if (what === 'empty') this.#lose(undefined);
+      else if (what === 'older') this.#lose(this.#snapshots[Number(which)]);
       else if (what === 'lose') this.#calls[Number(which)]?.lose();
       else if (what === 'fail') this.#calls[Number(which)]?.fail();
       else if (a) this.#take(a, what);
@@ -307,6 +359,7 @@ class World {
     const text = JSON.stringify([
       [...data.leases].map(([name, until]) => [name, until - nowMs]),
       [...data.records.values()],
+      this.log.entries,
       [store.name, Math.max(-10 * leaseMs, store.sinceMs - nowMs)],
       this.nodes.map(({ view }) => view),
       this.#calls.map(({ node, name, sinceTick }) => [node.name, name, sinceTick * tickMs - nowMs]),
@@ -339,12 +392,24 @@ class World {
       }
       await settle();
     }
-    if (ticks > 0 && this.#asking) this.violations.push(`${this.#asking.kind} was never answered`);
+    if (ticks === 0) return;
+    if (this.#asking) this.violations.push(`${this.#asking.kind} was never answered`);
+    const owner = this.nodes.find(({ copy, isDead }) => copy?.isHere === true && !isDead);
+    // What the store has not done for a caller is made up for with the next change.
+    if (!owner || this.#fault === 'slow') return;
+    const is = shown(this.rules.data.records.get(id), this.log.entries);
+    const ought = shown(owner.copy?.record, owner.said);
+    if (is !== ought) this.violations.push(`the owner has ${ought}, and the store ${is}`);
   }
 
-  #copyOf(n: number): DirectoryData {
-    const { leases, records } = this.#snapshots[n] ?? this.rules.data;
-    return { leases: new Map(leases), records: new Map(records) };
+  #copy(): ModelData {
+    return { directory: this.rules.copy(), entries: this.log.entries };
+  }
+
+  #lose(data: ModelData | undefined): void {
+    const { leases, records } = data?.directory ?? { leases: [], records: [] };
+    this.rules.lose({ leases: new Map(leases), records: new Map(records) });
+    this.log.entries = data?.entries ?? [];
   }
 
   #tick(): void {
@@ -354,8 +419,8 @@ class World {
 
   /** Whoever waits for it finds the connection closed, or gives up. */
   #take(node: ModelNode, what: string): void {
-    node.isDead = what === 'kill';
-    node.isStopped = what === 'stop';
+    if (what === 'kill') node.kill();
+    else node.isStopped = true;
     if (this.#askedAt === node) this.#asking = undefined;
   }
 
@@ -402,13 +467,19 @@ class World {
     }
     if (request.kind === 'write' && answer === 'written') this.#acknowledged = request.value;
     if (answer === 'deleted') this.#deletion = 'acknowledged';
-    this.#snapshots.push(this.rules.copy());
+    this.#snapshots.push(this.#copy());
   }
+}
+
+function shown(record: SessionRecord | undefined, said: readonly LoggedText[]): string {
+  const { owner, fence, revision, facts = {} } = record ?? {};
+  const known = Object.entries(facts).sort(([one], [other]) => one.localeCompare(other));
+  return JSON.stringify([owner, fence, revision, known, said]);
 }
 
 /** Promises that have settled call back. */
 async function settle(): Promise<void> {
-  for (let n = 0; n < 12; n++) await Promise.resolve();
+  for (let n = 0; n < 30; n++) await Promise.resolve();
 }
 
 export interface Explored {
@@ -419,12 +490,12 @@ export interface Explored {
 
 /**
  * Every order of everything; states that are reached in two ways are gone on with once.
- * @param breakIt makes the store another one, to see that this finds it
+ * @param breakIt makes the world another one, to see that this finds it
  */
 export async function explore(
   fault: Fault,
   maxStates = Infinity,
-  breakIt: (rules: DirectoryRules) => void = () => {},
+  breakIt: (world: World) => void = () => {},
 ): Promise<Explored> {
   const seen = new Set<string>();
   const violations: { what: string; way: readonly string[] }[] = [];
