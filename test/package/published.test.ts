@@ -23,9 +23,6 @@ const json = async <T>(path: string): Promise<T> => JSON.parse(await readFile(pa
 
 interface Manifest {
   readonly scripts: { readonly [event: string]: string };
-  readonly repository?: { readonly url: string };
-  readonly homepage?: string;
-  readonly bugs?: { readonly url: string };
   readonly files: readonly string[];
   readonly peerDependencies: { readonly [name: string]: string };
   readonly devDependencies: { readonly [name: string]: string };
@@ -202,18 +199,6 @@ describe('the published package', { timeout: 600_000 }, () => {
   it('runs nothing where it is installed, not even npm’s `prepare`', () => {
     const events = ['preinstall', 'install', 'postinstall', 'prepare'];
     expect(events.filter((event) => event in manifest.scripts)).toEqual([]);
-  });
-
-  it('names its repository, its homepage and where its bugs are reported', (context) => {
-    const { repository, homepage, bugs } = manifest;
-    context.skip(
-      repository === undefined,
-      'It has no public address: give package.json repository, homepage and bugs when it has one',
-    );
-    const address = repository?.url.replace(/^git\+(https:.*)\.git$/, '$1');
-    expect(address).toMatch(/^https:\/\//);
-    expect(homepage).toContain(address);
-    expect(bugs?.url).toContain(address);
   });
 
   it('compiles without a fault, every name of it and the declarations of what it needs, and runs', async (context) => {

@@ -25,6 +25,11 @@ export const lacks: readonly Lack[] = [
   },
   {
     on: ['win32'],
+    why: 'Windows has no shell that runs the steps of a Dockerfile',
+    tests: { 'test/release/packed.test.ts': 'all' },
+  },
+  {
+    on: ['win32'],
     why: 'Windows has no SIGUSR2, and so no doctor',
     tests: {
       'packages/cli/test/doctor.test.ts': 'all',

@@ -1,0 +1,14 @@
+/** Says what keeps a release from being published: `npm run release:check`. Exits with 1 if anything does. */
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Edits } from './edits.ts';
+import { faultsOfRelease } from './faults.ts';
+
+const { values } = parseArgs({ options: { tag: { type: 'string' } } });
+
+const edits = new Edits(fileURLToPath(new URL('../..', import.meta.url)));
+const occasion = { tag: values.tag, workflowOf: process.env['GITHUB_REPOSITORY'] };
+const faults = await faultsOfRelease(edits, occasion);
+for (const fault of faults) console.error(`- ${fault}`);
+console.error(faults.length === 0 ? 'Nothing keeps the release' : `${faults.length} faults`);
+process.exitCode = faults.length === 0 ? 0 : 1;
