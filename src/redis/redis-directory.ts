@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../http/nodes/stores.ts';
 import type { Directory, Found, LeaseReply, SessionRecord, Written } from '../http/nodes/stores.ts';
 import { luaScript } from './connection.ts';
 import type { RedisConnection, Reply } from './connection.ts';
@@ -58,6 +59,11 @@ local since = known[1] == name and known[2] or at
 return {redis.call('EXISTS', KEYS[2]), '', name, since, at}
 `);
 
+/** KEYS: record. The name of the store, as the master has it that has this key. */
+const nameAt = luaScript(`${storeName}
+return storeName()
+`);
+
 /** KEYS: record. ARGV: node, the fence that was read, the store that it was read from, ttlMs. The record. */
 const claim = luaScript(`${storeName}
 local fence = redis.call('HGET', KEYS[1], 'fence')
@@ -111,7 +117,7 @@ return redis.call('DEL', KEYS[1], KEYS[2])
 `);
 
 /** Scripts to make known to a new connection. */
-export const directoryScripts = [lease, look, claim, put, write, remove];
+export const directoryScripts = [lease, look, nameAt, claim, put, write, remove];
 
 /** Longer than any session that nobody uses is kept. */
 const storeMs = 7 * 24 * 60 * 60 * 1000;
@@ -160,10 +166,18 @@ export class RedisDirectory implements Directory {
   }
 
   async find(id: string): Promise<Found> {
-    const record = this.#keys.isSessionId(id) ? await this.#read(id) : undefined;
+    const canBe = this.#keys.isSessionId(id);
+    const record = canBe ? await this.#read(id) : undefined;
     const keys = [this.#keys.store, this.#keys.lease(record?.owner ?? '')];
     const reply = (await this.#connection.run(look, keys, [])) as StoreReply;
-    return { record, isOwned: reply[0] === 1, store: storeOf(reply) };
+    const store = storeOf(reply);
+    // A master of a cluster may be new, and lack the record, before the one that has the leases knows of it.
+    const isOther = canBe && !record && (await this.#nameAt(id)) !== store.name;
+    if (isOther) {
+      const message = 'the masters of the cluster do not agree yet';
+      throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
+    }
+    return { record, isOwned: reply[0] === 1, store };
   }
 
   async claim(
@@ -207,6 +221,10 @@ export class RedisDirectory implements Directory {
   async remove(id: string, fence: number): Promise<void> {
     const keys = [this.#keys.record(id), this.#keys.log(id)];
     await this.#connection.run(remove, keys, [String(fence)]);
+  }
+
+  #nameAt(id: string): Promise<Reply> {
+    return this.#connection.run(nameAt, [this.#keys.record(id)], []);
   }
 
   async #read(id: string): Promise<Found['record']> {

@@ -103,7 +103,7 @@ export class Fleet {
   }
 
   static async launch({ clocksMs = [], durability, onMark }: FleetOptions): Promise<Fleet> {
-    const redis = await RedisServer.start(durability);
+    const redis = await RedisServer.start({ durability });
     const key = randomBytes(32).toString('base64');
     const nodes = await Promise.all(
       ['a', 'b', 'c'].map(async (name, index) => {

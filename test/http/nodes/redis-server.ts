@@ -6,13 +6,15 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
-import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { createClient } from 'redis';
 import type { TestContext } from 'vitest';
+import { certificate, certificateKey } from './loopback-certificate.ts';
 
 function isExecutable(path: string): boolean {
   try {
@@ -57,23 +59,51 @@ const flagsOf = {
   everything: ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always'],
 } as const;
 
+const tlsFlags = (folder: string, port: number): readonly string[] => [
+  ...['--port', '0', '--tls-port', String(port), '--tls-auth-clients', 'no'],
+  ...['--tls-cert-file', '--tls-key-file', '--tls-ca-cert-file'].flatMap((flag) => [
+    flag,
+    join(folder, 'redis.pem'),
+  ]),
+];
+
+export interface RedisServerOptions {
+  /** Default: nothing. */
+  readonly durability?: Durability;
+  /** The text of a configuration file, for what flags cannot say. */
+  readonly configuration?: string;
+  readonly flags?: readonly string[];
+  /** `rediss`: it takes TLS alone, with the certificate of `loopback-certificate.ts`. */
+  readonly scheme?: 'redis' | 'rediss';
+}
+
+/** What it writes once it serves. A Sentinel says that it watches its primary. */
+const isReady = (line: string): boolean =>
+  line.includes('Ready to accept connections') || line.includes('+monitor master');
+
 /** One Redis. */
 export class RedisServer {
   readonly #folder: string;
-  readonly #durability: Durability;
+  readonly #flags: readonly string[];
   readonly port: number;
+  readonly url: string;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number, durability: Durability) {
+  private constructor(folder: string, port: number, options: RedisServerOptions) {
+    const { durability = 'nothing', flags = [], scheme = 'redis' } = options;
     this.#folder = folder;
     this.port = port;
-    this.#durability = durability;
+    this.url = `${scheme}://127.0.0.1:${port}`;
+    const place = scheme === 'redis' ? ['--port', String(port)] : tlsFlags(folder, port);
+    this.#flags = [...place, ...flagsOf[durability], ...flags];
   }
 
-  static async start(durability: Durability = 'nothing'): Promise<RedisServer> {
+  static async start(options: RedisServerOptions = {}): Promise<RedisServer> {
     const folder = await mkdtemp(join(tmpdir(), 'redis-'));
+    await writeFile(join(folder, 'redis.conf'), options.configuration ?? '');
+    await writeFile(join(folder, 'redis.pem'), certificate + certificateKey);
     for (let attempt = 1; ; attempt++) {
-      const server = new RedisServer(folder, await freePort(), durability);
+      const server = new RedisServer(folder, await freePort(), options);
       try {
         await server.start();
         return server;
@@ -84,10 +114,6 @@ export class RedisServer {
     }
   }
 
-  get url(): string {
-    return `redis://127.0.0.1:${this.port}`;
-  }
-
   /** Its data on disk. */
   get #data(): string {
     return join(this.#folder, 'appendonlydir');
@@ -95,15 +121,33 @@ export class RedisServer {
 
   /** Once more on the same port, with what it has on disk. */
   async start(): Promise<void> {
-    const flags = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
-    const child = spawn(findRedis() ?? 'redis-server', [...flags, ...flagsOf[this.#durability]]);
+    const child = spawn(findRedis() ?? 'redis-server', [
+      join(this.#folder, 'redis.conf'),
+      ...['--bind', '127.0.0.1', '--dir', this.#folder],
+      ...this.#flags,
+    ]);
     this.#process = child;
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
       lines.push(line);
-      if (line.includes('Ready to accept connections')) return;
+      if (!isReady(line)) continue;
+      // It would wait for somebody who reads what it has to say.
+      child.stdout.resume();
+      return;
     }
     throw new Error(`redis-server did not start:\n${lines.join('\n')}`);
+  }
+
+  /** The answer to one command, asked on a connection of its own. */
+  async ask(...command: string[]): Promise<unknown> {
+    const client = createClient({ url: this.url, RESP: 2 });
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return await client.sendCommand(command);
+    } finally {
+      client.destroy();
+    }
   }
 
   /** Without a word, with all that it had. */
