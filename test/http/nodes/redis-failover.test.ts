@@ -141,7 +141,7 @@ describe('nodes that share a cluster', () => {
       const at = { id, fence: 1, revision: 2 };
       const change = { slot: 'logLevel', text: '"error"' };
       expect(await a!.directory.write(at, change)).toBe('written');
-      expect(await a!.log.append(at, [{ stream: '1', number: 1, text: '1' }])).toBe(true);
+      expect(await a!.log.append(at, [{ stream: '1', number: 1, text: '1' }])).toBe('written');
       const { isOwned, store } = await b!.directory.find(id);
       expect(isOwned).toBe(true);
       const read = { fence: 1, store: store.name };
