@@ -167,6 +167,7 @@ export const sessionMachine = setup({
     /** A host that gets its roots from elsewhere provides its own guard. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
     hasOwnStream: not(stateIn('#session.open.ownStream.none')),
+    isNegotiated: stateIn('#session.open.lifecycle.negotiated'),
     isOperating: or([
       stateIn('#session.open.lifecycle.initialized'),
       stateIn('#session.open.lifecycle.rootsKnown'),
@@ -214,7 +215,11 @@ export const sessionMachine = setup({
       type: 'gate.closed',
       error: notAsked,
     }),
-    openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
+    /** Before what other regions do upon the same event: they may have the client asked. */
+    operate: enqueueActions(({ context, enqueue }) => {
+      enqueue.sendTo(context.correlation, { type: 'gate.opened' });
+      enqueue.emit({ type: 'session.initialized' });
+    }),
     keepRoots: assign({
       roots: ({ context: { scope, correlation, limits, roots }, self, spawn }) =>
         roots ??
@@ -321,14 +326,11 @@ export const sessionMachine = setup({
               description: 'What the client sends first settles the era of the session.',
               tags: 'awaitsInitialize',
               on: {
-                'initialize.received': [
-                  {
-                    guard: { type: 'isReadable', params: ({ event }) => event },
-                    target: 'negotiated',
-                    actions: { type: 'negotiate', params: ({ event }) => event },
-                  },
-                  { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
-                ],
+                'initialize.received': {
+                  guard: { type: 'isReadable', params: ({ event }) => event },
+                  target: 'negotiated',
+                  actions: { type: 'negotiate', params: ({ event }) => event },
+                },
                 'envelope.received': 'modern',
                 'client.greeted': {
                   target: 'negotiated',
@@ -336,7 +338,7 @@ export const sessionMachine = setup({
                 },
                 'client.readied': {
                   target: 'initialized',
-                  actions: { type: 'negotiate', params: ({ event }) => event },
+                  actions: [{ type: 'negotiate', params: ({ event }) => event }, 'operate'],
                 },
               },
             },
@@ -345,20 +347,16 @@ export const sessionMachine = setup({
                 'The reply is sent. The client may ask; we may not, until it says that it is ready.',
               tags: 'awaitsInitialized',
               on: {
-                'initialized.received': 'initialized',
-                'initialize.received': [
-                  {
-                    guard: { type: 'isSame', params: ({ event }) => event },
-                    actions: { type: 'answerAgain', params: ({ event }) => event },
-                  },
-                  { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
-                ],
+                'initialized.received': { target: 'initialized', actions: 'operate' },
+                'initialize.received': {
+                  guard: { type: 'isSame', params: ({ event }) => event },
+                  actions: { type: 'answerAgain', params: ({ event }) => event },
+                },
               },
             },
             initialized: {
               description: 'In operation; the roots are not settled yet.',
               tags: 'operating',
-              entry: ['openOutboundGate', emit({ type: 'session.initialized' })],
               always: {
                 guard: not('hasRoots'),
                 target: 'rootsKnown',
@@ -404,8 +402,11 @@ export const sessionMachine = setup({
                 'ownStream.closed': 'none',
                 'client.greeted': 'none',
                 'client.readied': 'none',
+                'initialized.received': {
+                  guard: and(['wantsKeepalive', 'isNegotiated']),
+                  target: 'watched',
+                },
               },
-              always: { guard: and(['wantsKeepalive', 'isOperating']), target: 'watched' },
             },
             watched: {
               description: 'A client that is quiet for long is asked whether it is there.',
@@ -423,7 +424,12 @@ export const sessionMachine = setup({
             },
             none: {
               description: 'It only hears what goes on the stream of a request of its own.',
-              on: { 'ownStream.opened': 'open' },
+              on: {
+                'ownStream.opened': [
+                  { guard: and(['wantsKeepalive', 'isOperating']), target: 'watched' },
+                  'open',
+                ],
+              },
             },
           },
         },
@@ -434,26 +440,39 @@ export const sessionMachine = setup({
           states: {
             unneeded: {
               description: 'Nobody: the client cannot be asked by itself, and no call needs them.',
-              always: { guard: and(['hasRoots', 'isOperating', 'hasOwnStream']), target: 'kept' },
               on: {
-                'roots.needed': { guard: 'hasRoots', target: 'kept' },
+                'initialized.received': {
+                  guard: and(['isNegotiated', 'hasRoots', 'hasOwnStream']),
+                  target: 'kept.started',
+                  actions: ['keepRoots', 'askForRoots'],
+                },
+                'ownStream.opened': {
+                  guard: and(['isOperating', 'hasRoots']),
+                  target: 'kept.started',
+                  actions: ['keepRoots', 'askForRoots'],
+                },
+                'roots.needed': [
+                  {
+                    guard: and(['isOperating', 'hasRoots']),
+                    target: 'kept.started',
+                    actions: ['keepRoots', 'deferRoots'],
+                  },
+                  { guard: 'hasRoots', target: 'kept', actions: 'keepRoots' },
+                ],
                 'roots.changed': { guard: and(['hasRoots', 'isOperating']) },
               },
             },
             kept: {
               description: 'A machine of their own. It is told when the client can be asked.',
-              entry: 'keepRoots',
               initial: 'unstarted',
               states: {
                 unstarted: {
-                  always: [
-                    {
-                      guard: and(['isOperating', 'hasOwnStream']),
-                      target: 'started',
-                      actions: 'askForRoots',
-                    },
-                    { guard: 'isOperating', target: 'started', actions: 'deferRoots' },
-                  ],
+                  on: {
+                    'initialized.received': [
+                      { guard: 'hasOwnStream', target: 'started', actions: 'askForRoots' },
+                      { target: 'started', actions: 'deferRoots' },
+                    ],
+                  },
                 },
                 started: {
                   on: {
