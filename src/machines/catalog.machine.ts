@@ -44,9 +44,6 @@ export type CatalogOutcome =
   /** The server has no such list. */
   | { readonly kind: 'unavailable'; readonly reason: string };
 
-/** Whether the server can be asked: there is a channel to it. */
-export type CatalogChannel = 'open' | 'none';
-
 /** The pauses between queries while a list keeps changing. */
 export interface QuerySpacing {
   /**
@@ -60,8 +57,6 @@ export interface QuerySpacing {
 
 export interface CatalogInput extends InputScope, AskingLimits, QuerySpacing {
   readonly name: CatalogName;
-  /** Whether the server can be asked; `open` by default. */
-  readonly channel?: CatalogChannel;
 }
 
 /** What the machine takes. */
@@ -105,7 +100,6 @@ export interface Catalog {
 }
 
 export interface CatalogContext extends CatalogInput, AskedItems<readonly JsonObject[]> {
-  readonly channel: CatalogChannel;
   readonly catalog: Catalog | undefined;
   /** How many queries have followed each other closely. */
   readonly crowd: number;
@@ -160,7 +154,6 @@ export const catalogMachine = setup({
   },
   actors: { ask: unprovided },
   guards: {
-    hasChannel: ({ context }) => context.channel === 'open',
     isStale: stateIn({ asking: 'stale' }),
     isCrowded: ({ context }) => context.crowd > 0 && spacingOf(context) > 0,
     mayDiscard: ({ context }) => mayDiscard(context),
@@ -172,8 +165,7 @@ export const catalogMachine = setup({
     spacingTimeout: ({ context }) => spacingOf(context),
   },
   actions: {
-    openChannel: assign({ channel: 'open', failures: 0, crowd: 0 }),
-    closeChannel: assign({ channel: 'none' }),
+    beginAnew: assign({ failures: 0, crowd: 0 }),
     forget: assign({ catalog: undefined, ...neverAsked }),
     crowd: assign(({ context }) => ({ crowd: context.crowd + 1 })),
     disperse: assign({ crowd: 0 }),
@@ -187,8 +179,7 @@ export const catalogMachine = setup({
   },
 }).createMachine({
   id: 'catalog',
-  context: ({ input: { channel = 'open', ...input } }) => ({
-    channel,
+  context: ({ input }) => ({
     catalog: undefined,
     crowd: 0,
     ...neverAsked,
@@ -196,21 +187,29 @@ export const catalogMachine = setup({
   }),
   initial: 'unknown',
   on: {
-    'channel.opened': { actions: 'openChannel' },
-    'channel.closed': { target: '.waiting', actions: 'closeChannel' },
+    'channel.opened': { actions: 'beginAnew' },
+    'channel.closed': '.waiting',
     'list.forget': { actions: 'forget' },
   },
   states: {
     unknown: {
       description: 'Nobody wants it: a change asks nothing, the first query covers it.',
-      on: {
-        'list.wanted': [{ guard: 'hasChannel', target: 'asking' }, { target: 'waiting' }],
-        'channel.closed': { actions: 'closeChannel' },
+      initial: 'reachable',
+      states: {
+        reachable: { on: { 'list.wanted': '#catalog.asking', 'channel.closed': 'away' } },
+        away: {
+          description: 'The server is not there.',
+          on: {
+            'list.wanted': '#catalog.waiting',
+            'channel.opened': 'reachable',
+            'channel.closed': {},
+          },
+        },
       },
     },
     waiting: {
       description: 'The server is not there. What is known may be old: asked for once it is.',
-      on: { 'channel.opened': { target: 'asking', actions: 'openChannel' } },
+      on: { 'channel.opened': { target: 'asking', actions: 'beginAnew' } },
     },
     asking: {
       description: 'One query in flight, page by page.',

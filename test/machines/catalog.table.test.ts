@@ -2,7 +2,6 @@ import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { catalogMachine } from '../../src/machines/catalog.machine.ts';
-import type { CatalogChannel } from '../../src/machines/catalog.machine.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { inWords } from './stand-ins.ts';
 
@@ -26,12 +25,11 @@ const events = {
 } as const;
 type EventName = keyof typeof events;
 
-const start = (maxOvertaken = 2, channel: CatalogChannel = 'open'): Snapshot =>
+const start = (maxOvertaken = 2): Snapshot =>
   initialTransition(catalogMachine, {
     name: 'tools',
     retryMs: 1000,
     maxOvertaken,
-    channel,
     spacingMs: 100,
     maxSpacingMs: 300,
   })[0];
@@ -43,20 +41,18 @@ const asks = 'xstate.spawnChild';
 const table: {
   readonly [state: string]: {
     readonly path: readonly EventName[];
-    readonly channel?: CatalogChannel;
     readonly on: {
       readonly [event in EventName]?: readonly [next: string, ...done: readonly string[]];
     };
   };
 } = {
-  unknown: {
+  'unknown.reachable': {
     path: [],
-    on: { wanted: ['asking.fresh', asks], 'channel closed': ['unknown'] },
+    on: { wanted: ['asking.fresh', asks], 'channel closed': ['unknown.away'] },
   },
-  'unknown without a channel': {
-    path: [],
-    channel: 'none',
-    on: { wanted: ['waiting'], 'channel opened': ['unknown'] },
+  'unknown.away': {
+    path: ['channel closed'],
+    on: { wanted: ['waiting'], 'channel opened': ['unknown.reachable'] },
   },
   waiting: {
     path: ['wanted', 'answered', 'channel closed'],
@@ -146,12 +142,12 @@ function did(before: Snapshot, event: EventName): readonly string[] {
   return [nameOf(next), ...(isPublished ? ['publish'] : []), ...inWords(actions)];
 }
 
-const cells = Object.entries(table).flatMap(([name, { path, channel, on }]) =>
+const cells = Object.entries(table).flatMap(([name, { path, on }]) =>
   (Object.keys(events) as EventName[]).map((event) => ({
     name,
     event,
     row: on[event],
-    before: () => follow(start(2, channel), ...path),
+    before: () => follow(start(), ...path),
   })),
 );
 

@@ -100,7 +100,6 @@ const catalog: Walk = {
       maxOvertaken: 2,
       spacingMs: 100,
       maxSpacingMs: 5000,
-      channel: 'open',
     },
   ],
   events: {
@@ -115,7 +114,7 @@ const catalog: Walk = {
     'pause is over': after('spacingTimeout', 'catalog.pausing'),
     rested: after('spacingTimeout', 'catalog.known.recent'),
   },
-  depends: ['overtaken', 'channel'],
+  depends: ['overtaken'],
   ways: [
     {
       by: ['closed', 'opened', 'invalidate', 'wanted', 'answered', 'answered'],

@@ -7,11 +7,7 @@ import { waitFor } from '../../actors/waiting.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
 import { stateName } from '../../machines/names.ts';
-import type {
-  CatalogChannel,
-  QuerySpacing,
-  catalogMachine,
-} from '../../machines/catalog.machine.ts';
+import type { QuerySpacing, catalogMachine } from '../../machines/catalog.machine.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -36,7 +32,6 @@ export interface KeptListInput<T> extends QuerySpacing {
   readonly report: Report<ActorFactName>;
   readonly retryMs: number;
   readonly maxOvertaken: number;
-  readonly channel: CatalogChannel;
   /** Called with the items each time the server has listed them. */
   readonly listed?: ((items: readonly T[]) => void) | undefined;
 }

@@ -12,7 +12,7 @@ import { observedMachine } from '../../actors/transitions.ts';
 import { waitFor } from '../../actors/waiting.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { catalogMachine } from '../../machines/catalog.machine.ts';
-import type { CatalogChannel, CatalogInput, CatalogName } from '../../machines/catalog.machine.ts';
+import type { CatalogInput, CatalogName } from '../../machines/catalog.machine.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -189,9 +189,11 @@ export class Lists {
     const { clock, report, limits } = this.#host;
     const { listRetryMs: retryMs, maxOvertakenLists: maxOvertaken } = limits;
     const { listSpacingMs: spacingMs, maxListSpacingMs: maxSpacingMs } = limits;
-    const channel: CatalogChannel = this.#updates.matches('away') ? 'none' : 'open';
-    const whose = { kind: listKinds[name], machine, scope: this, clock, report, channel };
-    return new KeptList<T>({ ...whose, retryMs, maxOvertaken, spacingMs, maxSpacingMs, listed });
+    const whose = { kind: listKinds[name], machine, scope: this, clock, report };
+    const times = { retryMs, maxOvertaken, spacingMs, maxSpacingMs };
+    const list = new KeptList<T>({ ...whose, ...times, listed });
+    if (this.#updates.matches('away')) list.channel('channel.closed');
+    return list;
   }
 
   /** The server to ask for a list, once its changes are heard. */
