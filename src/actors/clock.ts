@@ -16,15 +16,30 @@ export interface Clock {
  */
 export const turnEnd: Promise<void> = Promise.resolve();
 
-/** What is called at the end of this turn. */
-const due = new Set<() => void>();
+/** Calls back once everything that has come together has been handled: in Node, what was read in one go. */
+const onPassEnd: (act: () => void) => unknown =
+  (globalThis as { readonly setImmediate?: (act: () => void) => unknown }).setImmediate ??
+  ((act) => turnEnd.then(act));
+
+/** What is called at the end of this turn, and of this pass. */
+const due = { turn: new Set<() => void>(), pass: new Set<() => void>() };
 
 /** Calls it at the end of the turn, once however often it is asked for in it. */
 export function onceAtTurnEnd(act: () => void): void {
-  if (due.has(act)) return;
-  due.add(act);
+  if (due.turn.has(act)) return;
+  due.turn.add(act);
   void turnEnd.then(() => {
-    due.delete(act);
+    due.turn.delete(act);
+    act();
+  });
+}
+
+/** Calls it once all that has come together has been handled, once however often it is asked for until then. */
+export function onceAtPassEnd(act: () => void): void {
+  if (due.pass.has(act)) return;
+  due.pass.add(act);
+  onPassEnd(() => {
+    due.pass.delete(act);
     act();
   });
 }

@@ -58,6 +58,8 @@ const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: MadeClientOption
     ...client,
     ...(url === undefined ? {} : { url }),
     RESP: 2,
+    // The time of each command is limited here.
+    commandOptions: { timeout: 0 },
     // A command fails at once: its caller does not wait for a connection.
     disableOfflineQueue: true,
     socket: {

@@ -3,7 +3,7 @@ const plain = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /**
  * Where things are in Redis. All keys of one session are in one slot of a cluster, and so are all
- * leases, and the two keys of one inbox.
+ * leases, and the keys of one inbox.
  */
 export class Keys {
   readonly #prefix: string;
@@ -44,13 +44,13 @@ export class Keys {
     return `${this.#prefix}{leases}:nodes`;
   }
 
-  /** Stream: what others have sent to a node. */
+  /** Stream: what others have sent to a node. Its one group knows what was read. */
   inbox(node: string): string {
     return `${this.#prefix}{node:${node}}:inbox`;
   }
 
-  /** Hash: whether the inbox is open, the place that was read last, the bytes that wait, what was withdrawn. */
-  inboxState(node: string): string {
-    return `${this.#prefix}{node:${node}}:state`;
+  /** Stream: an inbox that was closed, without what was in it. */
+  closedInbox(node: string): string {
+    return `${this.#prefix}{node:${node}}:closed`;
   }
 }

@@ -191,7 +191,7 @@ export class HttpSessions implements SessionHome {
   ): Promise<void> {
     const { sessionId = '' } = exchange.head;
     const { sinceMs = this.clock.now() } = posted;
-    const located = await nodes.ownership.locate(sessionId, exchange.principal?.id);
+    const located = await nodes.locate(sessionId, exchange);
     if (exchange.isGone) return;
     // Another request may have been first.
     const session = this.#sessions.get(sessionId);
@@ -200,7 +200,7 @@ export class HttpSessions implements SessionHome {
     if (located.kind === 'elsewhere') {
       if (exchange.notHere) return exchange.notHere();
       const again = () => this.#find(exchange, found, { ...posted, sinceMs });
-      return nodes.hand(located.node, { ...posted, exchange, sinceMs, again });
+      return nodes.hand(sessionId, located.node, { ...posted, exchange, sinceMs, again });
     }
     const made = this.#wake(exchange, sessionId, located.woken);
     if (made) found(made);

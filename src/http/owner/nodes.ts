@@ -12,6 +12,7 @@ import type { ServerOf } from '../options.ts';
 import { HandedExchange } from './handed-exchange.ts';
 import type { NodePost, Letter } from './letters.ts';
 import { Ownership } from './ownership.ts';
+import type { Location } from './ownership.ts';
 import { Passage } from './passage.ts';
 import type { Handing } from './passage.ts';
 import { Peer } from './peer.ts';
@@ -32,6 +33,8 @@ export class Nodes implements PeerHome, NodeInboxListener {
   readonly #options: NodesOptions;
   readonly #peers = new Map<string, Peer>();
   readonly #changes: ServerChanges | undefined;
+  /** Who has had which session: it need not be so still. */
+  readonly #owners = new Map<string, string>();
   /** What has changed in this turn, as letters. */
   readonly #changed = new Map<string, Extract<Letter, { kind: 'changed' }>>();
   /** Requests whose owners are sought. */
@@ -73,12 +76,32 @@ export class Nodes implements PeerHome, NodeInboxListener {
     return ++this.#numbers;
   }
 
+  /**
+   * Says who has the session of a request. Where it was is not asked for again.
+   * @throws {StoreUnavailable}
+   */
+  async locate(id: string, { principal, notHere }: HttpExchange): Promise<Location> {
+    const known = this.#owners.get(id);
+    if (known !== undefined && !notHere) return { kind: 'elsewhere', node: known };
+    const located = await this.ownership.locate(id, principal?.id);
+    if (located.kind === 'elsewhere') this.#owners.set(id, located.node);
+    const [oldest] = this.#owners.size > maxOwners ? this.#owners.keys() : [];
+    if (oldest !== undefined) this.#owners.delete(oldest);
+    return located;
+  }
+
   /** Hands a request to the node that owns its session. */
-  hand(node: string, handing: Handing): void {
-    new Passage(`${++this.#pipes}`, handing, this.#peer(node), this.#options.home);
+  hand(id: string, node: string, handing: Handing): void {
+    const again = () => {
+      this.#owners.delete(id);
+      handing.again();
+    };
+    const peer = this.#peer(node);
+    new Passage(`${++this.#pipes}`, { ...handing, again }, peer, this.#options.home);
   }
 
   received(texts: readonly string[], withdrawn: ReadonlySet<string>): void {
+    if (!this.ownership.holds) return;
     for (const text of texts) {
       const { from, number, letters } = JSON.parse(text) as NodePost;
       const peer = this.#peer(from);
@@ -90,6 +113,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
   }
 
   gone(peer: Peer): void {
+    for (const [id, node] of this.#owners) if (node === peer.node) this.#owners.delete(id);
     void this.#drop(peer, lingerMs).then(() => {
       if (this.#peers.get(peer.node) === peer) this.#peers.delete(peer.node);
     });
@@ -180,6 +204,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
   #lapsed(): void {
     const peers = [...this.#peers.values()];
     this.#peers.clear();
+    this.#owners.clear();
     for (const peer of peers) void this.#drop(peer, 0);
   }
 
@@ -188,6 +213,9 @@ export class Nodes implements PeerHome, NodeInboxListener {
     await Promise.all([...passages.values()].map((passage) => passage.lost(afterMs)));
   }
 }
+
+/** Of how many sessions it is known where they were. */
+const maxOwners = 10_000;
 
 /** How long what a node has said before it left may be on its way, milliseconds. */
 const lingerMs = 1000;

@@ -1,5 +1,5 @@
 /** Another node: what it is told, in order, and what this node does for it and it for this one. */
-import { onceAtTurnEnd } from '../../actors/clock.ts';
+import { onceAtPassEnd } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
 import type { Stores } from '../nodes/stores.ts';
@@ -75,7 +75,7 @@ export class Peer {
 
   post(letter: Letter): void {
     this.#queue.push(letter);
-    if (!this.#sending) onceAtTurnEnd(this.#send);
+    if (!this.#sending) onceAtPassEnd(this.#send);
   }
 
   /** Finds out whether it lives, if anything depends on it. */

@@ -154,12 +154,12 @@ export class SseSessions {
     nodes: Nodes,
     sinceMs = nodes.clock.now(),
   ): void {
-    nodes.ownership.locate(id, exchange.principal?.id).then(
+    nodes.locate(id, exchange).then(
       (located) => {
         if (located.kind !== 'elsewhere') return exchange.answer(unknown(id));
         if (exchange.notHere) return exchange.notHere();
         const again = () => this.#hand(exchange, id, body, nodes, sinceMs);
-        nodes.hand(located.node, { exchange, frame: undefined, body, sinceMs, again });
+        nodes.hand(id, located.node, { exchange, frame: undefined, body, sinceMs, again });
       },
       (error: unknown) => exchange.answer(unavailable(error, this.#home.report)),
     );

@@ -62,6 +62,38 @@ const record = (owner: string, revision = 1): SessionRecord => ({
 });
 const prefix = (): string => `${randomUUID()}:`;
 
+const connected = () => createClient({ url: redis.url }).connect();
+type Client = Awaited<ReturnType<typeof connected>>;
+
+/** Who reads an inbox. */
+async function groupOf(client: Client, key: string): Promise<string> {
+  const [group] = await client.xInfoGroups(key);
+  return String(group?.name);
+}
+
+/** The connections that wait for an inbox. */
+async function readersOf(client: Client): Promise<readonly string[]> {
+  const list = (await client.sendCommand(['CLIENT', 'LIST'])) as string;
+  return [...list.matchAll(/^id=(\d+) .*cmd=xreadgroup/gm)].map(([, id = '']) => id);
+}
+
+/** An inbox of nobody that reads it. */
+async function withInbox(
+  node: string,
+  names: { readonly prefix: string },
+  body: () => Promise<void>,
+): Promise<void> {
+  const client = await connected();
+  const key = `${names.prefix}{node:${node}}:inbox`;
+  try {
+    await client.xGroupCreate(key, 'nobody', '0', { MKSTREAM: true });
+    await body();
+  } finally {
+    await client.del(key);
+    client.destroy();
+  }
+}
+
 async function faultOf(promise: Promise<unknown>): Promise<StoreFault | 'none'> {
   const error = await promise.then(
     () => undefined,
@@ -173,7 +205,7 @@ describe('Redis', () => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
     await node.directory.put(record(node.name), Infinity);
-    const client = await createClient({ url: redis.url }).connect();
+    const client = await connected();
     try {
       await client.configSet({ 'maxmemory-policy': 'noeviction', maxmemory: '1' });
       const at = { id: 's1', fence: 1, revision: 2 };
@@ -198,7 +230,7 @@ describe('Redis', () => {
   test('that gives no right to a command says which, and lets all others be asked for', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
-    const client = await createClient({ url: redis.url }).connect();
+    const client = await connected();
     try {
       await client.sendCommand(['ACL', 'SETUSER', 'default', '-hmget']);
       const refused = node.directory.find('s1');
@@ -214,7 +246,7 @@ describe('Redis', () => {
   test('whose scripts were flushed gets them again', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
-    const client = await createClient({ url: redis.url }).connect();
+    const client = await connected();
     await client.scriptFlush();
     client.destroy();
     expect(await node.directory.put(record(node.name), Infinity)).toBe(true);
@@ -236,35 +268,104 @@ describe('a node that shares a Redis', () => {
     needsRedis(context);
     const names = { prefix: prefix() };
     const [a, b] = [await start(names), await start(names)];
-    const client = await createClient({ url: redis.url }).connect();
-    const state = `${names.prefix}{node:hung}:state`;
-    await client.hSet(state, 'open', '1');
-    const place = (await a.inbox.send('hung', 'text')) ?? '';
-    expect(await a.inbox.withdraw('hung', place, 'a:1')).toBe(true);
-    await client.del([state, `${names.prefix}{node:hung}:inbox`]);
-    client.destroy();
+    await withInbox('hung', names, async () => {
+      const place = (await a.inbox.send('hung', 'text')) ?? '';
+      expect(await a.inbox.withdraw('hung', place, 'a:1')).toBe(true);
+      // Should it be read after all, it is known that it was withdrawn.
+      const heard: unknown[] = [];
+      await b.inbox.open('hung', {
+        received: (texts, withdrawn) => void heard.push(texts, [...withdrawn]),
+      });
+      await expect.poll(() => heard).toEqual([['text'], ['a:1']]);
+      expect(await a.inbox.withdraw('hung', place, 'a:1')).toBe(false);
+      await b.inbox.close('hung');
+    });
+  });
+
+  test('takes back what one that has left did not read, and nothing else', async (context) => {
+    needsRedis(context);
+    const names = { prefix: prefix() };
+    const [a, b] = [await start(names), await start(names)];
     const read = (await a.inbox.send(b.name, 'text')) ?? '';
     await expect.poll(() => b.texts).toEqual(['text']);
-    expect(await a.inbox.withdraw(b.name, read, 'a:2')).toBe(false);
+    await b.inbox.close(b.name);
+    expect(await a.inbox.withdraw(b.name, read, 'a:1')).toBe(false);
+    await withInbox('hung', names, async () => {
+      const unread = (await a.inbox.send('hung', 'text')) ?? '';
+      await a.inbox.close('hung');
+      expect(await a.inbox.send('hung', 'text')).toBeUndefined();
+      expect(await a.inbox.withdraw('hung', unread, 'a:2')).toBe(true);
+    });
   });
 
   test('is told that the inbox of another one is full', async (context) => {
     needsRedis(context);
-    const names = { prefix: prefix(), maxInboxBytes: 1000 };
+    const names = { prefix: prefix(), maxInboxBytes: 40_000 };
     const a = await start(names);
-    const client = await createClient({ url: redis.url }).connect();
-    await client.hSet(`${names.prefix}{node:hung}:state`, 'open', '1');
-    expect(await faultOf(a.inbox.send('hung', 'x'.repeat(900)))).toBe('none');
-    expect(await faultOf(a.inbox.send('hung', 'x'.repeat(200)))).toBe('busy');
-    await client.del([`${names.prefix}{node:hung}:state`, `${names.prefix}{node:hung}:inbox`]);
-    client.destroy();
+    await withInbox('hung', names, async () => {
+      expect(await faultOf(a.inbox.send('hung', 'x'.repeat(39_000)))).toBe('none');
+      expect(await faultOf(a.inbox.send('hung', 'x'.repeat(2000)))).toBe('busy');
+    });
+    // What was read makes room.
+    const b = await start(names);
+    for (let n = 1; n <= 20; n++) {
+      await a.inbox.send(b.name, 'x'.repeat(10_000));
+      await expect.poll(() => b.texts.length).toBe(n);
+    }
+  });
+
+  test('reads again what was read and has not arrived', async (context) => {
+    needsRedis(context);
+    const names = { prefix: prefix(), commandTimeoutMs: 2000, leaseMs: 6000 };
+    const b = await start(names);
+    const key = `${names.prefix}{node:${b.name}}:inbox`;
+    const client = await connected();
+    try {
+      const group = await groupOf(client, key);
+      // Its connection breaks, and by then it has been given the text.
+      await client
+        .multi()
+        .addCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'])
+        .addCommand(['XADD', key, '*', 'text', 'lost'])
+        .addCommand(['XGROUP', 'SETID', key, group, '$'])
+        .exec();
+      await expect.poll(() => b.texts).toEqual(['lost']);
+    } finally {
+      client.destroy();
+    }
+  });
+
+  test('loses nothing to a connection of its own that is no more, and that Redis still serves', async (context) => {
+    needsRedis(context);
+    const names = { prefix: prefix(), commandTimeoutMs: 2000, leaseMs: 6000 };
+    const [a, b] = [await start(names), await start(names)];
+    const key = `${names.prefix}{node:${b.name}}:inbox`;
+    const client = await connected();
+    const late = await connected();
+    try {
+      const lateId = String(await late.clientId());
+      const who = ['GROUP', await groupOf(client, key), 'node', 'NOACK', 'BLOCK', '0'];
+      const given = late.sendCommand(['XREADGROUP', ...who, 'STREAMS', key, '>']).then(
+        () => 'a text',
+        (error: Error) => error.message,
+      );
+      await expect.poll(() => readersOf(client)).toContain(lateId);
+      const others = (await readersOf(client)).filter((id) => id !== lateId);
+      for (const id of others) await client.sendCommand(['CLIENT', 'KILL', 'ID', id]);
+      expect(await given).toContain('NOGROUP');
+      await a.inbox.send(b.name, 'text');
+      await expect.poll(() => b.texts).toEqual(['text']);
+    } finally {
+      client.destroy();
+      late.destroy();
+    }
   });
 
   test('gets what came while its connection was broken, once', async (context) => {
     needsRedis(context);
     const names = { prefix: prefix(), commandTimeoutMs: 2000, leaseMs: 6000 };
     const [a, b] = [await start(names), await start(names)];
-    const client = await createClient({ url: redis.url }).connect();
+    const client = await connected();
     await client.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
     client.destroy();
     await expect.poll(() => faultOf(a.inbox.send(b.name, 'text'))).toBe('none');
@@ -288,7 +389,7 @@ describe('a node that shares a Redis', () => {
 
   test('uses a client that is given, and leaves it open', async (context) => {
     needsRedis(context);
-    const client = await createClient({ url: redis.url }).connect();
+    const client = await connected();
     const names = { prefix: prefix(), client };
     const stores = await redisStores(names);
     const name = newNodeName();

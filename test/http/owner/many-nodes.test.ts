@@ -87,6 +87,17 @@ describe('a session of several nodes', () => {
     expect((await at(c!, here).request('ping')).status).toBe(404);
   });
 
+  test('is found again by a node that remembers where it was', async () => {
+    const [a, b, c] = await startNodes(3, where);
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    const first = text(await jsonOf(await there.call('where')));
+    a!.kill();
+    const second = text(await jsonOf(await at(c!, here).call('where')));
+    expect(second).not.toBe(first);
+    expect(text(await jsonOf(await there.call('where')))).toBe(second);
+  });
+
   test('gives the answer of its client to the node that has asked, wherever it arrives', async () => {
     const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
     const here = await begin(a!.url, '2025-06-18', { roots: {} });
