@@ -32,11 +32,8 @@ import { ModernRequests } from './modern/modern-requests.ts';
 import { SessionlessRequests } from './modern/sessionless-requests.ts';
 import { RequestServices } from './modern/request-services.ts';
 import { defaultHttpLimits, servedBy } from './options.ts';
-import type { HttpLimits, HttpOptions, ServerOf, Served } from './options.ts';
+import type { HttpLimits, HttpOptions, ServerOf } from './options.ts';
 import { Upkeep, upkeepMs } from './upkeep.ts';
-import { environmentKeys } from '../server/server-core.ts';
-import type { McpServer } from '../server/create-server.ts';
-import { reportInWords } from './facts.ts';
 
 /** What a client has to take in an answer to a POST. */
 const postTypes = ['application/json', 'text/event-stream'] as const;
@@ -101,7 +98,11 @@ export class Endpoint implements EndpointControl, EndpointHome {
     const { authorization, stores } = options;
     this.authorization = authorization && new RequestAuthorization(authorization, this);
     const served = servedBy(server, options);
-    const servedTo = stores ? withKeysChecked(server, served, report) : served;
+    const servedTo: typeof served = (...args) => {
+      const given = served(...args);
+      this.#nodes?.join(given.server);
+      return given;
+    };
     const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');
     this.#services = new RequestServices(server, shared, options, this);
     this.#modern = new ModernRequests(this.#services, this.authorization);
@@ -111,7 +112,11 @@ export class Endpoint implements EndpointControl, EndpointHome {
     const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
     // Another node has checked what it hands on.
     const serve = (exchange: HttpExchange) => this.#serve(exchange, this.#ssePath(exchange));
-    this.#nodes = stores && new Nodes(stores, { server, home: this, serve });
+    const servers = () =>
+      [this.#sessions, this.#services, ...(this.#sse ? [this.#sse] : [])].flatMap(
+        (part) => part.servers,
+      );
+    this.#nodes = stores && new Nodes(stores, { server, servers, home: this, serve });
     this.#sessions = new HttpSessions(begun, options, this, this.#nodes);
     if (options.sse) this.#sse = new SseSessions(begun, options, this, this.#nodes);
   }
@@ -208,37 +213,4 @@ function isModern(exchange: HttpExchange, frame: InboundFrame): boolean {
 
 function isOfModernClient({ head: { protocolVersion } }: HttpExchange): boolean {
   return protocolVersion !== undefined && statelessVersions.includes(protocolVersion);
-}
-
-/**
- * Warns once if nodes seal the states of 2026-07-28 each with a key of its own: what a call asks its
- * client would come back to a node that cannot read it. One server for all is looked at when the
- * endpoint begins, and one that is made for a request when it is made.
- */
-function withKeysChecked<TArgs extends readonly unknown[]>(
-  server: ServerOf,
-  servedTo: (...args: TArgs) => Served,
-  report: HttpReport,
-): (...args: TArgs) => Served {
-  if (typeof server !== 'function') {
-    if (!hasKeys(server)) warn(report);
-    return servedTo;
-  }
-  let checked: McpServer | undefined = undefined;
-  return (...args) => {
-    const served = servedTo(...args);
-    if (!checked && !hasKeys(served.server)) warn(report);
-    checked ??= served.server;
-    return served;
-  };
-}
-
-function hasKeys({ definition }: McpServer): boolean {
-  return (definition.stateKeys ?? environmentKeys()) !== undefined;
-}
-
-function warn(report: HttpReport): void {
-  const message =
-    'Nodes share their sessions, but each seals the states of calls with a key of its own: set stateKeys of the server, or MCP_STATE_KEYS, to the same for all';
-  reportInWords(report, 'warning', 'stateKeys.missing', message);
 }

@@ -1,10 +1,30 @@
-/** What `docs/security.md` promises, and the tests that it names for it. The names are held to those of a run. */
+/** What pages of `docs` promise, and the tests that they name for it. The names are held to those of a run. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunModule } from '../requirements/citations.ts';
 
 const root = join(import.meta.dirname, '../..');
-const page = 'docs/security.md';
+
+/** A page whose promises name their tests. */
+export interface PromisingPage {
+  readonly page: string;
+  /** How the titles of its sections begin that have promises. */
+  readonly sections: string;
+  /** Whether all tests of a promise may be skipped, where there is no Redis. */
+  readonly mayBeSkipped: boolean;
+}
+
+export const securityPage: PromisingPage = {
+  page: 'docs/security.md',
+  sections: 'Against ',
+  mayBeSkipped: false,
+};
+
+export const nodesPage: PromisingPage = {
+  page: 'docs/http.md',
+  sections: 'What faults do',
+  mayBeSkipped: true,
+};
 
 export interface NamedTest {
   /** From the root of the repository. */
@@ -14,24 +34,27 @@ export interface NamedTest {
 }
 
 export interface Promised {
+  readonly from: PromisingPage;
   readonly text: string;
   readonly tests: readonly NamedTest[];
 }
 
-/** The promises of the page: what each item of a list under "Against …" says, with the tests that are listed below it. */
+/** The promises of a page: what each item of a list in those sections says, with the tests that are listed below it. */
 export function readPromises(
-  text: string = readFileSync(join(root, page), 'utf8'),
+  from: PromisingPage = securityPage,
+  text: string = readFileSync(join(root, from.page), 'utf8'),
 ): readonly Promised[] {
-  const sections = text.split(/^## /m).filter((section) => section.startsWith('Against '));
+  const sections = text.split(/^## /m).filter((section) => section.startsWith(from.sections));
   const items = sections.flatMap((section) => section.split(/^- /m).slice(1));
   return items.map((item) => {
     const [promise = '', ...lines] = item.split(/^ {2}- /m);
-    return { text: promise.trim(), tests: lines.flatMap(readTests) };
+    const tests = lines.flatMap((line) => readTests(from.page, line));
+    return { from, text: promise.trim(), tests };
   });
 }
 
 /** `[file](link): `title`, `title``. The link has to lead from the page to the file. */
-function readTests(line: string): readonly NamedTest[] {
+function readTests(page: string, line: string): readonly NamedTest[] {
   // However its lines are broken.
   const text = line.replaceAll(/\s+/g, ' ');
   const [, file = '', link, titles = ''] = /^\[(.*?)\]\((.*?)\): (.*)$/.exec(text) ?? [];
@@ -54,14 +77,14 @@ export function faultsOfPromises(
     const pattern = patternOf(title);
     return { tests, own: tests.filter(({ fullName }) => pattern.test(` > ${fullName} > `)) };
   };
-  return promises.flatMap(({ text, tests }) => {
+  return promises.flatMap(({ from: { page, mayBeSkipped }, text, tests }) => {
     const lost = tests.filter((test) => {
       const { tests, own } = named(test);
       return own.length === 0 && (isWhole || tests.length > 0);
     });
-    const isTested = tests.some((test) =>
-      named(test).own.some((one) => one.result().state !== 'skipped'),
-    );
+    const isTested =
+      mayBeSkipped ||
+      tests.some((test) => named(test).own.some((one) => one.result().state !== 'skipped'));
     return [
       ...lost.map(({ file, title }) => `${page} names a test that ${file} has not: ${title}`),
       ...(isWhole && !isTested ? [`${page} promises what no test has tested: ${text}`] : []),

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { faultsOfPromises, readPromises } from './promises.ts';
+import { faultsOfPromises, nodesPage, readPromises, securityPage } from './promises.ts';
 import type { RunModule } from '../requirements/citations.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-describe('the page on security', () => {
-  const promises = readPromises();
-
-  test.each(promises.map(({ text, tests }) => [text.slice(0, 60), tests]))(
+describe.each([securityPage, nodesPage])('$page', (page) => {
+  test.each(readPromises(page).map(({ text, tests }) => [text.slice(0, 60), tests]))(
     'names tests for what it promises: %s',
     (_, tests) => {
       expect(tests).not.toEqual([]);
@@ -18,26 +16,30 @@ describe('the page on security', () => {
       expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
     },
   );
+});
 
+describe('the page on security', () => {
   test('promises something against each of those that it names', () => {
-    expect(promises.length).toBeGreaterThan(20);
+    expect(readPromises(securityPage).length).toBeGreaterThan(20);
   });
 
   test('names each test by its file and its title', () => {
     const item = (tests: string) => `## Against rain\n\n- It is dry,\n  inside.\n  - ${tests}\n`;
     const [promise] = readPromises(
+      securityPage,
       `# A page\n\n- no promise\n\n${item('[test/a.test.ts](../test/a.test.ts): `is dry`, `… is\n    not wet`')}\n## Not\n\n- no promise`,
     );
     expect(promise).toEqual({
+      from: securityPage,
       text: 'It is dry,\n  inside.',
       tests: [
         { file: 'test/a.test.ts', title: 'is dry' },
         { file: 'test/a.test.ts', title: '… is not wet' },
       ],
     });
-    expect(() => readPromises(item('[test/a.test.ts](../test/b.test.ts): `is dry`'))).toThrow(
-      'no test is named by',
-    );
+    expect(() =>
+      readPromises(securityPage, item('[test/a.test.ts](../test/b.test.ts): `is dry`')),
+    ).toThrow('no test is named by');
   });
 });
 
@@ -51,7 +53,11 @@ describe('a run of the tests', () => {
   }
 
   const faultsIn = (title: string, modules: readonly RunModule[], isWhole = false) =>
-    faultsOfPromises([{ text: 'It is dry.', tests: [{ file, title }] }], modules, isWhole);
+    faultsOfPromises(
+      [{ from: securityPage, text: 'It is dry.', tests: [{ file, title }] }],
+      modules,
+      isWhole,
+    );
 
   test('has the titles of tests and of what they stand in', () => {
     const modules = [run(['a roof over "stdio" > is dry (in rain)'])];

@@ -1,12 +1,12 @@
 import type { Reporter, SerializedError, TestModule, TestRunEndReason, Vitest } from 'vitest/node';
-import { faultsOfPromises, readPromises } from '../docs/promises.ts';
+import { faultsOfPromises, nodesPage, readPromises, securityPage } from '../docs/promises.ts';
 import { citationsOf, faultsOf, isWhole } from '../requirements/citations.ts';
 import { closingLine, countRun, failuresOf } from './closing-line.ts';
 
 /**
  * Ends the run's output with a line for each failure and `N passed, N failed`, whatever other reporters and the coverage print.
- * A requirement that a whole run did not test where it should is a failure of the run, and so is a test that the page on security names
- * and its file has not.
+ * A requirement that a whole run did not test where it should is a failure of the run, and so is a test that the page on security or on
+ * faults of nodes names and its file has not.
  */
 export default class ClosingLineReporter implements Reporter {
   #vitest: Vitest | undefined;
@@ -26,8 +26,9 @@ export default class ClosingLineReporter implements Reporter {
       reason !== 'interrupted' &&
       this.#vitest?.config.testNamePattern === undefined &&
       (await isWhole(testModules));
+    const promises = [securityPage, nodesPage].flatMap((page) => readPromises(page));
     const faults = [
-      ...faultsOfPromises(readPromises(), testModules, isJudged),
+      ...faultsOfPromises(promises, testModules, isJudged),
       ...(isJudged ? faultsOf(citationsOf(testModules)) : []),
     ];
     const counts = countRun(testModules, unhandledErrors.length + faults.length);

@@ -9,6 +9,7 @@ import { describe } from '../../protocol/classify.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
+import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { accepts, answerFailure, closing, errorAnswer, fault } from '../checks.ts';
 import type { EndpointHome, RequestAuthorization } from '../request-authorization.ts';
@@ -97,6 +98,11 @@ export class HttpSessions implements SessionHome {
   /** The sessions that are open. */
   get open(): readonly McpSession[] {
     return [...this.#sessions.values()].map(({ mcp }) => mcp);
+  }
+
+  /** Their servers. */
+  get servers(): readonly McpServer[] {
+    return [...this.#sessions.values()].map(({ server }) => server);
   }
 
   /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */

@@ -61,6 +61,11 @@ export class RequestServices implements Tended {
     return [...this.#services.values()].map(({ session }) => session);
   }
 
+  /** Their servers. */
+  get servers(): readonly McpServer[] {
+    return [...this.#services.keys()];
+  }
+
   /**
    * The service of the server that a request is for; undefined if the host's code fails to make one,
    * and the request is answered.

@@ -34,8 +34,17 @@ export type Letter =
   | { readonly kind: 'cut'; readonly pipe: string }
   /** From a node that does not own the session: nothing was done. */
   | { readonly kind: 'moved'; readonly pipe: string }
-  /** To all: something that clients may have subscribed to has changed at this node. */
-  | { readonly kind: 'changed'; readonly method: string; readonly uri?: string | undefined };
+  /** To all. */
+  | ChangedLetter;
+
+/** Something that clients may have subscribed to has changed at a server. */
+export interface ChangedLetter {
+  readonly kind: 'changed';
+  /** The name of the server. */
+  readonly server: string;
+  readonly method: string;
+  readonly uri?: string | undefined;
+}
 
 /** How an answer begins. */
 export interface AnswerHead {

@@ -3,14 +3,16 @@
  * the owners of their sessions, serves what is handed to it, and tells of what has changed here.
  */
 import { changesOf } from '../../server/changes.ts';
-import type { ServerChanges } from '../../server/changes.ts';
+import type { McpServer } from '../../server/create-server.ts';
+import { environmentKeys } from '../../server/server-core.ts';
 import { onceAtTurnEnd } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
 import type { NodeInboxListener, Stores } from '../nodes/stores.ts';
 import type { ServerOf } from '../options.ts';
+import { reportInWords } from '../facts.ts';
 import { HandedExchange } from './handed-exchange.ts';
-import type { NodePost, Letter } from './letters.ts';
+import type { ChangedLetter, NodePost, Letter } from './letters.ts';
 import { Ownership } from './ownership.ts';
 import type { Location } from './ownership.ts';
 import { Passage } from './passage.ts';
@@ -21,6 +23,8 @@ import { reportUnavailable } from './unavailable.ts';
 
 export interface NodesOptions {
   readonly server: ServerOf;
+  /** Those that have sessions here. */
+  servers(): readonly McpServer[];
   readonly home: ExchangeHome;
   /** Serves a request that another node has checked. */
   serve(exchange: HttpExchange): void;
@@ -32,11 +36,14 @@ export class Nodes implements PeerHome, NodeInboxListener {
   readonly clock: Clock;
   readonly #options: NodesOptions;
   readonly #peers = new Map<string, Peer>();
-  readonly #changes: ServerChanges | undefined;
   /** Who has had which session: it need not be so still. */
   readonly #owners = new Map<string, string>();
-  /** What has changed in this turn, as letters. */
-  readonly #changed = new Map<string, Extract<Letter, { kind: 'changed' }>>();
+  /** The first server that was served here. */
+  #first: McpServer | undefined = undefined;
+  /** Servers whose changes are heard. */
+  readonly #heard = new WeakSet<McpServer>();
+  /** What has changed in this turn, as letters, and at which server. */
+  readonly #changed = new Map<string, readonly [ChangedLetter, McpServer]>();
   /** Requests whose owners are sought. */
   readonly #seeking = new Set<Promise<void>>();
   #pipes = 0;
@@ -57,9 +64,21 @@ export class Nodes implements PeerHome, NodeInboxListener {
         for (const peer of this.#peers.values()) peer.look();
       },
     });
-    this.#changes = typeof server === 'function' ? undefined : changesOf(server);
-    this.#changes?.listen((method, uri) => {
-      this.#changed.set(`${method} ${uri ?? ''}`, { kind: 'changed', method, uri });
+    if (typeof server !== 'function') this.join(server);
+  }
+
+  /** A server is served here: what changes at it is told to all that have its name. */
+  join(server: McpServer): void {
+    if (this.#heard.has(server)) return;
+    this.#heard.add(server);
+    if (!this.#first && !hasKeys(server)) {
+      reportInWords(this.#options.home.report, 'warning', 'stateKeys.missing', keysMissing);
+    }
+    this.#first ??= server;
+    const { name } = server.definition;
+    changesOf(server)?.listen((method, uri) => {
+      const letter = { kind: 'changed', server: name, method, uri } as const;
+      this.#changed.set(`${name} ${method} ${uri ?? ''}`, [letter, server]);
       onceAtTurnEnd(this.#tellChanges);
     });
   }
@@ -149,7 +168,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
 
   /** Leaves the others, once they have been told all. */
   async close(): Promise<void> {
-    this.#changes?.listen(undefined);
+    for (const server of this.#servers()) changesOf(server)?.listen(undefined);
     // What has not been read goes to the node that claims the session.
     await this.stores.inbox.close(this.node).catch(() => undefined);
     await Promise.allSettled([...this.#peers.values()].map((peer) => peer.flushed()));
@@ -185,13 +204,31 @@ export class Nodes implements PeerHome, NodeInboxListener {
       case 'moved':
         return peer.passages.get(letter.pipe)?.moved();
       case 'changed':
-        return this.#changes?.tell(letter.method, letter.uri);
+        return this.#told(letter);
     }
   }
 
+  /** @param at the server that knows it already */
+  #told({ server: name, method, uri }: ChangedLetter, at?: McpServer): void {
+    for (const server of this.#servers(name)) {
+      if (server !== at) changesOf(server)?.tell(method, uri);
+    }
+  }
+
+  /** Those that are one to their clients, wherever these are served. */
+  #servers(name?: string): Iterable<McpServer> {
+    const { server, servers } = this.#options;
+    if (typeof server !== 'function') return [server];
+    return new Set(
+      servers().filter(({ definition }) => definition.name === (name ?? definition.name)),
+    );
+  }
+
   readonly #tellChanges = (): void => {
-    const letters = [...this.#changed.values()];
+    const changed = [...this.#changed.values()];
     this.#changed.clear();
+    for (const [letter, server] of changed) this.#told(letter, server);
+    const letters = changed.map(([letter]) => letter);
     const from = this.node;
     const text = JSON.stringify({ from, number: 0, letters });
     const failed = reportUnavailable(
@@ -219,3 +256,10 @@ const maxOwners = 10_000;
 
 /** How long what a node has said before it left may be on its way, milliseconds. */
 const lingerMs = 1000;
+
+/** Whether it seals the states of 2026-07-28 with a key that other nodes have, too. */
+const hasKeys = ({ definition }: McpServer): boolean =>
+  (definition.stateKeys ?? environmentKeys()) !== undefined;
+
+const keysMissing =
+  'Nodes share their sessions, but each seals the states of calls with a key of its own: set stateKeys of the server, or MCP_STATE_KEYS, to the same for all';

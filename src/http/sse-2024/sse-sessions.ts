@@ -8,6 +8,7 @@ import { defaultLimits } from '../../actors/limits.ts';
 import { describe } from '../../protocol/classify.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
+import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { accepts, answerFailure, errorAnswer, fault, unfit } from '../checks.ts';
 import type { EndpointHome } from '../request-authorization.ts';
@@ -50,6 +51,11 @@ export class SseSessions {
   /** The sessions that are open. */
   get open(): readonly McpSession[] {
     return [...this.#sessions.values()].map(({ mcp }) => mcp);
+  }
+
+  /** Their servers. */
+  get servers(): readonly McpServer[] {
+    return [...this.#sessions.values()].map(({ server }) => server);
   }
 
   /** Whether a path is one of its two. */

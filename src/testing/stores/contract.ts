@@ -219,13 +219,13 @@ const directoryCases: readonly StoresCase[] = [
     async ({ a, b, world }) => {
       await put(a);
       await put(a, { id: 's2' });
-      await world.elapse(500);
+      await world.elapse(1000);
       await a.directory.write({ id: 's2', fence: 1, revision: 1 });
-      await world.elapse(500);
+      await world.elapse(1000);
       same((await b.directory.find('s1')).record, undefined, 'the one');
       same((await b.directory.find('s2')).record?.fence, 1, 'the one that was used');
     },
-    { idleMs: 600 },
+    { idleMs: 1200 },
   ),
 ];
 
@@ -287,12 +287,12 @@ const logCases: readonly StoresCase[] = [
     async ({ a, b, world }) => {
       await put(a);
       await a.log.append({ id: 's1', fence: 1 }, [said(1)]);
-      await world.elapse(400);
+      await world.elapse(800);
       await a.log.append({ id: 's1', fence: 1 }, [said(2)]);
-      await world.elapse(300);
+      await world.elapse(700);
       same(numbers(await b.log.read('s1')), [2], 'what is left');
     },
-    { maxAgeMs: 600 },
+    { maxAgeMs: 1200 },
   ),
 ];
 

@@ -23,7 +23,8 @@ export function redisWorlds(redis: () => RedisServer): OpenStoresWorld {
     const nodes: Stores[] = [];
     return {
       start: async () => {
-        const node = await redisStores({ url, prefix, leaseMs: 700, ...(limits && { limits }) });
+        // Longer than a busy machine takes for what has to be done in that time.
+        const node = await redisStores({ url, prefix, leaseMs: 2500, ...(limits && { limits }) });
         nodes.push(node);
         return node;
       },
