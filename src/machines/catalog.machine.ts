@@ -57,6 +57,8 @@ export interface QuerySpacing {
 
 export interface CatalogInput extends InputScope, AskingLimits, QuerySpacing {
   readonly name: CatalogName;
+  /** Whether the server is there. */
+  readonly begins?: 'reachable' | 'away';
 }
 
 /** What the machine takes. */
@@ -154,6 +156,7 @@ export const catalogMachine = setup({
   },
   actors: { ask: unprovided },
   guards: {
+    beginsAway: ({ context }) => context.begins === 'away',
     isStale: stateIn({ asking: 'stale' }),
     isCrowded: ({ context }) => context.crowd > 0 && spacingOf(context) > 0,
     mayDiscard: ({ context }) => mayDiscard(context),
@@ -185,13 +188,14 @@ export const catalogMachine = setup({
     ...neverAsked,
     ...input,
   }),
-  initial: 'unknown',
+  initial: 'begun',
   on: {
     'channel.opened': { actions: 'beginAnew' },
     'channel.closed': '.waiting',
     'list.forget': { actions: 'forget' },
   },
   states: {
+    begun: { always: [{ guard: 'beginsAway', target: 'unknown.away' }, { target: 'unknown' }] },
     unknown: {
       description: 'Nobody wants it: a change asks nothing, the first query covers it.',
       initial: 'reachable',

@@ -7,7 +7,7 @@ import { waitFor } from '../../actors/waiting.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
 import { stateName } from '../../machines/names.ts';
-import type { QuerySpacing, catalogMachine } from '../../machines/catalog.machine.ts';
+import type { CatalogInput, QuerySpacing, catalogMachine } from '../../machines/catalog.machine.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -32,6 +32,8 @@ export interface KeptListInput<T> extends QuerySpacing {
   readonly report: Report<ActorFactName>;
   readonly retryMs: number;
   readonly maxOvertaken: number;
+  /** Whether the server is there. */
+  readonly begins: CatalogInput['begins'];
   /** Called with the items each time the server has listed them. */
   readonly listed?: ((items: readonly T[]) => void) | undefined;
 }

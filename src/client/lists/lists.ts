@@ -189,11 +189,10 @@ export class Lists {
     const { clock, report, limits } = this.#host;
     const { listRetryMs: retryMs, maxOvertakenLists: maxOvertaken } = limits;
     const { listSpacingMs: spacingMs, maxListSpacingMs: maxSpacingMs } = limits;
-    const whose = { kind: listKinds[name], machine, scope: this, clock, report };
+    const begins = this.#updates.matches('away') ? 'away' : 'reachable';
+    const whose = { kind: listKinds[name], machine, scope: this, clock, report, begins } as const;
     const times = { retryMs, maxOvertaken, spacingMs, maxSpacingMs };
-    const list = new KeptList<T>({ ...whose, ...times, listed });
-    if (this.#updates.matches('away')) list.channel('channel.closed');
-    return list;
+    return new KeptList<T>({ ...whose, ...times, listed });
   }
 
   /** The server to ask for a list, once its changes are heard. */
