@@ -109,9 +109,6 @@ export interface Messaging {
   readonly handshake: Ref<HandshakeEvent>;
 }
 
-/** The state of `server/discover` on the present channel. */
-export type Probe = 'unasked' | 'pending' | 'answered';
-
 /**
  * The second launch of a server that ended, or refused `initialize`, after a probe. It counts as an
  * attempt only if that process ends too, because then the probe was not the cause. There is one
@@ -124,7 +121,6 @@ export interface ConnectionContext extends ConnectionInput {
   /** From its launch until nothing of it is left. */
   readonly channel: Ref<ChannelEvent> | undefined;
   readonly messaging: Messaging | undefined;
-  readonly probe: Probe;
   /** The server of the last handshake. */
   readonly profile: ServerProfile | undefined;
   /** Why there is no connection, or why the last one ended. */

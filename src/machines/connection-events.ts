@@ -46,6 +46,8 @@ export type ConnectionEmitted =
    * so.
    */
   | { readonly type: 'era.learnt' }
+  /** A server that was greeted without a probe is as it was taken to be. */
+  | { readonly type: 'era.proven' }
   | { readonly type: 'connection.closed' };
 
 export interface ConnectionOutput {

@@ -132,7 +132,6 @@ export const connectionSetup = setup({
     backoffTimeout: ({ context }) => context.delayMs,
   },
   guards: {
-    hasNoChannel: ({ context }) => context.channel === undefined,
     isOpenedOnce: ({ context }) => context.opens === 'once',
     isUsed: ({ context }) => context.launches > 0,
     isLegacy: ({ context }) => context.era.kind === 'legacy',
@@ -151,11 +150,10 @@ export const connectionSetup = setup({
      * not know the method; no legacy server says the latter.
      */
     mayLaunchUnprobed: (
-      { context: { shows, probe, extraLaunch } },
+      { context: { shows, extraLaunch } },
       { loss }: { readonly loss: Loss | undefined },
     ) =>
       shows === 'pipe' &&
-      probe !== 'unasked' &&
       extraLaunch === 'unspent' &&
       loss?.kind === 'refused' &&
       loss.error instanceof RuntimeError &&
@@ -168,7 +166,6 @@ export const connectionSetup = setup({
     isPipe: ({ context }) => context.shows === 'pipe',
     isServedModern: ({ context }) => context.profile?.era === 'modern',
     isFoundModern: (_, { era }: { readonly era: Era }) => era === 'modern',
-    isProbePending: ({ context }) => context.probe === 'pending',
     mayRetry: ({ context }) =>
       !(context.loss && forbidsRetry(context.loss)) && hasAttemptLeft(context),
   },
@@ -177,7 +174,6 @@ export const connectionSetup = setup({
       channel: ({ context: { scope }, self, spawn }) =>
         spawn('channel', { id: 'channel', input: { scope, connection: self } }),
       launches: ({ context }) => context.launches + 1,
-      probe: 'unasked',
     }),
     /** A new session over the same channel. */
     countSession: assign({ launches: ({ context }) => context.launches + 1 }),
@@ -214,23 +210,23 @@ export const connectionSetup = setup({
       enqueue.sendTo(correlation, { type: 'channel.opened', writer: messaging.writer });
     }),
     sendProbe: enqueueActions(({ context, enqueue }) => {
-      enqueue.assign({ probe: 'pending' });
       if (context.messaging) {
         enqueue.sendTo(context.messaging.handshake, { type: 'handshake.probe' });
       }
     }),
-    sendGreeting: enqueueActions(({ context, enqueue }) => {
-      const behind = context.probe === 'pending' ? 'probe' : 'nothing';
-      if (context.messaging) {
-        enqueue.sendTo(context.messaging.handshake, { type: 'handshake.greet', behind });
-      }
-    }),
-    noteProbe: assign({ probe: 'answered' }),
+    sendGreeting: enqueueActions(
+      ({ context, enqueue }, { behind }: { readonly behind: 'probe' | 'nothing' }) => {
+        if (context.messaging) {
+          enqueue.sendTo(context.messaging.handshake, { type: 'handshake.greet', behind });
+        }
+      },
+    ),
     takeForLegacy: assign({ era: { kind: 'legacy', by: 'server' } }),
     supposeLegacy: assign({ era: { kind: 'legacy', by: 'end' } }),
     /** It says that it is modern although it was greeted in the legacy way. */
     learnModern: assign({ era: { kind: 'modern' } }),
     tellEraLearnt: emit({ type: 'era.learnt' }),
+    tellEraProven: emit({ type: 'era.proven' }),
     /** It did not get ready in this era either, so its era is unknown again. */
     doubtEra: assign(({ context: { era, wanted } }) => {
       const isSupposed =

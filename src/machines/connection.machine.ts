@@ -29,7 +29,6 @@ export const connectionMachine = connectionSetup.createMachine({
     correlation: spawn('correlation', { id: 'correlation', input: { scope: input.scope } }),
     channel: undefined,
     messaging: undefined,
-    probe: 'unasked',
     profile: undefined,
     loss: undefined,
     attempts: 0,
@@ -53,7 +52,7 @@ export const connectionMachine = connectionSetup.createMachine({
     'ownStream.closed': {},
     'login.changed': { actions: ['forgetDiscovery', 'tellLoginChanged'] },
     [anyActorFailed]: {
-      target: '.lost',
+      target: '.lost.cleared',
       actions: [{ type: 'noteLoss', params: lossBy.failure }, 'dropChannel'],
     },
   },
@@ -71,7 +70,7 @@ export const connectionMachine = connectionSetup.createMachine({
       on: {
         'connection.close': 'stopping',
         'connection.reopen': {
-          target: '.timed',
+          target: '.timed.clearing',
           actions: [
             { type: 'noteLoss', params: lossBy.request },
             'clearCounts',
@@ -84,7 +83,7 @@ export const connectionMachine = connectionSetup.createMachine({
           actions: [{ type: 'noteLoss', params: lossBy.told }, 'doubtEra'],
         },
         'channel.stopped': {
-          target: 'lost',
+          target: 'lost.cleared',
           actions: [{ type: 'noteLoss', params: lossBy.stop }, 'dropChannel'],
         },
       },
@@ -92,7 +91,7 @@ export const connectionMachine = connectionSetup.createMachine({
         timed: {
           description: 'The server has to be ready within a time.',
           meta: { isNameless: true },
-          initial: 'clearing',
+          initial: { target: 'opening', actions: 'openChannel' },
           after: {
             connectTimeout: {
               target: '#connection.lost',
@@ -104,8 +103,10 @@ export const connectionMachine = connectionSetup.createMachine({
           states: {
             clearing: {
               description: 'The channel before is being ended: no two are ever there.',
-              always: { guard: 'hasNoChannel', target: 'opening', actions: 'openChannel' },
-              on: { 'channel.stopped': { actions: 'dropChannel' }, 'channel.lost': {} },
+              on: {
+                'channel.stopped': { target: 'opening', actions: ['dropChannel', 'openChannel'] },
+                'channel.lost': {},
+              },
             },
             opening: {
               // A login that was requested before the channel was open returns here: it is the same
@@ -127,7 +128,7 @@ export const connectionMachine = connectionSetup.createMachine({
                     actions: [
                       { type: 'startMessaging', params: ({ event }) => event },
                       'offerWriter',
-                      'sendGreeting',
+                      { type: 'sendGreeting', params: { behind: 'nothing' } },
                     ],
                   },
                   {
@@ -152,8 +153,11 @@ export const connectionMachine = connectionSetup.createMachine({
                   },
                   {
                     guard: 'mayBeLegacy',
-                    target: 'greeting',
-                    actions: ['noteProbe', 'takeForLegacy', 'sendGreeting'],
+                    target: 'greeting.probed',
+                    actions: [
+                      'takeForLegacy',
+                      { type: 'sendGreeting', params: { behind: 'nothing' } },
+                    ],
                   },
                   {
                     target: '#connection.lost',
@@ -184,48 +188,70 @@ export const connectionMachine = connectionSetup.createMachine({
               after: {
                 probeTimeout: {
                   guard: 'mayGreetUnanswered',
-                  target: 'greeting',
-                  actions: 'sendGreeting',
+                  target: 'greeting.unanswered',
+                  actions: { type: 'sendGreeting', params: { behind: 'probe' } },
                 },
               },
             },
             greeting: {
               description: '`initialize` is sent; behind a probe that is pending, if there is one.',
               on: {
-                'era.found': [
-                  {
-                    guard: { type: 'isFoundModern', params: ({ event }) => event },
-                    target: 'greeted',
-                    actions: { type: 'settle', params: profileFrom.answer },
-                  },
-                  { actions: 'noteProbe' },
-                ],
-                'era.refused': { actions: 'noteProbe' },
                 'greeting.accepted': {
                   target: 'greeted',
                   actions: { type: 'settle', params: profileFrom.answer },
                 },
-                'greeting.refused': [
-                  {
-                    guard: 'isSupposed',
-                    target: 'probing',
-                    actions: ['forgetEra', 'sendProbe'],
+                'greeting.refused': {
+                  target: '#connection.lost',
+                  actions: [{ type: 'noteLoss', params: lossBy.refusal }, 'forgetEra'],
+                },
+              },
+              initial: 'unprobed',
+              states: {
+                unprobed: {
+                  description: 'Its era was known, or supposed.',
+                  meta: { isNameless: true },
+                  on: {
+                    'greeting.accepted': {
+                      target: '#connection.connecting.timed.greeted',
+                      actions: [{ type: 'settle', params: profileFrom.answer }, 'tellEraProven'],
+                    },
+                    'greeting.refused': {
+                      guard: 'isSupposed',
+                      target: '#connection.connecting.timed.probing',
+                      actions: ['forgetEra', 'sendProbe'],
+                    },
                   },
-                  {
-                    guard: 'isProbePending',
-                    target: 'reconsidering',
-                    actions: { type: 'noteLoss', params: lossBy.refusal },
+                },
+                unanswered: {
+                  description: 'The probe may still be answered.',
+                  meta: { isNameless: true },
+                  on: {
+                    'era.found': [
+                      {
+                        guard: { type: 'isFoundModern', params: ({ event }) => event },
+                        target: '#connection.connecting.timed.greeted',
+                        actions: { type: 'settle', params: profileFrom.answer },
+                      },
+                      { target: 'probed' },
+                    ],
+                    'era.refused': 'probed',
+                    'greeting.refused': {
+                      target: '#connection.connecting.timed.reconsidering',
+                      actions: { type: 'noteLoss', params: lossBy.refusal },
+                    },
                   },
-                  {
-                    guard: { type: 'mayLaunchUnprobed', params: lossBy.refusal },
-                    target: 'clearing',
-                    actions: [{ type: 'noteLoss', params: lossBy.refusal }, ...launchedUnprobed],
+                },
+                probed: {
+                  description: 'The probe is answered. It may be why the greeting is refused.',
+                  meta: { isNameless: true },
+                  on: {
+                    'greeting.refused': {
+                      guard: { type: 'mayLaunchUnprobed', params: lossBy.refusal },
+                      target: '#connection.connecting.timed.clearing',
+                      actions: [{ type: 'noteLoss', params: lossBy.refusal }, ...launchedUnprobed],
+                    },
                   },
-                  {
-                    target: '#connection.lost',
-                    actions: [{ type: 'noteLoss', params: lossBy.refusal }, 'forgetEra'],
-                  },
-                ],
+                },
               },
             },
             reconsidering: {
@@ -258,7 +284,7 @@ export const connectionMachine = connectionSetup.createMachine({
               },
             },
             greeted: { type: 'final' },
-            interrupted: { type: 'history' },
+            interrupted: { type: 'history', history: 'deep' },
           },
         },
         authorizing: {
@@ -282,12 +308,16 @@ export const connectionMachine = connectionSetup.createMachine({
           actions: { type: 'noteLoss', params: lossBy.told },
         },
         'channel.stopped': {
-          target: 'lost',
+          target: 'lost.cleared',
           actions: [{ type: 'noteLoss', params: lossBy.stop }, 'dropChannel'],
         },
         'session.expired': {
           target: 'connecting.timed.greeting',
-          actions: ['countSession', 'holdRequests', 'sendGreeting'],
+          actions: [
+            'countSession',
+            'holdRequests',
+            { type: 'sendGreeting', params: { behind: 'nothing' } },
+          ],
         },
         'era.found': {
           guard: { type: 'isFoundModern', params: ({ event }) => event },
@@ -303,7 +333,7 @@ export const connectionMachine = connectionSetup.createMachine({
           { actions: ['tellLoginChanged', 'tellReady'] },
         ],
         'connection.reopen': {
-          target: 'connecting',
+          target: 'connecting.timed.clearing',
           actions: [
             { type: 'noteLoss', params: lossBy.request },
             'clearCounts',
@@ -327,14 +357,24 @@ export const connectionMachine = connectionSetup.createMachine({
     lost: {
       description: 'What is left of the channel is ended before anything else.',
       entry: ['countExtraLaunch', 'tellLoss', 'settleRequests', 'withdrawAsked', 'closeChannel'],
-      always: [
-        { guard: and(['hasNoChannel', 'mayRetry']), target: 'backoff', actions: 'countAttempt' },
-        { guard: 'hasNoChannel', target: 'failed' },
+      initial: 'clearing',
+      onDone: [
+        { guard: 'mayRetry', target: 'backoff', actions: 'countAttempt' },
+        { target: 'failed' },
       ],
-      on: {
-        'channel.stopped': { actions: 'dropChannel' },
-        'connection.reopen': { target: 'connecting', actions: 'clearCounts' },
-        'connection.close': 'stopping',
+      states: {
+        clearing: {
+          meta: { isNameless: true },
+          on: {
+            'channel.stopped': { target: 'cleared', actions: 'dropChannel' },
+            'connection.reopen': {
+              target: '#connection.connecting.timed.clearing',
+              actions: 'clearCounts',
+            },
+            'connection.close': '#connection.stopping',
+          },
+        },
+        cleared: { type: 'final', meta: { isNameless: true } },
       },
     },
     backoff: {
@@ -354,10 +394,9 @@ export const connectionMachine = connectionSetup.createMachine({
     },
     stopping: {
       entry: ['endRequests', 'withdrawAsked', 'flushPipe', 'closeChannel'],
-      always: { guard: 'hasNoChannel', target: 'closed', actions: 'tellClosed' },
       on: {
-        'channel.stopped': { actions: 'dropChannel' },
-        [anyActorFailed]: { actions: 'dropChannel' },
+        'channel.stopped': { target: 'closed', actions: ['dropChannel', 'tellClosed'] },
+        [anyActorFailed]: { target: 'closed', actions: ['dropChannel', 'tellClosed'] },
       },
     },
     ended: { type: 'final', description: 'Closed for good: it was to be opened once.' },

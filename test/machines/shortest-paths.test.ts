@@ -75,13 +75,14 @@ const connection: Walk = {
     authorized: { type: 'channel.authorized' },
     expired: { type: 'session.expired' },
     modern: { type: 'era.found', era: 'modern', profile } as EventObject,
+    legacy: { type: 'era.found', era: 'legacy' } as EventObject,
     accepted: { type: 'greeting.accepted', profile } as EventObject,
     refused: { type: 'greeting.refused', error: new Error('no') } as EventObject,
     'probe timeout': after('probeTimeout', 'connection.connecting.timed.probing'),
     'stable timeout': after('stableTimeout', 'connection.ready.fresh'),
     'backoff timeout': after('backoffTimeout', 'connection.backoff'),
   },
-  depends: ['attempts', 'extraLaunch', 'era', 'probe', 'opens'],
+  depends: ['attempts', 'extraLaunch', 'era', 'opens'],
   ways: [
     { by: ['close', 'stopped'], to: ['closed', 'ended'] },
     {
@@ -302,5 +303,15 @@ test('a connection that is closed, waits or has failed holds no channel', () => 
   expect(away.length).toBeGreaterThan(8);
   for (const { context } of away) {
     expect(context).toMatchObject({ channel: undefined, messaging: undefined });
+  }
+});
+
+test('everywhere else it waits for the end of a channel, or works with one', () => {
+  const there = walked(connection).filter((state) =>
+    (['connecting', 'ready', 'lost', 'stopping'] as const).some((name) => state.matches(name)),
+  );
+  expect(there.length).toBeGreaterThan(20);
+  for (const state of there) {
+    expect([stateName(state), state.context['channel']]).not.toContain(undefined);
   }
 });

@@ -43,7 +43,8 @@ export function stateValueOf({
 }: Pick<SnapshotFrom<typeof connectionMachine>, 'value' | 'status'>): ConnectionState['value'] {
   if (status === 'error' || value === 'ended') return 'closed';
   if (value === 'stopping') return 'closing';
-  return typeof value === 'string' ? value : 'connecting' in value ? 'connecting' : 'ready';
+  if (typeof value === 'string') return value;
+  return 'connecting' in value ? 'connecting' : 'lost' in value ? 'lost' : 'ready';
 }
 
 /** What happens on a connection besides changes of its state. */

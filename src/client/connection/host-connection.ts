@@ -315,7 +315,8 @@ export class HostConnection extends ServerFeatures {
   #emitted(event: ConnectionEmitted): void {
     switch (event.type) {
       case 'connection.ready':
-        this.#remember(event.profile);
+        if (event.profile.era === 'legacy' && this.#options.kind.shows === 'answer')
+          this.#rememberLegacy();
         return this.opened(event.profile);
       case 'connection.lost':
         if (event.loss.kind === 'refused' || event.loss.kind === 'timeout')
@@ -328,6 +329,8 @@ export class HostConnection extends ServerFeatures {
         return this.lost();
       case 'era.learnt':
         return rememberEra(this.#options.kind.eraKey, { kind: 'modern' });
+      case 'era.proven':
+        return this.#rememberLegacy();
       case 'probe.ended':
         return;
       case 'connection.closed':
@@ -335,14 +338,10 @@ export class HostConnection extends ServerFeatures {
     }
   }
 
-  /** Remembers the era if that saves the next connection a launch or a refused request. */
-  #remember({ era }: ServerProfile): void {
-    const { era: wanted, kind } = this.#options;
-    if (wanted !== undefined) return;
-    const isUnprobed = this.#scope.snapshot.context.probe === 'unasked';
-    if (era === 'legacy' && (kind.shows === 'answer' || isUnprobed)) {
-      rememberEra(kind.eraKey, { kind: 'legacy', by: 'memory' });
-    }
+  /** That saves the next connection a launch or a refused request. */
+  #rememberLegacy(): void {
+    const { era, kind } = this.#options;
+    if (era === undefined) rememberEra(kind.eraKey, { kind: 'legacy', by: 'memory' });
   }
 
   protected override tellNotification(method: string, params: JsonObject | undefined): void {
