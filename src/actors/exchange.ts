@@ -216,14 +216,22 @@ export interface RequestHandler {
   (params: JsonObject | undefined, exchange: Exchange): unknown;
   /** How a call with these params may go on after its client was asked. */
   readonly resumption?: (params: JsonObject | undefined) => Resumption;
+  /**
+   * Whether the handler's own results ask the client, so that a retry is the handler's too. By
+   * default the exchange ends the call with what the handler asks.
+   */
+  readonly asksItself?: (exchange: Exchange) => boolean | Promise<boolean>;
 }
+
+/** The handler of every method that has no other, `ping` excepted. */
+export const anyMethod = '*';
 
 /** A handler in place of another one: it is resumed as that is. */
 export function inPlaceOf(
-  { resumption }: RequestHandler,
+  { resumption, asksItself }: RequestHandler,
   run: (params: JsonObject | undefined, exchange: Exchange) => unknown,
 ): RequestHandler {
-  return Object.assign(run, resumption ? { resumption } : {});
+  return Object.assign(run, resumption ? { resumption } : {}, asksItself ? { asksItself } : {});
 }
 
 /** True for a promise of any kind. */

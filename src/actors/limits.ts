@@ -121,6 +121,16 @@ export interface LogLimits {
   readonly maxLogsPerSecond: number;
 }
 
+/** Bounds of what stands behind a server, for each client. See `ServerDefinition.upstream`. */
+export interface UpstreamLimits {
+  /** How long it may take until it is ready, milliseconds; `initialize` waits for it. */
+  readonly upstreamTimeoutMs: number;
+  /** Clients without a session that have one at once; an idle one makes room. */
+  readonly maxUpstreams: number;
+  /** How long that of a client without a session is kept when nothing is asked of it, milliseconds. */
+  readonly upstreamIdleMs: number;
+}
+
 /** The bounds and times of a session; docs/limits.md has them all in one table. */
 export interface Limits
   extends
@@ -132,7 +142,8 @@ export interface Limits
     LogLimits,
     RetentionLimits,
     RoundLimits,
-    TaskLimits {}
+    TaskLimits,
+    UpstreamLimits {}
 
 /**
  * What is said of a limit. The end of its name is its unit: `Ms` for milliseconds, `Bytes`, anything
@@ -303,6 +314,18 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   taskPollIntervalMs: {
     default: 1 * second,
     help: 'How long clients are told to wait between two looks at a task; also its shortest time to live.',
+  },
+  upstreamTimeoutMs: {
+    default: 60 * second,
+    help: 'How long what stands behind the server may take to be ready; the initialize of its client waits for it.',
+  },
+  maxUpstreams: {
+    default: 64,
+    help: 'How many clients without a session have an upstream at once; an idle one makes room, and one more is refused.',
+  },
+  upstreamIdleMs: {
+    default: 5 * minute,
+    help: 'How long the upstream of a client without a session is kept when nothing is asked of it.',
   },
 };
 

@@ -8,6 +8,7 @@ import type { ServerCaching } from './caching.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { ErrorExposure, Tool } from './tool.ts';
+import type { UpstreamOf } from './upstream.ts';
 
 /** A session that has ended. */
 export interface ClosedSession {
@@ -76,6 +77,11 @@ export interface ServerDefinition<
    * throws, the log has it.
    */
   readonly onClose?: (session: ClosedSession) => unknown;
+  /**
+   * What stands behind the server, made for each client once it has said who it is: it answers what
+   * the definition does not.
+   */
+  readonly upstream?: UpstreamOf;
   /**
    * What a model sees of an error that a tool threw and did not mean for it; by default `show`, its
    * message. A tool may say otherwise.

@@ -13,9 +13,10 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { MetaKey } from '../protocol/meta.ts';
 import { readInterests, servedInterests, sizeOf } from '../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../protocol/subscriptions.ts';
-import { PerSession, sessionIn, scopeOfCall } from '../session/session-scope.ts';
+import { sessionIn, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../actors/transitions.ts';
+import type { UpstreamWatch } from '../define/upstream.ts';
 import type { Feature } from './feature.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
 
@@ -30,31 +31,45 @@ interface Open {
   readonly party: string | undefined;
 }
 
+/** What a client listens to that has an upstream. */
+interface ListenedUpstream {
+  readonly owner: object;
+  readonly capabilities: JsonObject;
+  readonly watch: (uris: readonly string[]) => Promise<UpstreamWatch>;
+}
+
 export interface SubscriptionsFeature extends Feature {
-  /** Tells the subscriptions of a session that something has changed. */
-  notice(session: SessionScope, notice: Notice): void;
+  /** Tells the subscriptions of a session, or of an upstream, that something has changed. */
+  notice(owner: object, notice: Notice): void;
 }
 
 /**
  * The subscriptions of a server's clients.
  *
  * @param hasTask true for a task that is kept of a session, and the caller's own
+ * @param behind what a call may listen to if its client has an upstream
  */
 export function subscriptionsFeature(
   hasTask: (session: SessionScope, taskId: string, call: Exchange) => boolean,
+  behind: (call: Exchange) => Promise<ListenedUpstream> | undefined,
 ): SubscriptionsFeature {
-  const subscriptions = new PerSession(() => new Map<Subscription, Open>());
+  const subscriptions = new WeakMap<object, Map<Subscription, Open>>();
 
   const listen = async (params: JsonObject | undefined, call: Exchange): Promise<JsonObject> => {
     const session = scopeOfCall(call);
     const { maxSubscriptions } = session.limits;
     const wanted = readInterests(params, maxSubscriptions);
     if (wanted.taskIds.length > 0) refuseWithoutTasks(call);
-    const { capabilities } = session.server;
-    const interests = servedInterests(wanted, capabilities, (taskId) =>
+    const upstream = await behind(call);
+    const { owner, capabilities } = upstream ?? { owner: session, ...session.server };
+    const served = servedInterests(wanted, capabilities, (taskId) =>
       hasTask(session, taskId, call),
     );
-    const open = subscriptions.of(session);
+    const watch = served.uris.length > 0 ? await upstream?.watch(served.uris) : undefined;
+    if (watch) call.whenEnded(() => watch.end());
+    const interests = watch ? { ...served, uris: watch.uris } : served;
+    const open = subscriptions.get(owner) ?? new Map<Subscription, Open>();
+    subscriptions.set(owner, open);
     const party = call.request.origin?.party;
     const own = [...open.values()].filter((other) => other.party === party);
     refuseTooMany(interests, own, maxSubscriptions);
@@ -90,8 +105,8 @@ export function subscriptionsFeature(
   return {
     capabilities: {},
     handlers: { 'subscriptions/listen': ifOffered(listen) },
-    notice: (session, notice) => {
-      for (const actor of subscriptions.known(session)?.keys() ?? []) {
+    notice: (owner, notice) => {
+      for (const actor of subscriptions.get(owner)?.keys() ?? []) {
         actor.send({ type: 'change.noticed', notice });
       }
     },

@@ -56,6 +56,8 @@ export type RouterEvent =
       /** The index to begin at: everything before it is done. */
       readonly from?: number;
     }
+  /** Who serves this peer is being found out: until the gate opens or closes, what it sends waits. */
+  | { readonly type: 'gate.held' }
   /** Requests of this peer are served from now on. */
   | { readonly type: 'gate.opened'; readonly peer: PeerDescription }
   /**

@@ -1,5 +1,6 @@
 /** The context of a session: its bounds, its actors, its client, and why it ends. */
 import type { ActorRefFrom } from 'xstate';
+import type { WireError } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { InitializedClient } from '../protocol/initialize.ts';
 import type { KeepaliveLimits } from './keepalive.machine.ts';
@@ -13,7 +14,7 @@ import type {
   InputScope,
   WriterEvent,
 } from './peer-ports.ts';
-import type { CloseCause } from './session-ports.ts';
+import type { CloseCause, InitializeReceived } from './session-ports.ts';
 
 /** Times and bounds of a session. The defaults are in `actors/limits.ts`. */
 export interface SessionLimits extends KeepaliveLimits {
@@ -41,6 +42,21 @@ export interface SessionInput extends InputScope {
   readonly server: ServerDescription;
   /** Its bounds and times. */
   readonly limits: SessionLimits;
+  /** True if what the server has is found out only when its client is known, by `preparation`. */
+  readonly isPrepared?: boolean | undefined;
+}
+
+/** What finds out what the server has for a client. */
+export interface PreparationInput extends InputScope {
+  readonly received: InitializeReceived;
+}
+
+/** What came of it, with the request that waits for it. */
+export interface PreparationOutcome {
+  readonly received: InitializeReceived;
+  readonly found:
+    | { readonly ok: true; readonly server: ServerDescription }
+    | { readonly ok: false; readonly error: WireError };
 }
 
 export type RootsRef = ActorRefFrom<typeof rootsMachine>;

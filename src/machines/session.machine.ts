@@ -7,7 +7,19 @@
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
-import { and, assign, emit, enqueueActions, not, or, sendTo, setup, stateIn } from 'xstate';
+import {
+  and,
+  assign,
+  emit,
+  enqueueActions,
+  fromPromise,
+  not,
+  or,
+  sendTo,
+  setup,
+  stateIn,
+} from 'xstate';
+import type { PromiseActorLogic } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { OutboundResponse } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
@@ -19,9 +31,14 @@ import {
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsUpdated } from './roots.machine.ts';
-import type { SessionContext, SessionInput } from './session-context.ts';
+import type {
+  PreparationInput,
+  PreparationOutcome,
+  SessionContext,
+  SessionInput,
+} from './session-context.ts';
 import { isAtRest, unprovided } from './port.ts';
-import { notAsked } from '../protocol/errors.ts';
+import { errorResponse, notAsked } from '../protocol/errors.ts';
 import type { RequestFailure } from '../protocol/errors.ts';
 import type {
   CorrelationEvent,
@@ -124,6 +141,10 @@ function promptMs({ limits, drainTimeoutMs }: SessionContext): number {
   return Math.min(limits.stallTimeoutMs, drainTimeoutMs);
 }
 
+const unprepared: PromiseActorLogic<PreparationOutcome, PreparationInput> = fromPromise(() =>
+  Promise.reject(new Error('sessionMachine needs a "preparation" actor')),
+);
+
 /**
  * A session's actor logic, with typed `input`, `output` and emitted events.
  * `session/session-logic.ts` provides its actors; a host that provides others invokes or spawns it
@@ -146,6 +167,7 @@ export const sessionMachine = setup({
     writer: unprovided<WriterEvent, WriterInput>('writer'),
     roots: rootsMachine,
     keepalive: keepaliveMachine,
+    preparation: unprepared,
   },
   delays: {
     drainTimeout: ({ context }) => context.drainTimeoutMs,
@@ -158,6 +180,10 @@ export const sessionMachine = setup({
   },
   guards: {
     isReadable: (_, { reading }: InitializeReceived) => reading.ok,
+    isPrepared: ({ context }) => context.isPrepared === true,
+    isToBePrepared: ({ context }, { reading }: InitializeReceived) =>
+      reading.ok && context.isPrepared === true,
+    isFound: (_, { found }: PreparationOutcome) => found.ok,
     isSooner: ({ context, event }) => drainTimeoutOf(event) < context.drainTimeoutMs,
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
     /** Nothing is under way, and no time is given: to ask each of them costs more than the rest of the end. */
@@ -193,6 +219,22 @@ export const sessionMachine = setup({
       }
       enqueue.sendTo(router, { type: 'gate.opened', peer: client });
       enqueue.emit({ type: 'session.negotiated', client });
+    }),
+    meet: assign((_, { reading }: InitializeReceived) =>
+      reading.ok ? { client: reading.client } : {},
+    ),
+    holdMessages: sendTo(({ context }) => context.router, { type: 'gate.held' }),
+    learnServer: assign((_, { found }: PreparationOutcome) =>
+      found.ok ? { server: found.server } : {},
+    ),
+    refuseUnprepared: enqueueActions(({ context, enqueue }, outcome: PreparationOutcome) => {
+      const { received, found } = outcome;
+      if (found.ok) return;
+      enqueue.sendTo(
+        context.router,
+        answer(received, errorResponse(received.request.id, found.error)),
+      );
+      enqueue.assign({ cause: { kind: 'shutdown', reason: found.error.message } });
     }),
     answerAgain: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
       const { client, router, server } = context;
@@ -270,7 +312,7 @@ export const sessionMachine = setup({
 }).createMachine({
   id: 'session',
   context: ({ input, self, spawn }) => {
-    const { scope, server, limits } = input;
+    const { scope, server, limits, isPrepared } = input;
     const writer = spawn('writer', { id: 'writer', input: { scope, owner: self } });
     const correlation = spawn('correlation', { id: 'correlation', input: { scope, writer } });
     const router = spawn('router', {
@@ -282,6 +324,7 @@ export const sessionMachine = setup({
       scope,
       server,
       limits,
+      isPrepared,
       writer,
       correlation,
       router,
@@ -326,11 +369,18 @@ export const sessionMachine = setup({
               description: 'What the client sends first settles the era of the session.',
               tags: 'awaitsInitialize',
               on: {
-                'initialize.received': {
-                  guard: { type: 'isReadable', params: ({ event }) => event },
-                  target: 'negotiated',
-                  actions: { type: 'negotiate', params: ({ event }) => event },
-                },
+                'initialize.received': [
+                  {
+                    guard: { type: 'isToBePrepared', params: ({ event }) => event },
+                    target: 'preparing',
+                    actions: { type: 'meet', params: ({ event }) => event },
+                  },
+                  {
+                    guard: { type: 'isReadable', params: ({ event }) => event },
+                    target: 'negotiated',
+                    actions: { type: 'negotiate', params: ({ event }) => event },
+                  },
+                ],
                 'envelope.received': 'modern',
                 'client.greeted': {
                   target: 'negotiated',
@@ -340,6 +390,34 @@ export const sessionMachine = setup({
                   target: 'initialized',
                   actions: [{ type: 'negotiate', params: ({ event }) => event }, 'operate'],
                 },
+              },
+            },
+            preparing: {
+              description:
+                'The client has said who it is. What the server has for it is being found out; what the client sends meanwhile waits.',
+              tags: 'awaitsInitialize',
+              entry: 'holdMessages',
+              invoke: {
+                id: 'preparation',
+                src: 'preparation',
+                input: ({ context: { scope }, event }) => ({
+                  scope,
+                  received: event as InitializeReceived,
+                }),
+                onDone: [
+                  {
+                    guard: { type: 'isFound', params: ({ event }) => event.output },
+                    target: 'negotiated',
+                    actions: [
+                      { type: 'learnServer', params: ({ event }) => event.output },
+                      { type: 'negotiate', params: ({ event }) => event.output.received },
+                    ],
+                  },
+                  {
+                    target: '#session.draining',
+                    actions: { type: 'refuseUnprepared', params: ({ event }) => event.output },
+                  },
+                ],
               },
             },
             negotiated: {
@@ -442,12 +520,12 @@ export const sessionMachine = setup({
               description: 'Nobody: the client cannot be asked by itself, and no call needs them.',
               on: {
                 'initialized.received': {
-                  guard: and(['isNegotiated', 'hasRoots', 'hasOwnStream']),
+                  guard: and([not('isPrepared'), 'isNegotiated', 'hasRoots', 'hasOwnStream']),
                   target: 'kept.started',
                   actions: ['keepRoots', 'askForRoots'],
                 },
                 'ownStream.opened': {
-                  guard: and(['isOperating', 'hasRoots']),
+                  guard: and([not('isPrepared'), 'isOperating', 'hasRoots']),
                   target: 'kept.started',
                   actions: ['keepRoots', 'askForRoots'],
                 },

@@ -67,6 +67,9 @@ export class ProtocolError extends Error {
   }
 }
 
+/** The error of another server that is handed on: it leaves as it came, whatever the revision says of its code. */
+export class ForwardedError extends ProtocolError {}
+
 /** A failure that the model may recover from: it becomes a tool result with `isError: true`. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';

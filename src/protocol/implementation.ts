@@ -21,6 +21,8 @@ export interface ServerDescription {
   readonly serverInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly instructions?: string;
+  /** True if clients get its capabilities as they are, whatever their revision knows. */
+  readonly isVerbatim?: true;
 }
 
 /** The identity of a client that does not say who it is, as it may in the modern era. */

@@ -19,6 +19,8 @@ export type FactName =
   | TransportFactName
   | 'session.state'
   | 'session.closed'
+  /** What stands behind the server could not be made ready for a client. */
+  | 'upstream.failed'
   /** The server's `onClose` threw: a bug in the server. */
   | 'close.failed'
   /** The server's `onClose` has not ended within the drain time; the session ends without it. */

@@ -25,6 +25,7 @@ import type { ResourcesFeature } from '../features/resources.ts';
 import { offersTasks, tasksFeature } from '../features/tasks.ts';
 import type { TasksFeature } from '../features/tasks.ts';
 import { appsFeature, offersApps, toolsFeature } from '../features/tools.ts';
+import { Upstreams } from '../features/upstreams.ts';
 import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
@@ -72,6 +73,7 @@ const rules: ItemRules = {
     resolveRoots: true,
     stateKeys: true,
     onClose: true,
+    upstream: true,
     errors: true,
   } satisfies Record<keyof ServerDefinition, true>,
   synonyms: {},
@@ -90,9 +92,13 @@ export class ServerCore {
   readonly #features: readonly Feature[];
   readonly #resources: ResourcesFeature | undefined;
   readonly #completion: Feature;
-  readonly #subscriptions = subscriptionsFeature((session, taskId, call) =>
-    this.tasksOf(session).some((task) => task.taskId === taskId && task.isOf(call)),
+  readonly #subscriptions = subscriptionsFeature(
+    (session, taskId, call) =>
+      this.tasksOf(session).some((task) => task.taskId === taskId && task.isOf(call)),
+    (call) => this.upstreams?.listening(call),
   );
+  /** What stands behind the server, if that is found out for each client. */
+  readonly upstreams: Upstreams | undefined;
   readonly #tasks: TasksFeature;
   /** What is called if another server of the same kind has changed a list, by the notification. */
   readonly #listsElsewhere = new Map<string, ReadonlySet<() => void>>();
@@ -109,6 +115,14 @@ export class ServerCore {
     this.definition = definition;
     this.catalog = catalog;
     this.discovery = caching.discovery;
+    const { upstream } = definition;
+    this.upstreams =
+      upstream &&
+      new Upstreams(
+        upstream,
+        () => this.server,
+        (owner, notice) => this.#subscriptions.notice(owner, notice),
+      );
     this.sealer = stateSealer(definition.name, definition.stateKeys ?? environmentKeys());
     this.#resources = offersResources(definition) ? resourcesFeature(catalog, caching) : undefined;
     this.#features = [
@@ -234,10 +248,11 @@ export class ServerCore {
 
   /** Tells the subscriptions of a session, without passing its environment. */
   notice(session: SessionScope, method: string, uri?: string): void {
-    this.#subscriptions.notice(
-      session,
-      uri === undefined ? { method } : { method, subject: uri, params: () => ({ uri }) },
-    );
+    const notice =
+      uri === undefined ? { method } : { method, subject: uri, params: () => ({ uri }) };
+    for (const owner of [session, ...(this.upstreams?.in(session) ?? [])]) {
+      this.#subscriptions.notice(owner, notice);
+    }
   }
 
   #changed(session: SessionScope, ...change: Parameters<ChangeNotice>): void {
@@ -261,7 +276,8 @@ export class ServerCore {
       ...(offersApps(catalog.tools) ? [appsFeature] : []),
     ];
     const tasks = offersTasks(catalog.tools) ? this.#tasks : undefined;
-    const authored = this.#handlersOf(features);
+    const behind = this.upstreams && [this.upstreams.feature(features, catalog)];
+    const authored = this.#handlersOf([...features, ...(behind ?? [])]);
     return {
       server: describeServer(definition, tasks ? [...features, tasks] : features),
       authored,

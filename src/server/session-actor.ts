@@ -64,11 +64,12 @@ export function sessionOf(actor: AnyActorRef): McpSession {
 }
 
 /** What servers say of themselves, by the logic of their sessions. */
-const descriptions = new WeakMap<SessionLogic, Pick<ServerCore, 'server'>>();
+const descriptions = new WeakMap<SessionLogic, Pick<ServerCore, 'server' | 'upstreams'>>();
 
-/** What a server's sessions answer `initialize` with, if nothing else is in their environment. */
+/** What a server's sessions answer `initialize` with, if nothing else is in their environment, and it is the same for all clients. */
 export function descriptionOf(logic: SessionLogic): ServerDescription | undefined {
-  return descriptions.get(logic)?.server;
+  const core = descriptions.get(logic);
+  return core?.upstreams ? undefined : core?.server;
 }
 
 /** @param machine the session machine, made once for all sessions */
@@ -81,7 +82,8 @@ export function sessionLogic(core: ServerCore, machine = servedMachine): Session
       const session = new ServedSession(core, actor, options, around);
       const server = connected(session, core, transport);
       const { limits } = session;
-      return machine.getInitialSnapshot(scope, { scope: session, server, limits });
+      const isPrepared = core.upstreams !== undefined;
+      return machine.getInitialSnapshot(scope, { scope: session, server, limits, isPrepared });
     },
     start: (snapshot, { self }) => {
       const session = ownerOf(self);

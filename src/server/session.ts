@@ -12,7 +12,9 @@ import type { ClosingSnapshot } from '../machines/closing.machine.ts';
 import type { RootsReport } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
-import type { CloseCause } from '../machines/session-ports.ts';
+import type { CloseCause, InitializeReceived } from '../machines/session-ports.ts';
+import type { PreparationOutcome } from '../machines/session-context.ts';
+import type { InboundNotification } from '../protocol/frames.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
 import type { ClosedSession, ServerDefinition } from '../define/definition.ts';
@@ -157,6 +159,20 @@ export class ServedSession extends SessionScope implements McpSession {
 
   get resolveRoots() {
     return this.#core.definition.resolveRoots;
+  }
+
+  prepare(received: InitializeReceived, signal: AbortSignal): Promise<PreparationOutcome> {
+    const { upstreams } = this.#core;
+    if (!upstreams) throw new TypeError('The server has the same for all clients');
+    return upstreams.prepare(this, received, signal);
+  }
+
+  get describe() {
+    return this.#core.upstreams?.describe;
+  }
+
+  forwards({ method, params }: InboundNotification): boolean {
+    return this.#core.upstreams?.forwards(this, method, params) ?? false;
   }
 
   get closed(): Promise<CloseCause> {
@@ -319,7 +335,11 @@ export class ServedSession extends SessionScope implements McpSession {
     const { onClose } = this.#core.definition;
     const { hostClock: clock, report } = this;
     const options = { timeoutMs: this.#leftOfDrainMs(), clock, report };
-    const closing = onClose && closeBy(onClose, { id: this.id, cause }, options);
+    const { upstreams } = this.#core;
+    const close =
+      upstreams &&
+      (async (ended: ClosedSession) => Promise.all([upstreams.close(this), onClose?.(ended)]));
+    const closing = closeBy(close ?? onClose, { id: this.id, cause }, options);
     if (closing) void closing.then(() => this.#settle(cause));
     else this.#settle(cause);
   }
@@ -380,12 +400,12 @@ interface CloseOptions {
 
 /** Calls a server's `onClose`. @returns what waits for the promise that it gives, if any; it never rejects */
 function closeBy(
-  onClose: NonNullable<ServerDefinition['onClose']>,
+  onClose: ServerDefinition['onClose'],
   session: ClosedSession,
   options: CloseOptions,
 ): Promise<void> | undefined {
   try {
-    const closing: unknown = onClose(session);
+    const closing: unknown = onClose?.(session);
     return isThenable(closing) ? untilClosed(closing, session, options) : undefined;
   } catch (error) {
     return reportFailure(error, options);

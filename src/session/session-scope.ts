@@ -17,11 +17,12 @@ import { Traffic } from '../actors/traffic.ts';
 import { unprovided, viewOf } from '../machines/port.ts';
 import type { TransportEnds } from '../machines/peer-ports.ts';
 import type { Report } from '../actors/facts.ts';
-import type { RootsRef } from '../machines/session-context.ts';
+import type { PreparationOutcome, RootsRef } from '../machines/session-context.ts';
+import type { InitializeReceived } from '../machines/session-ports.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionActorRef, SessionState } from '../machines/session-state.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
-import type { JsonObject, OutboundNotification } from '../protocol/frames.ts';
+import type { InboundNotification, JsonObject, OutboundNotification } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { Method } from '../protocol/methods.ts';
 import { declaresRoots } from '../protocol/roots.ts';
@@ -141,6 +142,15 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   abstract resourceUpdated(uri: string): void;
+
+  /** See `ServerDefinition.upstream`: finds out what the server has for the client. */
+  abstract prepare(received: InitializeReceived, signal: AbortSignal): Promise<PreparationOutcome>;
+
+  /** The same for the client of a call; undefined if the server has the same for all. */
+  abstract readonly describe: ((call: Exchange) => Promise<ServerDescription>) | undefined;
+
+  /** Takes a notification that is nothing to the session. @returns false if nobody does */
+  abstract forwards(notification: InboundNotification): boolean;
 
   elicitationCompleted(elicitationId: string): boolean {
     if (!this.isOperating || !this.#contexts?.elicitations.close(elicitationId)) return false;

@@ -23,7 +23,13 @@ import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import { turnEnd } from '../clock.ts';
 import { inPlaceOf, isThenable } from '../exchange.ts';
-import type { CallRounds, DetachedWork, RequestHandler, SuspendedCall } from '../exchange.ts';
+import type {
+  CallRounds,
+  DetachedWork,
+  Exchange,
+  RequestHandler,
+  SuspendedCall,
+} from '../exchange.ts';
 import type { Shares } from '../room.ts';
 import type { Call, CallScope } from './call.ts';
 import { CallQueue, PartyQueues, CallPlaces, overloaded } from './call-queue.ts';
@@ -134,7 +140,15 @@ export class CallsInFlight implements CallScope, CallRunner {
     if (known) return known;
     const rounds = (this.#rounds ??= this.#options.makeRounds?.(() => this.#owner.late()));
     if (!rounds) return handler;
-    const made = inPlaceOf(handler, (_, exchange) => rounds.serve(handler, exchange));
+    const { asksItself } = handler;
+    const serve = (exchange: Exchange) => rounds.serve(handler, exchange);
+    const made = inPlaceOf(
+      handler,
+      asksItself
+        ? async (params, exchange) =>
+            (await asksItself(exchange)) ? handler(params, exchange) : serve(exchange)
+        : (_, exchange) => serve(exchange),
+    );
     (this.#inRounds ??= new WeakMap()).set(handler, made);
     return made;
   }

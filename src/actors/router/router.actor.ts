@@ -34,7 +34,9 @@ import { latestHandshake, negotiateDialect } from '../../protocol/dialects/regis
 import { Method } from '../../protocol/methods.ts';
 import type { Clock } from '../clock.ts';
 import { turnEnd } from '../clock.ts';
+import { overloaded } from './call-queue.ts';
 import type { RequestIds } from '../correlation/pending-requests.ts';
+import { anyMethod } from '../exchange.ts';
 import type { Caller, RequestHandler } from '../exchange.ts';
 import type { Traffic } from '../traffic.ts';
 import { openBatch } from './batch-replies.ts';
@@ -45,7 +47,7 @@ import type { CallsInFlightOptions, CallsOwner, CallsView } from './calls-in-fli
 
 /** What the routers of both sides work with. */
 export interface RouterOptions extends CallsInFlightOptions {
-  /** The handlers of the methods that are offered. */
+  /** The handlers of the methods that are offered, and under {@link anyMethod} that of all others. */
   readonly handlers: ReadonlyMap<string, RequestHandler>;
   readonly clock: Clock;
   /** Knows the ids of our requests to the peer. */
@@ -58,12 +60,13 @@ export interface RouterOptions extends CallsInFlightOptions {
 
 /**
  * What becomes of requests that run user code. `unopened`: they are refused, the handshake is not done.
+ * `held`: they wait for its end, as notifications do.
  * `open`: they are served. `modern`: a client's are served only if they say themselves whose they are, a
  * server may ask nothing. `closed`: they are refused, some still run. `drained`: none runs, and the owner
  * has been told. `stopped`: the actor has ended.
  */
 export type RouterGate =
-  | { readonly state: 'unopened' | 'modern' | 'closed' | 'drained' | 'stopped' }
+  | { readonly state: 'unopened' | 'held' | 'modern' | 'closed' | 'drained' | 'stopped' }
   | { readonly state: 'open'; readonly caller: Caller };
 
 /**
@@ -148,6 +151,7 @@ export function routerActor<TInput extends RouterInput, TOptions extends RouterO
 
 const emptyResult = Object.freeze({});
 
+const noFrames: InboundFrame[] = [];
 const unopened: RouterGate = { state: 'unopened' };
 const drained: RouterGate = { state: 'drained' };
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
@@ -169,6 +173,8 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
    * due have settled.
    */
   #lateTurn: 'none' | 'due' = 'none';
+  /** What waits while the gate is held. */
+  #held: InboundFrame[] = noFrames;
   /** Until the peer has said which it speaks, the latest. */
   #dialect: Dialect = latestHandshake;
 
@@ -222,9 +228,13 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
       case 'frames.received':
         this.#received(event.frames, event.from);
         break;
+      case 'gate.held':
+        this.gate = { state: 'held' };
+        break;
       case 'gate.opened':
         this.#dialect = event.peer.dialect;
         this.gate = { state: 'open', caller: { peer: event.peer } };
+        this.#release();
         break;
       case 'envelopes.require':
         this.gate = { state: 'modern' };
@@ -255,12 +265,17 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     const { clock, traffic } = this.options;
     this.lastHeardAt = clock.now();
     if (from === 0) traffic.received(frames, this.lastHeardAt);
+    this.#routeFrom(frames, from);
+  }
+
+  #routeFrom(frames: readonly InboundFrame[], from: number): void {
     for (let at = from; at < frames.length; at++) {
       const frame = frames[at] as InboundFrame;
       if (frame.kind === 'response') {
         at = this.#answers(frames, at);
         continue;
       }
+      if (this.gate.state === 'held' && this.#holds(frame)) continue;
       if (!this.#route(frame)) continue;
       // What the owner makes of it is an event to this actor. The rest of the chunk goes into the mailbox
       // behind that, uncopied: a chunk may hold nothing but lifecycle messages.
@@ -268,6 +283,31 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
       if (next < frames.length) this.#self.send({ type: 'frames.received', frames, from: next });
       return;
     }
+  }
+
+  /** Keeps a message for later. @returns false if it is dealt with at once */
+  #holds(frame: InboundFrame): boolean {
+    const isProbe = frame.kind === 'request' && frame.method === Method.ping;
+    const isKept = frame.kind === 'notification' || frame.kind === 'request';
+    if (!isKept || isProbe || !this.#hasRoomFor(frame)) return false;
+    if (this.#held === noFrames) this.#held = [];
+    this.#held.push(frame);
+    return true;
+  }
+
+  #hasRoomFor(frame: InboundFrame): boolean {
+    const { maxWaiting, maxWaitingBytes } = this.options.limits;
+    const sizeOf = (each: InboundFrame) => (each.kind === 'request' ? (each.size ?? 0) : 0);
+    const bytes = this.#held.reduce((sum, each) => sum + sizeOf(each), sizeOf(frame));
+    return this.#held.length < maxWaiting && bytes <= maxWaitingBytes;
+  }
+
+  /** The gate is held no longer. */
+  #release(): void {
+    const held = this.#held;
+    if (held.length === 0) return;
+    this.#held = noFrames;
+    this.#routeFrom(held, 0);
   }
 
   /** Hands on consecutive answers as one event. @returns the index of the last of them */
@@ -308,7 +348,9 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     const { id, method } = request;
     const { gate } = this;
     const isServed = kind === 'ordinary' && gate.state === 'open';
-    const handler = isServed ? this.options.handlers.get(method) : undefined;
+    const { handlers } = this.options;
+    let handler = isServed ? handlers.get(method) : undefined;
+    if (isServed && !handler && method !== Method.ping) handler = handlers.get(anyMethod);
     if (isServed && handler) {
       const { calls } = this;
       return calls.start(new Call(request, handler, calls, gate.caller, replies), this.lastHeardAt);
@@ -326,6 +368,12 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     switch (this.gate.state) {
       case 'unopened':
         return this.#side.tooEarly(method);
+      case 'held':
+        return overloaded(this.options.limits, {
+          waiting: this.#held.length,
+          waitingBytes: 0,
+          size: 0,
+        });
       case 'open':
         return this.#side.notOffered(method);
       default:
@@ -347,6 +395,7 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   /** The owner hears at once whether it has to wait. */
   #close(): void {
     this.gate = { state: 'closed' };
+    this.#release();
     this.#calls?.close();
     this.#endTurn();
     if (this.gate.state === 'closed') this.input.owner.send({ type: 'calls.running' });

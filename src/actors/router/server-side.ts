@@ -17,6 +17,7 @@ import { negotiateDialect, statelessVersions } from '../../protocol/dialects/reg
 import { isEnveloped, readEnvelope } from '../../protocol/envelope.ts';
 import { ErrorCode, RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import type {
+  InboundNotification,
   InboundRequest,
   JsonObject,
   OutboundResponse,
@@ -29,8 +30,8 @@ import { mayRequireInput } from '../../protocol/input-required.ts';
 import { Method, methodNotOffered } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
 import { declaresRoots, unaskedRoots } from '../../protocol/roots.ts';
-import { rejectedQuestion } from '../exchange.ts';
-import type { RequestSpec } from '../exchange.ts';
+import { anyMethod, rejectedQuestion } from '../exchange.ts';
+import type { Exchange, RequestHandler, RequestSpec } from '../exchange.ts';
 import { Call } from './call.ts';
 import type { Replies } from './call.ts';
 import type { RouterOfSide, RouterOptions, RouterSide } from './router.actor.ts';
@@ -40,6 +41,10 @@ export interface ServerRouterOptions extends RouterOptions {
   readonly server: ServerDescription;
   /** How long clients may cache what the server says of itself. */
   readonly discovery: CacheHints;
+  /** What the server has for the client of a call, if that is found out for each client. */
+  readonly describe?: ((call: Exchange) => Promise<ServerDescription>) | undefined;
+  /** Takes a notification that is nothing to the session. @returns false if nobody does */
+  forwards?(notification: InboundNotification): boolean;
 }
 
 type ServerRouter = RouterOfSide<SessionRouterInput, ServerRouterOptions>;
@@ -80,14 +85,16 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
   tooLate: shuttingDown,
   notOffered: methodNotOffered,
 
-  notification({ method }, { input, options }) {
+  notification(notification, { input, options }) {
+    const { method } = notification;
     if (method === Method.initialized) {
       input.owner.send({ type: 'initialized.received' });
       return true;
     }
+    const isTaken = options.forwards?.(notification);
     if (method === Method.rootsListChanged) {
       input.owner.send({ type: 'roots.changed' });
-    } else {
+    } else if (!isTaken) {
       const message = `Nobody handles the notification ${describe(method)}`;
       options.report({ level: 'debug', name: 'notification.ignored', message });
     }
@@ -128,12 +135,16 @@ function serveStateless(
   if (!envelope.ok) return errorResponse(id, envelope.error);
   const { dialect } = envelope.peer;
   if (isClosing) return errorResponse(id, dialect.refusal(shuttingDown));
+  const { handlers, describe } = options;
+  const discovered = (server: ServerDescription) =>
+    dialect.discoverResult(server, statelessVersions, options.discovery);
+  let handler: RequestHandler | undefined;
   if (method === Method.discover) {
-    const result = dialect.discoverResult(options.server, statelessVersions, options.discovery);
-    return { jsonrpc: '2.0', id, result };
-  }
-  if (method === Method.initialize) return errorResponse(id, initializeInEnvelope);
-  const handler = dialect.offers(method) ? options.handlers.get(method) : undefined;
+    if (!describe) return { jsonrpc: '2.0', id, result: discovered(options.server) };
+    handler = async (_, call) => discovered(await describe(call));
+  } else if (method === Method.initialize) return errorResponse(id, initializeInEnvelope);
+  else handler = dialect.offers(method) ? handlers.get(method) : undefined;
+  handler ??= handlers.get(anyMethod);
   if (!handler) return errorResponse(id, methodNotOffered(method));
   const run = mayRequireInput.has(method) ? calls.inRounds(handler) : handler;
   calls.start(new StatelessCall(request, run, calls, envelope, replies), router.lastHeardAt);
@@ -156,12 +167,18 @@ function serveSessionless(
   if (method === Method.ping) return { jsonrpc: '2.0', id, result: {} };
   if (method === Method.initialize) {
     const reading = readInitialize(params);
-    return reading.ok
-      ? acceptedInitialize(id, reading.client, withoutSession(options.server))
-      : errorResponse(id, invalidInitialize(reading.fault));
+    if (!reading.ok) return errorResponse(id, invalidInitialize(reading.fault));
+    const { describe } = options;
+    const { client: peer } = reading;
+    if (!describe) return acceptedInitialize(id, peer, withoutSession(options.server));
+    const greet = async (_: unknown, call: Exchange) =>
+      peer.dialect.initializeResult(withoutSession(await describe(call)));
+    const greeting = new StatelessCall(request, greet, router.calls, { peer }, replies);
+    router.calls.start(greeting, router.lastHeardAt);
+    return undefined;
   }
   if (ofSessions.has(method)) return errorResponse(id, needsSession(method));
-  const handler = options.handlers.get(method);
+  const handler = options.handlers.get(method) ?? options.handlers.get(anyMethod);
   if (!handler) return errorResponse(id, methodNotOffered(method));
   // It was not told that there would be log messages, and could not say how severe ones it wants.
   const caller = { peer: unknownClient(revision), logLevel: 'none' } as const;

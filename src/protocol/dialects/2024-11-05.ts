@@ -64,11 +64,12 @@ export class Dialect20241105 implements Dialect {
     return this.version;
   }
 
-  initializeResult({ serverInfo, capabilities, instructions }: ServerDescription): JsonObject {
+  initializeResult(server: ServerDescription): JsonObject {
+    const { serverInfo, capabilities, instructions, isVerbatim } = server;
     return {
       protocolVersion: this.version,
-      capabilities: this.capabilities(capabilities),
-      serverInfo: this.implementation(serverInfo),
+      capabilities: isVerbatim ? capabilities : this.capabilities(capabilities),
+      serverInfo: isVerbatim ? serverInfo : this.implementation(serverInfo),
       ...(instructions === undefined ? {} : { instructions }),
     };
   }

@@ -1,5 +1,5 @@
 import { describe, isJsonObject } from '../classify.ts';
-import { ErrorCode, ProtocolError, RuntimeError } from '../errors.ts';
+import { ErrorCode, ForwardedError, ProtocolError, RuntimeError } from '../errors.ts';
 import type { JsonObject, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
 import { MetaKey } from '../meta.ts';
@@ -56,10 +56,10 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     supportedVersions: readonly string[],
     hints: CacheHints,
   ): JsonObject {
-    const { capabilities, instructions } = server;
+    const { capabilities, instructions, isVerbatim } = server;
     const result = {
       supportedVersions,
-      capabilities: this.capabilities(capabilities),
+      capabilities: isVerbatim ? capabilities : this.capabilities(capabilities),
       ...(instructions === undefined ? {} : { instructions }),
     };
     return identified(this.cacheable(result, hints), server.serverInfo);
@@ -114,7 +114,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
       return { code: ErrorCode.missingClientCapability, message, data };
     }
     const error = super.wireError(thrown);
-    return error && this.refusal(error);
+    return thrown instanceof ForwardedError ? error : error && this.refusal(error);
   }
 
   /**
@@ -194,7 +194,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
   }
 }
 
-/** A result with its type, if it has none, and the identity of the server that gave it. */
+/** A result with its type and the identity of the server that gave it, if it has none. */
 function identified(result: JsonObject, serverInfo: Implementation): JsonObject {
   const meta = result['_meta'];
   return {
@@ -202,7 +202,7 @@ function identified(result: JsonObject, serverInfo: Implementation): JsonObject 
     ...result,
     _meta:
       meta !== undefined && isJsonObject(meta)
-        ? { ...meta, [MetaKey.serverInfo]: serverInfo }
+        ? { [MetaKey.serverInfo]: serverInfo, ...meta }
         : { [MetaKey.serverInfo]: serverInfo },
   };
 }

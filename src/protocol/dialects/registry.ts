@@ -15,6 +15,11 @@ const handshake: readonly [Dialect, ...Dialect[]] = [
 
 const stateless: readonly StatelessDialect[] = [new Dialect20260728()];
 
+/** Whether any revision has a request of this method from clients. */
+export function isKnownMethod(method: string): boolean {
+  return [...handshake, ...stateless].some((dialect) => dialect.offers(method));
+}
+
 /** The latest of the revisions that begin with `initialize`. */
 export const latestHandshake: Dialect = handshake[0];
 

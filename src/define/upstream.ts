@@ -1,0 +1,72 @@
+/**
+ * What stands behind a server: lists, schemas and handlers that come from elsewhere while it runs,
+ * found out for each client once it has said who it is.
+ */
+import type { JsonObject } from '../protocol/frames.ts';
+import type { Implementation } from '../protocol/implementation.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
+import type { Principal } from '../protocol/request-origin.ts';
+import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
+
+/** The client that an upstream is for. */
+export interface UpstreamClient {
+  /** As it describes itself in `initialize`, or since 2026-07-28 in each request. */
+  readonly peer: PeerDescription;
+  /** Who it is, as its access token says; undefined without authentication. */
+  readonly principal: Principal | undefined;
+  /** Aborted once nobody wants the upstream any more, be it ready or not. */
+  readonly signal: AbortSignal;
+  /**
+   * Sends a notification that belongs to no request. It waits until the client is ready. Since
+   * 2026-07-28 a client gets only what it listens for: changes of lists and of resources.
+   */
+  notify(method: string, params?: JsonObject): void;
+  /**
+   * Asks the client something on behalf of no request.
+   *
+   * @throws {RuntimeError} CAPABILITY_MISSING: the client has not declared it, or speaks 2026-07-28,
+   *   in which a server asks in its results only; as {@link HandlerContext.request}
+   */
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>;
+}
+
+/** The resources whose changes a client is told of, and what ends that. */
+export interface UpstreamWatch {
+  /** Those of the wanted URIs that are watched. */
+  readonly uris: readonly string[];
+  end(): void;
+}
+
+/**
+ * What a server has for one client, beside what its definition says. Nothing of it is checked or
+ * changed on its way: params, results and capabilities are what the two ends make of them.
+ */
+export interface Upstream {
+  /** In place of the definition's own. */
+  readonly serverInfo?: Implementation;
+  /** Declared to the client as they are. */
+  readonly capabilities: JsonObject;
+  readonly instructions?: string | undefined;
+  /** True if its results may be `input_required`: then a retry is answered by it as any request is. */
+  readonly asksInResults?: boolean;
+  /**
+   * Answers a request of any method that the definition does not answer.
+   *
+   * @param params as the client sent them, `_meta` included
+   * @throws {ProtocolError} the error that the client gets
+   */
+  request(
+    method: string,
+    params: JsonObject | undefined,
+    context: HandlerContext,
+  ): JsonObject | Promise<JsonObject>;
+  /** Takes a notification of the client's that belongs to no request, such as of its roots. */
+  notified?(method: string, params: JsonObject | undefined): void;
+  /** The client listens for the changes of these resources (2026-07-28). */
+  watch?(uris: readonly string[]): Promise<UpstreamWatch>;
+  /** Called once, when nobody wants it any more. The end of the session waits for it. */
+  close?(): unknown;
+}
+
+/** Makes the upstream of one client. `initialize` waits for it, and fails with the error that it throws. */
+export type UpstreamOf = (client: UpstreamClient) => Upstream | Promise<Upstream>;

@@ -1,0 +1,476 @@
+/**
+ * The upstreams of a server's clients. A session with a handshake has one; since 2026-07-28 each
+ * client has one that says the same of itself with every request.
+ */
+import { requestPeer } from '../actors/correlation/peer-request.ts';
+import { anyMethod } from '../actors/exchange.ts';
+import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import { waitFor } from '../actors/waiting.ts';
+import type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from '../define/upstream.ts';
+import type { PreparationOutcome } from '../machines/session-context.ts';
+import type { InitializeReceived } from '../machines/session-ports.ts';
+import { isKnownMethod } from '../protocol/dialects/registry.ts';
+import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
+import { methodNotOffered } from '../protocol/methods.ts';
+import type { Notice } from '../protocol/subscriptions.ts';
+import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import type { OfferedFeatures } from './registry.ts';
+import type { Feature } from './feature.ts';
+
+/** What a server says of itself beside its upstream. */
+export type OwnDescription = () => ServerDescription;
+
+/** How many notifications wait for a client that is not ready; later ones are dropped. */
+const maxHeldNotices = 1024;
+
+export class Upstreams {
+  readonly #make: UpstreamOf;
+  readonly #own: OwnDescription;
+  readonly #tell: (upstream: ClientUpstream, notice: Notice) => void;
+  readonly #of = new PerSession((session) => new SessionUpstreams(session));
+
+  /** @param tell tells the subscriptions of an upstream's client */
+  constructor(
+    make: UpstreamOf,
+    own: OwnDescription,
+    tell: (upstream: ClientUpstream, notice: Notice) => void,
+  ) {
+    this.#make = make;
+    this.#own = own;
+    this.#tell = tell;
+  }
+
+  /** Opens the upstream of a session's client. Never rejects. */
+  async prepare(
+    session: SessionScope,
+    received: InitializeReceived,
+    signal: AbortSignal,
+  ): Promise<PreparationOutcome> {
+    const { request, reading } = received;
+    if (!reading.ok) throw new TypeError(reading.fault);
+    const held = this.#of.of(session);
+    // Those that were opened to answer server/discover: the client has chosen the other era.
+    held.closeAll();
+    const client = { peer: reading.client, principal: request.origin?.principal };
+    const made = (held.own = new ClientUpstream(session, client, this.#make, this.#tell));
+    signal.addEventListener('abort', () => void made.close(), { once: true });
+    try {
+      const server = describe(await made.opened, this.#own());
+      session.server = server;
+      return { received, found: { ok: true, server } };
+    } catch (error) {
+      const message = `${this.#own().serverInfo.name} cannot serve the client: ${messageOf(error)}`;
+      session.report({ level: 'error', name: 'upstream.failed', message, details: { error } });
+      const data = { reason: 'upstream-failed', retryable: false };
+      const wire = { code: ErrorCode.serverUnavailable, message, data };
+      return { received, found: { ok: false, error: wire } };
+    }
+  }
+
+  /** What the server has for the client of a call. */
+  readonly describe = async (call: Exchange): Promise<ServerDescription> =>
+    describe(await this.#at(call).ready(), this.#own());
+
+  /** Whose subscription a call is, and what it may be for. */
+  async listening(call: Exchange): Promise<{
+    readonly owner: object;
+    readonly capabilities: JsonObject;
+    readonly watch: (uris: readonly string[]) => Promise<UpstreamWatch>;
+  }> {
+    const owner = this.#at(call);
+    call.whenEnded(owner.hold());
+    const upstream = await owner.ready();
+    const { capabilities } = describe(upstream, this.#own());
+    const unwatched = async (uris: readonly string[]) => ({ uris, end: () => {} });
+    return { owner, capabilities, watch: (uris) => (upstream.watch ?? unwatched)(uris) };
+  }
+
+  /** The upstreams that a session has open. */
+  in(session: SessionScope): readonly ClientUpstream[] {
+    return this.#of.known(session)?.all ?? [];
+  }
+
+  /** Hands a notification of the client on. @returns false if nobody takes it */
+  forwards(session: SessionScope, method: string, params: JsonObject | undefined): boolean {
+    const upstream = this.#of.known(session)?.own?.upstream;
+    upstream?.notified?.(method, params);
+    return upstream?.notified !== undefined;
+  }
+
+  /** Ends all upstreams of a session that is over. */
+  async close(session: SessionScope): Promise<void> {
+    await this.#of.known(session)?.closeAll();
+  }
+
+  /** The server's features with its upstreams: what is the server's own is answered by it. */
+  feature(own: readonly Feature[], catalog: OfferedFeatures): Feature {
+    const any: RequestHandler = (params, call) => {
+      const at = this.#at(call);
+      const { method, peer } = call.request;
+      // A method of another revision is none of the client's.
+      if (!peer.dialect.offers(method) && isKnownMethod(method)) {
+        throw fromWireError(methodNotOffered(method));
+      }
+      return at.request(method, params, call);
+    };
+    const passed = Object.assign(any, {
+      resumption: () => ({ replay: false }),
+      asksItself: async (call: Exchange) => (await this.#at(call).ready()).asksInResults === true,
+    });
+    const owned = own.flatMap(({ handlers }) => Object.entries(handlers));
+    return {
+      capabilities: {},
+      handlers: {
+        [anyMethod]: passed,
+        ...Object.fromEntries(
+          owned.map(([method, handler]) => [method, beside(method, handler, passed, catalog)]),
+        ),
+      },
+    };
+  }
+
+  #at(call: Exchange): ClientUpstream {
+    const session = scopeOfCall(call);
+    const held = this.#of.of(session);
+    const { peer, origin } = call.request;
+    if (held.own?.client.peer === peer) return held.own;
+    return held.shared(
+      { peer, principal: origin?.principal },
+      (client) => new ClientUpstream(session, client, this.#make, this.#tell),
+    );
+  }
+}
+
+type Client = Pick<UpstreamClient, 'peer' | 'principal'>;
+
+/** The upstreams of one session. */
+class SessionUpstreams {
+  readonly #session: SessionScope;
+  /** That of the client that has sent `initialize`. */
+  own: ClientUpstream | undefined = undefined;
+  /** Those of clients that say with each request who they are; the one that was used last comes last. */
+  readonly #byClient = new Map<string, ClientUpstream>();
+
+  constructor(session: SessionScope) {
+    this.#session = session;
+    session.atEnd(() => void this.closeAll());
+  }
+
+  get all(): readonly ClientUpstream[] {
+    return [...(this.own ? [this.own] : []), ...this.#byClient.values()];
+  }
+
+  /** @throws {ProtocolError} -32000: too many are in use */
+  shared(client: Client, make: (client: Client) => ClientUpstream): ClientUpstream {
+    const { peer, principal } = client;
+    const key = JSON.stringify([principal?.id, peer.dialect.version, peer.info, peer.capabilities]);
+    const known = this.#byClient.get(key);
+    const upstream = known ?? this.#begin(client, key, make);
+    this.#byClient.delete(key);
+    this.#byClient.set(key, upstream);
+    return upstream;
+  }
+
+  #begin(client: Client, key: string, make: (client: Client) => ClientUpstream): ClientUpstream {
+    const { maxUpstreams: max, upstreamIdleMs } = this.#session.limits;
+    if (this.#byClient.size >= max) {
+      const idle = [...this.#byClient].find(([, each]) => each.running === 0);
+      if (!idle) throw tooMany(max);
+      this.#byClient.delete(idle[0]);
+      void idle[1].close();
+    }
+    const made = make(client);
+    made.whenIdle(upstreamIdleMs, () => this.#byClient.delete(key));
+    // The next request makes another one.
+    made.opened.catch(() => this.#byClient.delete(key));
+    return made;
+  }
+
+  async closeAll(): Promise<void> {
+    const all = this.all;
+    this.own = undefined;
+    this.#byClient.clear();
+    await Promise.all(all.map((each) => each.close()));
+  }
+}
+
+/** One client's upstream, from its opening to its end. */
+export class ClientUpstream {
+  readonly client: Client;
+  /** Rejects if it cannot be opened. */
+  readonly opened: Promise<Upstream>;
+  /** Undefined until it is open. */
+  upstream: Upstream | undefined = undefined;
+  /** How many requests it answers. */
+  running = 0;
+  readonly #session: SessionScope;
+  readonly #end = new AbortController();
+  #idle: { readonly afterMs: number; readonly ended: () => void } | undefined = undefined;
+  #timer: unknown;
+  #closed: Promise<void> | undefined = undefined;
+
+  constructor(
+    session: SessionScope,
+    client: Client,
+    make: UpstreamOf,
+    tell: (upstream: ClientUpstream, notice: Notice) => void,
+  ) {
+    this.client = client;
+    this.#session = session;
+    const { clock, limits } = session;
+    const timeoutMs = limits.upstreamTimeoutMs;
+    const given: UpstreamClient = {
+      ...client,
+      signal: this.#end.signal,
+      notify: sessionNotifier(this, session, tell),
+      request: (method, params, options) =>
+        askOutside(session, client.peer, method, params, options),
+    };
+    const making = Promise.resolve().then(() => make(given));
+    this.opened = waitFor<Upstream>(
+      {
+        ...{ clock, timeoutMs, signal: this.#end.signal },
+        overdue: ({ reject }) => {
+          const message = `it was not ready within ${timeoutMs} ms`;
+          reject(new RuntimeError('CONNECT_TIMEOUT', message));
+        },
+        cancelled: (cause) =>
+          new RuntimeError('CANCELLED', 'nobody waits for it any more', { cause }),
+      },
+      ({ resolve, reject }) => {
+        making.then(resolve, reject);
+        return () => {};
+      },
+    );
+    this.opened.then(
+      (upstream) => {
+        this.upstream = upstream;
+      },
+      () => {
+        this.#end.abort();
+        // It may be ready when nobody wants it any more.
+        making.then((late) => late.close?.()).catch(() => {});
+      },
+    );
+  }
+
+  /** Closes it if nothing was asked of it for so long. */
+  whenIdle(afterMs: number, ended: () => void): void {
+    this.#idle = { afterMs, ended };
+    this.#rest();
+  }
+
+  request(
+    method: string,
+    params: JsonObject | undefined,
+    call: Exchange,
+  ): JsonObject | Promise<JsonObject> {
+    const { upstream } = this;
+    if (upstream && !this.#idle) return upstream.request(method, params, contextOf(call));
+    return this.#counted(method, params, call);
+  }
+
+  async #counted(
+    method: string,
+    params: JsonObject | undefined,
+    call: Exchange,
+  ): Promise<JsonObject> {
+    const release = this.hold();
+    try {
+      const upstream = await this.ready();
+      return await upstream.request(method, params, contextOf(call));
+    } finally {
+      release();
+    }
+  }
+
+  /** @throws {ProtocolError} it cannot be opened */
+  async ready(): Promise<Upstream> {
+    try {
+      return this.upstream ?? (await this.opened);
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** It is in use, until what this returns is called. */
+  hold(): () => void {
+    this.running++;
+    this.#session.clock.clearTimeout(this.#timer);
+    return () => {
+      this.running--;
+      this.#rest();
+    };
+  }
+
+  #rest(): void {
+    const idle = this.#idle;
+    if (!idle || this.running > 0 || this.#closed) return;
+    this.#timer = this.#session.clock.setTimeout(() => {
+      idle.ended();
+      void this.close();
+    }, idle.afterMs);
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    this.#session.clock.clearTimeout(this.#timer);
+    const { upstream } = this;
+    this.#end.abort();
+    await upstream?.close?.();
+  }
+}
+
+/** What the client is told: by the session if it has one, otherwise by what it listens for. */
+function sessionNotifier(
+  upstream: ClientUpstream,
+  session: SessionScope,
+  tell: (upstream: ClientUpstream, notice: Notice) => void,
+): UpstreamClient['notify'] {
+  const { peer } = upstream.client;
+  if (peer.dialect.sessionOfRequest(session) === undefined) {
+    return (method, params = {}) => {
+      const { uri } = params;
+      tell(
+        upstream,
+        typeof uri === 'string' ? { method, subject: uri, params: () => params } : { method },
+      );
+    };
+  }
+  let held = 0;
+  return (method, params) => {
+    if (session.isOperating) return void session.notify(method, params);
+    if (held++ >= maxHeldNotices) return undefined;
+    session.whenOperating(() => session.notify(method, params));
+    return undefined;
+  };
+}
+
+async function askOutside(
+  session: SessionScope,
+  peer: PeerDescription,
+  method: string,
+  params: JsonObject | undefined,
+  options: Parameters<UpstreamClient['request']>[2] = {},
+): Promise<JsonObject> {
+  const { dialect, capabilities } = peer;
+  const isAskable = dialect.sessionOfRequest(session) !== undefined;
+  const lacking = isAskable ? dialect.lacking(method, params, capabilities) : unaskable;
+  if (lacking) {
+    const message = `${method} was not sent: the client ${lacking.why}`;
+    throw new RuntimeError('CAPABILITY_MISSING', message);
+  }
+  const { humanTimeoutMs } = session.limits;
+  const { timeoutMs = humanTimeoutMs, maxTotalMs = timeoutMs, onProgress, signal } = options;
+  const { correlation } = session.actor.getSnapshot().context;
+  return requestPeer(correlation, { method, params, timeoutMs, maxTotalMs, onProgress, signal });
+}
+
+const unaskable = {
+  why: 'speaks a revision in which it is asked only on behalf of its own requests, and none of them is open',
+};
+
+/** The handler of a method that both the server and its upstream answer. */
+function beside(
+  method: string,
+  own: RequestHandler,
+  theirs: RequestHandler,
+  catalog: OfferedFeatures,
+): RequestHandler {
+  const list = listMembers[method];
+  if (list !== undefined) return joined(list, own, theirs);
+  const handlerFor = (params: JsonObject | undefined) =>
+    isOwn(method, params, catalog) ? own : theirs;
+  return Object.assign(
+    ((params, call) => handlerFor(params)(params, call)) satisfies RequestHandler,
+    {
+      resumption: (params: JsonObject | undefined) => handlerFor(params).resumption?.(params) ?? {},
+      asksItself: (call: Exchange) => handlerFor(call.request.params).asksItself?.(call) ?? false,
+    },
+  );
+}
+
+const listMembers: { readonly [method: string]: string } = {
+  'tools/list': 'tools',
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+};
+
+/** The server's own items come with the first page of the upstream's. */
+function joined(member: string, own: RequestHandler, theirs: RequestHandler): RequestHandler {
+  const itemsOf = (page: JsonObject) => (Array.isArray(page[member]) ? page[member] : []);
+  return async (params, call) => {
+    if (params?.['cursor'] !== undefined) return await theirs(params, call);
+    const items: unknown[] = [];
+    for (let cursor: unknown = undefined; ;) {
+      const page = (await own(cursor === undefined ? {} : { cursor }, call)) as JsonObject;
+      items.push(...itemsOf(page));
+      cursor = page['nextCursor'];
+      if (cursor === undefined) break;
+    }
+    let first: JsonObject = {};
+    try {
+      first = (await theirs(params, call)) as JsonObject;
+    } catch (error) {
+      // The upstream may have none of them.
+      if (!(error instanceof ProtocolError) || error.code !== ErrorCode.methodNotFound) throw error;
+    }
+    return { ...first, [member]: [...items, ...itemsOf(first)] };
+  };
+}
+
+/** Whether a request is about something of the server's own. */
+function isOwn(
+  method: string,
+  params: JsonObject | undefined,
+  { tools, prompts, resources, resourceTemplates }: OfferedFeatures,
+): boolean {
+  const { name, uri } = params ?? {};
+  if (method === 'tools/call') return typeof name === 'string' && tools.get(name) !== undefined;
+  if (method === 'prompts/get') return typeof name === 'string' && prompts.get(name) !== undefined;
+  if (typeof uri !== 'string') return false;
+  return (
+    resources.get(uri) !== undefined ||
+    resourceTemplates.list().some(({ item }) => item.match(uri) !== undefined)
+  );
+}
+
+/** Both together, as clients are told. */
+function describe(upstream: Upstream, own: ServerDescription): ServerDescription {
+  const instructions = [own.instructions, upstream.instructions].filter(
+    (text) => text !== undefined,
+  );
+  return {
+    serverInfo: upstream.serverInfo ?? own.serverInfo,
+    capabilities: { ...upstream.capabilities, ...own.capabilities },
+    ...(instructions.length > 0 ? { instructions: instructions.join('\n\n') } : {}),
+    isVerbatim: true,
+  };
+}
+
+function tooMany(max: number): ProtocolError {
+  const message = `Overloaded: ${max} clients are being served; try again later`;
+  return new ProtocolError(ErrorCode.serverUnavailable, message, {
+    reason: 'overloaded',
+    retryable: true,
+  });
+}
+
+function unavailable(error: unknown): ProtocolError {
+  if (error instanceof ProtocolError) return error;
+  const data = { reason: 'upstream-failed', retryable: true };
+  const message = `What the server stands on cannot be reached: ${messageOf(error)}`;
+  return new ProtocolError(ErrorCode.serverUnavailable, message, data);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
