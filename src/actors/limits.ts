@@ -121,7 +121,7 @@ export interface LogLimits {
   readonly maxLogsPerSecond: number;
 }
 
-/** Bounds of what stands behind a server, for each client. See `ServerDefinition.upstream`. */
+/** Bounds of the upstreams of a server's clients. See `ServerDefinition.upstream`. */
 export interface UpstreamLimits {
   /** How long it may take until it is ready, milliseconds; `initialize` waits for it. */
   readonly upstreamTimeoutMs: number;
@@ -317,7 +317,7 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   },
   upstreamTimeoutMs: {
     default: 60 * second,
-    help: 'How long what stands behind the server may take to be ready; the initialize of its client waits for it.',
+    help: "How long a client's upstream may take to be ready; the answer to initialize waits for it.",
   },
   maxUpstreams: {
     default: 64,

@@ -78,8 +78,8 @@ export interface ServerDefinition<
    */
   readonly onClose?: (session: ClosedSession) => unknown;
   /**
-   * What stands behind the server, made for each client once it has said who it is: it answers what
-   * the definition does not.
+   * Makes what answers a client beside the definition, after the client has said who it is: another
+   * server, for example.
    */
   readonly upstream?: UpstreamOf;
   /**

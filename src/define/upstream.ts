@@ -1,6 +1,6 @@
 /**
- * What stands behind a server: lists, schemas and handlers that come from elsewhere while it runs,
- * found out for each client once it has said who it is.
+ * Lists, schemas and handlers that come from elsewhere while a server runs. They are found out for
+ * each client, after it has said who it is.
  */
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Implementation } from '../protocol/implementation.ts';
@@ -14,7 +14,7 @@ export interface UpstreamClient {
   readonly peer: PeerDescription;
   /** Who it is, as its access token says; undefined without authentication. */
   readonly principal: Principal | undefined;
-  /** Aborted once nobody wants the upstream any more, be it ready or not. */
+  /** Aborted when the client no longer needs the upstream, even if it is not ready yet. */
   readonly signal: AbortSignal;
   /**
    * Sends a notification that belongs to no request. It waits until the client is ready. Since
@@ -60,11 +60,11 @@ export interface Upstream {
     params: JsonObject | undefined,
     context: HandlerContext,
   ): JsonObject | Promise<JsonObject>;
-  /** Takes a notification of the client's that belongs to no request, such as of its roots. */
+  /** Takes a notification from the client that belongs to no request, such as of its roots. */
   notified?(method: string, params: JsonObject | undefined): void;
   /** The client listens for the changes of these resources (2026-07-28). */
   watch?(uris: readonly string[]): Promise<UpstreamWatch>;
-  /** Called once, when nobody wants it any more. The end of the session waits for it. */
+  /** Called once, when the client no longer needs it. The end of the session waits for it. */
   close?(): unknown;
 }
 

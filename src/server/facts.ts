@@ -19,7 +19,7 @@ export type FactName =
   | TransportFactName
   | 'session.state'
   | 'session.closed'
-  /** What stands behind the server could not be made ready for a client. */
+  /** The upstream of a client could not be made; the client is told. */
   | 'upstream.failed'
   /** The server's `onClose` threw: a bug in the server. */
   | 'close.failed'

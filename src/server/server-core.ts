@@ -25,11 +25,11 @@ import type { ResourcesFeature } from '../features/resources.ts';
 import { offersTasks, tasksFeature } from '../features/tasks.ts';
 import type { TasksFeature } from '../features/tasks.ts';
 import { appsFeature, offersApps, toolsFeature } from '../features/tools.ts';
-import { Upstreams } from '../features/upstreams.ts';
 import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
 import type { OfferedFeatures } from '../features/registry.ts';
+import { Upstreams } from './upstreams.ts';
 import type {
   ChangeNotice,
   SessionEnvironment,
@@ -97,7 +97,7 @@ export class ServerCore {
       this.tasksOf(session).some((task) => task.taskId === taskId && task.isOf(call)),
     (call) => this.upstreams?.listening(call),
   );
-  /** What stands behind the server, if that is found out for each client. */
+  /** The upstreams of its clients, if it has any. */
   readonly upstreams: Upstreams | undefined;
   readonly #tasks: TasksFeature;
   /** What is called if another server of the same kind has changed a list, by the notification. */

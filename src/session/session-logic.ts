@@ -2,7 +2,6 @@
  * The session machine with its actors, provided once for all sessions. What belongs to one session
  * comes to them in their input.
  */
-import { fromPromise } from 'xstate';
 import { askRootsActor } from '../actors/roots/ask-roots.actor.ts';
 import { correlationActor } from '../actors/correlation/correlation.actor.ts';
 import { probeActor } from '../actors/probe.actor.ts';
@@ -11,8 +10,8 @@ import { routerActor } from '../actors/router/router.actor.ts';
 import { serverSide } from '../actors/router/server-side.ts';
 import { keepaliveMachine } from '../machines/keepalive.machine.ts';
 import { rootsMachine } from '../machines/roots.machine.ts';
-import type { PreparationInput, PreparationOutcome } from '../machines/session-context.ts';
 import { sessionMachine } from '../machines/session.machine.ts';
+import { preparationActor } from './preparation.actor.ts';
 import { sessionIn } from './session-scope.ts';
 import { observedMachine, isMachine } from '../actors/transitions.ts';
 
@@ -30,10 +29,6 @@ const ask = askRootsActor((input) => {
   };
 });
 
-const preparation = fromPromise<PreparationOutcome, PreparationInput>(({ input, signal }) =>
-  sessionIn(input).prepare(input.received, signal),
-);
-
 /** What every session runs, unless its host provides something else. */
 export const servedMachine = observedMachine(
   'session',
@@ -43,7 +38,7 @@ export const servedMachine = observedMachine(
       writer: observedWriter(sessionIn),
       router: routerActor(serverSide, sessionIn),
       correlation: correlationActor(sessionIn),
-      preparation,
+      preparation: preparationActor,
       roots: observedMachine('roots', rootsMachine.provide({ actors: { ask } }), sessionIn),
       keepalive: observedMachine(
         'keepalive',

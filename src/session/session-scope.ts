@@ -149,7 +149,7 @@ export abstract class SessionScope implements SessionHandle {
   /** The same for the client of a call; undefined if the server has the same for all. */
   abstract readonly describe: ((call: Exchange) => Promise<ServerDescription>) | undefined;
 
-  /** Takes a notification that is nothing to the session. @returns false if nobody does */
+  /** Hands a notification to the upstream. @returns false if there is none that takes it */
   abstract forwards(notification: InboundNotification): boolean;
 
   elicitationCompleted(elicitationId: string): boolean {

@@ -225,6 +225,18 @@ export const layers: { readonly [path: string]: Layer } = {
       'client/hosts',
     ],
   },
+  bridge: {
+    holds: 'any server for any host: a session and a connection; an entry of its own',
+    imports: [
+      ...core,
+      'context',
+      'define',
+      'server',
+      'client/asked',
+      'client/connection',
+      'client',
+    ],
+  },
   testing: {
     holds: 'the test kit; an entry of its own',
     imports: [...runtime, 'recording', 'http/nodes', 'client/auth'],
@@ -338,7 +350,7 @@ export const groups: { readonly [name: string]: Group } = {
   edges: {
     holds:
       "HTTP, several nodes, processes, files in the client's roots, and the connections of a host",
-    of: ['http', 'redis', 'processes', 'roots', 'client', 'opentelemetry', 'serve'],
+    of: ['http', 'redis', 'processes', 'roots', 'client', 'bridge', 'opentelemetry', 'serve'],
   },
   tools: {
     holds: 'what uses the two: recordings, the test kit, and what the packages share',

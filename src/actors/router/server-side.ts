@@ -43,7 +43,7 @@ export interface ServerRouterOptions extends RouterOptions {
   readonly discovery: CacheHints;
   /** What the server has for the client of a call, if that is found out for each client. */
   readonly describe?: ((call: Exchange) => Promise<ServerDescription>) | undefined;
-  /** Takes a notification that is nothing to the session. @returns false if nobody does */
+  /** Hands a notification to the upstream. @returns false if there is none that takes it */
   forwards?(notification: InboundNotification): boolean;
 }
 
@@ -135,11 +135,12 @@ function serveStateless(
   if (!envelope.ok) return errorResponse(id, envelope.error);
   const { dialect } = envelope.peer;
   if (isClosing) return errorResponse(id, dialect.refusal(shuttingDown));
-  const { handlers, describe } = options;
+  const { handlers } = options;
   const discovered = (server: ServerDescription) =>
     dialect.discoverResult(server, statelessVersions, options.discovery);
   let handler: RequestHandler | undefined;
   if (method === Method.discover) {
+    const { describe } = options;
     if (!describe) return { jsonrpc: '2.0', id, result: discovered(options.server) };
     handler = async (_, call) => discovered(await describe(call));
   } else if (method === Method.initialize) return errorResponse(id, initializeInEnvelope);

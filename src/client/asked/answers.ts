@@ -7,6 +7,7 @@
  *
  * @see MCP 2025-11-25, client/roots, client/sampling, client/elicitation
  */
+import { anyMethod } from '../../actors/exchange.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
 import type { Report } from '../../actors/facts.ts';
 import { BoundedMap } from '../../protocol/bounded-map.ts';
@@ -24,6 +25,7 @@ import type {
   FormRequest,
   Providers,
   ProvidedRoot,
+  RawAnswer,
   RootsProvider,
   SampleProvider,
   SampleRequest,
@@ -48,6 +50,7 @@ const maxOpenUrls = 1024;
 export class Answers {
   readonly #host: AnswersHost;
   readonly #given: JsonObject;
+  readonly #raw: RawAnswer | undefined;
   readonly #sample: SampleProvider | undefined;
   readonly #form: FormProvider | undefined;
   readonly #url: UrlProvider | undefined;
@@ -60,18 +63,24 @@ export class Answers {
    * @throws {TypeError} a provider or a root is invalid, or a capability has no provider
    */
   constructor(providers: Providers, host: AnswersHost, given: JsonObject = {}) {
-    const { roots, sample, elicit } = providers;
+    const { roots, sample, elicit, onRequest } = providers;
     const { form, url } = elicitationsOf(elicit);
     this.#host = host;
     this.#given = given;
+    this.#raw = checked('onRequest', onRequest);
     this.#roots = checkedRoots(roots);
     this.#sample = checked('sample', sample);
     this.#form = checked('elicit', form);
     this.#url = checked('elicit.url', url);
     for (const name of ['roots', 'sampling', 'elicitation']) {
-      if (given[name] === undefined || this.#own('told')[name] !== undefined) continue;
+      if (this.#raw || given[name] === undefined || this.#own('told')[name] !== undefined) continue;
       throw new TypeError(`The capability "${name}" is declared, and no provider answers for it`);
     }
+  }
+
+  /** Whether the host declares and answers by itself, unread. */
+  get isRaw(): boolean {
+    return this.#raw !== undefined;
   }
 
   /**
@@ -80,6 +89,7 @@ export class Answers {
    * @param changes whether the server is told when the roots change; since 2026-07-28 it never is
    */
   capabilities(changes: 'told' | 'untold'): JsonObject {
+    if (this.#raw) return changes === 'told' ? this.#given : untold(this.#given);
     const merged: Record<string, unknown> = { ...this.#given };
     for (const [name, own] of Object.entries(this.#own(changes))) {
       const more = merged[name];
@@ -90,6 +100,10 @@ export class Answers {
 
   /** The handlers of the requests that a server may send. */
   get handlers(): ReadonlyMap<string, RequestHandler> {
+    const raw = this.#raw;
+    if (raw) {
+      return new Map([[anyMethod, (params, call) => raw(call.request.method, params, call)]]);
+    }
     const methods = [Method.rootsList, Method.createMessage, Method.elicit];
     const offered = methods.filter((method) => this.#answerOf(method));
     return new Map(
@@ -242,6 +256,11 @@ async function fillIn(
   if (fault !== undefined) throw invalidParams(fault);
   const form = params as FormRequest;
   return formAnswer(form.requestedSchema, await provider(form, asked));
+}
+
+/** Capabilities of the legacy era without what later revisions have in another form. */
+function untold({ tasks: _, ...capabilities }: JsonObject): JsonObject {
+  return isJsonObject(capabilities['roots']) ? { ...capabilities, roots: {} } : capabilities;
 }
 
 function checkedAnswer(method: string, answer: unknown): JsonObject {

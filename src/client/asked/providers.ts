@@ -100,8 +100,30 @@ export type ElicitProvider =
   | { readonly form: FormProvider; readonly url?: UrlProvider }
   | { readonly form?: FormProvider; readonly url: UrlProvider };
 
+/** Context of a request that is answered unread. */
+export interface RawAsked extends Asked {
+  /** Tells the server something on behalf of its request, such as progress. */
+  notify(method: string, params: JsonObject): void;
+}
+
+/**
+ * Answers a server's request of any method: gets its params as they came, and gives the result.
+ *
+ * @throws {ProtocolError} the error that the server gets
+ */
+export type RawAnswer = (
+  method: string,
+  params: JsonObject | undefined,
+  asked: RawAsked,
+) => JsonObject | Promise<JsonObject>;
+
 /** The providers of a host. */
 export interface Providers {
+  /**
+   * Answers everything that a server of the legacy era asks, in place of the other providers. What
+   * is declared to the server is what `capabilities` says, in both eras, and nothing else.
+   */
+  readonly onRequest?: RawAnswer;
   /** The roots that the server may know. With it the capability `roots` is declared. */
   readonly roots?: RootsProvider;
   /** Lets a model answer `sampling/createMessage`. With it the capability `sampling` is declared. */

@@ -62,7 +62,9 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
     // A modern server is never told that the roots changed.
     capabilities: {
       legacy: answers.capabilities('told'),
-      modern: takingTasks(answers.capabilities('untold')),
+      modern: answers.isRaw
+        ? answers.capabilities('untold')
+        : takingTasks(answers.capabilities('untold')),
     },
     methods: [...answers.handlers.keys()],
     limits: connectionLimitsWith(limits),

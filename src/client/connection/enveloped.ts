@@ -13,6 +13,8 @@ import { MetaKey } from '../../protocol/meta.ts';
 /** Who the host is. */
 export interface HostDescription {
   readonly info: Implementation;
+  /** The revision that it asks for in `initialize`; undefined for the latest. */
+  readonly revision?: string | undefined;
   /** What it is capable of, in each era. */
   readonly capabilities: (era: Era) => JsonObject;
 }

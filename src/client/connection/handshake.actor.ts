@@ -94,11 +94,11 @@ class Handshake implements Behaviour<HandshakeEvent> {
    * these members of `_meta`.
    */
   #greet(behind: 'probe' | 'nothing'): void {
-    const { info, capabilities } = this.#options.host;
+    const { info, capabilities, revision = latestHandshake.version } = this.#options.host;
     const envelope = behind === 'probe' ? { _meta: envelopeOf(this.#options.host, newest) } : {};
     const params = {
       ...envelope,
-      protocolVersion: latestHandshake.version,
+      protocolVersion: revision,
       capabilities: capabilities('legacy'),
       clientInfo: info,
     };

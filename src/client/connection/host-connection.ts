@@ -74,7 +74,11 @@ export class HostConnection extends ServerFeatures {
     const kind = environment.channel(options.kind);
     const scope: ConnectionScope = new ConnectionScope({
       ...{ actor, kind, limits, clock, report },
-      host: { info: setup.clientInfo, capabilities: (era) => capabilities[era] },
+      host: {
+        info: setup.clientInfo,
+        revision: options.revision,
+        capabilities: (era) => capabilities[era],
+      },
       handlers: environment.handlers(answers.handlers),
       onNotification: (method, params) => this.heard(method, params),
       logLevel: () => this.preferences.logLevel,
@@ -91,7 +95,7 @@ export class HostConnection extends ServerFeatures {
     const rounds = { clock, answers: answered, places, maxRounds, awaitTask };
     const requests = new Requests(scope, { name, isHarmless, age, rounds });
     super({
-      ...{ requests, answers, name, limits, clock, report, rounds },
+      ...{ requests, answers, name, limits, clock, report, rounds, listens: options.listens },
       problem: (...of) => events.problem(...of),
       observed: scope,
     });
@@ -345,7 +349,9 @@ export class HostConnection extends ServerFeatures {
   }
 
   protected override tellNotification(method: string, params: JsonObject | undefined): void {
-    this.#events.tell({ type: 'notification', method, params });
+    const { onNotification } = this.#options;
+    if (onNotification) onNotification(method, params);
+    else this.#events.tell({ type: 'notification', method, params });
   }
 }
 

@@ -77,6 +77,18 @@ export interface ConnectionOptions extends Providers {
   readonly era?: Era;
   /** Further capabilities of the host; merged into those that the providers declare. */
   readonly capabilities?: JsonObject;
+  /** The revision to ask for in `initialize`; by default the latest. The server may name another. */
+  readonly revision?: string;
+  /**
+   * Takes the notifications of the server at once and in order, in place of the events. Progress and
+   * cancellations are not among them.
+   */
+  readonly onNotification?: (method: string, params: JsonObject | undefined) => void;
+  /**
+   * When a server of 2026-07-28 is asked to tell the changes of its lists. `first-list`, the default:
+   * before a list is needed. `ready`: as soon as the connection is ready.
+   */
+  readonly listens?: 'first-list' | 'ready';
   readonly limits?: Partial<ConnectionLimits>;
   /** When a lost connection is reopened. */
   readonly restart?: RestartOption;

@@ -52,6 +52,11 @@ export interface SentOptions extends HostRequestOptions {
   readonly sent?: ((id: RequestId) => void) | undefined;
   /** `held`: the call's task outlives the call. Needs `onTask`. */
   readonly task?: 'held' | undefined;
+  /**
+   * It is sent as it is, and resolves to any result, also one that asks something or is a task. The
+   * server is asked for progress only if there is `onProgress`.
+   */
+  readonly raw?: true;
 }
 
 /** The requests of one connection. */
@@ -119,7 +124,7 @@ export class Requests {
     const { value, context } = this.#snapshot;
     const isReady = typeof value === 'object' && 'ready' in value;
     // Only modern servers ask in a result, and the era is certain only while connected.
-    const mayAsk = isReady && context.profile?.era === 'legacy' ? 'no' : 'yes';
+    const mayAsk = options.raw || (isReady && context.profile?.era === 'legacy') ? 'no' : 'yes';
     try {
       const manner = this.#mannerOf(options, { timeoutMs, maxTotalMs, mayAsk });
       return this.#send({ method, params, manner }, read, options.sent);
@@ -156,7 +161,8 @@ export class Requests {
       // The caller is on the stack, but may be deeper than the engine shows.
       if (refusal) return resolve(failedWithCallers(refusal));
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
-      const request = new HostRequest(spec, read, resolve);
+      const request: SendableRequest & HostRequestSpec = new HostRequest(spec, read, resolve);
+      if (manner.raw && !manner.onProgress) Object.assign(request, { onProgress: undefined });
       sendAsked(snapshot.context.correlation, [request]);
       // Arguments may be large and answers late, so the params are kept only if the request may be
       // sent again.
@@ -174,10 +180,10 @@ export class Requests {
 
   /** @throws {RangeError} a time is wrong */
   #mannerOf(
-    { signal, onProgress, whenAway, retry, onTask, task }: SentOptions,
+    { signal, onProgress, whenAway, retry, onTask, task, raw }: SentOptions,
     { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
   ): RequestManner {
-    const isPlain = !signal && !onProgress && !whenAway && !retry && !onTask;
+    const isPlain = !signal && !onProgress && !whenAway && !retry && !onTask && !raw;
     const last = isPlain ? this.#lastPlain : undefined;
     if (last?.timeoutMs === timeoutMs && last.maxTotalMs === maxTotalMs && last.mayAsk === mayAsk) {
       return last;
@@ -186,7 +192,7 @@ export class Requests {
     refuseDuration('maxTotalMs', maxTotalMs);
     const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs } as const;
     if (isPlain) return (this.#lastPlain = plain);
-    return { ...plain, signal, onProgress, whenAway, retry, onTask, task };
+    return { ...plain, signal, onProgress, whenAway, retry, onTask, task, raw };
   }
 
   get #snapshot(): ConnectionSnapshot {
@@ -306,6 +312,8 @@ export interface RequestManner
   readonly mayAsk: 'yes' | 'no';
   /** `held`: the call's task outlives the call. */
   readonly task?: 'held' | undefined;
+  /** See {@link SentOptions.raw}. */
+  readonly raw?: true | undefined;
   /** Handles what follows its end. */
   readonly owner: Requests;
 }

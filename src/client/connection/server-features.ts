@@ -38,7 +38,7 @@ import type {
 import type { ListOptions } from './connection.ts';
 import type { ConnectionLimits } from './limits.ts';
 import type { HostCall, Requests } from './requests.ts';
-import type { HostRequestOptions } from './options.ts';
+import type { ConnectionOptions, HostRequestOptions } from './options.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { ToolTask } from './tool-task.observable.ts';
 import { ToolTasks } from './tool-tasks.ts';
@@ -54,6 +54,7 @@ export interface FeatureParts {
   readonly problem: (name: string, message: string) => void;
   readonly observed: ObservedScope;
   readonly rounds: RoundsHost<HostCall>;
+  readonly listens: ConnectionOptions['listens'];
 }
 
 export abstract class ServerFeatures {
@@ -76,7 +77,7 @@ export abstract class ServerFeatures {
     const listening = (id: RequestId) => this.#subscriptions.set(id, true);
     const toolsListed = (tools: readonly ListedTool[]) => this.#results.toolsListed(tools);
     const server = { clock, limits, report, problem, request, observed, listening };
-    this.lists = new Lists({ ...server, toolsListed });
+    this.lists = new Lists({ ...server, toolsListed, listens: parts.listens });
     this.preferences = new Preferences(server);
     this.tasks = new ToolTasks({
       ...{ ...server, requests, name: parts.name, rounds: parts.rounds },
@@ -361,7 +362,10 @@ function featureOf(method: string): string | undefined {
 /**
  * The missing capability for a method; undefined if it is declared, or the server is not known yet.
  */
-function missingFor(method: string, capabilities: JsonObject | undefined): string | undefined {
+export function missingFor(
+  method: string,
+  capabilities: JsonObject | undefined,
+): string | undefined {
   if (!capabilities) return undefined;
   const feature = featureOf(method);
   if (feature === undefined || feature === 'completions') return undefined;

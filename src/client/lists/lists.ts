@@ -73,6 +73,8 @@ export interface ListsHost extends Omit<ListSource, 'now' | 'bounds' | 'capabili
   readonly observed: ObservedScope;
   /** Called with the tools each time the server has listed them. */
   readonly toolsListed?: (tools: readonly ListedTool[]) => void;
+  /** When a server that tells only subscribers is subscribed to; by default with the first list. */
+  readonly listens?: 'first-list' | 'ready' | undefined;
   /** See {@link ListeningPort}. */
   readonly listening?: ListeningPort['listening'];
 }
@@ -147,6 +149,7 @@ export class Lists {
   opened(server: ListedServer): void {
     this.#updates.opened(server.era);
     this.#server = server;
+    if (this.#host.listens === 'ready' && this.#updates.matches('unsubscribed')) this.#listen();
     for (const list of this.kept) list.channel('channel.opened');
   }
 

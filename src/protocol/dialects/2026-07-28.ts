@@ -202,7 +202,7 @@ function identified(result: JsonObject, serverInfo: Implementation): JsonObject 
     ...result,
     _meta:
       meta !== undefined && isJsonObject(meta)
-        ? { [MetaKey.serverInfo]: serverInfo, ...meta }
+        ? { ...meta, [MetaKey.serverInfo]: meta[MetaKey.serverInfo] ?? serverInfo }
         : { [MetaKey.serverInfo]: serverInfo },
   };
 }

@@ -18,8 +18,8 @@ import { methodNotOffered } from '../protocol/methods.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import type { OfferedFeatures } from './registry.ts';
-import type { Feature } from './feature.ts';
+import type { Feature } from '../features/feature.ts';
+import type { OfferedFeatures } from '../features/registry.ts';
 
 /** What a server says of itself beside its upstream. */
 export type OwnDescription = () => ServerDescription;
@@ -111,7 +111,7 @@ export class Upstreams {
     const any: RequestHandler = (params, call) => {
       const at = this.#at(call);
       const { method, peer } = call.request;
-      // A method of another revision is none of the client's.
+      // The revision of the client has no such method.
       if (!peer.dialect.offers(method) && isKnownMethod(method)) {
         throw fromWireError(methodNotOffered(method));
       }
@@ -238,8 +238,7 @@ export class ClientUpstream {
           const message = `it was not ready within ${timeoutMs} ms`;
           reject(new RuntimeError('CONNECT_TIMEOUT', message));
         },
-        cancelled: (cause) =>
-          new RuntimeError('CANCELLED', 'nobody waits for it any more', { cause }),
+        cancelled: (cause) => new RuntimeError('CANCELLED', 'no client waits for it', { cause }),
       },
       ({ resolve, reject }) => {
         making.then(resolve, reject);
@@ -252,13 +251,13 @@ export class ClientUpstream {
       },
       () => {
         this.#end.abort();
-        // It may be ready when nobody wants it any more.
+        // It may be ready too late.
         making.then((late) => late.close?.()).catch(() => {});
       },
     );
   }
 
-  /** Closes it if nothing was asked of it for so long. */
+  /** Closes it after this time without a request. */
   whenIdle(afterMs: number, ended: () => void): void {
     this.#idle = { afterMs, ended };
     this.#rest();
@@ -404,7 +403,7 @@ const listMembers: { readonly [method: string]: string } = {
   'resources/templates/list': 'resourceTemplates',
 };
 
-/** The server's own items come with the first page of the upstream's. */
+/** The first page of the upstream, with the server's own items before it. */
 function joined(member: string, own: RequestHandler, theirs: RequestHandler): RequestHandler {
   const itemsOf = (page: JsonObject) => (Array.isArray(page[member]) ? page[member] : []);
   return async (params, call) => {

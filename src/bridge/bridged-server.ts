@@ -1,0 +1,449 @@
+/**
+ * One client's server behind a bridge: what each says to the other, in the era of each.
+ *
+ * Where both speak the same era, a message is handed on as it is. A server of the legacy era asks in
+ * requests, and a client since 2026-07-28 is asked in results; the client's call waits for both.
+ */
+import { systemClock } from '../actors/clock.ts';
+import { DialogPlaces, roundsAfter } from '../client/asked/input-rounds.ts';
+import type { RoundsHost } from '../client/asked/input-rounds.ts';
+import type { RawAnswer, RawAsked } from '../client/asked/providers.ts';
+import type { ConnectOptions } from '../client/connect.ts';
+import type { Connection } from '../client/connection/connection.ts';
+import { connectionLimitsWith } from '../client/connection/limits.ts';
+import type { SentOptions } from '../client/connection/requests.ts';
+import { missingFor } from '../client/connection/server-features.ts';
+import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
+import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
+import type { ServerProfile } from '../machines/connection-context.ts';
+import { isJsonObject, isRequestId } from '../protocol/classify.ts';
+import {
+  ErrorCode,
+  ForwardedError,
+  ProtocolError,
+  RuntimeError,
+  fromWireError,
+  invalidParams,
+  textOfError,
+} from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { mayRequireInput } from '../protocol/input-required.ts';
+import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
+import type { LogLevel } from '../protocol/log-levels.ts';
+import { MetaKey } from '../protocol/meta.ts';
+import { Method } from '../protocol/methods.ts';
+import { printableName } from '../protocol/printable.ts';
+import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
+
+type Era = ServerProfile['era'];
+
+/** A request of the client that the server answers. */
+interface OpenCall {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly context: HandlerContext;
+  /** What the server has asked on its behalf and has no answer to; undefined for nothing yet. */
+  questions: Set<Promise<unknown>> | undefined;
+}
+
+export class BridgedServer {
+  readonly #client: UpstreamClient;
+  /** The era of the client. */
+  readonly #era: Era;
+  readonly #rounds: Pick<RoundsHost, 'clock' | 'maxRounds' | 'places'>;
+  /** How long a call may take in all, the questions of the server included, milliseconds. */
+  readonly #maxTotalMs: number;
+  #connection: Connection | undefined = undefined;
+  /** The oldest first. */
+  readonly #calls = new Set<OpenCall>();
+  /** How many listen to each resource, since 2026-07-28. */
+  readonly #watched = new Map<string, number>();
+  /** The level that the server was set to for clients that want one with each request. */
+  #logLevel: LogLevel | undefined = undefined;
+
+  constructor(client: UpstreamClient, { clock = systemClock, limits: given }: ConnectOptions) {
+    const limits = connectionLimitsWith(given);
+    this.#client = client;
+    this.#era = client.peer.dialect.sessionOfRequest(client) === undefined ? 'modern' : 'legacy';
+    this.#maxTotalMs = limits.requestMaxTotalMs;
+    this.#rounds = { clock, maxRounds: limits.maxRounds, places: new DialogPlaces(limits) };
+  }
+
+  /** What the connection is to hear of the server. */
+  get hearing(): Pick<ConnectOptions, 'onNotification' | 'onRequest' | 'revision'> {
+    const { version } = this.#client.peer.dialect;
+    return {
+      onRequest: (...request) => this.#asked(...request),
+      onNotification: (...notification) => this.#heard(...notification),
+      ...(this.#era === 'legacy' ? { revision: version } : {}),
+    };
+  }
+
+  /** The upstream of the client, over a connection that is ready. */
+  over(connection: Connection): Upstream {
+    this.#connection = connection;
+    const { info, instructions } = this.#server;
+    return {
+      serverInfo: info,
+      capabilities: this.#capabilities,
+      instructions,
+      asksInResults: this.#era === 'modern' && this.#server.era === 'modern',
+      request: (method, params, context) => this.#request(method, params, context),
+      notified: (method, params) => this.#tell(method, params),
+      watch: (uris) => this.#watch(uris),
+      close: () => connection.close(),
+    };
+  }
+
+  get #open(): Connection {
+    if (this.#connection) return this.#connection;
+    throw new RuntimeError('NOT_READY', 'The server is not connected');
+  }
+
+  /** The server of the last handshake. */
+  get #server(): ServerProfile {
+    const { server } = this.#open;
+    if (server) return server;
+    throw new RuntimeError('NOT_READY', 'The server is not known');
+  }
+
+  get #isSameEra(): boolean {
+    return this.#server.era === this.#era;
+  }
+
+  /** What the server has, without the tasks of the other era: these two do not understand each other. */
+  get #capabilities(): JsonObject {
+    const { capabilities } = this.#server;
+    if (this.#isSameEra) return capabilities;
+    const { tasks: _, extensions, ...others } = capabilities;
+    if (!isJsonObject(extensions)) return others;
+    const { [tasksExtension]: __, ...kept } = extensions;
+    return { ...others, extensions: kept };
+  }
+
+  // What the client asks.
+
+  async #request(
+    method: string,
+    params: JsonObject | undefined,
+    context: HandlerContext,
+  ): Promise<JsonObject> {
+    this.#refuseMissing(method);
+    const call: OpenCall = { method, params, context, questions: undefined };
+    this.#calls.add(call);
+    try {
+      const result = await this.#answered(call);
+      // The server may have asked for another call of the client, which this one has carried.
+      if (call.questions) await Promise.allSettled(call.questions);
+      return result;
+    } catch (error) {
+      throw this.#errorFor(error);
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+
+  #answered(call: OpenCall): Promise<JsonObject> {
+    if (this.#isSameEra) return this.#send(call, call.params);
+    return this.#era === 'modern' ? this.#byLegacy(call) : this.#byModern(call);
+  }
+
+  #send(
+    { method, params: given, context }: OpenCall,
+    params: JsonObject | undefined,
+    bounds?: Pick<SentOptions, 'maxTotalMs' | 'signal'>,
+  ): Promise<JsonObject> {
+    const token = progressTokenOf(given);
+    const options: SentOptions = {
+      raw: true,
+      signal: context.signal,
+      ...(token === undefined
+        ? {}
+        : {
+            onProgress: (report) =>
+              void context.notify(Method.progress, { progressToken: token, ...report }),
+          }),
+      ...bounds,
+    };
+    return this.#open.request(method, params, options);
+  }
+
+  /** A request since 2026-07-28, to a server of the legacy era. */
+  #byLegacy(call: OpenCall): Promise<JsonObject> {
+    const { params } = call;
+    const meta = params?.['_meta'];
+    if (!isJsonObject(meta)) return this.#send(call, params);
+    const level = logLevelOf(meta[MetaKey.logLevel]);
+    if (level !== undefined) this.#wantLogs(level);
+    // What the request says of its client, the handshake has said.
+    const own = Object.entries(meta).filter(([key]) => !ofEnvelopes.has(key));
+    const { _meta: _, ...others } = params ?? {};
+    const kept = own.length > 0 ? { ...others, _meta: Object.fromEntries(own) } : others;
+    return this.#send(call, kept);
+  }
+
+  /** A request of the legacy era, to a server since 2026-07-28. */
+  async #byModern(call: OpenCall): Promise<JsonObject> {
+    const { method, params, context } = call;
+    const connection = this.#open;
+    const { uri, level: wanted } = params ?? {};
+    switch (method) {
+      case 'logging/setLevel': {
+        const level = logLevelOf(wanted);
+        if (level === undefined)
+          throw invalidParams(`"level" must be one of ${logLevels.join(', ')}`);
+        await connection.setLogLevel(level);
+        return {};
+      }
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        if (typeof uri !== 'string') throw invalidParams('"uri" must be a string');
+        await (method === 'resources/subscribe'
+          ? connection.subscribe(uri, { signal: context.signal })
+          : connection.unsubscribe(uri));
+        return {};
+    }
+    const startedAt = this.#rounds.clock.now();
+    const result = await this.#send(call, params);
+    if (!mayRequireInput.has(method)) return result;
+    const urls: string[] = [];
+    const answer: RoundsHost['answers']['answer'] = (asks, question, signal) =>
+      this.#askClient(call, asks, withId(asks, question, urls), { signal });
+    const awaitTask = async () => result;
+    const { signal } = context;
+    const maxTotalMs = this.#maxTotalMs;
+    const send = (
+      next: JsonObject | undefined,
+      bounds: Pick<SentOptions, 'maxTotalMs' | 'signal'>,
+    ) => this.#send(call, next, bounds);
+    const more = roundsAfter(
+      { ...this.#rounds, answers: { answer }, awaitTask },
+      { method, params, maxTotalMs, signal, send },
+      { result, startedAt },
+    );
+    const last = more ? await more : result;
+    // The server goes on once the person is done.
+    for (const elicitationId of urls)
+      this.#client.notify(Method.elicitationComplete, { elicitationId });
+    return last;
+  }
+
+  /** A server of the legacy era has one level for all requests: the lowest that one of them wants. */
+  #wantLogs(level: LogLevel): void {
+    if (this.#server.capabilities['logging'] === undefined) return;
+    const known = this.#logLevel;
+    if (known !== undefined && logLevels.indexOf(known) <= logLevels.indexOf(level)) return;
+    this.#logLevel = level;
+    this.#open.setLogLevel(level).catch(() => {
+      this.#logLevel = known;
+    });
+  }
+
+  /** @throws {ProtocolError} -32601, naming the capability that the server lacks for a method */
+  #refuseMissing(method: string): void {
+    const capabilities = this.#capabilities;
+    const missing = method.startsWith('tasks/')
+      ? this.#missingTasks(capabilities)
+      : missingFor(method, capabilities);
+    if (missing === undefined) return;
+    const name = printableName(this.#server.info.name);
+    const message = `Method not found: ${method} needs the capability "${missing}", which the server ${name} does not have for this client`;
+    throw new ProtocolError(ErrorCode.methodNotFound, message);
+  }
+
+  #missingTasks(capabilities: JsonObject): string | undefined {
+    if (this.#era === 'modern') return declaresTasks(capabilities) ? undefined : tasksExtension;
+    return capabilities['tasks'] === undefined ? 'tasks' : undefined;
+  }
+
+  /** The error as the client gets it: that of a server of its own era as it is. */
+  #errorFor(error: unknown): unknown {
+    if (error instanceof ProtocolError) {
+      if (this.#era === 'legacy' || !this.#isSameEra) return error;
+      return new ForwardedError(error.code, error.message, error.data);
+    }
+    if (!(error instanceof RuntimeError)) return error;
+    const { message, code } = error;
+    const data = { reason: 'upstream-failed', retryable: false, code };
+    return new ProtocolError(ErrorCode.serverUnavailable, message, data);
+  }
+
+  // What the client tells.
+
+  #tell(method: string, params: JsonObject | undefined): void {
+    // Since 2026-07-28 a server hears no notifications: it asks for the roots with each call.
+    if (this.#server.era === 'modern') return;
+    this.#open.notify(method, params).catch(() => {});
+  }
+
+  async #watch(uris: readonly string[]): Promise<UpstreamWatch> {
+    const connection = this.#open;
+    const watched = await Promise.all(
+      uris.map(async (uri) => {
+        this.#watched.set(uri, (this.#watched.get(uri) ?? 0) + 1);
+        try {
+          await connection.subscribe(uri);
+          return [uri];
+        } catch {
+          this.#unwatch(uri);
+          return [];
+        }
+      }),
+    );
+    const agreed = watched.flat();
+    return { uris: agreed, end: () => agreed.forEach((uri) => this.#unwatch(uri)) };
+  }
+
+  #unwatch(uri: string): void {
+    const left = (this.#watched.get(uri) ?? 1) - 1;
+    if (left > 0) return void this.#watched.set(uri, left);
+    this.#watched.delete(uri);
+    this.#open.unsubscribe(uri).catch(() => {});
+  }
+
+  // What the server asks.
+
+  /** A request of a server of the legacy era. */
+  async #asked(...[method, params, asked]: Parameters<RawAnswer>): Promise<JsonObject> {
+    const call = this.#callToAskOn();
+    const options = questionOptions(params, asked);
+    try {
+      if (!call) return await this.#client.request(method, params, options);
+      return await this.#askClient(call, method, params, options);
+    } catch (error) {
+      throw answerOf(error);
+    }
+  }
+
+  /** Asks the client on behalf of one of its calls, which does not end before there is an answer. */
+  async #askClient(
+    call: OpenCall,
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const { context } = call;
+    const fitting = this.#era === 'modern' ? withoutId(params) : params;
+    const answer = context.request(method, fitting, { ...options, probe: true });
+    const open = (call.questions ??= new Set());
+    open.add(answer);
+    try {
+      return await answer;
+    } catch (error) {
+      throw answerOf(error);
+    } finally {
+      open.delete(answer);
+    }
+  }
+
+  /**
+   * The call that a question goes with; undefined if it goes by itself. A server says which only over
+   * HTTP: it is taken to be the last that has asked nothing yet. A client with a stream of its own is
+   * asked there.
+   */
+  #callToAskOn(): OpenCall | undefined {
+    const isModern = this.#era === 'modern';
+    const able = [...this.#calls].filter(({ method, context }) =>
+      isModern ? mayRequireInput.has(method) : context.http !== undefined,
+    );
+    return able.findLast(({ questions }) => !questions?.size) ?? able.at(-1);
+  }
+
+  // What the server tells.
+
+  #heard(method: string, params: JsonObject | undefined): void {
+    if (method === Method.subscriptionAcknowledged) return;
+    if (method === Method.logMessage) return this.#heardLog(params);
+    this.#client.notify(method, withoutSubscription(params));
+  }
+
+  /** A log message goes with the last of the calls that wants it. */
+  #heardLog(params: JsonObject | undefined): void {
+    const calls = [...this.#calls];
+    const call =
+      this.#era === 'modern'
+        ? calls.findLast((each) => wantsLog(each, params))
+        : calls.findLast(({ context }) => context.http !== undefined);
+    if (call) call.context.notify(Method.logMessage, params);
+    else this.#client.notify(Method.logMessage, params);
+  }
+}
+
+const ofEnvelopes: ReadonlySet<string> = new Set([
+  MetaKey.protocolVersion,
+  MetaKey.clientCapabilities,
+  MetaKey.clientInfo,
+  MetaKey.logLevel,
+]);
+
+function progressTokenOf(params: JsonObject | undefined) {
+  const meta = params?.['_meta'];
+  const token = isJsonObject(meta) ? meta['progressToken'] : undefined;
+  return isRequestId(token) ? token : undefined;
+}
+
+/** The client's progress goes to the server if the server asked for it. */
+function questionOptions(
+  params: JsonObject | undefined,
+  asked: RawAsked,
+): RequestOptions {
+  const { signal } = asked;
+  const token = progressTokenOf(params);
+  if (token === undefined) return { signal };
+  return {
+    signal,
+    onProgress: (report) => asked.notify(Method.progress, { progressToken: token, ...report }),
+  };
+}
+
+/** A URL to open, with the id that clients of the legacy era want. */
+function withId(
+  method: string,
+  params: JsonObject | undefined,
+  given: string[],
+): JsonObject | undefined {
+  if (
+    method !== Method.elicit ||
+    params?.['mode'] !== 'url' ||
+    params['elicitationId'] !== undefined
+  ) {
+    return params;
+  }
+  const elicitationId = crypto.randomUUID();
+  given.push(elicitationId);
+  return { ...params, elicitationId };
+}
+
+/** Since 2026-07-28 a URL has no id: the client calls again when the person is done. */
+function withoutId(params: JsonObject | undefined): JsonObject | undefined {
+  if (params?.['elicitationId'] === undefined) return params;
+  const { elicitationId: _, ...others } = params;
+  return others;
+}
+
+/** The id of our own subscription is nothing to the client. */
+function withoutSubscription(params: JsonObject | undefined): JsonObject | undefined {
+  const meta = params?.['_meta'];
+  if (!isJsonObject(meta) || meta[MetaKey.subscriptionId] === undefined) return params;
+  const { [MetaKey.subscriptionId]: _, ...kept } = meta;
+  const { _meta: __, ...others } = params ?? {};
+  return Object.keys(kept).length > 0 ? { ...others, _meta: kept } : others;
+}
+
+/** Whether a request since 2026-07-28 wants a log message. */
+function wantsLog(call: OpenCall, message: JsonObject | undefined): boolean {
+  const meta = call.params?.['_meta'];
+  const wanted = isJsonObject(meta) ? logLevelOf(meta[MetaKey.logLevel]) : undefined;
+  const level = logLevelOf(message?.['level']);
+  if (wanted === undefined || level === undefined) return false;
+  return logLevels.indexOf(level) >= logLevels.indexOf(wanted);
+}
+
+/** What a question fails with, as the server gets it: the client's own error as it is. */
+function answerOf(error: unknown): ProtocolError {
+  if (error instanceof ProtocolError) return error;
+  if (error instanceof RuntimeError && error.remote) return fromWireError(error.remote);
+  const isMissing = error instanceof RuntimeError && error.code === 'CAPABILITY_MISSING';
+  const message = error instanceof Error ? error.message : textOfError(error);
+  return new ProtocolError(isMissing ? ErrorCode.methodNotFound : ErrorCode.internalError, message);
+}
