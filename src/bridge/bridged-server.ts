@@ -383,10 +383,7 @@ function progressTokenOf(params: JsonObject | undefined) {
 }
 
 /** The client's progress goes to the server if the server asked for it. */
-function questionOptions(
-  params: JsonObject | undefined,
-  asked: RawAsked,
-): RequestOptions {
+function questionOptions(params: JsonObject | undefined, asked: RawAsked): RequestOptions {
   const { signal } = asked;
   const token = progressTokenOf(params);
   if (token === undefined) return { signal };

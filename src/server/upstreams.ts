@@ -10,10 +10,12 @@ import type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from '../def
 import type { PreparationOutcome } from '../machines/session-context.ts';
 import type { InitializeReceived } from '../machines/session-ports.ts';
 import { isKnownMethod } from '../protocol/dialects/registry.ts';
+import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
+import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { methodNotOffered } from '../protocol/methods.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
@@ -281,7 +283,9 @@ export class ClientUpstream {
     const release = this.hold();
     try {
       const upstream = await this.ready();
-      return await upstream.request(method, params, contextOf(call));
+      const result = await upstream.request(method, params, contextOf(call));
+      const hasSession = this.client.peer.dialect.sessionOfRequest(this) !== undefined;
+      return hasSession ? result : identified(result, upstream);
     } finally {
       release();
     }
@@ -440,6 +444,15 @@ function isOwn(
     resources.get(uri) !== undefined ||
     resourceTemplates.list().some(({ item }) => item.match(uri) !== undefined)
   );
+}
+
+/** A result since 2026-07-28 names the server that gave it. */
+function identified(result: JsonObject, { serverInfo }: Upstream): JsonObject {
+  const meta = result['_meta'];
+  const isNamed = isJsonObject(meta) && meta[MetaKey.serverInfo] !== undefined;
+  if (!serverInfo || isNamed) return result;
+  const { name, version } = serverInfo;
+  return withMeta(result, { [MetaKey.serverInfo]: { name, version } });
 }
 
 /** Both together, as clients are told. */
