@@ -16,6 +16,7 @@ import { machineDefinition, svgDiagram } from '@mcp-actors/inspector/diagrams';
 import { charts } from '../src/machines/charts.ts';
 import { bookingMachine } from '../examples/booking/booking.machine.ts';
 import { secretKeyWords, secretPlaces, tokenForms } from '../src/diagnosis/secrets.ts';
+import { cellsTable } from '../test/bridge/cells.ts';
 import { groups, layers, packageLayers, runtime } from '../test/tooling/layers.ts';
 import { shownDump } from './shown-dump.ts';
 
@@ -50,6 +51,7 @@ const parts: { readonly [name: string]: () => string } = {
   'doctor report': () =>
     fenced('text', `mcp-actors ${version}, process 8607\n${describeDump(shownDump)}`.trimEnd()),
   groups: groupsTable,
+  'bridge cells': cellsTable,
   layers: layersTable,
   packages: packagesTable,
   'mcpServers block': () =>

@@ -48,6 +48,7 @@ export type {
 } from './define/prompt.ts';
 export type { Annotations, Described, Icon, ToolAnnotations } from './protocol/described.ts';
 export type { ClosedSession, ServerDefinition } from './define/definition.ts';
+export type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from './define/upstream.ts';
 export type { IncomingCall, Middleware } from './features/middleware.ts';
 export type { Registry, RegistryEntry } from './features/registry.ts';
 export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';

@@ -2,7 +2,7 @@
  * A bridge: a session towards the host, a connection towards the server, and one correlation between
  * them. It is a server as `createMcpServer` makes one, whose upstream is a connection.
  *
- * @see docs/decisions/0054-the-bridge.md
+ * @see docs/decisions/0055-the-bridge.md
  */
 import { connect } from '../client/connect.ts';
 import type { ConnectOptions } from '../client/connect.ts';
@@ -13,6 +13,7 @@ import type { Upstream, UpstreamClient } from '../define/upstream.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpServer } from '../server/create-server.ts';
 import { defaultLimits } from '../actors/limits.ts';
+import { RuntimeError } from '../protocol/errors.ts';
 import { BridgedServer } from './bridged-server.ts';
 
 /** What a bridge declares and asks by itself. Everything else is as for any connection. */
@@ -65,29 +66,50 @@ export function bridge(entry: ServerEntry, options: BridgeOptions = {}): McpServ
   const { definition, ...connecting } = options;
   const limits = { ...bridgeLimits, ...options.limits };
   connectionLimitsWith(limits);
+  const server = { entry, options: { ...connecting, limits }, isModernOnly: false };
   return createMcpServer({
     name: options.name ?? 'bridge',
     version: '0.1.0',
     ...definition,
-    upstream: (client) => bridged(entry, { ...connecting, limits }, client),
+    upstream: (client) => bridged(server, client),
   });
 }
 
-/** Connects to the server for one client. */
-async function bridged(
-  entry: ServerEntry,
-  options: ConnectOptions,
-  client: UpstreamClient,
-): Promise<Upstream> {
+/** The server of a bridge, and what its clients have learnt of it. */
+interface Behind {
+  readonly entry: ServerEntry;
+  readonly options: ConnectOptions;
+  /** Whether it has refused `initialize`. */
+  isModernOnly: boolean;
+}
+
+/** Why a server is not of the legacy era. */
+const ofOtherEra: ReadonlySet<string> = new Set(['VERSION_UNSUPPORTED', 'PROTOCOL_VIOLATION']);
+
+/**
+ * Connects to the server for one client. A client of the legacy era that would have sent `initialize`
+ * does so: a server of both eras then speaks the client's own.
+ */
+async function bridged(server: Behind, client: UpstreamClient): Promise<Upstream> {
+  const { entry, options } = server;
   const { peer, signal } = client;
-  const server = new BridgedServer(client, options);
-  const connection = await connect(entry, {
+  const bridging = new BridgedServer(client, options);
+  const given: ConnectOptions = {
     ...options,
     signal,
     clientInfo: peer.info,
     capabilities: peer.capabilities,
     listens: 'ready',
-    ...server.hearing,
-  });
-  return server.over(connection);
+    ...bridging.hearing,
+  };
+  if (bridging.era === 'modern' || options.era !== undefined || server.isModernOnly) {
+    return bridging.over(await connect(entry, given));
+  }
+  try {
+    return bridging.over(await connect(entry, { ...given, era: 'legacy' }));
+  } catch (error) {
+    if (!(error instanceof RuntimeError) || !ofOtherEra.has(error.code)) throw error;
+    server.isModernOnly = true;
+    return bridging.over(await connect(entry, given));
+  }
 }

@@ -49,7 +49,7 @@ interface OpenCall {
 export class BridgedServer {
   readonly #client: UpstreamClient;
   /** The era of the client. */
-  readonly #era: Era;
+  readonly era: Era;
   readonly #rounds: Pick<RoundsHost, 'clock' | 'maxRounds' | 'places'>;
   /** How long a call may take in all, the questions of the server included, milliseconds. */
   readonly #maxTotalMs: number;
@@ -64,7 +64,7 @@ export class BridgedServer {
   constructor(client: UpstreamClient, { clock = systemClock, limits: given }: ConnectOptions) {
     const limits = connectionLimitsWith(given);
     this.#client = client;
-    this.#era = client.peer.dialect.sessionOfRequest(client) === undefined ? 'modern' : 'legacy';
+    this.era = client.peer.dialect.sessionOfRequest(client) === undefined ? 'modern' : 'legacy';
     this.#maxTotalMs = limits.requestMaxTotalMs;
     this.#rounds = { clock, maxRounds: limits.maxRounds, places: new DialogPlaces(limits) };
   }
@@ -75,7 +75,7 @@ export class BridgedServer {
     return {
       onRequest: (...request) => this.#asked(...request),
       onNotification: (...notification) => this.#heard(...notification),
-      ...(this.#era === 'legacy' ? { revision: version } : {}),
+      ...(this.era === 'legacy' ? { revision: version } : {}),
     };
   }
 
@@ -87,7 +87,7 @@ export class BridgedServer {
       serverInfo: info,
       capabilities: this.#capabilities,
       instructions,
-      asksInResults: this.#era === 'modern' && this.#server.era === 'modern',
+      asksInResults: this.era === 'modern' && this.#server.era === 'modern',
       request: (method, params, context) => this.#request(method, params, context),
       notified: (method, params) => this.#tell(method, params),
       watch: (uris) => this.#watch(uris),
@@ -108,7 +108,7 @@ export class BridgedServer {
   }
 
   get #isSameEra(): boolean {
-    return this.#server.era === this.#era;
+    return this.#server.era === this.era;
   }
 
   /** What the server has, without the tasks of the other era: these two do not understand each other. */
@@ -118,7 +118,7 @@ export class BridgedServer {
     const { tasks: _, extensions, ...others } = capabilities;
     if (!isJsonObject(extensions)) return others;
     const { [tasksExtension]: __, ...kept } = extensions;
-    return { ...others, extensions: kept };
+    return Object.keys(kept).length > 0 ? { ...others, extensions: kept } : others;
   }
 
   // What the client asks.
@@ -145,7 +145,7 @@ export class BridgedServer {
 
   #answered(call: OpenCall): Promise<JsonObject> {
     if (this.#isSameEra) return this.#send(call, call.params);
-    return this.#era === 'modern' ? this.#byLegacy(call) : this.#byModern(call);
+    return this.era === 'modern' ? this.#byLegacy(call) : this.#byModern(call);
   }
 
   #send(
@@ -252,14 +252,14 @@ export class BridgedServer {
   }
 
   #missingTasks(capabilities: JsonObject): string | undefined {
-    if (this.#era === 'modern') return declaresTasks(capabilities) ? undefined : tasksExtension;
+    if (this.era === 'modern') return declaresTasks(capabilities) ? undefined : tasksExtension;
     return capabilities['tasks'] === undefined ? 'tasks' : undefined;
   }
 
   /** The error as the client gets it: that of a server of its own era as it is. */
   #errorFor(error: unknown): unknown {
     if (error instanceof ProtocolError) {
-      if (this.#era === 'legacy' || !this.#isSameEra) return error;
+      if (this.era === 'legacy' || !this.#isSameEra) return error;
       return new ForwardedError(error.code, error.message, error.data);
     }
     if (!(error instanceof RuntimeError)) return error;
@@ -323,7 +323,7 @@ export class BridgedServer {
     options: RequestOptions,
   ): Promise<JsonObject> {
     const { context } = call;
-    const fitting = this.#era === 'modern' ? withoutId(params) : params;
+    const fitting = this.era === 'modern' ? withoutId(params) : params;
     const answer = context.request(method, fitting, { ...options, probe: true });
     const open = (call.questions ??= new Set());
     open.add(answer);
@@ -342,7 +342,7 @@ export class BridgedServer {
    * asked there.
    */
   #callToAskOn(): OpenCall | undefined {
-    const isModern = this.#era === 'modern';
+    const isModern = this.era === 'modern';
     const able = [...this.#calls].filter(({ method, context }) =>
       isModern ? mayRequireInput.has(method) : context.http !== undefined,
     );
@@ -361,7 +361,7 @@ export class BridgedServer {
   #heardLog(params: JsonObject | undefined): void {
     const calls = [...this.#calls];
     const call =
-      this.#era === 'modern'
+      this.era === 'modern'
         ? calls.findLast((each) => wantsLog(each, params))
         : calls.findLast(({ context }) => context.http !== undefined);
     if (call) call.context.notify(Method.logMessage, params);

@@ -25,6 +25,10 @@ export interface Host {
   notify(method: string): Promise<void>;
   /** What the server has asked, in order. */
   readonly asked: Note[];
+  /** How many of the questions were withdrawn. */
+  readonly withdrawn: number;
+  /** Listens for changes, since 2026-07-28. */
+  listen(filter: JsonObject): Promise<void>;
   /** What it has told. */
   readonly told: Note[];
   /** Resolves with the next notification of this method. */
@@ -42,11 +46,11 @@ export interface HostOptions {
 }
 
 /** All that a host may declare. */
-export const everything: JsonObject = {
+export const everything = (era: Era): JsonObject => ({
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
-  roots: { listChanged: true },
-};
+  roots: era === 'legacy' ? { listChanged: true } : {},
+});
 
 const answers: { readonly [method: string]: (params: JsonObject, signal: AbortSignal) => unknown } =
   {
@@ -69,12 +73,13 @@ const answers: { readonly [method: string]: (params: JsonObject, signal: AbortSi
 export async function hostOf(
   era: Era,
   server: McpServer,
-  capabilities: JsonObject = everything,
+  capabilities: JsonObject = everything(era),
 ): Promise<Host> {
   const { transport, peer } = memory();
   const session = server.listen(transport, { report: () => {} });
   const asked: Note[] = [];
   const told: Note[] = [];
+  let withdrawn = 0;
   const waiting: { method: string; resolve: (params: JsonObject) => void }[] = [];
   const heard = (note: Note) => {
     told.push(note);
@@ -83,6 +88,7 @@ export async function hostOf(
   };
   const answer = (method: string, params: JsonObject = {}, signal: AbortSignal) => {
     asked.push({ method, params });
+    signal.addEventListener('abort', () => withdrawn++);
     return answers[method]?.(params, signal) as never;
   };
   const info = { name: `${era} host`, version: '1' };
@@ -132,6 +138,13 @@ export async function hostOf(
     notify: (method) => client.notification({ method } as never),
     asked,
     told,
+    get withdrawn() {
+      return withdrawn;
+    },
+    listen: async (filter) => {
+      const { listen } = client as unknown as { listen(filter: JsonObject): Promise<unknown> };
+      await listen.call(client, filter);
+    },
     next: (method) => new Promise((resolve) => waiting.push({ method, resolve })),
     capabilities: client.getServerCapabilities() as JsonObject,
     instructions: client.getInstructions(),

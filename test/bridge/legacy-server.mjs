@@ -53,6 +53,7 @@ const tools = {
     return text((await server.createMessage(asked)).model);
   },
   roots: async () => text((await server.listRoots()).roots.map(({ uri }) => uri)),
+  client: () => text(JSON.stringify(server.getClientCapabilities())),
   'roots-changed': () => text(seen.rootsChanged),
   log: async () => {
     await server.sendLoggingMessage({ level: 'debug', data: 'quiet' });

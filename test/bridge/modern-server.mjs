@@ -89,6 +89,8 @@ function makeServer() {
       seen.aborted++;
       return text('aborted');
     },
+    client: ({ mcpReq: { envelope } }) =>
+      text(JSON.stringify(envelope['io.modelcontextprotocol/clientCapabilities'])),
     aborted: () => text(seen.aborted),
     change: async () => {
       await server.sendToolListChanged();

@@ -11,6 +11,7 @@ export const programs = [
   'examples/app/server.ts',
   'examples/arktype/server.ts',
   'examples/booking/server.ts',
+  'examples/bridge/server.ts',
   'examples/client/inspected.ts',
   'examples/client/many-servers.ts',
   'examples/coming-from/mcp-actors.ts',
