@@ -34,6 +34,7 @@ export interface UpstreamClient {
 export interface UpstreamWatch {
   /** Those of the wanted URIs that are watched. */
   readonly uris: readonly string[];
+  /** The client no longer listens. */
   end(): void;
 }
 
@@ -46,6 +47,7 @@ export interface Upstream {
   readonly serverInfo?: Implementation;
   /** Declared to the client as they are. */
   readonly capabilities: JsonObject;
+  /** For a model; they follow those of the definition. */
   readonly instructions?: string | undefined;
   /** True if its results may be `input_required`: then a retry is answered by it as any request is. */
   readonly asksInResults?: boolean;
