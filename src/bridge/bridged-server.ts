@@ -28,6 +28,7 @@ import {
 } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { mayRequireInput } from '../protocol/input-required.ts';
+import { without } from '../protocol/dialects/members.ts';
 import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
 import { MetaKey } from '../protocol/meta.ts';
@@ -115,9 +116,9 @@ export class BridgedServer {
   get #capabilities(): JsonObject {
     const { capabilities } = this.#server;
     if (this.#isSameEra) return capabilities;
-    const { tasks: _, extensions, ...others } = capabilities;
-    if (!isJsonObject(extensions)) return others;
-    const { [tasksExtension]: __, ...kept } = extensions;
+    const { extensions } = capabilities;
+    const others = without(capabilities, 'tasks', 'extensions');
+    const kept = isJsonObject(extensions) ? without(extensions, tasksExtension) : {};
     return Object.keys(kept).length > 0 ? { ...others, extensions: kept } : others;
   }
 
@@ -176,10 +177,7 @@ export class BridgedServer {
     const level = logLevelOf(meta[MetaKey.logLevel]);
     if (level !== undefined) this.#wantLogs(level);
     // What the request says of its client, the handshake has said.
-    const own = Object.entries(meta).filter(([key]) => !ofEnvelopes.has(key));
-    const { _meta: _, ...others } = params ?? {};
-    const kept = own.length > 0 ? { ...others, _meta: Object.fromEntries(own) } : others;
-    return this.#send(call, kept);
+    return this.#send(call, withoutMeta(params, ofEnvelopes));
   }
 
   /** A request of the legacy era, to a server since 2026-07-28. */
@@ -354,7 +352,8 @@ export class BridgedServer {
   #heard(method: string, params: JsonObject | undefined): void {
     if (method === Method.subscriptionAcknowledged) return;
     if (method === Method.logMessage) return this.#heardLog(params);
-    this.#client.notify(method, withoutSubscription(params));
+    // The id of our own subscription is nothing to the client.
+    this.#client.notify(method, params && withoutMeta(params, [MetaKey.subscriptionId]));
   }
 
   /** A log message goes with the last of the calls that wants it. */
@@ -369,12 +368,21 @@ export class BridgedServer {
   }
 }
 
-const ofEnvelopes: ReadonlySet<string> = new Set([
+const ofEnvelopes: readonly string[] = [
   MetaKey.protocolVersion,
   MetaKey.clientCapabilities,
   MetaKey.clientInfo,
   MetaKey.logLevel,
-]);
+];
+
+/** Params without these members of their `_meta`. */
+function withoutMeta(params: JsonObject = {}, keys: readonly string[]): JsonObject {
+  const meta = params['_meta'];
+  if (!isJsonObject(meta)) return params;
+  const kept = without(meta, ...keys);
+  const others = without(params, '_meta');
+  return Object.keys(kept).length > 0 ? { ...others, _meta: kept } : others;
+}
 
 function progressTokenOf(params: JsonObject | undefined) {
   const meta = params?.['_meta'];
@@ -413,18 +421,7 @@ function withId(
 
 /** Since 2026-07-28 a URL has no id: the client calls again when the person is done. */
 function withoutId(params: JsonObject | undefined): JsonObject | undefined {
-  if (params?.['elicitationId'] === undefined) return params;
-  const { elicitationId: _, ...others } = params;
-  return others;
-}
-
-/** The id of our own subscription is nothing to the client. */
-function withoutSubscription(params: JsonObject | undefined): JsonObject | undefined {
-  const meta = params?.['_meta'];
-  if (!isJsonObject(meta) || meta[MetaKey.subscriptionId] === undefined) return params;
-  const { [MetaKey.subscriptionId]: _, ...kept } = meta;
-  const { _meta: __, ...others } = params ?? {};
-  return Object.keys(kept).length > 0 ? { ...others, _meta: kept } : others;
+  return params && without(params, 'elicitationId');
 }
 
 /** Whether a request since 2026-07-28 wants a log message. */

@@ -1,5 +1,6 @@
 /** The context of a session: its bounds, its actors, its client, and why it ends. */
-import type { ActorRefFrom } from 'xstate';
+import { fromPromise } from 'xstate';
+import type { ActorRefFrom, PromiseActorLogic } from 'xstate';
 import type { WireError } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { InitializedClient } from '../protocol/initialize.ts';
@@ -51,13 +52,17 @@ export interface PreparationInput extends InputScope {
   readonly received: InitializeReceived;
 }
 
-/** What came of it, with the request that waits for it. */
+/** What came of it, with the request that waits for it: what the server has, or why there is none. */
 export interface PreparationOutcome {
   readonly received: InitializeReceived;
-  readonly found:
-    | { readonly ok: true; readonly server: ServerDescription }
-    | { readonly ok: false; readonly error: WireError };
+  readonly server?: ServerDescription;
+  readonly error?: WireError;
 }
+
+/** Stands for the actor that a machine is provided with. */
+export const unprepared: PromiseActorLogic<PreparationOutcome, PreparationInput> = fromPromise(() =>
+  Promise.reject(new Error('sessionMachine needs a "preparation" actor')),
+);
 
 export type RootsRef = ActorRefFrom<typeof rootsMachine>;
 

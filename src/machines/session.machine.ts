@@ -7,19 +7,7 @@
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
-import {
-  and,
-  assign,
-  emit,
-  enqueueActions,
-  fromPromise,
-  not,
-  or,
-  sendTo,
-  setup,
-  stateIn,
-} from 'xstate';
-import type { PromiseActorLogic } from 'xstate';
+import { and, assign, emit, enqueueActions, not, or, sendTo, setup, stateIn } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { OutboundResponse } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
@@ -31,15 +19,10 @@ import {
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsUpdated } from './roots.machine.ts';
-import type {
-  PreparationInput,
-  PreparationOutcome,
-  SessionContext,
-  SessionInput,
-} from './session-context.ts';
+import { unprepared } from './session-context.ts';
+import type { PreparationOutcome, SessionContext, SessionInput } from './session-context.ts';
 import { isAtRest, unprovided } from './port.ts';
-import { errorResponse, notAsked } from '../protocol/errors.ts';
-import type { RequestFailure } from '../protocol/errors.ts';
+import { errorResponse, internalError, notAsked } from '../protocol/errors.ts';
 import type {
   CorrelationEvent,
   CorrelationInput,
@@ -58,6 +41,7 @@ import type {
 } from './session-ports.ts';
 import type { StateMeta } from './names.ts';
 import { anyActorFailed } from './names.ts';
+import { causeOf, drainTimeoutOf, endOf, endedBefore } from './session-ports.ts';
 
 export type { SessionEvent } from './session-ports.ts';
 
@@ -97,38 +81,6 @@ export const sessionTags = [
 
 export type SessionTag = (typeof sessionTags)[number];
 
-/** Reads from an event why the session ends. */
-function causeOf(event: SessionEvent): CloseCause {
-  switch (event.type) {
-    case 'session.shutdown':
-      return { kind: 'shutdown', reason: event.reason };
-    case 'input.ended':
-      return { kind: 'input-ended' };
-    case 'client.unresponsive':
-      return { kind: 'unresponsive', failures: event.failures };
-    case 'output.broken':
-      return { kind: 'output-broken', error: event.error };
-    default:
-      return { kind: 'failure', error: 'error' in event ? event.error : undefined };
-  }
-}
-
-/** The cause, which is set in every ended session. */
-function endOf(cause: CloseCause | undefined): CloseCause {
-  return cause ?? { kind: 'failure', error: new Error('The session ended without a cause') };
-}
-
-/** The error of a request that was pending when the session ended. */
-function endedBefore(cause: CloseCause | undefined): RequestFailure {
-  const message = `The session has ended (${cause?.kind}), the client's answer cannot come any more`;
-  return { code: 'TRANSPORT_CLOSED', message, cause };
-}
-
-/** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */
-function drainTimeoutOf(event: SessionEvent): number {
-  return event.type === 'session.shutdown' ? (event.drainTimeoutMs ?? Infinity) : Infinity;
-}
-
 /** What the router sends for an `initialize`. */
 function answer({ request }: InitializeReceived, response: OutboundResponse): RouterEvent {
   return { type: 'lifecycle.answered', response, request };
@@ -140,10 +92,6 @@ function answer({ request }: InitializeReceived, response: OutboundResponse): Ro
 function promptMs({ limits, drainTimeoutMs }: SessionContext): number {
   return Math.min(limits.stallTimeoutMs, drainTimeoutMs);
 }
-
-const unprepared: PromiseActorLogic<PreparationOutcome, PreparationInput> = fromPromise(() =>
-  Promise.reject(new Error('sessionMachine needs a "preparation" actor')),
-);
 
 /**
  * A session's actor logic, with typed `input`, `output` and emitted events.
@@ -183,7 +131,7 @@ export const sessionMachine = setup({
     isPrepared: ({ context }) => context.isPrepared === true,
     isToBePrepared: ({ context }, { reading }: InitializeReceived) =>
       reading.ok && context.isPrepared === true,
-    isFound: (_, { found }: PreparationOutcome) => found.ok,
+    isFound: (_, { server }: PreparationOutcome) => server !== undefined,
     isSooner: ({ context, event }) => drainTimeoutOf(event) < context.drainTimeoutMs,
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
     /** Nothing is under way, and no time is given: to ask each of them costs more than the rest of the end. */
@@ -223,18 +171,11 @@ export const sessionMachine = setup({
     meet: assign((_, { reading }: InitializeReceived) =>
       reading.ok ? { client: reading.client } : {},
     ),
-    holdMessages: sendTo(({ context }) => context.router, { type: 'gate.held' }),
-    learnServer: assign((_, { found }: PreparationOutcome) =>
-      found.ok ? { server: found.server } : {},
-    ),
+    learnServer: assign((_, { server }: PreparationOutcome) => (server ? { server } : {})),
     refuseUnprepared: enqueueActions(({ context, enqueue }, outcome: PreparationOutcome) => {
-      const { received, found } = outcome;
-      if (found.ok) return;
-      enqueue.sendTo(
-        context.router,
-        answer(received, errorResponse(received.request.id, found.error)),
-      );
-      enqueue.assign({ cause: { kind: 'shutdown', reason: found.error.message } });
+      const { received, error = internalError } = outcome;
+      enqueue.sendTo(context.router, answer(received, errorResponse(received.request.id, error)));
+      enqueue.assign({ cause: { kind: 'shutdown', reason: error.message } });
     }),
     answerAgain: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
       const { client, router, server } = context;
@@ -393,17 +334,13 @@ export const sessionMachine = setup({
               },
             },
             preparing: {
-              description:
-                'The client has said who it is. What the server has for it is being found out; what the client sends meanwhile waits.',
+              description: 'What the server has for the client is found out; what it sends waits.',
               tags: 'awaitsInitialize',
-              entry: 'holdMessages',
+              entry: sendTo(({ context }) => context.router, { type: 'gate.held' }),
               invoke: {
                 id: 'preparation',
                 src: 'preparation',
-                input: ({ context: { scope }, event }) => ({
-                  scope,
-                  received: event as InitializeReceived,
-                }),
+                input: ({ context: { scope }, event }) => ({ scope, received: event as never }),
                 onDone: [
                   {
                     guard: { type: 'isFound', params: ({ event }) => event.output },

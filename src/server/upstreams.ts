@@ -56,20 +56,19 @@ export class Upstreams {
     if (!reading.ok) throw new TypeError(reading.fault);
     const held = this.#of.of(session);
     // Those that were opened to answer server/discover: the client has chosen the other era.
-    held.closeAll();
+    void held.closeAll();
     const client = { peer: reading.client, principal: request.origin?.principal };
     const made = (held.own = new ClientUpstream(session, client, this.#make, this.#tell));
     signal.addEventListener('abort', () => void made.close(), { once: true });
     try {
       const server = describe(await made.opened, this.#own());
       session.server = server;
-      return { received, found: { ok: true, server } };
+      return { received, server };
     } catch (error) {
       const message = `${this.#own().serverInfo.name} cannot serve the client: ${messageOf(error)}`;
       session.report({ level: 'error', name: 'upstream.failed', message, details: { error } });
       const data = { reason: 'upstream-failed', retryable: false };
-      const wire = { code: ErrorCode.serverUnavailable, message, data };
-      return { received, found: { ok: false, error: wire } };
+      return { received, error: { code: ErrorCode.serverUnavailable, message, data } };
     }
   }
 
@@ -409,7 +408,10 @@ const listMembers: { readonly [method: string]: string } = {
 
 /** The first page of the upstream, with the server's own items before it. */
 function joined(member: string, own: RequestHandler, theirs: RequestHandler): RequestHandler {
-  const itemsOf = (page: JsonObject) => (Array.isArray(page[member]) ? page[member] : []);
+  const itemsOf = (page: JsonObject): readonly unknown[] => {
+    const items = page[member];
+    return Array.isArray(items) ? items : [];
+  };
   return async (params, call) => {
     if (params?.['cursor'] !== undefined) return await theirs(params, call);
     const items: unknown[] = [];

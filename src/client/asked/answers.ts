@@ -14,6 +14,7 @@ import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { without } from '../../protocol/dialects/members.ts';
 import { faultOfAnswer } from '../../protocol/input-required.ts';
 import { Method } from '../../protocol/methods.ts';
 import { faultOfToolUses } from '../../protocol/tool-uses.ts';
@@ -259,7 +260,8 @@ async function fillIn(
 }
 
 /** Capabilities of the legacy era without what later revisions have in another form. */
-function untold({ tasks: _, ...capabilities }: JsonObject): JsonObject {
+function untold(given: JsonObject): JsonObject {
+  const capabilities = without(given, 'tasks');
   return isJsonObject(capabilities['roots']) ? { ...capabilities, roots: {} } : capabilities;
 }
 
