@@ -6,7 +6,15 @@
  * or a test. It costs less per event than `fromCallback`, and a machine can be typed by the events
  * of a port without knowing which actor is provided.
  */
-import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
+import { fromPromise } from 'xstate';
+import type {
+  ActorLogic,
+  ActorRef,
+  AnyActorRef,
+  EventObject,
+  PromiseActorLogic,
+  Snapshot,
+} from 'xstate';
 import { actorStopped } from './names.ts';
 
 /** A reference to an actor that takes these events. */
@@ -142,4 +150,9 @@ export function unprovided<TEvent extends EventObject, TInput>(name: string): Po
   return plainActor<TEvent, TInput>(() => {
     throw new Error(`No "${name}" actor is provided: use machine.provide({ actors: { ${name} } })`);
   });
+}
+
+/** The same for an actor that gives one answer. */
+export function unprovidedPromise(name: string): PromiseActorLogic<never, never> {
+  return fromPromise(() => Promise.reject(new Error(`No "${name}" actor is provided`)));
 }

@@ -1,5 +1,4 @@
 /** The context of a session: its bounds, its actors, its client, and why it ends. */
-import { fromPromise } from 'xstate';
 import type { ActorRefFrom, PromiseActorLogic } from 'xstate';
 import type { WireError } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
@@ -59,10 +58,8 @@ export interface PreparationOutcome {
   readonly error?: WireError;
 }
 
-/** Stands for the actor that a machine is provided with. */
-export const unprepared: PromiseActorLogic<PreparationOutcome, PreparationInput> = fromPromise(() =>
-  Promise.reject(new Error('sessionMachine needs a "preparation" actor')),
-);
+/** The logic of `preparation`. */
+export type Preparation = PromiseActorLogic<PreparationOutcome, PreparationInput>;
 
 export type RootsRef = ActorRefFrom<typeof rootsMachine>;
 

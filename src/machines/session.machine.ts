@@ -19,9 +19,9 @@ import {
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsUpdated } from './roots.machine.ts';
-import { unprepared } from './session-context.ts';
-import type { PreparationOutcome, SessionContext, SessionInput } from './session-context.ts';
-import { isAtRest, unprovided } from './port.ts';
+import type { Preparation, PreparationOutcome, SessionContext } from './session-context.ts';
+import type { SessionInput } from './session-context.ts';
+import { isAtRest, unprovided, unprovidedPromise } from './port.ts';
 import { errorResponse, internalError, notAsked } from '../protocol/errors.ts';
 import type {
   CorrelationEvent,
@@ -41,7 +41,7 @@ import type {
 } from './session-ports.ts';
 import type { StateMeta } from './names.ts';
 import { anyActorFailed } from './names.ts';
-import { causeOf, drainTimeoutOf, endOf, endedBefore } from './session-ports.ts';
+import { causeOf, drainTimeoutOf, endOf, endedBefore } from './session-end.ts';
 
 export type { SessionEvent } from './session-ports.ts';
 
@@ -115,7 +115,7 @@ export const sessionMachine = setup({
     writer: unprovided<WriterEvent, WriterInput>('writer'),
     roots: rootsMachine,
     keepalive: keepaliveMachine,
-    preparation: unprepared,
+    preparation: unprovidedPromise('preparation') as Preparation,
   },
   delays: {
     drainTimeout: ({ context }) => context.drainTimeoutMs,

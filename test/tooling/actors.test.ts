@@ -32,7 +32,13 @@ const hasValues = ({ program }: Source): boolean =>
   );
 
 /** What machines are made with: no other part of `src` uses it. */
-const parts = ['connection-setup.ts', 'overtaken-answers.ts', 'pure-chart.ts', 'restart-policy.ts'];
+const parts = [
+  'connection-setup.ts',
+  'overtaken-answers.ts',
+  'pure-chart.ts',
+  'restart-policy.ts',
+  'session-end.ts',
+];
 /** What a machine is seen by: its chart, its actors, the names of its states and events. */
 const sights = ['charts.ts', 'names.ts', 'port.ts', 'session-state.ts'];
 
