@@ -36,7 +36,9 @@ export const run: Run = async (program, args, { cwd, isAsked = false } = {}) => 
   const complaint: Buffer[] = [];
   child.stdout?.on('data', (chunk: Buffer) => output.push(chunk));
   child.stderr?.on('data', (chunk: Buffer) => complaint.push(chunk));
-  const [status] = (await once(child, 'close')) as [number | null];
+  const [status] = (await once(child, 'close').catch(({ message }: Error) => {
+    throw new Error(`${program} cannot be started: ${message}`);
+  })) as [number | null];
   return {
     status: status ?? 1,
     output: Buffer.concat(output).toString(),

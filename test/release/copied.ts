@@ -1,5 +1,5 @@
 /** The files that a release writes, in a folder of their own. */
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,20 @@ const releasedFiles = [
   bundleManifestFile,
 ];
 
+/** The repository's own has nothing that is unreleased on the day of a release. */
+const changelog = `# Changelog
+
+## Unreleased
+
+### Added
+
+- A thing.
+
+### Changed
+
+- Another thing.
+`;
+
 export interface Copied {
   readonly folder: string;
   /** Of what is on disk now. */
@@ -29,11 +43,12 @@ export interface Copied {
   texts(): { readonly [path: string]: string };
 }
 
-/** Copies them; the end of the test removes the folder. */
+/** Copies them, with a changelog that has something to release; the end of the test removes the folder. */
 export function copied(): Copied {
   const folder = mkdtempSync(join(tmpdir(), 'release-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const path of releasedFiles) cpSync(join(repository, path), join(folder, path));
+  writeFileSync(join(folder, 'CHANGELOG.md'), changelog);
   return {
     folder,
     edits: () => new Edits(folder),
