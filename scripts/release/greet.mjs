@@ -11,9 +11,10 @@ for (const [era, mode] of Object.entries({ legacy: 'legacy', modern: { pin: '202
   const client = new Client({ name: 'release', version: '1' }, { versionNegotiation: { mode } });
   await client.connect(new StdioClientTransport({ command, args, stderr: 'inherit' }));
   const { tools } = await client.listTools();
-  const { isError = false } = await client.callTool({ name: 'workspace_info', arguments: {} });
+  const { structuredContent } = await client.callTool({ name: 'workspace_info', arguments: {} });
   const server = client.getServerVersion();
   await client.close();
   const names = tools.map(({ name }) => name).join(' ');
-  console.log(JSON.stringify({ era, version: server?.version, tools: names, isError }));
+  const source = structuredContent?.project?.source;
+  console.log(JSON.stringify({ era, version: server?.version, tools: names, source }));
 }

@@ -51,17 +51,19 @@ export const greeter = join(root, 'scripts/release/greet.mjs');
  *
  * @param script the greeter, or a copy of it where the official client is installed
  * @param command is started in `cwd`
+ * @param source what decides which project is served: an argument, or `cwd`
  * @throws {Error} it is not the server of this version in one of them; says what came
  */
 export async function greetBoth(
   script: string,
   command: readonly string[],
   cwd: string,
+  source: 'argument' | 'cwd',
 ): Promise<void> {
   const { output } = await must(run, 'node', [script, ...command], { cwd, isAsked: true });
   const tools = 'workspace_info list_directory find_files search_text read_file';
   const expected = ['legacy', 'modern'].map((era) =>
-    JSON.stringify({ era, version: manifestOfRoot.version, tools, isError: false }),
+    JSON.stringify({ era, version: manifestOfRoot.version, tools, source }),
   );
   if (output.trim() !== expected.join('\n')) {
     throw new Error(`The command has answered\n${output}and not\n${expected.join('\n')}`);
@@ -91,7 +93,7 @@ async function tryPacked(packed: string): Promise<void> {
     // By npx, as hosts start it: it finds what is installed, and asks no registry.
     const script = join(folder, 'greet.mjs');
     copyFileSync(greeter, script);
-    await greetBoth(script, ['npx', '--no', 'mcp-actors', '.'], folder);
+    await greetBoth(script, ['npx', '--no', 'mcp-actors', '.'], folder, 'argument');
     console.log(`${tarballs.length} packages: installed, loaded, and greeted in both eras`);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -72,11 +72,8 @@ describe('what a release packs', { timeout: 600_000 }, () => {
 
   it('the image’s command answers in both eras', async (context) => {
     needsInstall(context);
-    await greetBoth(
-      greeter,
-      ofImage(listOf(await lastStage(), 'ENTRYPOINT')),
-      join(image, 'project'),
-    );
+    const command = ofImage(listOf(await lastStage(), 'ENTRYPOINT'));
+    await greetBoth(greeter, command, join(image, 'project'), 'cwd');
   });
 
   it('the image’s first process answers the health check, and SIGTERM ends it with 0', async (context) => {
@@ -128,7 +125,9 @@ describe('what a release packs', { timeout: 600_000 }, () => {
     it('has less than 50 KB, the same bytes each time, and nothing that runs but its start', () => {
       expect(statSync(bundle).size).toBeLessThan(50_000);
       const bytes = readFileSync(bundle);
+      vi.useFakeTimers({ now: Date.now() + 86_400_000, toFake: ['Date'] });
       writeBundle(bundle);
+      vi.useRealTimers();
       expect(readFileSync(bundle).equals(bytes)).toBe(true);
       const names = Object.keys(unzipSync(bytes)).sort();
       expect(names).toEqual(['LICENSE', 'manifest.json', 'server/start.mjs']);
@@ -146,14 +145,19 @@ describe('what a release packs', { timeout: 600_000 }, () => {
       // npx finds what is installed there, and asks no registry.
       const installed = join(image, 'app');
       const filled = args.map((arg) => (arg === '${user_config.directories}' ? repository : arg));
-      await greetBoth(greeter, [command, ...filled], installed);
-      await greetBoth(greeter, ['node', join(opened, server.entry_point), repository], installed);
+      await greetBoth(greeter, [command, ...filled], installed, 'argument');
+      await greetBoth(
+        greeter,
+        ['node', join(opened, server.entry_point), repository],
+        installed,
+        'argument',
+      );
     });
   });
 
   it('a command that is another server is not taken for this one', async () => {
     const lab = ['--import', 'tsx', join(repository, 'examples/lab/server.ts')];
-    const greeted = greetBoth(greeter, ['node', ...lab], repository);
+    const greeted = greetBoth(greeter, ['node', ...lab], repository, 'cwd');
     await expect(greeted).rejects.toThrow(/has answered|has ended/);
   });
 });
