@@ -63,8 +63,11 @@ export interface HttpExchange extends ServedHttpRequest {
   stream(headers: { readonly [name: string]: string }): WatchedSink;
   /** Whether the client has gone before its answer was complete: nothing should be opened for it. */
   readonly isGone: boolean;
-  /** Calls back if the client goes before the answer is complete. */
-  onGone(callback: () => void): void;
+  /**
+   * Calls back if the client goes before the answer is complete.
+   * @returns calls it off
+   */
+  onGone(callback: () => void): () => void;
 }
 
 /** Headers that show who the client is, and are shown to nobody. */

@@ -48,7 +48,7 @@ export class WebExchange implements HttpExchange {
   readonly #request: Request;
   readonly #home: ExchangeHome;
   /** Undefined once it is answered: it does not matter what happens to the connection then. */
-  #gone: (() => void)[] | undefined = [];
+  #gone: Set<() => void> | undefined = new Set();
   #added: Headers | undefined = undefined;
   #respond!: (response: Response) => void;
 
@@ -130,9 +130,10 @@ export class WebExchange implements HttpExchange {
     return this.#request.signal.aborted;
   }
 
-  onGone(callback: () => void): void {
+  onGone(callback: () => void): () => void {
     if (this.isGone) callback();
-    else this.#gone?.push(callback);
+    else this.#gone?.add(callback);
+    return () => this.#gone?.delete(callback);
   }
 
   #leave(): void {

@@ -36,6 +36,8 @@ export interface RedisConnectionOptions {
   readonly maxCommandBytes: number;
   /** Silence after which the connection is given up and made anew, milliseconds. */
   readonly silenceMs: number;
+  /** How long it waits at the most until it connects again, milliseconds. */
+  readonly reconnectMs: number;
 }
 
 function isReady(client: RedisConnectionOptions['client']): client is RedisClientLike {
@@ -53,8 +55,9 @@ function sendBy(
   return 'getSentinelNode' in client ? send(false, args) : send(args);
 }
 
-const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: MadeClientOptions) =>
-  createClient({
+const clientOf = (options: MadeClientOptions) => {
+  const { url, client, silenceMs, reconnectMs, commandTimeoutMs } = options;
+  return createClient({
     ...client,
     ...(url === undefined ? {} : { url }),
     RESP: 2,
@@ -66,10 +69,12 @@ const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: MadeClientOption
       connectTimeout: commandTimeoutMs,
       socketTimeout: silenceMs,
       // Nodes that lost their store together come back one after the other.
-      reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 2000) * (0.5 + Math.random()),
+      reconnectStrategy: (retries) =>
+        Math.min(50 * 2 ** retries, reconnectMs) * (0.5 + Math.random() / 2),
       ...client?.socket,
     } as RedisClientOptions['socket'] & object,
   });
+};
 
 type MadeClientOptions = Omit<RedisConnectionOptions, 'client'> & {
   readonly client?: ClientSettings;

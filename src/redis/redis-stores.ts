@@ -9,7 +9,9 @@ import { RedisInbox, inboxScripts, silenceMs } from './redis-inbox.ts';
 import { RedisLog, logScripts } from './redis-log.ts';
 
 /** Which Redis the nodes share, and how it is reached: by a `url`, or by a ready client. */
-export interface RedisStoresOptions extends Partial<Omit<RedisConnectionOptions, 'silenceMs'>> {
+export interface RedisStoresOptions extends Partial<
+  Omit<RedisConnectionOptions, 'silenceMs' | 'reconnectMs'>
+> {
   /** Before every key; nodes with the same one share. Default `mcp:`. */
   readonly prefix?: string;
   /** Time without a sign of life after which a node is taken to be dead, milliseconds. */
@@ -49,7 +51,9 @@ export async function redisStores(given: RedisStoresOptions): Promise<Stores> {
   const limits = storeLimits(given.limits);
   const keys = new Keys(options.prefix);
   const scripts = [...directoryScripts, ...logScripts, ...inboxScripts];
-  const spoken = { ...options, silenceMs: silenceMs(leaseMs, commandTimeoutMs) };
+  // After Redis has lost its data, a node has the time of a lease to put back what it knows.
+  const reconnectMs = Math.min(2000, leaseMs / 4);
+  const spoken = { ...options, reconnectMs, silenceMs: silenceMs(leaseMs, commandTimeoutMs) };
   const connection = new RedisConnection(spoken, scripts);
   const reader = connection.another();
   const close = () => {

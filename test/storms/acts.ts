@@ -25,6 +25,7 @@ const documentedReasons = [
   'process-ended',
   'response-lost',
   'TRANSPORT_CLOSED',
+  'REQUEST_TIMEOUT',
   'shutdown',
   'drain',
 ];

@@ -1,6 +1,6 @@
 /** One node of a storm: a process that serves over HTTP and shares its sessions in Redis. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createMcpServer, defineResourceTemplate, defineTool } from 'mcp-actors';
+import { ToolError, createMcpServer, defineResourceTemplate, defineTool } from 'mcp-actors';
 import { redisStores } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';
 import { setClockOff } from './clock-offset.ts';
@@ -42,7 +42,9 @@ const roots = defineTool({
   name: 'roots',
   description: "Gives the client's roots.",
   handler: async (_args, context) => {
-    const { roots } = await context.roots();
+    const { roots, status, failure } = await context.roots();
+    // What is known from earlier is not what the client has now.
+    if (status !== 'known') throw new ToolError(`The roots are ${status}: ${failure?.code}`);
     return roots.map(({ uri }) => uri).join(' ');
   },
 });

@@ -68,7 +68,15 @@ export async function storm(options: StormOptions): Promise<History> {
     const lives = Promise.all(Array.from({ length: sessions }, (_, index) => live(index)));
     const blown = (async () => {
       await delay(quietMs);
-      await blow(weather, { fleet, chance: chance.fork(), history, longestMs: options.longestMs });
+      await blow(weather, {
+        fleet,
+        chance: chance.fork(),
+        history,
+        longestMs: options.longestMs,
+        recovered: async () => {
+          await Promise.all(clients.map((client) => served(client, fleet, history)));
+        },
+      });
       await delay(quietMs);
       phase = 'over';
     })();

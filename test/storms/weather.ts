@@ -12,6 +12,8 @@ interface Scene {
   readonly history: History;
   /** The longest that something stays at fault, milliseconds. */
   readonly longestMs: number;
+  /** Settles once every session is served. */
+  recovered(): Promise<void>;
 }
 
 type Fault = (scene: Scene) => Promise<void>;
@@ -124,6 +126,8 @@ export async function blow(weather: Weather, scene: Scene): Promise<void> {
   for (const name of chosen) {
     await faults[name](scene);
     scene.history.write(`over: ${name}`);
+    // What two faults at once do to a session is not promised.
+    await scene.recovered();
     await delay(500);
   }
 }

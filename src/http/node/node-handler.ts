@@ -225,16 +225,24 @@ export class NodeExchange implements HttpExchange {
     return response.destroyed || (this.#waitsForItsTurn && this.#request.socket.destroyed);
   }
 
-  onGone(callback: () => void): void {
+  onGone(callback: () => void): () => void {
     const response = this.#response;
-    if (this.isGone) return callback();
+    if (this.isGone) {
+      callback();
+      return () => {};
+    }
     const stop = this.#waitsForItsTurn
       ? onClosed(this.#request.socket, () => this.#waitsForItsTurn && callback())
       : undefined;
-    response.on('close', () => {
+    const closed = (): void => {
       stop?.();
       if (!response.writableFinished) callback();
-    });
+    };
+    response.on('close', closed);
+    return () => {
+      stop?.();
+      response.off('close', closed);
+    };
   }
 
   /** Answers come in the order of the requests: one has no connection while others are before it. */

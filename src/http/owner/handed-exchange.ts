@@ -36,7 +36,7 @@ export class HandedExchange implements HttpExchange, Taken {
   #added: Headers | undefined = undefined;
   #outlet: FarOutlet | undefined = undefined;
   #isGone = false;
-  #gone: (() => void)[] = [];
+  readonly #gone = new Set<() => void>();
 
   constructor(pipe: string, request: HandedRequest, peer: Peer, home: ExchangeHome) {
     const { method, target, remoteAddress, principal, admittedMs, headers } = request;
@@ -109,9 +109,14 @@ export class HandedExchange implements HttpExchange, Taken {
     return this.#isGone;
   }
 
-  onGone(callback: () => void): void {
+  onGone(callback: () => void): () => void {
     if (this.#isGone) callback();
-    else this.#gone.push(callback);
+    else this.#gone.add(callback);
+    return () => this.#gone.delete(callback);
+  }
+
+  get parts(): number {
+    return this.#outlet?.parts ?? 0;
   }
 
   taken(bytes: number): void {
@@ -122,8 +127,8 @@ export class HandedExchange implements HttpExchange, Taken {
     this.#peer.exchanges.delete(this.pipe);
     this.#isGone = true;
     this.#outlet?.left();
-    const gone = this.#gone;
-    this.#gone = [];
+    const gone = [...this.#gone];
+    this.#gone.clear();
     for (const callback of gone) callback();
   }
 
@@ -142,8 +147,11 @@ class FarOutlet implements SinkOutlet {
   #head: AnswerHead | undefined;
   #waiting = '';
   #waitingBytes = 0;
-  /** What has been sent and not taken, bytes. */
+  /** What has been sent, and how much of it was taken, bytes. */
   #sentBytes = 0;
+  #takenBytes = 0;
+  /** How many parts have been sent. */
+  parts = 0;
   #state = closingChart.begun;
 
   constructor(pipe: string, head: AnswerHead, peer: Peer) {
@@ -161,7 +169,7 @@ class FarOutlet implements SinkOutlet {
   }
 
   get untakenBytes(): number {
-    return this.#isOver ? 0 : this.#waitingBytes + this.#sentBytes;
+    return this.#isOver ? 0 : this.#waitingBytes + this.#sentBytes - this.#takenBytes;
   }
 
   write(text: string): number {
@@ -194,7 +202,7 @@ class FarOutlet implements SinkOutlet {
   }
 
   taken(bytes: number): void {
-    this.#sentBytes = Math.max(0, this.#sentBytes - bytes);
+    this.#takenBytes = bytes;
     this.#send();
   }
 
@@ -206,7 +214,7 @@ class FarOutlet implements SinkOutlet {
   readonly #send = (): void => {
     if (this.#isOver) return;
     const head = this.#head;
-    const room = windowBytes - this.#sentBytes;
+    const room = windowBytes - (this.#sentBytes - this.#takenBytes);
     if (this.#waiting !== '' && room <= 0) return;
     const text = this.#piece(room);
     const isLast = this.#state.value === 'closing' && this.#waiting === '';
@@ -216,6 +224,7 @@ class FarOutlet implements SinkOutlet {
     this.#peer.post({
       kind: 'part',
       pipe,
+      number: ++this.parts,
       text,
       ...(head && { head }),
       ...(isLast && { isLast }),

@@ -20,16 +20,22 @@ export type Letter =
   | { readonly kind: 'request'; readonly pipe: string; readonly request: HandedRequest }
   /** To the owner: the client has gone. */
   | { readonly kind: 'left'; readonly pipe: string }
-  /** To the owner: the client has taken so many bytes more. */
+  /** To the owner: the client has taken so many bytes of the answer. */
   | { readonly kind: 'taken'; readonly pipe: string; readonly bytes: number }
+  /** To the owner: letters may have been lost. How many parts has it sent? */
+  | { readonly kind: 'asked'; readonly pipe: string }
   /** From the owner: a part of the answer. The first has its head. */
   | {
       readonly kind: 'part';
       readonly pipe: string;
+      /** Counts the parts of this answer: one that is missing is noticed. */
+      readonly number: number;
       readonly head?: AnswerHead;
       readonly text: string;
       readonly isLast?: true;
     }
+  /** From the owner: so many parts were sent; undefined if it knows nothing of the request. */
+  | { readonly kind: 'sent'; readonly pipe: string; readonly parts: number | undefined }
   /** From the owner: the connection is to be closed. */
   | { readonly kind: 'cut'; readonly pipe: string }
   /** From a node that does not own the session: nothing was done. */

@@ -60,6 +60,9 @@ export class Nodes implements PeerHome, NodeInboxListener {
       idleMs: home.limits.sessionIdleTimeoutMs,
       inbox: this,
       lapsed: () => this.#lapsed(),
+      storeChanged: () => {
+        for (const peer of this.#peers.values()) peer.ask();
+      },
       beat: () => {
         for (const peer of this.#peers.values()) peer.look();
       },
@@ -85,6 +88,15 @@ export class Nodes implements PeerHome, NodeInboxListener {
 
   get node(): string {
     return this.ownership.node;
+  }
+
+  get storeName(): string | undefined {
+    return this.ownership.storeName;
+  }
+
+  async mayReopen(): Promise<boolean> {
+    const { store } = await this.stores.directory.find('');
+    return store.ageMs < this.stores.leaseMs;
   }
 
   isStill(node: string): boolean {
@@ -115,6 +127,8 @@ export class Nodes implements PeerHome, NodeInboxListener {
       this.#owners.delete(id);
       handing.again();
     };
+    // The lease may have ended since it was asked who has the session: nothing is sent under its name.
+    if (!this.ownership.holds) return again();
     const peer = this.#peer(node);
     new Passage(`${++this.#pipes}`, { ...handing, again }, peer, this.#options.home);
   }
@@ -197,8 +211,18 @@ export class Nodes implements PeerHome, NodeInboxListener {
         return peer.exchanges.get(letter.pipe)?.left();
       case 'taken':
         return peer.exchanges.get(letter.pipe)?.taken(letter.bytes);
-      case 'part':
-        return peer.passages.get(letter.pipe)?.part(letter);
+      case 'asked': {
+        const { pipe } = letter;
+        return peer.post({ kind: 'sent', pipe, parts: peer.exchanges.get(pipe)?.parts });
+      }
+      case 'part': {
+        const passage = peer.passages.get(letter.pipe);
+        if (passage) return passage.part(letter);
+        // That it is over here may have been lost with data of the store.
+        return letter.isLast ? undefined : peer.post({ kind: 'left', pipe: letter.pipe });
+      }
+      case 'sent':
+        return peer.passages.get(letter.pipe)?.sent(letter.parts);
       case 'cut':
         return peer.passages.get(letter.pipe)?.cut();
       case 'moved':

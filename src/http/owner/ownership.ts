@@ -54,6 +54,8 @@ export interface OwnershipOptions {
   readonly inbox: NodeInboxListener;
   /** The lease is over: what other nodes do for this one, and it for them, comes to nothing. */
   lapsed(): void;
+  /** The store has other data: what was on its way to other nodes may be lost. */
+  storeChanged(): void;
   /** From time to time, while it has a lease. */
   beat(): void;
 }
@@ -101,6 +103,11 @@ export class Ownership {
   /** The name of this node's lease. */
   get node(): string {
     return this.#node;
+  }
+
+  /** Which data the store has, as far as this node knows. */
+  get storeName(): string | undefined {
+    return this.#store?.name;
   }
 
   get report(): HttpReport {
@@ -321,7 +328,10 @@ export class Ownership {
   async #look(store: StoreAge): Promise<void> {
     const isOther = this.#store !== undefined && this.#store.name !== store.name;
     this.#store = store;
-    if (isOther) this.#move({ type: 'store.changed' });
+    if (isOther) {
+      this.#move({ type: 'store.changed' });
+      this.#options.storeChanged();
+    }
     if (this.#state.value === 'restoring') await (this.#restoring ??= this.#restore());
     this.#bequeathed.clear();
   }

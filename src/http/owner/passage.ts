@@ -56,7 +56,7 @@ const untoldBytes = windowBytes / 4;
 export class Passage implements Handed, Tended, SinkOwner {
   place = unlisted;
   readonly pipe: string;
-  inboxPlace: string | undefined = undefined;
+  sentTo: Handed['sentTo'] = undefined;
   readonly #handing: Handing;
   readonly #peer: Peer;
   readonly #home: PassageHome;
@@ -67,10 +67,14 @@ export class Passage implements Handed, Tended, SinkOwner {
   /** An answer in JSON, until all of it is there. */
   #head: AnswerHead | undefined = undefined;
   #body = '';
+  /** How many parts have come. */
+  #parts = 0;
   /** Bytes that have come, and how many of them the other node knows to be taken. */
   #come = 0;
   #told = 0;
   #timer: unknown = undefined;
+  /** Who leaves later has left another passage, if the request is handed on again. */
+  #unwatch: () => void = () => {};
   readonly over: Promise<void>;
   #settle!: () => void;
 
@@ -87,11 +91,12 @@ export class Passage implements Handed, Tended, SinkOwner {
     peer.passages.set(pipe, this);
     home.upkeep.add(this);
     peer.post({ kind: 'request', pipe, request: handedRequest(handing, home.clock.now()) });
-    exchange.onGone(() => this.#leave());
+    this.#unwatch = exchange.onGone(() => this.#leave());
   }
 
-  part({ head, text, isLast }: Extract<Letter, { kind: 'part' }>): void {
+  part({ number, head, text, isLast }: Extract<Letter, { kind: 'part' }>): void {
     this.#readBy = Infinity;
+    if (number !== ++this.#parts) return this.#lack();
     if (head?.isStream) {
       this.#sink = this.#handing.exchange.stream(head.headers);
       this.#sink.ownedBy(this);
@@ -103,8 +108,18 @@ export class Passage implements Handed, Tended, SinkOwner {
     else this.#tell(untoldBytes);
   }
 
+  sent(parts: number | undefined): void {
+    if (parts === this.#parts) {
+      this.#peer.post({ kind: 'taken', pipe: this.pipe, bytes: this.#told });
+      return;
+    }
+    this.#lack();
+  }
+
   cut(): void {
-    if (this.#over()) this.#sink?.cut();
+    if (!this.#over()) return;
+    if (this.#sink) this.#sink.cut();
+    else this.#handing.exchange.answer(endedAnswer(this.#handing.frame));
   }
 
   moved(): void {
@@ -116,11 +131,9 @@ export class Passage implements Handed, Tended, SinkOwner {
   }
 
   async lost(afterMs: number): Promise<void> {
-    const { exchange, frame } = this.#handing;
-    const isUnbegun = !this.#sink && !this.#head;
-    if (isUnbegun && (exchange.method !== 'POST' || (await this.#peer.withdraw(this)))) {
-      if (this.#over()) this.#again();
-      return;
+    const isPost = this.#handing.exchange.method === 'POST';
+    if (this.#isUnbegun && (!isPost || (await this.#peer.withdraw(this)) === 'withdrawn')) {
+      return this.moved();
     }
     if (afterMs > 0) {
       const late = new Promise<void>((resolve) => {
@@ -128,10 +141,7 @@ export class Passage implements Handed, Tended, SinkOwner {
       });
       await Promise.race([this.over, late]);
     }
-    if (!this.#over()) return;
-    this.#sink?.write(`retry: ${this.#home.limits.retryMs}\n\n`);
-    if (this.#sink) this.#sink.end();
-    else exchange.answer(endedAnswer(frame));
+    this.#giveUp();
   }
 
   close(): void {
@@ -145,7 +155,7 @@ export class Passage implements Handed, Tended, SinkOwner {
     this.#tell(1);
     if (now < this.#readBy) return;
     this.#readBy = Infinity;
-    void this.#withdraw();
+    void this.#withdraw(now);
   }
 
   // What its connection here tells.
@@ -168,6 +178,26 @@ export class Passage implements Handed, Tended, SinkOwner {
     this.#leave();
   }
 
+  get #isUnbegun(): boolean {
+    return !this.#sink && !this.#head;
+  }
+
+  /** Letters were lost. */
+  #lack(): void {
+    this.#peer.post({ kind: 'left', pipe: this.pipe });
+    if (this.#isUnbegun && this.#handing.exchange.method !== 'POST') this.moved();
+    else this.#giveUp();
+  }
+
+  /** What comes of it cannot be known here. The client can resume a stream. */
+  #giveUp(): void {
+    if (!this.#over()) return;
+    const { exchange, frame } = this.#handing;
+    if (!this.#sink) return exchange.answer(endedAnswer(frame));
+    this.#sink.write(`retry: ${this.#home.limits.retryMs}\n\n`);
+    this.#sink.end();
+  }
+
   /** Serves it again, a moment later: the directory may not know yet that the other node has gone. */
   #again(): void {
     const { clock } = this.#home;
@@ -182,10 +212,12 @@ export class Passage implements Handed, Tended, SinkOwner {
     exchange.answer(unavailable(error, this.#home.report));
   }
 
-  async #withdraw(): Promise<void> {
-    const isBack = await this.#peer.withdraw(this);
+  async #withdraw(now: number): Promise<void> {
+    const found = await this.#peer.withdraw(this);
+    if (found === 'unknown' && this.#isUnbegun) this.#readBy = now + againMs;
     const message = `the node that has the session has not read the request for ${handTimeoutMs} ms`;
-    if (isBack) this.refuse(new StoreUnavailable('slow', message, { retryAfterMs: 1000 }));
+    if (found === 'withdrawn')
+      this.refuse(new StoreUnavailable('slow', message, { retryAfterMs: 1000 }));
   }
 
   #leave(): void {
@@ -206,6 +238,7 @@ export class Passage implements Handed, Tended, SinkOwner {
   #over(): boolean {
     this.#home.clock.clearTimeout(this.#timer);
     this.#home.upkeep.delete(this);
+    this.#unwatch();
     this.#settle();
     return this.#peer.passages.delete(this.pipe);
   }
@@ -216,7 +249,7 @@ export class Passage implements Handed, Tended, SinkOwner {
     const bytes = taken - this.#told;
     if (bytes >= least) {
       this.#told = taken;
-      this.#peer.post({ kind: 'taken', pipe: this.pipe, bytes });
+      this.#peer.post({ kind: 'taken', pipe: this.pipe, bytes: taken });
     }
     if (this.#timer !== undefined || this.#come - this.#told < untoldBytes) return;
     this.#timer = this.#home.clock.setTimeout(() => {

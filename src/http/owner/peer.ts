@@ -8,10 +8,12 @@ import type { Letter } from './letters.ts';
 /** A request that was handed to it. */
 export interface Handed {
   readonly pipe: string;
-  /** Where the request is in its inbox. */
-  inboxPlace: string | undefined;
+  /** Where the request is in its inbox, and which data the store had then. */
+  sentTo: { readonly place: string; readonly store: string | undefined } | undefined;
   /** A part of the answer. */
   part(letter: Extract<Letter, { kind: 'part' }>): void;
+  /** So many parts of the answer were sent; undefined if nothing is known of the request. */
+  sent(parts: number | undefined): void;
   /** The connection is to be closed. */
   cut(): void;
   /** It does not have the session: nothing was done. */
@@ -31,9 +33,11 @@ export interface Handed {
 
 /** A request that it has handed to this node. */
 export interface Taken {
+  /** How many parts of the answer have been sent. */
+  readonly parts: number;
   /** Its client has gone. */
   left(): void;
-  /** Its client has taken so much more, bytes. */
+  /** Its client has taken so much, bytes. */
   taken(bytes: number): void;
 }
 
@@ -43,10 +47,14 @@ export interface PeerHome {
   readonly clock: Clock;
   /** The name of this node's lease. */
   readonly node: string;
+  /** Which data the store has, as far as this node knows. */
+  readonly storeName: string | undefined;
   /** Counts all envelopes of this node. */
   nextNumber(): number;
   /** Whether this node is still the one of that name. */
   isStill(node: string): boolean;
+  /** Whether the store has lost data so lately that a node which lives may not have opened its inbox again. */
+  mayReopen(): Promise<boolean>;
   /** It no longer reads anything. */
   gone(peer: Peer): void;
 }
@@ -90,20 +98,33 @@ export class Peer {
     await this.#sending;
   }
 
-  /** Takes a request back. @returns false if it has been read, or nobody knows */
-  async withdraw(passage: Handed): Promise<boolean> {
+  /** The store has lost data: it may have lost letters. */
+  ask(): void {
+    for (const { pipe } of this.passages.values()) this.post({ kind: 'asked', pipe });
+  }
+
+  /** Takes a request back. `read`: it has been read, as far as anybody knows. `unknown`: later it may be known. */
+  async withdraw(passage: Handed): Promise<'withdrawn' | 'read' | 'unknown'> {
     const index = this.#queue.findIndex(
       (letter) => letter.kind === 'request' && letter.pipe === passage.pipe,
     );
     if (index !== -1) {
       this.#queue.splice(index, 1);
-      return true;
+      return 'withdrawn';
     }
-    const { inboxPlace: place } = passage;
-    if (place === undefined) return false;
-    return this.#home.stores.inbox
-      .withdraw(this.node, place, `${this.#from}:${passage.pipe}`)
-      .catch(() => false);
+    const { pipe, sentTo } = passage;
+    if (!sentTo) return 'unknown';
+    const { inbox, directory } = this.#home.stores;
+    try {
+      const isBack = await inbox.withdraw(this.node, sentTo.place, `${this.#from}:${pipe}`);
+      if (!isBack) return 'read';
+      // A store with other data does not know what was read.
+      const { store } = await directory.find('');
+      return store.name === sentTo.store ? 'withdrawn' : 'read';
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      return 'unknown';
+    }
   }
 
   readonly #send = (): void => {
@@ -133,7 +154,12 @@ export class Peer {
         try {
           const envelope = JSON.stringify({ from: this.#from, number, letters });
           const text = letters.length === 0 ? '' : envelope;
+          const store = this.#home.storeName;
           const place = await this.#home.stores.inbox.send(this.node, text);
+          if (place === undefined && (await this.#home.mayReopen())) {
+            const message = 'the store has lost data, and the other node may come back';
+            throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
+          }
           if (place === undefined) {
             // It has not got these: their requests can be taken back.
             const requests = letters.filter(({ kind }) => kind === 'request');
@@ -141,7 +167,7 @@ export class Peer {
             this.#home.gone(this);
             return false;
           }
-          this.#placed(letters, place);
+          this.#placed(letters, { place, store });
           break;
         } catch (error) {
           if (!(error instanceof StoreUnavailable)) throw error;
@@ -162,10 +188,10 @@ export class Peer {
     return true;
   }
 
-  #placed(letters: readonly Letter[], place: string): void {
+  #placed(letters: readonly Letter[], sentTo: NonNullable<Handed['sentTo']>): void {
     for (const letter of letters) {
       const passage = letter.kind === 'request' ? this.passages.get(letter.pipe) : undefined;
-      if (passage) passage.inboxPlace = place;
+      if (passage) passage.sentTo = sentTo;
     }
   }
 

@@ -29,11 +29,11 @@ export function reportUnavailable(report: HttpReport, what: string): (error: unk
   };
 }
 
-/** Takes the place of a response whose process has ended: what it has done, nobody knows. */
+/** Takes the place of a response whose process has ended, or that was lost with data of the store: what was done, nobody knows. */
 export function processEnded(id: RequestId): object {
   return errorResponse(id as Parameters<typeof errorResponse>[0], {
     code: ErrorCode.serverUnavailable,
-    message: 'The process that served this request has ended before it was answered',
+    message: 'The process that served this request has ended, or its answer was lost on the way',
     data: { reason: 'process-ended', retryable: true },
   });
 }

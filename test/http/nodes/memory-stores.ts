@@ -135,6 +135,9 @@ export class MemoryNodes {
   readonly rules: DirectoryRules;
   readonly #logs = new Map<string, KeptLog>();
   readonly #inboxes = new Map<string, NodeInboxListener>();
+  readonly #open = new Set<string>();
+  /** Says which texts are lost on their way, though their senders are told that they have been sent. */
+  loses: (text: string) => boolean = () => false;
   readonly #killed = new Set<Stores>();
   readonly #ends = new Map<Stores, () => void>();
 
@@ -145,10 +148,11 @@ export class MemoryNodes {
     this.rules = new DirectoryRules(() => clock.now(), leaseMs, this.#limits.idleMs);
   }
 
-  /** The directory has these data from now on; the logs are lost. */
+  /** The directory has these data from now on; logs are lost, and inboxes until their nodes open them again. */
   lose(data?: DirectoryData): void {
     this.rules.lose(data);
     this.#logs.clear();
+    this.#open.clear();
   }
 
   /** A node is no more, without a word; the others can know it. */
@@ -167,13 +171,15 @@ export class MemoryNodes {
     };
     const forget = (node: string) => {
       rules.data.leases.delete(node);
-      this.#inboxes.delete(node);
+      this.#open.delete(node);
     };
     const send = (node: string, text: string) => {
-      if (!this.#inboxes.has(node)) return undefined;
-      if (text === '') return '';
+      if (!this.#open.has(node)) return undefined;
+      if (text === '' || this.loses(text)) return '';
       // As much later as in a store of its own.
-      void Promise.resolve().then(() => this.#inboxes.get(node)?.received([text], new Set()));
+      void Promise.resolve().then(() => {
+        if (this.#open.has(node)) this.#inboxes.get(node)?.received([text], new Set());
+      });
       return 'read';
     };
     const stores: Stores = {
@@ -198,14 +204,18 @@ export class MemoryNodes {
         read: (id) => asked(() => this.#kept(id)),
       },
       inbox: {
-        open: (node, listener) => asked(() => void this.#inboxes.set(node, listener)),
-        prolong: () => asked(() => {}),
-        close: (node) => asked(() => void this.#inboxes.delete(node)),
+        open: (node, listener) =>
+          asked(() => {
+            this.#inboxes.set(node, listener);
+            this.#open.add(node);
+          }),
+        prolong: (node) => asked(() => void this.#open.add(node)),
+        close: (node) => asked(() => void this.#open.delete(node)),
         send: (node, text) => asked(() => send(node, text)),
         withdraw: () => asked(() => false),
         broadcast: (from, text) =>
           asked(() => {
-            for (const node of this.#inboxes.keys()) if (node !== from) send(node, text);
+            for (const node of this.#open) if (node !== from) send(node, text);
           }),
       },
       close: async () => {},

@@ -137,6 +137,7 @@ class ModelNode {
       idleMs: 1e9,
       inbox: { received: () => {} },
       lapsed: () => {},
+      storeChanged: () => {},
       beat: () => {},
     });
   }

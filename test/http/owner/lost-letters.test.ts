@@ -1,0 +1,126 @@
+/** What becomes of requests that are on their way between nodes when the store loses its data, or a lease ends. */
+import { expect, test } from 'vitest';
+import { createMcpServer, defineTool } from '../../../src/index.ts';
+import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
+import { gate } from '../../../src/testing/index.ts';
+import { MemoryNodes } from '../nodes/memory-stores.ts';
+import { EventReader, RawSession, begin, jsonOf } from '../raw-client.ts';
+import { reported, serveHttp } from '../serving.ts';
+import { at, startNodes } from './nodes.ts';
+
+/** Longer than the nodes take to see that the store has other data. */
+const lease = { leaseMs: 1000 };
+
+const echo = defineTool({ name: 'echo', description: 'Says hello', handler: () => 'hello' });
+
+test('a request that was lost with data of the store is answered with an error', async () => {
+  const [a, b] = await startNodes(2, () => ({ tools: [echo] }), lease);
+  const here = await begin(a!.url);
+  const lost = gate();
+  a!.shared.loses = (text) => {
+    const isLost = text.includes('"request"');
+    if (isLost) void lost.pass();
+    return isLost;
+  };
+  const answer = at(b!, here).call('echo', {}, 'e1');
+  await lost.arrived();
+  a!.shared.loses = () => false;
+  a!.shared.lose();
+  expect(await jsonOf(await answer)).toMatchObject({
+    id: 'e1',
+    error: { data: { reason: 'process-ended' } },
+  });
+});
+
+test.each([
+  ['a part', 'test/step'],
+  ['the rest', '"part"'],
+])(
+  'a stream of which the store has lost %s ends, and has all of it when it is resumed',
+  async (_, said) => {
+    const go = gate();
+    const steps = defineTool({
+      name: 'steps',
+      description: 'Says what it does',
+      handler: async (_, context) => {
+        context.notify('test/step', { n: 0 });
+        await go.pass();
+        context.notify('test/step', { n: 1 });
+        context.notify('test/step', { n: 2 });
+        return 'done';
+      },
+    });
+    const [a, b] = await startNodes(2, () => ({ tools: [steps] }), lease);
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    const events = new EventReader(await there.call('steps', {}, 's1'));
+    const { id } = await events.message();
+    const lost = gate();
+    a!.shared.loses = (text) => {
+      const isLost = text.includes(said);
+      if (isLost) void lost.pass();
+      return isLost;
+    };
+    go.release();
+    await lost.arrived();
+    a!.shared.loses = () => false;
+    a!.shared.lose();
+    expect((await events.rest()).at(-1)).toEqual({ retry: '1000' });
+    const messages = await (await there.get(id)).messages();
+    expect(messages).toMatchObject([{ params: { n: 1 } }, { params: { n: 2 } }, { id: 's1' }]);
+  },
+);
+
+test('what was not lost goes on, though no inbox is there at first', async () => {
+  const go = gate();
+  const waiting = defineTool({
+    name: 'wait',
+    description: 'Waits',
+    handler: async () => {
+      await go.pass();
+      return 'done';
+    },
+  });
+  const [a, b] = await startNodes(2, () => ({ tools: [waiting] }), lease);
+  const here = await begin(a!.url);
+  const answer = at(b!, here).call('wait', {}, 'w1');
+  await go.arrived();
+  a!.shared.lose();
+  go.release();
+  expect(await jsonOf(await answer)).toMatchObject({ id: 'w1', result: {} });
+});
+
+test('a node that loses its lease while it looks for the owner of a session refuses the request, and hands on the next ones', async () => {
+  const shared = new MemoryNodes({ leaseMs: 400 });
+  const makeServer = () => createMcpServer({ name: 'late', version: '1', tools: [echo] });
+  const here = await begin(await serveHttp(makeServer(), { stores: shared.start() }));
+  const facts = reported();
+  const stores = shared.start();
+  const looking = gate();
+  let store: 'there' | 'away' = 'there';
+  const late = {
+    ...stores,
+    directory: {
+      ...stores.directory,
+      find: async (id: string) => {
+        const found = await stores.directory.find(id);
+        if (id !== '' && store === 'there') await looking.pass();
+        return found;
+      },
+      lease: async (...args: Parameters<typeof stores.directory.lease>) => {
+        if (store === 'there') return stores.directory.lease(...args);
+        throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
+      },
+    },
+  };
+  const url = await serveHttp(makeServer(), { stores: late, report: facts.report });
+  const there = new RawSession(url, here.headers);
+  const answer = there.call('echo');
+  await looking.arrived();
+  store = 'away';
+  await facts.told('nodes.lapsed');
+  looking.release();
+  expect((await answer).status).toBe(503);
+  store = 'there';
+  await expect.poll(async () => (await there.call('echo')).status).toBe(200);
+});
