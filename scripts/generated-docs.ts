@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { extname } from 'node:path';
 import { invariants, onlyOverHttp } from '@mcp-actors/checker';
 import type { Invariant } from '@mcp-actors/checker';
+import { bridgeOptions } from '../packages/cli/src/bridge.ts';
 import { checkOptions } from '../packages/cli/src/check.ts';
 import { callOptions } from '../packages/cli/src/client/call.ts';
 import { shellOptions } from '../packages/cli/src/client/shell.ts';
@@ -37,6 +38,7 @@ const parts: { readonly [name: string]: () => string } = {
   options: () => optionsTable(options).trim(),
   'session limits': () => quantitiesTable(sessionLimits),
   'http limits': () => quantitiesTable(httpLimits).replaceAll('`http.', '`'),
+  'bridge options': () => optionsTable(bridgeOptions).trim(),
   'call options': () => optionsTable(callOptions).trim(),
   'shell options': () => optionsTable(shellOptions).trim(),
   'check options': () => optionsTable(checkOptions).trim(),

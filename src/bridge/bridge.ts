@@ -7,6 +7,7 @@
 import { connect } from '../client/connect.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import type { ServerEntry } from '../client/connection/options.ts';
+import type { Connection } from '../client/connection/connection.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import type { Upstream, UpstreamClient } from '../define/upstream.ts';
@@ -36,6 +37,8 @@ export interface BridgeOptions extends Omit<ConnectOptions, OfBridges> {
    * of the same name is in the place of the bridged one.
    */
   readonly definition?: Partial<Omit<ServerDefinition, 'upstream'>>;
+  /** Gets what launched servers write to stderr. */
+  readonly onStderr?: (text: string) => void;
 }
 
 const minute = 60_000;
@@ -63,10 +66,10 @@ const bridgeLimits = {
  * @throws {RuntimeError} CONFIG_INVALID: the entry names no server, when its first client comes
  */
 export function bridge(entry: ServerEntry, options: BridgeOptions = {}): McpServer {
-  const { definition, ...connecting } = options;
+  const { definition, onStderr, ...connecting } = options;
   const limits = { ...bridgeLimits, ...options.limits };
   connectionLimitsWith(limits);
-  const server = { entry, options: { ...connecting, limits }, isModernOnly: false };
+  const server = { entry, options: { ...connecting, limits }, onStderr, isModernOnly: false };
   return createMcpServer({
     name: options.name ?? 'bridge',
     version: '0.1.0',
@@ -79,6 +82,7 @@ export function bridge(entry: ServerEntry, options: BridgeOptions = {}): McpServ
 interface Behind {
   readonly entry: ServerEntry;
   readonly options: ConnectOptions;
+  readonly onStderr: BridgeOptions['onStderr'];
   /** Whether it has refused `initialize`. */
   isModernOnly: boolean;
 }
@@ -102,14 +106,20 @@ async function bridged(server: Behind, client: UpstreamClient): Promise<Upstream
     listens: 'ready',
     ...bridging.hearing,
   };
+  const over = (connection: Connection): Upstream => {
+    connection.events$.subscribe((event) => {
+      if (event.type === 'stderr') server.onStderr?.(event.text);
+    });
+    return bridging.over(connection);
+  };
   if (bridging.era === 'modern' || options.era !== undefined || server.isModernOnly) {
-    return bridging.over(await connect(entry, given));
+    return over(await connect(entry, given));
   }
   try {
-    return bridging.over(await connect(entry, { ...given, era: 'legacy' }));
+    return over(await connect(entry, { ...given, era: 'legacy' }));
   } catch (error) {
     if (!(error instanceof RuntimeError) || !ofOtherEra.has(error.code)) throw error;
     server.isModernOnly = true;
-    return bridging.over(await connect(entry, given));
+    return over(await connect(entry, given));
   }
 }

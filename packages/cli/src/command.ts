@@ -18,6 +18,7 @@ export interface Command {
 
 /** The commands besides `serve`. */
 export const commandNames = [
+  'bridge',
   'call',
   'check',
   'config',

@@ -12,6 +12,11 @@ interface CommandEntry {
 }
 
 export const commands: { readonly [name in CommandName]: CommandEntry } = {
+  bridge: {
+    usage: '[options] -- COMMAND',
+    summary: 'Stand between any MCP host and any MCP server.',
+    load: () => import('./bridge.ts'),
+  },
   call: {
     usage: 'FILE SERVER__TOOL [ARGUMENTS]',
     summary: 'Call a tool of any MCP server; the result goes to stdout.',

@@ -1,12 +1,10 @@
-/** `mcp-actors serve --http`: workspaces over HTTP. */
+/** `serve --http` and `bridge --http`: servers over HTTP. */
 import { defaultHttpLimits } from 'mcp-actors/http';
-import type { HttpOptions, Stores } from 'mcp-actors/http';
+import type { HttpOptions, ServerOf, Stores } from 'mcp-actors/http';
 import { startHttp, textOfError } from 'mcp-actors/internal';
 import type { Limits, Report, SessionOptions } from 'mcp-actors';
-import type { WorkspaceOptions } from '@mcp-actors/workspace-server';
 import { UsageError, addressFault } from './command.ts';
 import type { HttpWish } from './options/http-wish.ts';
-import { workspacesOf } from './workspaces.ts';
 
 interface CommonOptions extends SessionOptions {
   readonly limits: Limits;
@@ -20,11 +18,11 @@ interface CommonOptions extends SessionOptions {
  * @param environment gives what a session gets from outside, such as its recorder
  * @throws {UsageError} the address cannot be listened on, or an option about it is wrong
  */
-export async function serveWorkspaces(
+export async function serveOverHttp(
   { host, authorization, allowedHosts, allowedOrigins, redis, ...wish }: HttpWish,
-  workspace: WorkspaceOptions,
+  server: ServerOf,
   common: CommonOptions,
-  environment: HttpOptions['environment'] | undefined,
+  environment?: HttpOptions['environment'],
 ): ReturnType<typeof startHttp> {
   const stores = redis === undefined ? undefined : await storesAt(redis, wish.limits);
   const http = {
@@ -37,7 +35,7 @@ export async function serveWorkspaces(
     ...(allowedOrigins.length > 0 ? { allowedOrigins } : {}),
   };
   try {
-    const started = await startHttp(workspacesOf(workspace), { ...common, http }, common);
+    const started = await startHttp(server, { ...common, http }, common);
     process.stderr.write(`mcp-actors: serving over HTTP at ${started.endpoint.url}\n`);
     return started;
   } catch (error) {

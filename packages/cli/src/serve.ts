@@ -74,10 +74,11 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   const common = { ...inspector?.options, limits, report: log.report };
   let serving: Parameters<typeof untilEnd>[0];
   if (http) {
-    const { serveWorkspaces } = await import('./serve-http.ts');
+    const { serveOverHttp } = await import('./serve-http.ts');
+    const { workspacesOf } = await import('./workspaces.ts');
     const environment =
       record && (await import('./recording.ts')).recordEach(record, launch, log.report);
-    const served = await serveWorkspaces(http, workspace, common, environment);
+    const served = await serveOverHttp(http, workspacesOf(workspace), common, environment);
     inspector?.serves(served.endpoint.url);
     serving = served;
   } else {
