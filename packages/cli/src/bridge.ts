@@ -156,7 +156,7 @@ function bridgeTo(
   });
 }
 
-/** What the server writes to stderr is for whoever reads that of this process. */
+/** Writes to stderr what the server writes to its own. */
 function passOn(text: string): void {
   if (process.stderr.writableLength < maxUnreadBytes) process.stderr.write(withoutHidden(text));
 }
