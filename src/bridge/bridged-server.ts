@@ -155,18 +155,12 @@ export class BridgedServer {
     bounds?: Pick<SentOptions, 'maxTotalMs' | 'signal'>,
   ): Promise<JsonObject> {
     const token = progressTokenOf(given);
-    const options: SentOptions = {
-      raw: true,
-      signal: context.signal,
-      ...(token === undefined
-        ? {}
-        : {
-            onProgress: (report) =>
-              void context.notify(Method.progress, { progressToken: token, ...report }),
-          }),
-      ...bounds,
-    };
-    return this.#open.request(method, params, options);
+    const onProgress: SentOptions['onProgress'] =
+      token === undefined
+        ? undefined
+        : (report) => void context.notify(Method.progress, { progressToken: token, ...report });
+    const options: SentOptions = { raw: true, signal: context.signal, onProgress };
+    return this.#open.request(method, params, bounds ? { ...options, ...bounds } : options);
   }
 
   /** A request since 2026-07-28, to a server of the legacy era. */

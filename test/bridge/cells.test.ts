@@ -237,3 +237,21 @@ describe('what a host has not declared', () => {
     await host.close();
   });
 });
+
+describe('a question of which nobody says to which call it belongs', () => {
+  test('is answered, though another call has carried it and ends meanwhile', async () => {
+    const host = await hostOf(
+      'modern',
+      bridge(launched({ host: 'modern', server: 'legacy' }), silent),
+    );
+    const asking = host.callTool('ask-later');
+    await expect.poll(() => host.callTool('held')).toBe('1');
+    // The last call is taken for the one that asks.
+    const holding = host.callTool('hold');
+    await expect.poll(() => host.callTool('held')).toBe('2');
+    await host.callTool('go');
+    expect(await Promise.all([asking, holding])).toEqual(['accept', 'held']);
+    expect(host.asked.map(({ params }) => params['message'])).toEqual(['Later?']);
+    await host.close();
+  });
+});

@@ -19,6 +19,7 @@ const { server } = mcp;
 const text = (said) => ({ content: [{ type: 'text', text: String(said) }] });
 const seen = { rootsChanged: 0, aborted: 0 };
 const subscribed = new Set();
+const released = [];
 const message = { role: 'user', content: { type: 'text', text: 'Say something' } };
 const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } };
 const lookup = { name: 'lookup', inputSchema: { type: 'object' } };
@@ -78,6 +79,20 @@ const tools = {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     seen.aborted++;
     return text('aborted');
+  },
+  // These wait until `go` is called: then the one asks, and the other ends.
+  'ask-later': async () => {
+    await new Promise((resolve) => released.unshift(resolve));
+    return text((await server.elicitInput({ message: 'Later?', requestedSchema })).action);
+  },
+  hold: async () => {
+    await new Promise((resolve) => released.push(resolve));
+    return text('held');
+  },
+  held: () => text(released.length),
+  go: () => {
+    for (const release of released.splice(0)) release();
+    return text('gone');
   },
   aborted: () => text(seen.aborted),
   withdraw: async () => {

@@ -192,7 +192,9 @@ export class Requests {
     refuseDuration('maxTotalMs', maxTotalMs);
     const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs } as const;
     if (isPlain) return (this.#lastPlain = plain);
-    return { ...plain, signal, onProgress, whenAway, retry, onTask, task, raw };
+    const special = { signal, onProgress, whenAway, retry, onTask, task, raw };
+    // Not with spreads: each request would have a hidden class of its own (docs/performance.md).
+    return Object.assign(special, plain);
   }
 
   get #snapshot(): ConnectionSnapshot {
