@@ -10,14 +10,19 @@ import type { Durability } from '../http/nodes/redis-server.ts';
 import { program } from '../tooling/programs.ts';
 import { RedisProxy } from './redis-proxy.ts';
 
-/** How long a node counts as alive without a sign of life, milliseconds. */
-const leaseMs = 3000;
+/** How long a node counts as alive without a sign of life, and how long a command may take, milliseconds. */
+const times = {
+  /** Nothing is late unless the machine is. */
+  patient: { LEASE_MS: '60000', COMMAND_TIMEOUT_MS: '30000' },
+  impatient: { LEASE_MS: '3000', COMMAND_TIMEOUT_MS: '1000' },
+} as const;
 
 export interface FleetOptions {
   /** How far the clock of each node is off, milliseconds. */
   readonly clocksMs?: readonly number[];
   /** Whether Redis writes everything to its disk before it answers. That takes the disk's time. */
   readonly durability: Durability;
+  readonly nodes: keyof typeof times;
   /** Hears each mark that a node has written. */
   onMark(mark: string): void;
 }
@@ -102,13 +107,14 @@ export class Fleet {
     this.nodes = nodes;
   }
 
-  static async launch({ clocksMs = [], durability, onMark }: FleetOptions): Promise<Fleet> {
+  static async launch(options: FleetOptions): Promise<Fleet> {
+    const { clocksMs = [], durability, onMark } = options;
     const redis = await RedisServer.start({ durability });
     const key = randomBytes(32).toString('base64');
     const nodes = await Promise.all(
       ['a', 'b', 'c'].map(async (name, index) => {
         const offset = String(clocksMs[index] ?? 0);
-        const env = { STATE_KEY: key, LEASE_MS: String(leaseMs), CLOCK_OFFSET_MS: offset };
+        const env = { STATE_KEY: key, CLOCK_OFFSET_MS: offset, ...times[options.nodes] };
         return new NodePlace(name, await RedisProxy.to(redis.port), env, onMark);
       }),
     );

@@ -100,7 +100,11 @@ server.tools.add(
   }),
 );
 
-const stores = await redisStores({ url, leaseMs: Number(leaseMs) });
+const stores = await redisStores({
+  url,
+  leaseMs: Number(leaseMs),
+  commandTimeoutMs: Number(process.env['COMMAND_TIMEOUT_MS']),
+});
 // Each log message counts here.
 const session = { limits: { maxLogsPerSecond: 100_000 } };
 await serve(server, { http: { port: 0, stores, session } });

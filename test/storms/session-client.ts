@@ -53,6 +53,9 @@ export class SessionClient {
   #id = 0;
   /** The requests that have no answer yet. */
   readonly due = new Set<string>();
+  /** How many owners the session has had, as far as the names of its streams tell. */
+  owners = 0;
+  #owner: string | undefined;
   /** The version of the roots that it lists. */
   rootsVersion = 0;
 
@@ -248,6 +251,7 @@ export class SessionClient {
     try {
       for (let event: RawEvent | undefined; (event = await reader.next());) {
         last = event.id ?? last;
+        this.#meet(event.id);
         if (event.retry !== undefined) retryMs = Number(event.retry);
         if (event.data === undefined) continue;
         const message = event.data as Message;
@@ -260,6 +264,14 @@ export class SessionClient {
     }
     await delay(Math.min(retryMs, 1000), undefined, { signal: this.#left.signal }).catch(() => {});
     return last;
+  }
+
+  /** The fence of the owner is in the names of its streams. */
+  #meet(id = ''): void {
+    const owner = /^(?:(\d+)_)?\d+-/.exec(id)?.[1] ?? 'the first';
+    if (id === '' || owner === this.#owner) return;
+    this.#owner = owner;
+    this.owners++;
   }
 
   /** Answers what the server asks. */

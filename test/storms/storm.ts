@@ -36,13 +36,14 @@ export async function storm(options: StormOptions): Promise<History> {
   const history = new History();
   const chance = new Chance(seed);
   const marks = new Map<string, number>();
+  const isCalm = weather === 'calm' || weather === 'clocks apart';
   const fleet = await Fleet.launch({
     clocksMs: weather === 'clocks apart' ? [0, 60_000, -60_000] : [],
     durability:
       weather === 'mixed' || weather.startsWith('Redis is restarted') ? 'everything' : 'nothing',
+    nodes: isCalm ? 'patient' : 'impatient',
     onMark: (mark) => marks.set(mark, (marks.get(mark) ?? 0) + 1),
   });
-  const isCalm = weather === 'calm' || weather === 'clocks apart';
   let phase: 'blowing' | 'over' = 'blowing';
   const isOver = () => phase === 'over';
   const clients: SessionClient[] = [];
