@@ -53,6 +53,8 @@ export interface HttpExchange extends ServedHttpRequest {
   headerNames(): readonly string[];
   /** Set if another node has handed the request on: it is not handed on again. Says that the session is not here. */
   notHere?(): void;
+  /** The node that has handed it to this one. */
+  readonly handedBy?: string;
   /** Reads the body, which must be UTF-8. Calls back once, or never if the client goes first. */
   readBody(done: (body: Body) => void): void;
   /** Headers for whatever it will be answered with. */

@@ -265,6 +265,11 @@ export class HttpSession
     return wrong === undefined;
   }
 
+  /** What another node may go on with at once: it has a greeting, and no actors. */
+  get movable(): OwnedSession | undefined {
+    return this.#life.hasTag('greeted') ? this.share : undefined;
+  }
+
   /** Begins to serve the session, if it was only greeted. If that fails, the request is answered. */
   #isServedTo(exchange: HttpExchange): boolean {
     if (this.#mcp) return true;

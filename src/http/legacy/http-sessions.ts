@@ -179,7 +179,11 @@ export class HttpSessions implements SessionHome {
     const nodes = this.#nodes;
     const known = this.#sessions.get(sessionId);
     const session = known?.share?.isHere === false ? undefined : known;
-    if (session && session.principal?.id === exchange.principal?.id) return found(session);
+    if (session && session.principal?.id === exchange.principal?.id) {
+      const { handedBy } = exchange;
+      const movable = handedBy === undefined ? undefined : session.movable;
+      return movable ? this.#move(movable, exchange) : found(session);
+    }
     if (session || sessionId === '' || !nodes) {
       return this.refuse(exchange, sessionFault(sessionId));
     }
@@ -187,6 +191,15 @@ export class HttpSessions implements SessionHome {
       this.refuse(exchange, unavailable(error, this.report)),
     );
     nodes.track(seeking);
+  }
+
+  /** A session of which its client has made nothing yet goes to where its requests come: more will come there. */
+  #move(session: OwnedSession, exchange: HttpExchange): void {
+    const failed = reportUnavailable(this.report, 'A session stays where it began');
+    void session
+      .give(exchange.handedBy ?? '')
+      .catch(failed)
+      .then(() => exchange.notHere?.());
   }
 
   /** Hands the request to the node that has the session, or brings the session back here. */

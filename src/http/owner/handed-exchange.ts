@@ -72,6 +72,10 @@ export class HandedExchange implements HttpExchange, Taken {
     return Object.keys(this.#request.headers);
   }
 
+  get handedBy(): string {
+    return this.#peer.node;
+  }
+
   notHere(): void {
     this.#peer.exchanges.delete(this.pipe);
     this.#peer.post({ kind: 'moved', pipe: this.pipe });

@@ -198,6 +198,17 @@ export class Ownership {
     return true;
   }
 
+  /**
+   * Gives a session to another node, which claims it when it is asked for it. Whether it is told so or not, it has ended here.
+   * @throws {StoreUnavailable}
+   */
+  async give(session: OwnedSession, owner: string): Promise<void> {
+    const { record } = session;
+    this.forget(session);
+    session.copy.abandon();
+    await this.stores.directory.put({ ...record, owner }, this.#storeUntil);
+  }
+
   /** Another node has a session that this one has served. */
   lost(session: OwnedSession): StoreUnavailable {
     const isServed = this.#owned.get(session.id) === session;
@@ -482,6 +493,11 @@ export class OwnedSession {
   /** Ends it for all nodes. @throws {StoreUnavailable} */
   remove(): Promise<void> {
     return this.#ownership.remove(this);
+  }
+
+  /** Another node has it from now on. @throws {StoreUnavailable} */
+  give(owner: string): Promise<void> {
+    return this.#ownership.give(this, owner);
   }
 
   /** It has ended here alone. */

@@ -27,11 +27,15 @@ function isExecutable(path: string): boolean {
 
 /** The executable, if there is one. What `REDIS_SERVER` names is taken as it is. */
 function findRedis(environment = process.env): string | undefined {
-  const { REDIS_SERVER: named, PATH: path = '' } = environment;
+  const { REDIS_SERVER: named } = environment;
   if (named !== undefined && named !== '') return named;
-  return path
-    .split(delimiter)
-    .map((folder) => join(folder, 'redis-server'))
+  return findProgram('redis-server');
+}
+
+/** A program on the PATH, or where Debian has servers. */
+export function findProgram(name: string): string | undefined {
+  return [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
+    .map((folder) => join(folder, name))
     .find(isExecutable);
 }
 
@@ -42,7 +46,7 @@ export function needsRedis(context: TestContext): void {
   context.skip(!hasRedis(), 'no redis-server on the PATH, and REDIS_SERVER names none');
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { EventReader, begin, jsonOf } from '../raw-client.ts';
-import type { Message, RawSession } from '../raw-client.ts';
+import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
 import { reported } from '../serving.ts';
 import { at, startNodes } from './nodes.ts';
 
@@ -50,6 +50,26 @@ describe('a session of several nodes', () => {
     const owners = await Promise.all(names.map(async (r) => text(await jsonOf(r))));
     expect(new Set(owners)).toEqual(new Set([expect.any(String)]));
   });
+
+  test.each(['notifications/initialized', 'ping'])(
+    'moves to the node where its client says the first thing after its greeting, %s',
+    async (method) => {
+      const [a, b] = await startNodes(2, where);
+      const greeted = await post(a!.url, initializeOf());
+      const here = new RawSession(a!.url, {
+        'mcp-session-id': greeted.headers.get('mcp-session-id') ?? '',
+        'mcp-protocol-version': '2025-11-25',
+      });
+      const there = at(b!, here);
+      if (method === 'ping') expect((await there.request(method)).status).toBe(200);
+      else expect(await there.notify(method)).toBe(202);
+      // It stays there, wherever its requests come.
+      a!.kill();
+      const other = await begin(b!.url);
+      const [own, others] = [await there.call('where'), await other.call('where')];
+      expect(text(await jsonOf(own))).toBe(text(await jsonOf(others)));
+    },
+  );
 
   test('goes on at another node once its owner has died, with all that its client has said', async () => {
     const uri = 'test://watched';
