@@ -44,8 +44,8 @@ export function onceAtPassEnd(act: () => void): void {
   });
 }
 
-/** The longest delay that a timer of the platform takes; a longer one would fire at once. */
-const longestDelayMs = 2 ** 31 - 1;
+/** The longest delay that a timer of the platform takes, milliseconds; a longer one would fire at once. */
+export const longestDelayMs = 2 ** 31 - 1;
 
 /**
  * Node's own monotonic clock is there at once; for its first `performance.now()` it loads modules,

@@ -2,6 +2,7 @@
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { isLoopback } from './guarded-fetch.ts';
+import { longestDelayMs } from '../../actors/clock.ts';
 
 /** The options that every way of getting a token shares. */
 interface Granting {
@@ -73,8 +74,6 @@ export const defaultVisitMs = 5 * 60_000;
 
 /** The time for the rest of a login, discovery and tokens, milliseconds. */
 const besideVisitMs = 30_000;
-/** The longest delay that a timer of the platform takes. */
-const longestMs = 2 ** 31 - 1;
 
 /**
  * How long a login may take in all, so that the visit has its time; undefined if the defaults
@@ -90,7 +89,7 @@ export function loginTimeFor(
   const visitMs =
     typeof auth === 'object' && 'visitTimeoutMs' in auth ? auth.visitTimeoutMs : undefined;
   if (visitMs === undefined) return given;
-  if (given === undefined) return Math.min(visitMs + besideVisitMs, longestMs);
+  if (given === undefined) return Math.min(visitMs + besideVisitMs, longestDelayMs);
   if (given >= visitMs) return given;
   throw new RangeError(
     `limits.loginTimeoutMs, ${given}, must not be less than auth.visitTimeoutMs, ${visitMs}: a login takes the visit and more`,

@@ -1,6 +1,7 @@
 /** How a host says when a server is started or tried again, and what holds if it does not say it. */
 import { describe } from '../../protocol/classify.ts';
 import type { RestartPolicy, RestartTimes } from '../../machines/restart-policy.ts';
+import { longestDelayMs } from '../../actors/clock.ts';
 
 /** The value of the option: `none`, or the times that differ from the defaults. */
 export type RestartOption = 'none' | { readonly [K in keyof RestartTimes]?: number | undefined };
@@ -27,16 +28,14 @@ interface Range {
   readonly words: string;
 }
 
-/** The longest delay that a timer of the platform takes. */
-const longestMs = 2 ** 31 - 1;
-const wait = { least: 1, most: longestMs, words: `1 to ${longestMs} milliseconds` };
+const wait = { least: 1, most: longestDelayMs, words: `1 to ${longestDelayMs} milliseconds` };
 const ranges: { readonly [K in keyof RestartTimes]: Range } = {
   initialMs: wait,
   maxMs: wait,
   factor: { least: 1, most: 1000, words: 'a number from 1 to 1000' },
   jitter: { least: 0, most: 1, words: 'a number from 0 to 1' },
   maxAttempts: { least: 0, most: Infinity, words: 'a whole number from 0 on, or Infinity' },
-  stableMs: { least: 0, most: longestMs, words: `0 to ${longestMs} milliseconds` },
+  stableMs: { least: 0, most: longestDelayMs, words: `0 to ${longestDelayMs} milliseconds` },
 };
 
 /**

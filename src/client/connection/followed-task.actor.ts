@@ -16,15 +16,13 @@ import type { TaskReport } from '../../protocol/tasks.ts';
 import { askProviders } from '../asked/input-rounds.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { Requests } from './requests.ts';
+import { longestDelayMs } from '../../actors/clock.ts';
 
 /** The server that runs the tasks, and who answers its questions. */
 export interface AskedServer {
   readonly requests: Pick<Requests, 'request'>;
   readonly rounds: Pick<RoundsHost, 'answers' | 'places' | 'maxRounds'>;
 }
-
-/** The longest delay of a timer, milliseconds. */
-const longestMs = 2 ** 31 - 1;
 
 /** The actors of the machine. */
 export function followedTaskActors(serverOf: (context: FollowedTaskContext) => AskedServer) {
@@ -56,7 +54,7 @@ async function answer(
   const { taskId } = context.task;
   if (context.era === 'legacy') {
     // The questions come as requests while a request for the result is open.
-    const times = { timeoutMs: longestMs, maxTotalMs: longestMs };
+    const times = { timeoutMs: longestDelayMs, maxTotalMs: longestDelayMs };
     const result = await requests.request('tasks/result', { taskId }, { signal, ...times });
     return { kind: 'result', result };
   }

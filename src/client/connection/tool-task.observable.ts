@@ -16,6 +16,7 @@ import type { TaskReport, TaskStatus } from '../../protocol/tasks.ts';
 import type { Guard } from '../../session/guarded-listeners.ts';
 import { GuardedObservable } from '../../session/guarded.observable.ts';
 import type { CallToolResult } from '../lists/offered.ts';
+import { longestDelayMs } from '../../actors/clock.ts';
 
 /** The status of a task. */
 export interface ToolTaskStatus {
@@ -56,9 +57,6 @@ export interface ToolTaskPort {
   /** Cancels a task of the connection, by its id. */
   readonly cancel: (id: string) => Promise<void>;
 }
-
-/** The longest delay of a timer, milliseconds: the server decides how long a task may take. */
-const longestMs = 2 ** 31 - 1;
 
 export class FollowedTask implements ToolTask {
   readonly id: string;
@@ -103,7 +101,8 @@ export class FollowedTask implements ToolTask {
   result({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<CallToolResult> {
     const cancelled = (cause: unknown): RuntimeError =>
       new RuntimeError('CANCELLED', `Nobody waits any more for the task ${this.id}`, { cause });
-    return this.settled({ timeoutMs: longestMs, signal, cancelled }).then(this.#port.read);
+    // The server decides how long a task may take.
+    return this.settled({ timeoutMs: longestDelayMs, signal, cancelled }).then(this.#port.read);
   }
 
   /** The unread result of the call, if it comes in time. */

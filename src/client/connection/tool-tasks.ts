@@ -30,6 +30,7 @@ import { followedTaskActors } from './followed-task.actor.ts';
 import type { AskedServer } from './followed-task.actor.ts';
 import { FollowedTask, answeredTask } from './tool-task.observable.ts';
 import type { ToolTask } from './tool-task.observable.ts';
+import { longestDelayMs } from '../../actors/clock.ts';
 
 /** Whether the server of the present channel runs calls as tasks; `unknown` before the first one. */
 type TaskOffer = 'unknown' | 'none' | 'legacy' | 'modern';
@@ -78,9 +79,6 @@ interface Followed {
   readonly onProgress: HostRequestOptions['onProgress'];
   readonly listening: Subscription | undefined;
 }
-
-/** The longest delay of a timer, milliseconds. */
-const longestMs = 2 ** 31 - 1;
 
 export class ToolTasks {
   readonly host: ToolTasksHost;
@@ -158,7 +156,9 @@ export class ToolTasks {
     };
     const whose = `The task ${task.id} of ${this.host.name}`;
     const settled = task.settled({
-      timeoutMs: isHeld ? longestMs : Math.max(1, startedAt + maxTotalMs - this.host.clock.now()),
+      timeoutMs: isHeld
+        ? longestDelayMs
+        : Math.max(1, startedAt + maxTotalMs - this.host.clock.now()),
       signal: isHeld ? undefined : call.signal,
       overdue: () =>
         end(new RuntimeError('REQUEST_TIMEOUT', `${whose} has not ended within ${maxTotalMs} ms`)),

@@ -18,6 +18,7 @@ import type { Era } from '../../machines/connection-context.ts';
 import type { RestartOption } from '../channel/restart-option.ts';
 import { expand } from './variables.ts';
 import type { EnvironmentVariables } from './variables.ts';
+import { longestDelayMs } from '../../actors/clock.ts';
 
 /** Which of a server's tools are in the merged list. `*` in a name stands for any text. */
 export interface ToolFilter {
@@ -60,7 +61,6 @@ export interface ReadServer {
 
 const types = ['stdio', 'http', 'streamable-http', 'sse'];
 const eras = ['auto', 'legacy', 'modern'];
-const longestMs = 2 ** 31 - 1;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 /** What a value must be, or each element of a list or an object. */
@@ -79,8 +79,9 @@ const texts: Shape = {
   each: { of: 'list', allowed: 'a string', takes: (value) => typeof value === 'string' },
 };
 const time: Shape = {
-  allowed: `a whole number of milliseconds, from 1 to ${longestMs}`,
-  takes: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= longestMs,
+  allowed: `a whole number of milliseconds, from 1 to ${longestDelayMs}`,
+  takes: (value) =>
+    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= longestDelayMs,
 };
 const flag: Shape = { allowed: 'true or false', takes: (value) => typeof value === 'boolean' };
 

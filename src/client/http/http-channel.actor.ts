@@ -270,7 +270,17 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   #open(): void {
     // Nothing is read before there is a router.
     this.#gate.shut('untaken');
-    this.#connection.send({ type: 'channel.opened', ends: channelEnds(this) });
+    const reader: TransportEnds['reader'] = plainActor(({ input: { router } }) => {
+      this.readTo(router);
+      return {
+        receive: ({ type }) => this.flow(type === 'output.blocked'),
+        stop: () => this.readTo(undefined),
+      };
+    });
+    const writer: TransportEnds['writer'] = plainActor(
+      ({ input: { owner } }) => new HttpWriter(this, owner),
+    );
+    this.#connection.send({ type: 'channel.opened', ends: { reader, writer } });
   }
 
   #openPush(): void {
@@ -377,36 +387,13 @@ function lossOf(error: RuntimeError, kind: StreamEnd): Loss {
   return kind === 'refused' ? { kind: 'refused', error } : { kind: 'unreachable', error };
 }
 
-/** The channel, as its reader and writer see it. */
-export interface EndedChannel {
-  /** Whether the queue is over its limit. */
-  readonly isFull: boolean;
-  readonly view: object;
-  readTo(router: Recipient<RouterEvent> | undefined): void;
-  flow(isBlocked: boolean): void;
-  post(frames: FramesToSend, left: () => void): void;
-}
-
-function channelEnds(channel: EndedChannel): TransportEnds {
-  return {
-    reader: plainActor(({ input: { router } }) => {
-      channel.readTo(router);
-      return {
-        receive: ({ type }) => channel.flow(type === 'output.blocked'),
-        stop: () => channel.readTo(undefined),
-      };
-    }),
-    writer: plainActor(({ input: { owner } }) => new HttpWriter(channel, owner)),
-  };
-}
-
 /** `blocked`: the queue is over its limit, and the connection was told. */
 class HttpWriter implements Behaviour<WriterEvent> {
-  readonly #channel: EndedChannel;
+  readonly #channel: HttpChannel;
   readonly #owner: Recipient<TransportFact>;
   #state: 'flowing' | 'blocked' | 'ended' = 'flowing';
 
-  constructor(channel: EndedChannel, owner: Recipient<TransportFact>) {
+  constructor(channel: HttpChannel, owner: Recipient<TransportFact>) {
     this.#channel = channel;
     this.#owner = owner;
   }

@@ -18,6 +18,7 @@ import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import { MetaKey } from '../../protocol/meta.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { OwnRequest } from './ask-list.actor.ts';
+import { longestDelayMs } from '../../actors/clock.ts';
 
 /** What a subscription needs from its connection. */
 export interface ListeningPort {
@@ -40,12 +41,6 @@ export interface ListeningOwner {
   /** The server does not know subscriptions. */
   refused(error: unknown): void;
 }
-
-/**
- * The longest delay of a timer, milliseconds: a subscription has no timeout. It is opened anew
- * after that.
- */
-const longestMs = 2 ** 31 - 1;
 
 /** A subscription on one channel. */
 export class Subscription {
@@ -109,8 +104,9 @@ export class Subscription {
       { notifications: filter },
       {
         signal,
-        timeoutMs: longestMs,
-        maxTotalMs: longestMs,
+        // It has no timeout. It is opened anew after that.
+        timeoutMs: longestDelayMs,
+        maxTotalMs: longestDelayMs,
         whenAway: 'refuse',
         sent: (id) => {
           this.#id = id;
