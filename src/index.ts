@@ -129,6 +129,25 @@ export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
 export type { Implementation } from './protocol/implementation.ts';
 export type { PeerDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
+export { TaskKeeper } from './tasks/task-keeper.ts';
+export type {
+  FoundWrittenTask,
+  TaskKeeperFactName,
+  TaskKeeperOptions,
+  TaskRunner,
+  WrittenTask,
+} from './tasks/task-keeper.ts';
+export type {
+  ClaimRequest,
+  FoundTask,
+  NewTaskRecord,
+  TaskChanges,
+  TaskClaim,
+  TaskRecord,
+  TaskStep,
+  TaskStore,
+  TaskWritten,
+} from './tasks/task-store.ts';
 export type {
   ListedRoot,
   RootProblem,

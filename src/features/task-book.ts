@@ -2,8 +2,9 @@
  * The tasks of one session: creates them within the limits, finds them, and forgets expired ones.
  */
 import { createActor } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
 import type { ActorFactName, Report } from '../actors/facts.ts';
-import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import type { DetachedWork, Exchange, RequestHandler } from '../actors/exchange.ts';
 import { fullParties } from '../actors/limits.ts';
 import type { Retained } from '../actors/room.ts';
 import { taskMachine } from '../machines/task.machine.ts';
@@ -28,7 +29,9 @@ import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../actors/transitions.ts';
 import { stringParam } from './feature.ts';
-import { KeptTask, expired, hasEnded } from './kept-task.ts';
+import { DurableTasks } from './durable-tasks.ts';
+import { KeptTask, expired, hasEnded, notFound, notFoundHere } from './kept-task.ts';
+import type { SeenTask } from './kept-task.ts';
 import { TaskQuestions } from './task-questions.ts';
 
 /** The names of the facts that tasks report. */
@@ -47,11 +50,20 @@ export class TaskBook {
   /** By id, the oldest first. */
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
+  /** What writes them down, if they are to outlive the process. */
+  readonly #durable: DurableTasks | undefined;
 
   /** @param notice tells the session's subscriptions */
   constructor(session: SessionScope, notice: (notice: Notice) => void) {
     this.#session = session;
     this.#notice = notice;
+    const { durable } = session;
+    this.#durable =
+      durable &&
+      new DurableTasks(session, durable, {
+        has: (task) => this.#tasks.get(task.taskId) === task,
+        forget: (task, answer) => this.#forget(task, answer),
+      });
   }
 
   /**
@@ -60,7 +72,11 @@ export class TaskBook {
    *   and at least one poll interval
    * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
    */
-  create(call: Exchange, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
+  create(
+    call: Exchange,
+    handler: RequestHandler,
+    requestedTtlMs: number | undefined,
+  ): Task | Promise<Task> {
     this.#makeRoom(call.request.origin?.party);
     const retained = this.#retain(call);
     const session = this.#session;
@@ -68,7 +84,6 @@ export class TaskBook {
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, pollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
-    // 122 random bits of the platform's secure source: a client that knows the id can see the task.
     const taskId = this.#session.randomId('task');
     // A system of its own: one task's timers cost the same however many others the session has.
     const actor = createActor(machine, {
@@ -85,19 +100,33 @@ export class TaskBook {
         this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
       ...(inspect ? { inspect } : {}),
     });
-    const { dialect } = call.request.peer;
     const questions = new TaskQuestions(clock);
     const task = new KeptTask(taskId, call, this.#nextPlace++, actor, { questions, retained });
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
-    // From here on. That the task begins is the answer to the request, not a change.
-    actor.on('task.changed', ({ task: now }) => this.#changed(task, now, dialect));
-    actor.on('task.expired', () => this.#expired(task));
-    const created = task.item;
-    const cancel = call.detach(handler, {
-      taskId,
-      answered: (response) =>
-        actor.send({ type: 'run.answered', response: this.#kept(task, response) }),
+    const begin = () => {
+      const { dialect } = call.request.peer;
+      // From here on. That the task begins is the answer to the request, not a change.
+      actor.on('task.changed', ({ task: now }) => this.#changed(task, now, dialect));
+      actor.on('task.expired', () => this.#expired(task));
+      task.startedRun(call.detach(handler, this.#workOf(task, actor)));
+      this.#tasks.set(taskId, task);
+      this.#tell('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
+      return task.item;
+    };
+    return this.#durable ? this.#written(this.#durable, task, call, begin) : begin();
+  }
+
+  #workOf(task: KeptTask, actor: ActorRefFrom<typeof taskMachine>): DetachedWork {
+    const session = this.#session;
+    const { questions } = task;
+    return {
+      taskId: task.taskId,
+      answered: (response) => {
+        const kept = this.#kept(task, response);
+        if (this.#durable) void this.#durable.end(task, kept);
+        else task.answered(kept);
+      },
       waiting: () => task.waiting,
       described: (message) => actor.send({ type: 'task.describe', message }),
       inputRequested: (method) => actor.send({ type: 'input.requested', method }),
@@ -114,20 +143,53 @@ export class TaskBook {
           return askForRoots(run, (question) => run.ask(question), resolve);
         },
       },
-    });
-    task.startedRun(cancel);
-    this.#tasks.set(taskId, task);
-    this.#tell('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
-    return created;
+    };
   }
 
-  /** @throws {ProtocolError} -32602 the session keeps no task with this id for this caller */
-  find(params: JsonObject | undefined, call: Exchange): KeptTask {
+  /**
+   * A task of this session, or one that is written down.
+   * @throws {ProtocolError} -32602 there is no task with this id for this caller
+   */
+  find(params: JsonObject | undefined, call: Exchange): SeenTask | Promise<SeenTask> {
     const taskId = stringParam(params, 'taskId');
     const task = this.#tasks.get(taskId);
     if (task?.isOf(call)) return task;
-    const message = `Task not found: there is no ${describe(taskId)}, or its time to live is over`;
-    throw new ProtocolError(ErrorCode.invalidParams, message);
+    if (task) throw notFound(taskId);
+    if (this.#durable) return this.#durable.find(taskId, call);
+    throw notFoundHere(taskId);
+  }
+
+  /** Stops the work of a task. @returns false if it has ended already */
+  async cancel(task: SeenTask): Promise<boolean> {
+    if (!this.#durable || !(task instanceof KeptTask)) return task.cancel();
+    const { hasEnded: before } = task;
+    await this.#durable.end(task);
+    return !before && task.item.status === 'cancelled';
+  }
+
+  /** How many requests wait for the result of a task. */
+  get waiters(): number {
+    const elsewhere = this.#durable?.waiters ?? 0;
+    return this.list().reduce((sum, { waiters }) => sum + waiters, elsewhere);
+  }
+
+  /** Writes a task down before anybody hears of it. */
+  async #written(
+    durable: DurableTasks,
+    task: KeptTask,
+    call: Exchange,
+    begin: () => Task,
+  ): Promise<Task> {
+    try {
+      await durable.create(task);
+      if (!call.hasEnded) return begin();
+      // Nobody knows its id.
+      await durable.end(task);
+      throw call.signal.reason as Error;
+    } catch (error) {
+      this.#forget(task);
+      throw error;
+    }
   }
 
   /** The tasks that are kept, the oldest first. */
@@ -143,13 +205,14 @@ export class TaskBook {
   }
 
   #makeRoom(party: string | undefined): void {
-    const all = this.list();
+    const beginning = [...(this.#durable?.beginning ?? [])];
+    const all = [...this.list(), ...beginning];
     if (party === undefined) return this.#makeRoomAmong(all, 1);
     this.#makeRoomAmong(
       all.filter((task) => task.party === party),
       1,
     );
-    this.#makeRoomAmong(this.list(), fullParties);
+    this.#makeRoomAmong([...this.list(), ...beginning], fullParties);
   }
 
   /** @param times how many times the bounds of one client hold */
@@ -249,6 +312,7 @@ export class TaskBook {
 
   #forget(task: KeptTask, answer: ProtocolError = expired(task.taskId)): void {
     this.#tasks.delete(task.taskId);
+    this.#durable?.forget(task);
     task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
   }
 

@@ -65,15 +65,17 @@ export function tasksFeature(
       const { dialect, capabilities } = call.request.peer;
       const wanted = tool && dialect.taskRequest(tool, params, capabilities);
       if (!wanted) return handler(params, call);
-      return dialect.createdTask(bookOf(call).create(call, handler, wanted.requestedTtlMs));
+      const created = bookOf(call).create(call, handler, wanted.requestedTtlMs);
+      if (created instanceof Promise) return created.then((task) => dialect.createdTask(task));
+      return dialect.createdTask(created);
     };
   };
 
   return {
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: {
-      'tasks/get': ifOffered((params, call) =>
-        call.request.peer.dialect.task(taskOf(params, call).detailed),
+      'tasks/get': ifOffered(async (params, call) =>
+        call.request.peer.dialect.task((await taskOf(params, call)).detailed),
       ),
       'tasks/list': ifOffered((params, call) => {
         const { pageSize } = scopeOfCall(call).limits;
@@ -83,24 +85,25 @@ export function tasksFeature(
         const { items, ...next } = pageOf('tasks/list', own, params, pageSize);
         return { tasks: items, ...next };
       }),
-      'tasks/result': ifOffered((params, call) => {
+      'tasks/result': ifOffered(async (params, call) => {
         const book = bookOf(call);
-        const task = book.find(params, call);
-        const waiting = book.list().reduce((sum, { waiters }) => sum + waiters, 0);
+        const task = await book.find(params, call);
         const { maxWaiting } = scopeOfCall(call).limits;
-        if (!task.hasEnded && waiting >= maxWaiting) throw fromWireError(tooManyWait(maxWaiting));
+        if (!task.hasEnded && book.waiters >= maxWaiting)
+          throw fromWireError(tooManyWait(maxWaiting));
         return task.result(call);
       }),
       'tasks/update': ifOffered(async (params, call) => {
-        const task = taskOf(params, call);
+        const task = await taskOf(params, call);
         await task.questions.answer(readInputResponses(params) ?? {});
         return {};
       }),
-      'tasks/cancel': ifOffered((params, call) => {
-        const task = taskOf(params, call);
+      'tasks/cancel': ifOffered(async (params, call) => {
+        const task = await taskOf(params, call);
         const { dialect } = call.request.peer;
-        if (task.hasEnded) return dialect.cancelledTooLate(task.item);
-        return dialect.cancelledTask(task.cancel());
+        const isCancelled = await bookOf(call).cancel(task);
+        const { item } = await taskOf(params, call);
+        return isCancelled ? dialect.cancelledTask(item) : dialect.cancelledTooLate(item);
       }),
     },
     augment: (handler) => inPlaceOf(handler, callTool(handler)),

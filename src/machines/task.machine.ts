@@ -95,6 +95,26 @@ function taskOf(context: TaskContext, status: TaskStatus): Task {
   };
 }
 
+/** A task as it is once it has ended with this response; without one, it was cancelled for the reason. */
+export function endedTask(
+  { statusMessage: _, ...task }: Task,
+  lastUpdatedAt: string,
+  response: OutboundResponse | undefined,
+  reason?: string,
+): Task {
+  if (!response) {
+    return {
+      ...task,
+      status: 'cancelled',
+      lastUpdatedAt,
+      ...(reason ? { statusMessage: reason } : {}),
+    };
+  }
+  if (!isFailure(response)) return { ...task, status: 'completed', lastUpdatedAt };
+  const statusMessage = failureMessage(response).slice(0, longestMessage);
+  return { ...task, status: 'failed', statusMessage, lastUpdatedAt };
+}
+
 const paramsOfEvent = <T>({ event }: { readonly event: T }): T => event;
 
 /** One task. Its innermost state inside `kept` is the status that its client sees. */

@@ -14,13 +14,16 @@ import { defaultLimits } from '../actors/limits.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { McpSession } from '../server/session.ts';
 import type { ServerOf } from '../http/index.ts';
+import { systemClock } from '../actors/clock.ts';
+import { TaskKeeper } from '../tasks/task-keeper.ts';
+import type { TaskStore } from '../tasks/task-store.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { HttpServing, ServeHttpOptions } from './http-serving.ts';
 import { exitProcess, serveToEnd, signalDrainTimeoutMs } from './process-end.ts';
 import type { Ending } from './process-end.ts';
 
 /** How a server is served over stdio: the options of `listen`, its log, and its end. */
-export interface ServeOptions extends Omit<ListenOptions, 'clock'> {
+export interface ServeOptions extends Omit<ListenOptions, 'clock' | 'durable'> {
   /**
    * What is logged to stderr; by default `warning` and above, over HTTP `info` and above. Not used if
    * there is a `report`.
@@ -31,6 +34,11 @@ export interface ServeOptions extends Omit<ListenOptions, 'clock'> {
    * lost. If it takes more than a second, the process ends without it.
    */
   readonly beforeExit?: () => Promise<void>;
+  /**
+   * Where tasks are written down, so that they outlive the process: a directory, which needs SQLite
+   * (Node has it since 22.13; `npm install @photostructure/sqlite` before that), or a store of your own.
+   */
+  readonly durable?: string | TaskStore;
 }
 
 /** Options of {@link serve} over HTTP. What a session has to itself is not among them. */
@@ -88,18 +96,31 @@ export async function serve(
   const { logLevel: level = isHttp ? 'info' : 'warning', beforeExit } = options;
   const log = options.report ? hostLog(options.report) : processLog({ level });
   let started: Started;
+  let keeper: TaskKeeper | undefined;
   try {
-    started = isHttp
-      ? await startHttp(server, options, log)
-      : overStdio(server as McpServer, options, log);
+    const { durable, ...served } = options;
+    keeper = durable === undefined ? undefined : await openTasks(durable, nameOf(server), log);
+    const common = keeper ? { ...served, durable: keeper } : served;
+    started =
+      'http' in common
+        ? await startHttp(server, common, log)
+        : overStdio(server as McpServer, common, log);
   } catch (error) {
+    await keeper?.close();
     if (error instanceof AddressError) return await refuseAddress(error, log);
     // It is known who awaits this only when they do.
     await Promise.resolve();
     throw withCallers(error);
   }
   const { drainTimeoutMs } = options.limits ?? {};
-  const release = beforeExit && (() => released(beforeExit, log));
+  const release =
+    (beforeExit ?? keeper) &&
+    (async () => {
+      await Promise.all([
+        beforeExit && released('beforeExit', beforeExit, log),
+        keeper && released('durable', () => keeper.close(), log),
+      ]);
+    });
   const ended = untilEnd(started, { log, drainTimeoutMs, release });
   // The host that has launched it waits for its first answer.
   setImmediate(announce).unref();
@@ -160,9 +181,38 @@ async function refuseAddress({ message, code }: AddressError, log: Log): Promise
   await exitProcess(1);
 }
 
+/** With what its option has been made of. */
+type Undurable<TOptions> = Omit<TOptions, 'durable'> & Pick<ListenOptions, 'durable'>;
+
+/**
+ * Opens the tasks of a server, and looks after those that others have left.
+ *
+ * @throws {Error} the directory cannot be used, or there is no SQLite
+ */
+export async function openTasks(
+  durable: string | TaskStore,
+  server: string,
+  { report }: Pick<Log, 'report'>,
+): Promise<TaskKeeper> {
+  let store = durable;
+  if (typeof store === 'string') {
+    // A server that keeps nothing starts without it.
+    const { sqliteTaskStore } = await import('../sqlite/sqlite-task-store.ts');
+    store = await sqliteTaskStore(store);
+  }
+  const keeper = new TaskKeeper({ store, server, clock: systemClock, report });
+  await keeper.begin();
+  return keeper;
+}
+
+/** Whose tasks they are. Servers that are made for each request have one name. */
+function nameOf(server: ServerOf): string {
+  return typeof server === 'function' ? '' : server.definition.name;
+}
+
 function overStdio(
   server: McpServer,
-  { logLevel: _, beforeExit: __, ...options }: ServeOptions,
+  { logLevel: _, beforeExit: __, ...options }: Undurable<ServeOptions>,
   { report }: Log,
 ): Started {
   const session = server.listen(stdio(), { ...options, report });
@@ -177,7 +227,7 @@ function overStdio(
  */
 export async function startHttp(
   server: ServerOf,
-  { http, logLevel: _, beforeExit: __, ...common }: ServeOverHttpOptions,
+  { http, logLevel: _, beforeExit: __, ...common }: Undurable<ServeOverHttpOptions>,
   { report }: Pick<Log, 'report'>,
 ): Promise<Started & { readonly endpoint: ServedEndpoint }> {
   const { defaultHttpLimits } = await import('../http/options.ts');
@@ -241,17 +291,21 @@ function terminalHint(name: string): string {
 }
 
 /** Never rejects: the process has to end. */
-async function released(beforeExit: () => Promise<void>, log: Log): Promise<void> {
+async function released(
+  name: string,
+  release: () => Promise<void>,
+  { report }: Log,
+): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     const late = () => reject(new Error(`It has not ended within ${releaseTimeoutMs} ms`));
     timer = setTimeout(late, releaseTimeoutMs);
   });
   try {
-    await Promise.race([beforeExit(), tooLate]);
+    await Promise.race([release(), tooLate]);
   } catch (error) {
-    const message = `beforeExit failed: ${String(error)}`;
-    log.report({ level: 'error', name: 'process.failed', message, details: { error } });
+    const message = `${name} failed: ${String(error)}`;
+    report({ level: 'error', name: 'process.failed', message, details: { error } });
   } finally {
     clearTimeout(timer);
   }

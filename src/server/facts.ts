@@ -6,6 +6,7 @@ import type { Root } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
 import { stateOf } from '../machines/session-state.ts';
+import type { TaskKeeperFactName } from '../tasks/task-keeper.ts';
 import type { TransportFactName } from '../transports/transport.ts';
 
 /**
@@ -16,6 +17,7 @@ export type FactName =
   | ActorFactName
   | LogFactName
   | TaskFactName
+  | TaskKeeperFactName
   | TransportFactName
   | 'session.state'
   | 'session.closed'

@@ -40,6 +40,8 @@ import { defaultLimits, limitsWith } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../machines/session-state.ts';
+import { newTaskId } from '../tasks/task-ids.ts';
+import type { TaskKeeper } from '../tasks/task-keeper.ts';
 import { Transitions } from '../actors/transitions.ts';
 
 /** The options that a session's scope reads. */
@@ -66,6 +68,8 @@ export interface ScopeOptions {
    * by inspecting its system.
    */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
+  /** Writes tasks down, so that they outlive the process. `serve` makes it of its option `durable`. */
+  readonly durable?: TaskKeeper;
 }
 
 /** The environment that a session's host gives it, and the two clocks that follow from it. */
@@ -202,6 +206,10 @@ export abstract class SessionScope implements SessionHandle {
     return this.#options.resume ?? 'keep';
   }
 
+  get durable(): TaskKeeper | undefined {
+    return this.#options.durable;
+  }
+
   get inspect(): ScopeOptions['inspect'] {
     return this.#options.inspect;
   }
@@ -320,7 +328,8 @@ export abstract class SessionScope implements SessionHandle {
 
   /** Makes an unguessable id. */
   randomId(of: RandomIdUse): string {
-    const make = this.#options.randomId ?? (() => crypto.randomUUID());
+    const { randomId = of === 'task' ? newTaskId : () => crypto.randomUUID() } = this.#options;
+    const make = () => randomId();
     return this.environment.randomId?.(of, make) ?? make();
   }
 

@@ -57,6 +57,8 @@ export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
 export { expectReplay } from './replay.ts';
 export { storesContract } from './stores/contract.ts';
 export type { OpenStoresWorld, StoresCase, StoresWorld } from './stores/contract.ts';
+export { taskStoreContract } from './stores/task-contract.ts';
+export type { OpenTaskStoreWorld, TaskStoreWorld } from './stores/task-contract.ts';
 export { testClient } from './test-client.ts';
 export type { TestClientOptions, TestClient } from './test-client.ts';
 export { TestClock, turn } from './clock.ts';

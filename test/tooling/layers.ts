@@ -22,6 +22,7 @@ export const runtime = [
   'context',
   'define',
   'transports',
+  'tasks',
   'session',
   'features',
   'server',
@@ -57,6 +58,7 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: core,
     packages: ['xstate'],
   },
+  tasks: { holds: 'tasks that outlive their process, and where they are kept', imports: core },
   diagnosis: {
     holds: "a session's dump, its causes, what is secret",
     imports: core,
@@ -65,12 +67,12 @@ export const layers: { readonly [path: string]: Layer } = {
   log: { holds: 'facts as lines, at a bounded rate', imports: ['protocol', 'actors', 'diagnosis'] },
   session: {
     holds: 'one session: its scope, its environment, its streams',
-    imports: [...core, 'rounds', 'context', 'transports', 'log'],
+    imports: [...core, 'rounds', 'context', 'transports', 'tasks', 'log'],
     packages: ['xstate'],
   },
   features: {
     holds: 'tools, resources, prompts, completion, tasks',
-    imports: [...core, 'rounds', 'schema', 'context', 'define', 'session'],
+    imports: [...core, 'rounds', 'schema', 'context', 'define', 'tasks', 'session'],
     packages: ['xstate'],
   },
   server: {
@@ -83,6 +85,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'define',
       'transports',
       'diagnosis',
+      'tasks',
       'session',
       'features',
     ],
@@ -101,6 +104,11 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'what the nodes share, in Redis; an entry of its own',
     imports: ['protocol', 'machines', 'actors', 'http/nodes'],
     packages: ['redis'],
+    node: true,
+  },
+  sqlite: {
+    holds: 'tasks in a directory',
+    imports: ['tasks'],
     node: true,
   },
   'client/channel': {
@@ -187,7 +195,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   serve: {
     holds: 'a server as a process, and over HTTP; an entry of its own',
-    imports: [...runtime, 'diagnosis', 'log', 'http', 'http/node'],
+    imports: [...runtime, 'sqlite', 'diagnosis', 'log', 'http', 'http/node'],
     node: true,
   },
   'client/auth': {
@@ -350,7 +358,17 @@ export const groups: { readonly [name: string]: Group } = {
   edges: {
     holds:
       "HTTP, several nodes, processes, files in the client's roots, and the connections of a host",
-    of: ['http', 'redis', 'processes', 'roots', 'client', 'bridge', 'opentelemetry', 'serve'],
+    of: [
+      'http',
+      'redis',
+      'sqlite',
+      'processes',
+      'roots',
+      'client',
+      'bridge',
+      'opentelemetry',
+      'serve',
+    ],
   },
   tools: {
     holds: 'what uses the two: recordings, the test kit, and what the packages share',

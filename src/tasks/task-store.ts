@@ -1,0 +1,117 @@
+/**
+ * Where tasks are written down, so that they outlive their process. A store has records, claims on
+ * them, and the leases of the processes that have claimed them. It reads nothing of what it keeps.
+ *
+ * A claim is made of a fence: a number that grows each time somebody takes a task. Who writes says its
+ * fence, and only the highest is heard. A lease says no more than that its owner lives: it ends by the
+ * store's clock, and then others may claim what its owner has.
+ */
+
+/** Who has a task: what each write has to name. */
+export interface TaskClaim {
+  /** What clients ask for it by. */
+  readonly taskId: string;
+  /** Grows with each claim. */
+  readonly fence: number;
+}
+
+/** A task as it is written down first. */
+export interface NewTaskRecord {
+  /** What clients ask for it by. */
+  readonly taskId: string;
+  /** The name of the server that can run it. */
+  readonly server: string;
+  /** The lease of the process that runs it. */
+  readonly owner: string;
+  /** What is kept of it. The store does not read it. */
+  readonly text: string;
+  /** How long it is kept, whatever becomes of it, milliseconds from now. */
+  readonly ttlMs: number;
+}
+
+/** Something that has happened in a task, and must not be forgotten before it ends. */
+export interface TaskStep {
+  /** Two steps of one key are one: the later. */
+  readonly key: string;
+  /** What is kept of it. */
+  readonly text: string;
+}
+
+/** A task as a store has it. */
+export interface TaskRecord extends NewTaskRecord, TaskClaim {
+  /** Final states do not change. */
+  readonly state: 'open' | 'ended';
+  /** How many times it was claimed after it was created. */
+  readonly claims: number;
+  /** In the order in which their keys came first. None once it has ended. */
+  readonly steps: readonly TaskStep[];
+  /** How long it is still kept, milliseconds. */
+  readonly ttlMs: number;
+}
+
+/** What a store knows of an id. */
+export interface FoundTask {
+  /** All that is kept of it. */
+  readonly record: TaskRecord;
+  /** Whether the owner's lease lasts. */
+  readonly isOwned: boolean;
+}
+
+/**
+ * What became of a write. `ended`: the task has ended already, or is no longer kept. `fenced`:
+ * somebody else has claimed it. Nothing was changed in both cases.
+ */
+export type TaskWritten = 'written' | 'ended' | 'fenced';
+
+/** Whom a claim is for, and what may be claimed. */
+export interface ClaimRequest {
+  /** Whose lease lasts. */
+  readonly owner: string;
+  /** Only tasks of this server. */
+  readonly server: string;
+  /** Only this one. */
+  readonly taskId?: string | undefined;
+  /** At most so many. */
+  readonly max: number;
+}
+
+/**
+ * The records of tasks. A write that has settled outlives the process, and is seen by all who share
+ * the store. Every promise rejects if the store could not be asked; then nothing is known of the write.
+ */
+export interface TaskStore {
+  /** How long a lease lasts without a sign of life, milliseconds. */
+  readonly leaseMs: number;
+  /** Takes the lease of this name, or prolongs it. */
+  lease(owner: string): Promise<void>;
+  /** Ends a lease at once. */
+  leave(owner: string): Promise<void>;
+  /** Writes a task down whose id is new. */
+  create(task: NewTaskRecord): Promise<TaskClaim>;
+  /** Any text may be asked for. Undefined if there is no such task, or its time to live is over. */
+  read(taskId: string): Promise<FoundTask | undefined>;
+  /** Adds a step to a task that has not ended. */
+  append(claim: TaskClaim, step: TaskStep): Promise<TaskWritten>;
+  /**
+   * Ends a task. The text takes the place of what was kept of it.
+   * @param claim without a fence it ends the task of any owner
+   */
+  finish(claim: Omit<TaskClaim, 'fence'> | TaskClaim, text: string): Promise<TaskWritten>;
+  /** Claims tasks that have not ended and whose owner's lease is over. No task is given to two. */
+  claim(request: ClaimRequest): Promise<readonly TaskRecord[]>;
+  /**
+   * The tasks that were claimed or have ended since then.
+   * @param since a number that this has given before; undefined to begin with now
+   */
+  changes(since: number | undefined): Promise<TaskChanges>;
+  /** Lets go of the store. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** What has changed in a store. */
+export interface TaskChanges {
+  /** Where the next look begins. */
+  readonly upTo: number;
+  /** Each once. */
+  readonly taskIds: readonly string[];
+}

@@ -1,0 +1,222 @@
+/** The contract of a store of tasks. */
+import type { NewTaskRecord, TaskRecord, TaskStore } from '../../tasks/task-store.ts';
+import type { ContractCase } from '../contract.ts';
+import { same } from './contract.ts';
+
+/** Several processes that share one store of tasks. */
+export interface TaskStoreWorld {
+  /** Starts a process. Its leases last for less than a second. */
+  start(): Promise<TaskStore>;
+  /** Lets time pass for the store. */
+  elapse(ms: number): Promise<void>;
+  /** Ends all processes, and what they shared. */
+  close(): Promise<void>;
+}
+
+/** Makes a world without tasks. */
+export type OpenTaskStoreWorld = () => Promise<TaskStoreWorld>;
+
+/** What a case plays with: two processes, each with a lease under its own name. */
+interface TaskPlay {
+  readonly a: TaskStore;
+  readonly b: TaskStore;
+  readonly world: TaskStoreWorld;
+}
+
+function taskCase(
+  name: string,
+  play: (play: TaskPlay) => Promise<void>,
+): ContractCase<OpenTaskStoreWorld> {
+  return {
+    name,
+    check: async (open) => {
+      const world = await open();
+      try {
+        const [a, b] = [await world.start(), await world.start()];
+        await a.lease('a');
+        await b.lease('b');
+        await play({ a, b, world });
+      } finally {
+        await world.close();
+      }
+    },
+  };
+}
+
+const minute = 60_000;
+
+const taskOf = (more: Partial<NewTaskRecord> = {}): NewTaskRecord => ({
+  ...{ taskId: 't1', server: 'shop', owner: 'a', text: 'begun', ttlMs: minute },
+  ...more,
+});
+
+const claimed = (store: TaskStore, owner: string, more: { readonly taskId?: string } = {}) =>
+  store.claim({ owner, server: 'shop', max: 10, ...more });
+
+const idsOf = (records: readonly TaskRecord[]) => records.map(({ taskId }) => taskId);
+
+/** Lets the lease of the first process end, and not that of the second. */
+async function endLease({ b, world }: TaskPlay): Promise<void> {
+  await world.elapse(b.leaseMs);
+  await b.lease('b');
+}
+
+/**
+ * The contract of a store of tasks, such as one of your own: `test(name, () => check(openWorld))`.
+ */
+export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
+  taskCase('a task is read by every process as it was written', async ({ a, b }) => {
+    same(await a.create(taskOf()), { taskId: 't1', fence: 1 }, 'the claim');
+    const { record, isOwned } = (await b.read('t1')) ?? {};
+    const { ttlMs = 0, ...rest } = record ?? {};
+    same(
+      { ...rest, ttlMs: minute },
+      { ...taskOf(), fence: 1, claims: 0, state: 'open', steps: [] },
+      'what is read',
+    );
+    same([isOwned, ttlMs > 0 && ttlMs <= minute], [true, true], 'its owner and its time');
+    for (const id of ['t2', '', "'; --", '{x}', 'x'.repeat(5000)]) {
+      same(await b.read(id), undefined, `the task ${id.slice(0, 9)}`);
+    }
+  }),
+  taskCase('any text is kept as it is', async ({ a, b }) => {
+    const text = 'ä \u2028\u2029 \ud83e\udd4a "quoted"\n\r\t\\ \' $1 {tag} '.repeat(5000);
+    const claim = await a.create(taskOf({ text }));
+    await a.append(claim, { key: text.slice(0, 40), text });
+    const { record } = (await b.read('t1')) ?? {};
+    same([record?.text, record?.steps], [text, [{ key: text.slice(0, 40), text }]], 'the text');
+    await a.finish(claim, `${text}!`);
+    same((await b.read('t1'))?.record.text, `${text}!`, 'the last text');
+  }),
+  taskCase('an id is given once', async ({ a, b }) => {
+    await a.create(taskOf());
+    const second = b.create(taskOf({ owner: 'b', text: 'other' }));
+    same(await outcome(second), 'refused', 'the second task of this id');
+    same((await a.read('t1'))?.record.text, 'begun', 'the first');
+  }),
+  taskCase('steps are kept in order, one for each key, until the end', async ({ a, b }) => {
+    const claim = await a.create(taskOf());
+    for (const [key, text] of [
+      ['once:charge', '1'],
+      ['checkpoint', 'x'],
+      ['once:charge', '2'],
+    ] as const) {
+      same(await a.append(claim, { key, text }), 'written', key);
+    }
+    const steps = [
+      { key: 'once:charge', text: '2' },
+      { key: 'checkpoint', text: 'x' },
+    ];
+    same((await b.read('t1'))?.record.steps, steps, 'the steps');
+    await a.finish(claim, 'done');
+    same((await b.read('t1'))?.record.steps, [], 'the steps of an ended task');
+  }),
+  taskCase('an end is final', async ({ a, b }) => {
+    const claim = await a.create(taskOf());
+    same(await a.finish(claim, 'done'), 'written', 'the first end');
+    same(await a.finish(claim, 'again'), 'ended', 'the second end');
+    same(await b.finish({ taskId: 't1' }, 'cancelled'), 'ended', 'an end by another');
+    same(await a.append(claim, { key: 'k', text: 'late' }), 'ended', 'a step after the end');
+    const { state, text } = (await b.read('t1'))?.record ?? {};
+    same([state, text], ['ended', 'done'], 'what is kept');
+    same(await a.finish({ taskId: 't2' }, 'x'), 'ended', 'the end of a task that is not there');
+  }),
+  taskCase('anybody may end a task without a claim', async ({ a, b }) => {
+    const claim = await a.create(taskOf());
+    same(await b.finish({ taskId: 't1' }, 'cancelled'), 'written', 'the end by another');
+    same(await a.finish(claim, 'done'), 'ended', 'the end by its owner');
+  }),
+  taskCase('nobody claims what a living process has', async (play) => {
+    const { a, b } = play;
+    await a.create(taskOf());
+    same(await claimed(b, 'b'), [], 'what is claimed');
+    same((await b.read('t1'))?.isOwned, true, 'whether it is owned');
+    await endLease(play);
+    await a.lease('a');
+    same(await claimed(b, 'b'), [], 'what is claimed after the lease was prolonged');
+  }),
+  taskCase('a claim takes what it names, with all that is kept, and no other', async (play) => {
+    const { a, b } = play;
+    const claim = await a.create(taskOf());
+    await a.append(claim, { key: 'k', text: 'v' });
+    await a.create(taskOf({ taskId: 't2', server: 'bank' }));
+    const ended = await a.create(taskOf({ taskId: 't3' }));
+    await a.finish(ended, 'done');
+    await a.create(taskOf({ taskId: 't4' }));
+    await endLease(play);
+    same((await b.read('t1'))?.isOwned, false, 'whether it is owned');
+    same(idsOf(await claimed(b, 'b', { taskId: 't3' })), [], 'what has ended');
+    const [first, ...others] = await claimed(b, 'b', { taskId: 't1' });
+    const { ttlMs = 0, ...record } = first ?? {};
+    same(ttlMs > 0 && ttlMs <= minute, true, 'whether its time goes on');
+    const steps = [{ key: 'k', text: 'v' }];
+    const given = taskOf({ owner: 'b' });
+    same(
+      { ...record, ttlMs: minute },
+      { ...given, fence: 2, claims: 1, state: 'open', steps },
+      'what was claimed',
+    );
+    same([others, idsOf(await claimed(b, 'b'))], [[], ['t4']], 'the rest');
+    same(await claimed(b, 'b'), [], 'what is claimed twice');
+  }),
+  taskCase('what a process has lost it can change no more', async (play) => {
+    const { a, b } = play;
+    const claim = await a.create(taskOf());
+    await endLease(play);
+    const [{ fence } = { fence: 0 }] = await claimed(b, 'b');
+    await a.lease('a');
+    same(await a.append(claim, { key: 'k', text: 'late' }), 'fenced', 'a step');
+    same(await a.finish(claim, 'late'), 'fenced', 'an end');
+    same(await b.finish({ taskId: 't1', fence }, 'done'), 'written', 'the end by its owner');
+  }),
+  taskCase('two who claim at once share what there is', async (play) => {
+    const { a, b, world } = play;
+    const taskIds = Array.from({ length: 20 }, (_, at) => `t${at}`);
+    for (const taskId of taskIds) await a.create(taskOf({ taskId }));
+    await a.leave('a');
+    const c = await world.start();
+    await c.lease('c');
+    const rounds = [1, 2, 3].flatMap(() => [claimed(b, 'b'), claimed(c, 'c')]);
+    const got = (await Promise.all(rounds)).flatMap(idsOf);
+    same(got.toSorted(), taskIds.toSorted(), 'what both have claimed');
+  }),
+  taskCase('a lease ends at once if its process leaves', async ({ a, b }) => {
+    await a.create(taskOf());
+    await a.leave('a');
+    same(idsOf(await claimed(b, 'b')), ['t1'], 'what is claimed');
+  }),
+  taskCase('a task is forgotten when its time is over', async (play) => {
+    const { a, b, world } = play;
+    const claim = await a.create(taskOf({ ttlMs: 1 }));
+    await a.create(taskOf({ taskId: 't2' }));
+    await world.elapse(1);
+    await endLease(play);
+    same(await b.read('t1'), undefined, 'what is read');
+    same(await a.finish(claim, 'late'), 'ended', 'its end');
+    same(idsOf(await claimed(b, 'b')), ['t2'], 'what is claimed');
+    await a.create(taskOf({ text: 'anew' }));
+    same((await b.read('t1'))?.record.text, 'anew', 'a new task of its id');
+  }),
+  taskCase('claims and ends are seen by those who look for changes', async (play) => {
+    const { a, b } = play;
+    await a.create(taskOf());
+    const begun = await b.changes(undefined);
+    same(begun.taskIds, [], 'what had changed before');
+    const second = await a.create(taskOf({ taskId: 't2' }));
+    await a.finish(second, 'done');
+    const { upTo, taskIds } = await b.changes(begun.upTo);
+    same(taskIds, ['t2'], 'what has ended');
+    await endLease(play);
+    await claimed(b, 'b');
+    const later = await a.changes(upTo);
+    same(later.taskIds, ['t1'], 'what was claimed');
+    same((await a.changes(later.upTo)).taskIds, [], 'what has changed since');
+  }),
+];
+
+async function outcome(promise: Promise<unknown>): Promise<'settled' | 'refused'> {
+  return promise.then(
+    () => 'settled',
+    () => 'refused',
+  );
+}

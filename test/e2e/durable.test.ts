@@ -1,0 +1,107 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Task } from '@modelcontextprotocol/sdk/experimental/tasks/types.js';
+import { CallToolResultSchema, ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import { enveloped } from 'mcp-actors/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { kill } from '../processes/process-table.ts';
+import { program } from '../tooling/programs.ts';
+import { closeClients, connect } from './sdk-client.ts';
+import type { SdkClient } from './sdk-client.ts';
+import { gone, launch, reapServers } from './server-process.ts';
+
+const server = program('test/e2e/durable-server.ts');
+let state: string;
+
+beforeEach(async () => {
+  state = await mkdtemp(join(tmpdir(), 'mcp-durable-'));
+});
+
+afterEach(async () => {
+  await closeClients();
+  await reapServers();
+  await rm(state, { recursive: true });
+});
+
+/** Calls a tool as a task and gives the task; the rest of the stream is not waited for. */
+async function begin({ client }: SdkClient, name: string): Promise<Task> {
+  await client.listTools();
+  const call = { name, arguments: {} };
+  const stream = client.experimental.tasks.callToolStream(call, CallToolResultSchema, {
+    task: { ttl: 60_000 },
+  });
+  const { value } = await stream.next();
+  if (value?.type === 'taskCreated') return value.task;
+  throw new Error(`No task was created: ${JSON.stringify(value)}`);
+}
+
+async function killed({ pid }: SdkClient): Promise<void> {
+  kill(pid);
+  await gone(pid);
+}
+
+describe('a server that is killed', () => {
+  test('tells the truth of its tasks when it is started again', async () => {
+    const first = await connect([...server, state]);
+    const [held, said] = [await begin(first, 'hold'), await begin(first, 'say')];
+    const { tasks } = first.client.experimental;
+    const result = await tasks.getTaskResult(said.taskId, CallToolResultSchema);
+    await killed(first);
+    const { client } = await connect([...server, state]);
+    const again = client.experimental.tasks;
+    expect(await again.getTask(held.taskId)).toMatchObject({
+      status: 'failed',
+      statusMessage: 'The process that ran it has ended',
+      createdAt: held.createdAt,
+    });
+    const lost = again.getTaskResult(held.taskId, CallToolResultSchema);
+    await expect(lost).rejects.toMatchObject({ data: { reason: 'process-ended' } });
+    expect(await again.getTask(said.taskId)).toMatchObject({ status: 'completed' });
+    expect(await again.getTaskResult(said.taskId, CallToolResultSchema)).toEqual(result);
+  });
+
+  test('tells it clients of 2026-07-28 as well', async () => {
+    const envelope = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
+    const first = launch([...server, state]);
+    first.send(enveloped(1, 'tools/call', { name: 'hold' }, envelope));
+    const { taskId } = (await first.answer(1))['result'] as { readonly taskId: string };
+    kill(first.child.pid as number);
+    await first.exit;
+    const second = launch([...server, state]);
+    second.send(enveloped(1, 'tasks/get', { taskId }, envelope));
+    expect((await second.answer(1))['result']).toMatchObject({
+      status: 'failed',
+      error: { message: 'The process that ran it has ended' },
+    });
+  });
+
+  test('leaves its locks to nobody, and no other process waits for them', async () => {
+    const first = await connect([...server, state]);
+    const other = await connect([...server, state]);
+    const { taskId } = await begin(first, 'hold');
+    const { tasks } = other.client.experimental;
+    expect((await tasks.getTask(taskId)).status).toBe('working');
+    expect((await readdir(join(state, 'owners'))).filter(isLock)).toHaveLength(2);
+    await killed(first);
+    expect((await tasks.getTask(taskId)).status).toBe('failed');
+    expect((await readdir(join(state, 'owners'))).filter(isLock)).toHaveLength(1);
+  });
+});
+
+const isLock = (name: string) => name.endsWith('.db');
+
+test('without a store a task of an earlier process is told from one that has expired', async () => {
+  const first = await connect(server);
+  const { taskId } = await begin(first, 'hold');
+  await killed(first);
+  const { client } = await connect(server);
+  await client.listTools();
+  const { tasks } = client.experimental;
+  const unknown = { code: ErrorCode.InvalidParams };
+  await expect(tasks.getTask(taskId)).rejects.toMatchObject({
+    ...unknown,
+    data: { reason: 'process-ended' },
+  });
+  await expect(tasks.getTask('x')).rejects.toMatchObject({ ...unknown, data: undefined });
+});
