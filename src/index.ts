@@ -129,9 +129,9 @@ export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
 export type { Implementation } from './protocol/implementation.ts';
 export type { PeerDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
-export { TaskKeeper } from './tasks/task-keeper.ts';
 export type {
   FoundWrittenTask,
+  TaskKeeper,
   TaskKeeperFactName,
   TaskKeeperOptions,
   TaskRunner,

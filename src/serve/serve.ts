@@ -15,7 +15,8 @@ import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { McpSession } from '../server/session.ts';
 import type { ServerOf } from '../http/index.ts';
 import { systemClock } from '../actors/clock.ts';
-import { TaskKeeper } from '../tasks/task-keeper.ts';
+import type { Report } from '../actors/facts.ts';
+import type { TaskKeeper, TaskKeeperFactName } from '../tasks/task-keeper.ts';
 import type { TaskStore } from '../tasks/task-store.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { HttpServing, ServeHttpOptions } from './http-serving.ts';
@@ -99,7 +100,8 @@ export async function serve(
   let keeper: TaskKeeper | undefined;
   try {
     const { durable, ...served } = options;
-    keeper = durable === undefined ? undefined : await openTasks(durable, nameOf(server), log);
+    keeper =
+      durable === undefined ? undefined : await openTasks(durable, nameOf(server), log.report);
     const common = keeper ? { ...served, durable: keeper } : served;
     started =
       'http' in common
@@ -181,29 +183,24 @@ async function refuseAddress({ message, code }: AddressError, log: Log): Promise
   await exitProcess(1);
 }
 
-/** With what its option has been made of. */
-type Undurable<TOptions> = Omit<TOptions, 'durable'> & Pick<ListenOptions, 'durable'>;
-
 /**
- * Opens the tasks of a server, and looks after those that others have left.
+ * Opens the tasks of a server for the option `durable` of `listen`. `serve` does it by itself.
  *
- * @throws {Error} the directory cannot be used, or there is no SQLite
+ * @param server the name of the server, whose tasks it can run
+ * @throws {Error} the directory cannot be used, or there is no SQLite; what a store of your own throws
  */
 export async function openTasks(
   durable: string | TaskStore,
   server: string,
-  { report }: Pick<Log, 'report'>,
+  report: Report<TaskKeeperFactName>,
 ): Promise<TaskKeeper> {
-  let store = durable;
-  if (typeof store === 'string') {
-    // A server that keeps nothing starts without it.
-    const { sqliteTaskStore } = await import('../sqlite/sqlite-task-store.ts');
-    store = await sqliteTaskStore(store);
-  }
-  const keeper = new TaskKeeper({ store, server, clock: systemClock, report });
-  await keeper.begin();
-  return keeper;
+  // A server that keeps nothing starts without it.
+  const { openKeeper } = await import('../sqlite/open-keeper.ts');
+  return openKeeper(durable, { server, report, clock: systemClock });
 }
+
+/** With what its option has been made of. */
+type Undurable<TOptions> = Omit<TOptions, 'durable'> & Pick<ListenOptions, 'durable'>;
 
 /** Whose tasks they are. Servers that are made for each request have one name. */
 function nameOf(server: ServerOf): string {

@@ -1,10 +1,11 @@
 /** Tasks that are written down, over a store in memory that can be held and can fail. */
-import { TaskKeeper, createMcpServer } from 'mcp-actors';
+import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, McpSession, Task, TaskStore } from 'mcp-actors';
 import { TestClock, cancelled, converse, gate, request, turn } from 'mcp-actors/testing';
 import type { ScriptedPeer } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { begin, change, held, look, taskTool } from '../contract/task-serving.ts';
+import { TaskKeeper } from '../../src/tasks/task-keeper.ts';
 import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
 
 const processEnded = 'The process that ran it has ended';
