@@ -129,14 +129,15 @@ export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
 export type { Implementation } from './protocol/implementation.ts';
 export type { PeerDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
+export type { TaskKeeper, TaskKeeperOptions } from './tasks/task-keeper.ts';
 export type {
   FoundWrittenTask,
-  TaskKeeper,
   TaskKeeperFactName,
-  TaskKeeperOptions,
   TaskRunner,
+  TaskWriter,
   WrittenTask,
-} from './tasks/task-keeper.ts';
+} from './tasks/written-task.ts';
+export type { DurableBook, DurableTasks, RunningTask, TaskSession } from './tasks/durable-tasks.ts';
 export type {
   ClaimRequest,
   FoundTask,

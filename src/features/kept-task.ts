@@ -6,43 +6,20 @@ import type { Exchange } from '../actors/exchange.ts';
 import type { Retained } from '../actors/room.ts';
 import { taskIn } from '../machines/task.machine.ts';
 import type { taskMachine } from '../machines/task.machine.ts';
-import { describe } from '../protocol/classify.ts';
-import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
+import { ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RelatedRequest } from '../protocol/frames.ts';
-import { withMeta } from '../protocol/meta.ts';
-import { relatedTask } from '../protocol/tasks.ts';
 import type { DetailedTask, Task } from '../protocol/tasks.ts';
-import { isOfAnotherProcess } from '../tasks/task-ids.ts';
+import { answerOf, cancelledByClient, expired, resultOf } from '../tasks/seen-task.ts';
+import type { SeenTask, TaskAnswer } from '../tasks/seen-task.ts';
 import type { TaskQuestions } from './task-questions.ts';
 
-/** The answer to a request for a task's result. */
-type TaskAnswer = JsonObject | ProtocolError;
-
 type TaskRef = ActorRefFrom<typeof taskMachine>;
-
-/** A task that a client asks about, wherever it runs. */
-export interface SeenTask {
-  readonly hasEnded: boolean;
-  /** As its client sees it. @throws {ProtocolError} -32602 if its time to live is over */
-  readonly item: Task;
-  /** With all that belongs to its status. @throws {ProtocolError} as `item` does */
-  readonly detailed: DetailedTask;
-  /** What its work asks, and waits for here. */
-  readonly questions: Pick<TaskQuestions, 'answer'>;
-  /** The result, as soon as it exists. Throws the error that the tool's call failed with. */
-  result(call: Exchange): JsonObject | Promise<JsonObject>;
-  /** Stops the work. @returns false if it has ended already */
-  cancel(): boolean | Promise<boolean>;
-}
 
 /** A request for a result that does not exist yet. */
 interface ResultWaiter {
   readonly request: RelatedRequest;
   settle(answer: TaskAnswer): void;
 }
-
-/** Why a task was cancelled whose client wanted that. */
-export const cancelledByClient = 'The client cancelled the task';
 
 /** True if the task's status will not change again. */
 export function hasEnded({ status }: Task): boolean {
@@ -191,39 +168,4 @@ export class KeptTask implements SeenTask {
   #answer(): TaskAnswer {
     return answerOf(this.taskId, this.#actor.getSnapshot().context.response);
   }
-}
-
-/** What a request for the result of a task is answered with that has ended with this response. */
-export function answerOf(taskId: string, response: OutboundResponse | undefined): TaskAnswer {
-  if (!response) {
-    const data = { reason: 'cancelled', retryable: false };
-    const message = `The task ${taskId} was cancelled`;
-    return new ProtocolError(ErrorCode.serverUnavailable, message, data);
-  }
-  if ('error' in response) return fromWireError(response.error);
-  return withMeta(response.result as JsonObject, relatedTask(taskId));
-}
-
-/** @throws the answer, if it is an error */
-export function resultOf(answer: TaskAnswer): JsonObject {
-  if (answer instanceof ProtocolError) throw answer;
-  return answer;
-}
-
-/** The error of a request for a task whose time to live is over. */
-export function expired(taskId: string): ProtocolError {
-  return new ProtocolError(ErrorCode.invalidParams, `The task ${taskId} has expired`);
-}
-
-/** The error of a request for a task that there is not, or not for this caller. */
-export function notFound(taskId: string): ProtocolError {
-  const message = `Task not found: there is no ${describe(taskId)}, or its time to live is over`;
-  return new ProtocolError(ErrorCode.invalidParams, message);
-}
-
-/** The same where nothing is written down: what another process has begun is nowhere. */
-export function notFoundHere(taskId: string): ProtocolError {
-  if (!isOfAnotherProcess(taskId)) return notFound(taskId);
-  const message = `Task not found: ${describe(taskId)} was begun by another process, which has ended or is not this one`;
-  return new ProtocolError(ErrorCode.invalidParams, message, { reason: 'process-ended' });
 }

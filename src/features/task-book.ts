@@ -29,9 +29,10 @@ import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../actors/transitions.ts';
 import { stringParam } from './feature.ts';
-import { DurableTasks } from './durable-tasks.ts';
-import { KeptTask, expired, hasEnded, notFound, notFoundHere } from './kept-task.ts';
-import type { SeenTask } from './kept-task.ts';
+import type { DurableTasks } from '../tasks/durable-tasks.ts';
+import { expired, notFound, notFoundHere } from '../tasks/seen-task.ts';
+import type { SeenTask } from '../tasks/seen-task.ts';
+import { KeptTask, hasEnded } from './kept-task.ts';
 import { TaskQuestions } from './task-questions.ts';
 
 /** The names of the facts that tasks report. */
@@ -51,19 +52,17 @@ export class TaskBook {
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
   /** What writes them down, if they are to outlive the process. */
-  readonly #durable: DurableTasks | undefined;
+  readonly #durable: DurableTasks<KeptTask> | undefined;
 
   /** @param notice tells the session's subscriptions */
   constructor(session: SessionScope, notice: (notice: Notice) => void) {
     this.#session = session;
     this.#notice = notice;
     const { durable } = session;
-    this.#durable =
-      durable &&
-      new DurableTasks(session, durable, {
-        has: (task) => this.#tasks.get(task.taskId) === task,
-        forget: (task, answer) => this.#forget(task, answer),
-      });
+    this.#durable = durable?.tasksOf<KeptTask>(session, {
+      has: (task) => this.#tasks.get(task.taskId) === task,
+      forget: (task, answer) => this.#forget(task, answer),
+    });
   }
 
   /**
@@ -114,7 +113,7 @@ export class TaskBook {
       this.#tell('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
       return task.item;
     };
-    return this.#durable ? this.#written(this.#durable, task, call, begin) : begin();
+    return this.#durable?.begin(task, call, begin) ?? begin();
   }
 
   #workOf(task: KeptTask, actor: ActorRefFrom<typeof taskMachine>): DetachedWork {
@@ -160,36 +159,16 @@ export class TaskBook {
   }
 
   /** Stops the work of a task. @returns false if it has ended already */
-  async cancel(task: SeenTask): Promise<boolean> {
-    if (!this.#durable || !(task instanceof KeptTask)) return task.cancel();
-    const { hasEnded: before } = task;
-    await this.#durable.end(task);
-    return !before && task.item.status === 'cancelled';
+  cancel(task: SeenTask): boolean | Promise<boolean> {
+    return this.#durable && task instanceof KeptTask
+      ? this.#durable.cancelled(task)
+      : task.cancel();
   }
 
   /** How many requests wait for the result of a task. */
   get waiters(): number {
     const elsewhere = this.#durable?.waiters ?? 0;
     return this.list().reduce((sum, { waiters }) => sum + waiters, elsewhere);
-  }
-
-  /** Writes a task down before anybody hears of it. */
-  async #written(
-    durable: DurableTasks,
-    task: KeptTask,
-    call: Exchange,
-    begin: () => Task,
-  ): Promise<Task> {
-    try {
-      await durable.create(task);
-      if (!call.hasEnded) return begin();
-      // Nobody knows its id.
-      await durable.end(task);
-      throw call.signal.reason as Error;
-    } catch (error) {
-      this.#forget(task);
-      throw error;
-    }
   }
 
   /** The tasks that are kept, the oldest first. */

@@ -64,14 +64,15 @@ export interface TaskContext extends TaskInput {
 type Answered = Extract<TaskEvent, { readonly type: 'run.answered' }>;
 
 /** Longest status message, characters. */
-const longestMessage = 500;
+export const longestMessage = 500;
 
 /** True if the request did not succeed; a tool's result may say so itself. */
-function isFailure(response: OutboundResponse): boolean {
+export function isFailure(response: OutboundResponse): boolean {
   return 'error' in response || (response.result as { isError?: unknown }).isError === true;
 }
 
-function failureMessage(response: OutboundResponse): string {
+/** Why a request failed, for the status of its task. */
+export function failureMessage(response: OutboundResponse): string {
   if ('error' in response) return response.error.message;
   const { content } = response.result as { readonly content?: readonly { text?: unknown }[] };
   const text = content?.find((block) => typeof block.text === 'string')?.text;
@@ -93,26 +94,6 @@ function taskOf(context: TaskContext, status: TaskStatus): Task {
     ttl: ttlMs,
     pollInterval: pollIntervalMs,
   };
-}
-
-/** A task as it is once it has ended with this response; without one, it was cancelled for the reason. */
-export function endedTask(
-  { statusMessage: _, ...task }: Task,
-  lastUpdatedAt: string,
-  response: OutboundResponse | undefined,
-  reason?: string,
-): Task {
-  if (!response) {
-    return {
-      ...task,
-      status: 'cancelled',
-      lastUpdatedAt,
-      ...(reason ? { statusMessage: reason } : {}),
-    };
-  }
-  if (!isFailure(response)) return { ...task, status: 'completed', lastUpdatedAt };
-  const statusMessage = failureMessage(response).slice(0, longestMessage);
-  return { ...task, status: 'failed', statusMessage, lastUpdatedAt };
 }
 
 const paramsOfEvent = <T>({ event }: { readonly event: T }): T => event;

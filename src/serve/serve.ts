@@ -14,9 +14,7 @@ import { defaultLimits } from '../actors/limits.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { McpSession } from '../server/session.ts';
 import type { ServerOf } from '../http/index.ts';
-import { systemClock } from '../actors/clock.ts';
-import type { Report } from '../actors/facts.ts';
-import type { TaskKeeper, TaskKeeperFactName } from '../tasks/task-keeper.ts';
+import type { TaskKeeper } from '../tasks/task-keeper.ts';
 import type { TaskStore } from '../tasks/task-store.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { HttpServing, ServeHttpOptions } from './http-serving.ts';
@@ -100,8 +98,11 @@ export async function serve(
   let keeper: TaskKeeper | undefined;
   try {
     const { durable, ...served } = options;
-    keeper =
-      durable === undefined ? undefined : await openTasks(durable, nameOf(server), log.report);
+    if (durable !== undefined) {
+      // A server that keeps nothing starts without it.
+      const { openKeeper } = await import('../sqlite/open-keeper.ts');
+      keeper = await openKeeper(durable, server, log.report);
+    }
     const common = keeper ? { ...served, durable: keeper } : served;
     started =
       'http' in common
@@ -117,12 +118,7 @@ export async function serve(
   const { drainTimeoutMs } = options.limits ?? {};
   const release =
     (beforeExit ?? keeper) &&
-    (async () => {
-      await Promise.all([
-        beforeExit && released('beforeExit', beforeExit, log),
-        keeper && released('durable', () => keeper.close(), log),
-      ]);
-    });
+    (() => released(() => Promise.all([beforeExit?.(), keeper?.close()]), log));
   const ended = untilEnd(started, { log, drainTimeoutMs, release });
   // The host that has launched it waits for its first answer.
   setImmediate(announce).unref();
@@ -183,29 +179,8 @@ async function refuseAddress({ message, code }: AddressError, log: Log): Promise
   await exitProcess(1);
 }
 
-/**
- * Opens the tasks of a server for the option `durable` of `listen`. `serve` does it by itself.
- *
- * @param server the name of the server, whose tasks it can run
- * @throws {Error} the directory cannot be used, or there is no SQLite; what a store of your own throws
- */
-export async function openTasks(
-  durable: string | TaskStore,
-  server: string,
-  report: Report<TaskKeeperFactName>,
-): Promise<TaskKeeper> {
-  // A server that keeps nothing starts without it.
-  const { openKeeper } = await import('../sqlite/open-keeper.ts');
-  return openKeeper(durable, { server, report, clock: systemClock });
-}
-
 /** With what its option has been made of. */
 type Undurable<TOptions> = Omit<TOptions, 'durable'> & Pick<ListenOptions, 'durable'>;
-
-/** Whose tasks they are. Servers that are made for each request have one name. */
-function nameOf(server: ServerOf): string {
-  return typeof server === 'function' ? '' : server.definition.name;
-}
 
 function overStdio(
   server: McpServer,
@@ -288,21 +263,17 @@ function terminalHint(name: string): string {
 }
 
 /** Never rejects: the process has to end. */
-async function released(
-  name: string,
-  release: () => Promise<void>,
-  { report }: Log,
-): Promise<void> {
+async function released(beforeExit: () => Promise<unknown>, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     const late = () => reject(new Error(`It has not ended within ${releaseTimeoutMs} ms`));
     timer = setTimeout(late, releaseTimeoutMs);
   });
   try {
-    await Promise.race([release(), tooLate]);
+    await Promise.race([beforeExit(), tooLate]);
   } catch (error) {
-    const message = `${name} failed: ${String(error)}`;
-    report({ level: 'error', name: 'process.failed', message, details: { error } });
+    const message = `beforeExit failed: ${String(error)}`;
+    log.report({ level: 'error', name: 'process.failed', message, details: { error } });
   } finally {
     clearTimeout(timer);
   }

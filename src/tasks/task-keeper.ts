@@ -4,42 +4,18 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
-import { endedTask } from '../machines/task.machine.ts';
 import { ErrorCode, errorResponse, textOfError } from '../protocol/errors.ts';
-import type { OutboundResponse, WireError } from '../protocol/frames.ts';
-import type { Task } from '../protocol/tasks.ts';
+import type { WireError } from '../protocol/frames.ts';
+import { DurableTasks, endedTask } from './durable-tasks.ts';
+import type { DurableBook, RunningTask, TaskSession } from './durable-tasks.ts';
+import type {
+  FoundWrittenTask,
+  TaskKeeperFactName,
+  TaskRunner,
+  TaskWriter,
+  WrittenTask,
+} from './written-task.ts';
 import type { TaskClaim, TaskRecord, TaskStore, TaskWritten } from './task-store.ts';
-
-/** The names of the facts that durable tasks report. */
-export type TaskKeeperFactName =
-  /** The store could not be asked. What is to be written is tried again. */
-  | 'tasks.away'
-  /** The process that ran a task has ended, and the task cannot go on. */
-  | 'task.orphaned'
-  /** Another process has ended or claimed a task that runs here. */
-  | 'task.overtaken';
-
-/** What is kept of a task. */
-export interface WrittenTask {
-  /** As its client sees it. */
-  readonly task: Task;
-  /** The principal whose task it is; null without authentication. */
-  readonly principal: string | null;
-  /** What its request was answered with, once it has ended and was not cancelled. */
-  readonly response?: OutboundResponse | undefined;
-}
-
-/** A task as the store has it. */
-export interface FoundWrittenTask extends WrittenTask {
-  /** Final states do not change. */
-  readonly hasEnded: boolean;
-}
-
-/** What runs a task. */
-export interface TaskRunner {
-  /** Somebody else has ended or claimed it. */
-  overtaken(): void;
-}
 
 /** What a keeper of tasks is made of. */
 export interface TaskKeeperOptions {
@@ -67,7 +43,7 @@ const processEnded: WireError = Object.freeze({
 });
 
 /** Writes tasks down, and knows of those that others have written: see {@link TaskStore}. */
-export class TaskKeeper {
+export class TaskKeeper implements TaskWriter {
   readonly #options: TaskKeeperOptions;
   readonly #owner = crypto.randomUUID();
   /** The tasks that run here. */
@@ -92,7 +68,11 @@ export class TaskKeeper {
     this.#beatLater();
   }
 
-  /** Writes a task down that begins. @throws what the store throws */
+  /** The tasks of a session, in its book. */
+  tasksOf<TTask extends RunningTask>(session: TaskSession, book: DurableBook<TTask>) {
+    return new DurableTasks<TTask>(session, this, book);
+  }
+
   async create(written: WrittenTask, runner: TaskRunner): Promise<TaskClaim> {
     const { store, server } = this.#options;
     const { taskId, ttl: ttlMs } = written.task;
@@ -102,10 +82,6 @@ export class TaskKeeper {
     return claim;
   }
 
-  /**
-   * Writes down how a task that runs here has ended. While the store is away it waits.
-   * @returns `ended` too if it is no longer awaited
-   */
   finish(claim: TaskClaim, written: WrittenTask, isAwaited: () => boolean): Promise<TaskWritten> {
     // What follows is its own doing.
     this.#running.delete(claim.taskId);
@@ -133,18 +109,15 @@ export class TaskKeeper {
     }
   }
 
-  /** Ends a task that runs elsewhere. @throws what the store throws */
   finishElsewhere(written: WrittenTask): Promise<TaskWritten> {
     const { taskId } = written.task;
     return this.#options.store.finish({ taskId }, JSON.stringify(written));
   }
 
-  /** Nobody waits for the end of a task that runs here. */
   forget(taskId: string): void {
     this.#running.delete(taskId);
   }
 
-  /** The task as it is now; undefined if none is kept. @throws what the store throws */
   async find(taskId: string): Promise<FoundWrittenTask | undefined> {
     const found = await this.#options.store.read(taskId);
     if (!found) return undefined;

@@ -108,7 +108,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   sqlite: {
     holds: 'tasks in a directory',
-    imports: ['tasks'],
+    imports: ['actors', 'tasks'],
     node: true,
   },
   'client/channel': {

@@ -2,38 +2,66 @@
  * The tasks of one session that are written down, and those that the store has of other sessions and
  * processes. What a client hears is written first: that a task has begun, and how it has ended.
  */
+import type { Clock } from '../actors/clock.ts';
 import type { Exchange } from '../actors/exchange.ts';
-import { endedTask } from '../machines/task.machine.ts';
+import type { Report } from '../actors/facts.ts';
+import { failureMessage, isFailure, longestMessage } from '../machines/task.machine.ts';
 import { ErrorCode, ProtocolError, textOfError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../protocol/frames.ts';
 import type { DetailedTask, Task } from '../protocol/tasks.ts';
-import type { SessionScope } from '../session/session-scope.ts';
-import type { FoundWrittenTask, TaskKeeper, WrittenTask } from '../tasks/task-keeper.ts';
-import type { TaskClaim } from '../tasks/task-store.ts';
-import { answerOf, cancelledByClient, expired, notFound, resultOf } from './kept-task.ts';
-import type { KeptTask, SeenTask } from './kept-task.ts';
+import { answerOf, cancelledByClient, expired, notFound, resultOf } from './seen-task.ts';
+import type { SeenTask } from './seen-task.ts';
+import type {
+  FoundWrittenTask,
+  TaskKeeperFactName,
+  TaskWriter,
+  WrittenTask,
+} from './written-task.ts';
+import type { TaskClaim } from './task-store.ts';
 
-/** The book that a task of this session stands in. */
-export interface DurableBook {
-  /** Whether it is still there. */
-  has(task: KeptTask): boolean;
-  /** Another process runs it now. */
-  forget(task: KeptTask, answer: ProtocolError): void;
+/** A session, as its durable tasks know it. */
+export interface TaskSession {
+  readonly clock: Clock;
+  readonly report: Report<TaskKeeperFactName>;
+  /** The time of day, ISO 8601. */
+  wallTime(): string;
 }
 
-export class DurableTasks {
-  readonly #session: SessionScope;
-  readonly #keeper: TaskKeeper;
-  readonly #book: DurableBook;
+/** A task that runs in a session. */
+export interface RunningTask {
+  readonly taskId: string;
+  /** The id of the principal whose task it is; undefined without authentication. */
+  readonly owner: string | undefined;
+  readonly item: Task;
+  readonly hasEnded: boolean;
+  /** The run has ended with this response. */
+  answered(response: OutboundResponse): void;
+  cancel(): void;
+  /** Somebody else has ended it; without a response it was cancelled. */
+  endedElsewhere(response: OutboundResponse | undefined): void;
+}
+
+/** The book that a task of this session stands in. */
+export interface DurableBook<TTask extends RunningTask> {
+  /** Whether it is still there. */
+  has(task: TTask): boolean;
+  /** It does not run here, or no longer. */
+  forget(task: TTask, answer?: ProtocolError): void;
+}
+
+export class DurableTasks<TTask extends RunningTask> {
+  readonly #session: TaskSession;
+  readonly #keeper: TaskWriter;
+  readonly #book: DurableBook<TTask>;
   /** Those that are being written down: their clients have not heard of them. */
-  readonly beginning = new Set<KeptTask>();
-  readonly #claims = new WeakMap<KeptTask, TaskClaim>();
+  readonly beginning = new Set<TTask>();
+  readonly #claims = new WeakMap<TTask, TaskClaim>();
   /** The ends that are being written down. */
-  readonly #ends = new WeakMap<KeptTask, Promise<void>>();
+  readonly #ends = new WeakMap<TTask, Promise<void>>();
   /** How many requests wait for the result of a task that runs elsewhere. */
   waiters = 0;
 
-  constructor(session: SessionScope, keeper: TaskKeeper, book: DurableBook) {
+  constructor(session: TaskSession, keeper: TaskWriter, book: DurableBook<TTask>) {
     this.#session = session;
     this.#keeper = keeper;
     this.#book = book;
@@ -43,7 +71,7 @@ export class DurableTasks {
    * Writes a task down before its client hears of it.
    * @throws {ProtocolError} -32000, retryable: it cannot be written
    */
-  async create(task: KeptTask): Promise<void> {
+  async #create(task: TTask): Promise<void> {
     this.beginning.add(task);
     try {
       const written = { task: task.item, principal: task.owner ?? null };
@@ -56,8 +84,29 @@ export class DurableTasks {
     }
   }
 
+  /** Writes a task down, then begins it. */
+  async begin(task: TTask, call: Exchange, begin: () => Task): Promise<Task> {
+    try {
+      await this.#create(task);
+      if (!call.hasEnded) return begin();
+      // Nobody knows its id.
+      await this.end(task);
+      throw call.signal.reason as Error;
+    } catch (error) {
+      this.#book.forget(task);
+      throw error;
+    }
+  }
+
+  /** Stops the work of a task of this session. @returns false if it has ended already */
+  async cancelled(task: TTask): Promise<boolean> {
+    const { hasEnded: before } = task;
+    await this.end(task);
+    return !before && task.item.status === 'cancelled';
+  }
+
   /** Writes down how a task has ended, then tells it. Without a response it is cancelled. */
-  async end(task: KeptTask, response?: OutboundResponse): Promise<void> {
+  async end(task: TTask, response?: OutboundResponse): Promise<void> {
     await this.#ends.get(task);
     const claim = this.#claims.get(task);
     if (!claim || task.hasEnded) return;
@@ -66,11 +115,7 @@ export class DurableTasks {
     await ending;
   }
 
-  async #end(
-    task: KeptTask,
-    claim: TaskClaim,
-    response: OutboundResponse | undefined,
-  ): Promise<void> {
+  async #end(task: TTask, claim: TaskClaim, response: OutboundResponse | undefined): Promise<void> {
     const isAwaited = () => this.#book.has(task);
     const written = this.#ended({ task: task.item, principal: task.owner ?? null }, response);
     const became = await this.#keeper.finish(claim, written, isAwaited);
@@ -81,7 +126,7 @@ export class DurableTasks {
   }
 
   /** Nobody waits for its end. */
-  forget({ taskId }: KeptTask): void {
+  forget({ taskId }: TTask): void {
     this.#keeper.forget(taskId);
   }
 
@@ -144,7 +189,7 @@ export class DurableTasks {
   }
 
   /** Somebody else has ended or claimed a task of this session. */
-  async #overtaken(task: KeptTask): Promise<void> {
+  async #overtaken(task: TTask): Promise<void> {
     const found = await this.read(task.taskId).catch(() => undefined);
     if (!this.#book.has(task) || task.hasEnded) return;
     if (found?.hasEnded) return task.endedElsewhere(found.response);
@@ -160,12 +205,14 @@ export class DurableTasks {
   }
 }
 
+type AnyTasks = Pick<DurableTasks<never>, 'cancel' | 'untilEnded'>;
+
 /** A task that does not run in this session, as it was when it was read. */
 class WrittenTaskView implements SeenTask {
-  readonly #tasks: DurableTasks;
+  readonly #tasks: AnyTasks;
   readonly #found: FoundWrittenTask;
 
-  constructor(tasks: DurableTasks, found: FoundWrittenTask) {
+  constructor(tasks: AnyTasks, found: FoundWrittenTask) {
     this.#tasks = tasks;
     this.#found = found;
   }
@@ -205,4 +252,24 @@ class WrittenTaskView implements SeenTask {
 function unavailable(message: string): ProtocolError {
   const data = { reason: 'tasks-unavailable', retryable: true };
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
+}
+
+/** A task as it is once it has ended with this response; without one, it was cancelled for the reason. */
+export function endedTask(
+  { statusMessage: _, ...task }: Task,
+  lastUpdatedAt: string,
+  response: OutboundResponse | undefined,
+  reason?: string,
+): Task {
+  if (!response) {
+    return {
+      ...task,
+      status: 'cancelled',
+      lastUpdatedAt,
+      ...(reason ? { statusMessage: reason } : {}),
+    };
+  }
+  if (!isFailure(response)) return { ...task, status: 'completed', lastUpdatedAt };
+  const statusMessage = failureMessage(response).slice(0, longestMessage);
+  return { ...task, status: 'failed', statusMessage, lastUpdatedAt };
 }
