@@ -21,7 +21,9 @@ import type { TaskClaim } from './task-store.ts';
 
 /** A session, as its durable tasks know it. */
 export interface TaskSession {
+  /** Its time. */
   readonly clock: Clock;
+  /** Hears what happens. */
   readonly report: Report<TaskKeeperFactName>;
   /** The time of day, ISO 8601. */
   wallTime(): string;
@@ -29,13 +31,17 @@ export interface TaskSession {
 
 /** A task that runs in a session. */
 export interface RunningTask {
+  /** What clients ask for it by. */
   readonly taskId: string;
   /** The id of the principal whose task it is; undefined without authentication. */
   readonly owner: string | undefined;
+  /** As its client sees it. */
   readonly item: Task;
+  /** True once its status is final. */
   readonly hasEnded: boolean;
   /** The run has ended with this response. */
   answered(response: OutboundResponse): void;
+  /** Its client has cancelled it. */
   cancel(): void;
   /** Somebody else has ended it; without a response it was cancelled. */
   endedElsewhere(response: OutboundResponse | undefined): void;
@@ -49,6 +55,7 @@ export interface DurableBook<TTask extends RunningTask> {
   forget(task: TTask, answer?: ProtocolError): void;
 }
 
+/** Writes the tasks of one session down, and finds those of others. */
 export class DurableTasks<TTask extends RunningTask> {
   readonly #session: TaskSession;
   readonly #keeper: TaskWriter;
@@ -142,6 +149,7 @@ export class DurableTasks<TTask extends RunningTask> {
     throw notFound(taskId);
   }
 
+  /** A task as it is written. @throws {ProtocolError} -32000, retryable */
   async read(taskId: string): Promise<FoundWrittenTask | undefined> {
     try {
       return await this.#keeper.find(taskId);

@@ -73,6 +73,7 @@ export class TaskKeeper implements TaskWriter {
     return new DurableTasks<TTask>(session, this, book);
   }
 
+  /** Writes a task down that begins. @throws what the store throws */
   async create(written: WrittenTask, runner: TaskRunner): Promise<TaskClaim> {
     const { store, server } = this.#options;
     const { taskId, ttl: ttlMs } = written.task;
@@ -82,6 +83,7 @@ export class TaskKeeper implements TaskWriter {
     return claim;
   }
 
+  /** Writes down how a task that runs here has ended. While the store is away it waits. */
   finish(claim: TaskClaim, written: WrittenTask, isAwaited: () => boolean): Promise<TaskWritten> {
     // What follows is its own doing.
     this.#running.delete(claim.taskId);
@@ -109,15 +111,18 @@ export class TaskKeeper implements TaskWriter {
     }
   }
 
+  /** Ends a task that runs elsewhere. @throws what the store throws */
   finishElsewhere(written: WrittenTask): Promise<TaskWritten> {
     const { taskId } = written.task;
     return this.#options.store.finish({ taskId }, JSON.stringify(written));
   }
 
+  /** The end of a task that runs here is no longer awaited. */
   forget(taskId: string): void {
     this.#running.delete(taskId);
   }
 
+  /** The task as it is now; undefined if none is kept. @throws what the store throws */
   async find(taskId: string): Promise<FoundWrittenTask | undefined> {
     const found = await this.#options.store.read(taskId);
     if (!found) return undefined;

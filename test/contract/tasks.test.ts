@@ -242,7 +242,8 @@ describe('a task', () => {
     const ids = new Set<string>();
     for (let i = 0; i < 20; i++) ids.add((await begin(peer, 'instant')).taskId);
     expect(ids.size).toBe(20);
-    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
   });
 
   test('goes through the middleware when it runs, with its outcome', async () => {
