@@ -48,6 +48,7 @@ export const programs = [
   'test/e2e/kit-tests.ts',
   'test/e2e/recording-server.ts',
   'test/e2e/durable-server.ts',
+  'test/e2e/killed-server.ts',
   'test/e2e/served.ts',
   'test/e2e/spawning-server.ts',
   'test/e2e/starved-search.ts',

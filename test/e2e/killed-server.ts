@@ -1,0 +1,48 @@
+/** A server with durable tasks that ends itself with SIGKILL at a write of its store: `before:3` or `after:3`. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { TaskStore } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
+import { sqliteTaskStore } from '../../src/sqlite/sqlite-task-store.ts';
+
+const [, , directory = '', point = ''] = process.argv;
+const [when, number] = point.split(':');
+let writes = 0;
+
+/** Counts a write, and ends the process if it is the one. */
+async function numbered<T>(write: () => Promise<T>): Promise<T> {
+  const isHere = ++writes === Number(number);
+  if (isHere && when === 'before') process.kill(process.pid, 'SIGKILL');
+  const written = await write();
+  if (isHere) process.kill(process.pid, 'SIGKILL');
+  return written;
+}
+
+const store = await sqliteTaskStore(directory);
+const { create, finish, claim } = store;
+const deadly: TaskStore = Object.assign(store, {
+  create: (...args: Parameters<typeof create>) => numbered(() => create.apply(store, args)),
+  finish: (...args: Parameters<typeof finish>) => numbered(() => finish.apply(store, args)),
+  claim: (...args: Parameters<typeof claim>) => numbered(() => claim.apply(store, args)),
+});
+
+const tools = [
+  defineTool({
+    name: 'hold',
+    description: 'Runs until it is cancelled',
+    taskSupport: 'required',
+    handler: (_, { signal }) =>
+      new Promise<string>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      }),
+  }),
+  defineTool({
+    name: 'say',
+    description: 'Says that it has run',
+    taskSupport: 'required',
+    handler: () => 'said',
+  }),
+];
+
+const server = createMcpServer({ name: 'killed', version: '1.0.0', tools });
+
+await serve(server, { durable: deadly });
