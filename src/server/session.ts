@@ -339,7 +339,8 @@ export class ServedSession extends SessionScope implements McpSession {
     const close =
       upstreams &&
       (async (ended: ClosedSession) => Promise.all([upstreams.close(this), onClose?.(ended)]));
-    const closing = closeBy(close ?? onClose, { id: this.id, cause }, options);
+    const ending = close ?? onClose;
+    const closing = ending && closeBy(ending, { id: this.id, cause }, options);
     if (closing) void closing.then(() => this.#settle(cause));
     else this.#settle(cause);
   }
