@@ -1,5 +1,6 @@
-/** Two processes that share their sessions through Redis: what it costs that a request arrives at the one that has not begun the session. */
+/** Two processes that share their sessions through Redis, and one that is alone: what it costs to share, and that a request arrives at the one that has not begun the session. */
 import { echoes } from '../../measures/exchange.ts';
+import { median } from '../../measures/measure.ts';
 import { ourName } from '../../servers.ts';
 import type { HttpClient, Session } from '../http-client.ts';
 import { load } from '../load.ts';
@@ -12,8 +13,28 @@ import type { HttpMeasure } from './measure.ts';
 export const nodes: HttpMeasure = {
   name: 'nodes',
   metrics: [
+    {
+      key: 'nodes.echo.alone',
+      title: 'echo at a node that is alone, CPU',
+      unit: 'µs',
+      isRatio: false,
+    },
     { key: 'nodes.echo.here', title: 'echo at its node, CPU', unit: 'µs', isRatio: false },
     { key: 'nodes.echo.there', title: 'echo at another node, CPU', unit: 'µs', isRatio: false },
+    {
+      key: 'nodes.sticky.ratio',
+      title: 'echo at its node to one at a node that is alone, CPU',
+      unit: 'ratio',
+      isRatio: false,
+      atMost: 1.1,
+    },
+    {
+      key: 'nodes.hop.ratio',
+      title: 'echo at another node to one at a node that is alone, CPU',
+      unit: 'ratio',
+      isRatio: false,
+      atMost: 2.5,
+    },
     {
       key: 'nodes.echo.ratio',
       title: 'echo at another node to one at its own, CPU',
@@ -47,7 +68,11 @@ export const nodes: HttpMeasure = {
     withRedis((redis) => {
       const options = { env: { REDIS_URL: redis.url } };
       return launch(
-        (here) => launch((there) => compare(here, there, redis, sizes), options),
+        (here) =>
+          launch(
+            (there) => launch((alone) => compare({ here, there, alone }, redis, sizes)),
+            options,
+          ),
         options,
       );
     }),
@@ -55,24 +80,28 @@ export const nodes: HttpMeasure = {
 
 /** The processor time of both nodes and of Redis is counted: what one of them saves, another may have to spend. */
 async function compare(
-  here: HttpClient,
-  there: HttpClient,
+  { here, there, alone }: { readonly [node in 'here' | 'there' | 'alone']: HttpClient },
   redis: RunningRedis,
   sizes: HttpSizes,
 ): Promise<Readonly<Record<string, number>>> {
   const session = await here.greet(await here.connect());
-  const cpuMs = () => here.cpuMs + there.cpuMs + redis.cpuMs;
-  const [echoHere, echoThere] = await byTurns(
-    () => echoing(here, session, sizes, cpuMs),
-    () => echoing(there, session, sizes, cpuMs),
-  );
-  const [rootsHere, rootsThere] = await byTurns(
+  const sessionAlone = await alone.greet(await alone.connect());
+  const cpuMs = () => here.cpuMs + there.cpuMs + alone.cpuMs + redis.cpuMs;
+  const [echoAlone, echoHere, echoThere] = await byTurns(sizes.turns, [
+    await echoing(alone, sessionAlone, sizes, cpuMs),
+    await echoing(here, session, sizes, cpuMs),
+    await echoing(there, session, sizes, cpuMs),
+  ]);
+  const [rootsHere, rootsThere] = await byTurns(1, [
     () => answering(here, here, session, sizes, cpuMs),
     () => answering(here, there, session, sizes, cpuMs),
-  );
+  ]);
   return {
+    'nodes.echo.alone': echoAlone,
     'nodes.echo.here': echoHere,
     'nodes.echo.there': echoThere,
+    'nodes.sticky.ratio': echoHere / echoAlone,
+    'nodes.hop.ratio': echoThere / echoAlone,
     'nodes.echo.ratio': echoThere / echoHere,
     'nodes.roots.here': rootsHere,
     'nodes.roots.there': rootsThere,
@@ -80,15 +109,17 @@ async function compare(
   };
 }
 
-/** Once each unseen, then A B B A: what the compiler learns meanwhile helps both alike. */
-async function byTurns(
-  one: () => Promise<number>,
-  other: () => Promise<number>,
-): Promise<readonly [number, number]> {
-  await one();
-  await other();
-  const [first, second, third, fourth] = [await one(), await other(), await other(), await one()];
-  return [(first + fourth) / 2, (second + third) / 2];
+/** Once each unseen, then in short bursts, there and back: what changes on the machine meanwhile meets all alike. */
+async function byTurns<const Acts extends readonly (() => Promise<number>)[]>(
+  turns: number,
+  acts: Acts,
+): Promise<{ readonly [n in keyof Acts]: number }> {
+  const bursts = acts.map((act) => ({ act, costs: [] as number[] }));
+  for (const { act } of bursts) await act();
+  for (let turn = 0; turn < turns; turn++) {
+    for (const { act, costs } of [...bursts, ...bursts.toReversed()]) costs.push(await act());
+  }
+  return bursts.map(({ costs }) => median(costs)) as { readonly [n in keyof Acts]: number };
 }
 
 async function echoing(
@@ -96,12 +127,14 @@ async function echoing(
   session: Session,
   { warmUp, messages, lanes: count }: HttpSizes,
   cpuMs: () => number,
-): Promise<number> {
+): Promise<() => Promise<number>> {
   const lanes = (await client.connections(count)).map((connection) => ({ connection, session }));
   await load(client, echoes, warmUp, lanes);
-  const before = cpuMs();
-  await load(client, echoes, messages, lanes);
-  return ((cpuMs() - before) * 1000) / messages;
+  return async () => {
+    const before = cpuMs();
+    await load(client, echoes, messages, lanes);
+    return ((cpuMs() - before) * 1000) / messages;
+  };
 }
 
 async function answering(
