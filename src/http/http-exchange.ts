@@ -75,6 +75,11 @@ export interface HttpExchange extends ServedHttpRequest {
 /** Headers that show who the client is, and are shown to nobody. */
 const secretHeaders = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
+/** Whether a header, by its name in lower case, is shown to nobody. */
+export function isSecret(name: string): boolean {
+  return secretHeaders.has(name);
+}
+
 /** The request as a handler sees it. */
 export function servedRequest(exchange: HttpExchange): ServedHttpRequest {
   return {
@@ -83,8 +88,8 @@ export function servedRequest(exchange: HttpExchange): ServedHttpRequest {
     remoteAddress: exchange.remoteAddress,
     header(name) {
       const key = name.toLowerCase();
-      return secretHeaders.has(key) ? undefined : exchange.header(key);
+      return isSecret(key) ? undefined : exchange.header(key);
     },
-    headerNames: () => exchange.headerNames().filter((name) => !secretHeaders.has(name)),
+    headerNames: () => exchange.headerNames().filter((name) => !isSecret(name)),
   };
 }

@@ -187,6 +187,8 @@ export class HttpSessions implements SessionHome {
     if (session || sessionId === '' || !nodes) {
       return this.refuse(exchange, sessionFault(sessionId));
     }
+    const owner = nodes.known(sessionId, exchange);
+    if (owner !== undefined) return this.#hand(exchange, nodes, owner, { ...posted, found });
     const seeking = this.#seek(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
       this.refuse(exchange, unavailable(error, this.report)),
     );
@@ -203,13 +205,9 @@ export class HttpSessions implements SessionHome {
   }
 
   /** Hands the request to the node that has the session, or brings the session back here. */
-  async #seek(
-    exchange: HttpExchange,
-    nodes: Nodes,
-    { found, ...posted }: Posted & { found(session: HttpSession): void },
-  ): Promise<void> {
+  async #seek(exchange: HttpExchange, nodes: Nodes, posted: Sought): Promise<void> {
     const { sessionId = '' } = exchange.head;
-    const { sinceMs = this.clock.now() } = posted;
+    const { found, sinceMs = this.clock.now() } = posted;
     const located = await nodes.locate(sessionId, exchange);
     if (exchange.isGone) return;
     // Another request may have been first.
@@ -217,12 +215,24 @@ export class HttpSessions implements SessionHome {
     if (session) return this.#find(exchange, found, posted);
     if (located.kind === 'none') return this.refuse(exchange, sessionFault(sessionId));
     if (located.kind === 'elsewhere') {
-      if (exchange.notHere) return exchange.notHere();
-      const again = () => this.#find(exchange, found, { ...posted, sinceMs });
-      return nodes.hand(sessionId, located.node, { ...posted, exchange, sinceMs, again });
+      return this.#hand(exchange, nodes, located.node, { ...posted, sinceMs });
     }
     const made = this.#wake(exchange, sessionId, located.woken);
     if (made) found(made);
+  }
+
+  #hand(
+    exchange: HttpExchange,
+    nodes: Nodes,
+    node: string,
+    { found, body, frame, sinceMs = this.clock.now() }: Sought,
+  ): void {
+    if (exchange.notHere) return exchange.notHere();
+    const again = () => {
+      nodes.forget(exchange.head.sessionId ?? '');
+      this.#find(exchange, found, { body, frame, sinceMs });
+    };
+    nodes.hand(node, { exchange, body, frame, sinceMs, again });
   }
 
   /** Brings back a session that another node has begun; undefined if the request was answered. */
@@ -256,6 +266,9 @@ export class HttpSessions implements SessionHome {
 
 /** What may be handed on of a request. */
 type Posted = Pick<Handing, 'frame' | 'body'> & Partial<Pick<Handing, 'sinceMs'>>;
+
+/** A request whose session is sought, and what is done once it is here. */
+type Sought = Posted & { found(session: HttpSession): void };
 
 const noBody: Posted = { frame: undefined, body: '' };
 

@@ -107,13 +107,21 @@ export class Nodes implements PeerHome, NodeInboxListener {
     return ++this.#numbers;
   }
 
+  /** The node that had a session when it was heard of last; undefined if that is to be found out. */
+  known(id: string, { notHere }: HttpExchange): string | undefined {
+    return notHere ? undefined : this.#owners.get(id);
+  }
+
+  /** It was not where it was. */
+  forget(id: string): void {
+    this.#owners.delete(id);
+  }
+
   /**
-   * Says who has the session of a request. Where it was is not asked for again.
+   * Finds out who has the session of a request.
    * @throws {StoreUnavailable}
    */
-  async locate(id: string, { principal, notHere }: HttpExchange): Promise<Location> {
-    const known = this.#owners.get(id);
-    if (known !== undefined && !notHere) return { kind: 'elsewhere', node: known };
+  async locate(id: string, { principal }: HttpExchange): Promise<Location> {
     const located = await this.ownership.locate(id, principal?.id);
     if (located.kind === 'elsewhere') this.#owners.set(id, located.node);
     const [oldest] = this.#owners.size > maxOwners ? this.#owners.keys() : [];
@@ -122,15 +130,10 @@ export class Nodes implements PeerHome, NodeInboxListener {
   }
 
   /** Hands a request to the node that owns its session. */
-  hand(id: string, node: string, handing: Handing): void {
-    const again = () => {
-      this.#owners.delete(id);
-      handing.again();
-    };
+  hand(node: string, handing: Handing): void {
     // The lease may have ended since it was asked who has the session: nothing is sent under its name.
-    if (!this.ownership.holds) return again();
-    const peer = this.#peer(node);
-    new Passage(`${++this.#pipes}`, { ...handing, again }, peer, this.#options.home);
+    if (!this.ownership.holds) return handing.again();
+    new Passage(`${++this.#pipes}`, handing, this.#peer(node), this.#options.home);
   }
 
   received(texts: readonly string[], withdrawn: ReadonlySet<string>): void {

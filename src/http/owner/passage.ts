@@ -10,7 +10,7 @@ import type { Admission, AdmissionEnd } from '../admission.ts';
 import { fault } from '../checks.ts';
 import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import { servedRequest } from '../http-exchange.ts';
+import { isSecret } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
 import { unlisted } from '../upkeep.ts';
@@ -75,23 +75,27 @@ export class Passage implements Handed, Tended, SinkOwner {
   #timer: unknown = undefined;
   /** Who leaves later has left another passage, if the request is handed on again. */
   #unwatch: () => void = () => {};
-  readonly over: Promise<void>;
-  #settle!: () => void;
+  #awaited: Promise<void> | undefined = undefined;
+  #settle: (() => void) | undefined = undefined;
 
   constructor(pipe: string, handing: Handing, peer: Peer, home: PassageHome) {
     const { exchange } = handing;
-    this.over = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
+    const now = home.clock.now();
     this.pipe = pipe;
     this.#handing = handing;
     this.#peer = peer;
     this.#home = home;
-    this.#readBy = home.clock.now() + handTimeoutMs;
+    this.#readBy = now + handTimeoutMs;
     peer.passages.set(pipe, this);
     home.upkeep.add(this);
-    peer.post({ kind: 'request', pipe, request: handedRequest(handing, home.clock.now()) });
+    peer.post({ kind: 'request', pipe, request: handedRequest(handing, now) });
     this.#unwatch = exchange.onGone(() => this.#leave());
+  }
+
+  get over(): Promise<void> {
+    return (this.#awaited ??= new Promise((resolve) => {
+      this.#settle = resolve;
+    }));
   }
 
   part({ number, head, text, isLast }: Extract<Letter, { kind: 'part' }>): void {
@@ -101,11 +105,11 @@ export class Passage implements Handed, Tended, SinkOwner {
       this.#sink = this.#handing.exchange.stream(head.headers);
       this.#sink.ownedBy(this);
     } else if (head) this.#head = head;
-    this.#come += lengthOf(text);
     if (!this.#sink) this.#body += text;
     else if (text !== '') this.#sink.write(text);
-    if (isLast) this.#finish();
-    else this.#tell(untoldBytes);
+    if (isLast) return this.#finish();
+    this.#come += lengthOf(text);
+    this.#tell(untoldBytes);
   }
 
   sent(parts: number | undefined): void {
@@ -131,6 +135,7 @@ export class Passage implements Handed, Tended, SinkOwner {
   }
 
   async lost(afterMs: number): Promise<void> {
+    const { over } = this;
     const isPost = this.#handing.exchange.method === 'POST';
     if (this.#isUnbegun && (!isPost || (await this.#peer.withdraw(this)) === 'withdrawn')) {
       return this.moved();
@@ -139,7 +144,7 @@ export class Passage implements Handed, Tended, SinkOwner {
       const late = new Promise<void>((resolve) => {
         this.#home.clock.setTimeout(resolve, afterMs);
       });
-      await Promise.race([this.over, late]);
+      await Promise.race([over, late]);
     }
     this.#giveUp();
   }
@@ -239,7 +244,7 @@ export class Passage implements Handed, Tended, SinkOwner {
     this.#home.clock.clearTimeout(this.#timer);
     this.#home.upkeep.delete(this);
     this.#unwatch();
-    this.#settle();
+    this.#settle?.();
     return this.#peer.passages.delete(this.pipe);
   }
 
@@ -261,10 +266,10 @@ export class Passage implements Handed, Tended, SinkOwner {
 
 function handedRequest({ exchange, body }: Handing, now: number): HandedRequest {
   const { method, target, remoteAddress, principal, admission } = exchange;
-  const shown = servedRequest(exchange);
-  const headers = Object.fromEntries(
-    shown.headerNames().map((name) => [name, shown.header(name) ?? '']),
-  );
+  const headers: Record<string, string> = {};
+  for (const name of exchange.headerNames()) {
+    if (!isSecret(name)) headers[name] = exchange.header(name) ?? '';
+  }
   const admittedMs =
     admission && admission.until < Infinity ? { admittedMs: admission.until - now } : {};
   return { method, target, headers, remoteAddress, principal, ...admittedMs, body };
