@@ -20,7 +20,7 @@ import {
   socketPath,
   userId,
 } from '../../../src/serve/doctor/exchange.ts';
-import { secondsOf, serveArguments } from '../src/doctor/process-table.ts';
+import { fromPs, secondsOf, serveArguments } from '../src/doctor/process-table.ts';
 import { command } from '../src/doctor/doctor.ts';
 import { dumpOnSignal } from '../../../src/serve/doctor/dump-signal.ts';
 
@@ -229,5 +229,15 @@ describe('a command line', () => {
     ['2-00:00:01', 172_801],
   ])('that ps says to be %s old is %i seconds old', (age, seconds) => {
     expect(secondsOf(age)).toBe(seconds);
+  });
+
+  test.each([
+    ['00:02', false],
+    ['00:03', true],
+  ])('that ps says to be %s old is taken to listen: %s', (age, listens) => {
+    const line = `4194305 ${process.getuid?.()} S ${age} node ${cli} --roots-timeout=10min`;
+    expect(fromPs(`${line}\n`)).toEqual([
+      { pid: 4194305, args: ['--roots-timeout=10min'], listens, activity: 'S' },
+    ]);
   });
 });

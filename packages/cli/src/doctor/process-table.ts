@@ -62,15 +62,10 @@ function readProc(pid: number): ServingProcess | undefined {
 }
 
 /**
- * For every other Unix. Its lines do not separate arguments, so a path with a space is not
+ * For every other Unix. The lines of `ps` do not separate arguments, so a path with a space is not
  * recognized.
  */
-export function fromPs(): readonly ServingProcess[] {
-  const columns = ['pid=', 'uid=', 'state=', 'etime=', 'args='].flatMap((column) => ['-o', column]);
-  const table = execFileSync('ps', ['-A', '-ww', ...columns], {
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 ** 2,
-  });
+export function fromPs(table = writtenByPs()): readonly ServingProcess[] {
   return table.split('\n').flatMap((line) => {
     const [pid, uid, state = '', age = '', ...argv] = line.trim().split(/\s+/);
     if (Number(uid) !== process.getuid?.()) return [];
@@ -81,6 +76,14 @@ export function fromPs(): readonly ServingProcess[] {
     if (!args) return [];
     const listens = isAnnounced || seconds >= settledAfterSeconds;
     return [{ pid: Number(pid), args, listens, activity: state.slice(0, 1) }];
+  });
+}
+
+function writtenByPs(): string {
+  const columns = ['pid=', 'uid=', 'state=', 'etime=', 'args='].flatMap((column) => ['-o', column]);
+  return execFileSync('ps', ['-A', '-ww', ...columns], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 ** 2,
   });
 }
 
