@@ -203,10 +203,13 @@ export class Ownership {
    * @throws {StoreUnavailable}
    */
   async give(session: OwnedSession, owner: string): Promise<void> {
-    const { record } = session;
+    const { id, record } = session;
     this.forget(session);
+    // Until the store has it, this node alone knows of it.
+    this.#bequeathed.set(id, record);
     session.copy.abandon();
     await this.stores.directory.put({ ...record, owner }, this.#storeUntil);
+    this.#bequeathed.delete(id);
   }
 
   /** Another node has a session that this one has served. */

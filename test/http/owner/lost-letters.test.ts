@@ -4,7 +4,7 @@ import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
 import { gate } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
-import { EventReader, RawSession, begin, jsonOf } from '../raw-client.ts';
+import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
 import { reported, serveHttp } from '../serving.ts';
 import { at, startNodes } from './nodes.ts';
 
@@ -123,4 +123,37 @@ test('a node that loses its lease while it looks for the owner of a session refu
   expect((await answer).status).toBe(503);
   store = 'there';
   await expect.poll(async () => (await there.call('echo')).status).toBe(200);
+});
+
+test('a session that could not be given to another node is put back into a store that has lost it', async () => {
+  const shared = new MemoryNodes(lease);
+  const facts = reported();
+  const stores = shared.start();
+  const given = gate();
+  let store: 'there' | 'away' = 'there';
+  const failing = {
+    ...stores,
+    directory: {
+      ...stores.directory,
+      put: async (...args: Parameters<typeof stores.directory.put>) => {
+        if (store === 'there') return stores.directory.put(...args);
+        void given.pass();
+        throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
+      },
+    },
+  };
+  const makeServer = () => createMcpServer({ name: 'given', version: '1', tools: [echo] });
+  const here = await serveHttp(makeServer(), { stores: failing, report: facts.report });
+  const there = await serveHttp(makeServer(), { stores: shared.start() });
+  const greeted = await post(here, initializeOf());
+  const headers = { 'mcp-session-id': greeted.headers.get('mcp-session-id') ?? '' };
+  store = 'away';
+  const session = new RawSession(there, headers);
+  const moving = session.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  await given.arrived();
+  shared.lose();
+  store = 'there';
+  await moving;
+  await facts.told('nodes.restored');
+  await expect.poll(async () => (await session.request('ping')).status).toBe(200);
 });

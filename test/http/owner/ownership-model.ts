@@ -288,7 +288,8 @@ class World {
       new StoreUnavailable(fault, fault, { retryAfterMs: 1 });
     const call: Call = {
       node,
-      name,
+      // A way is gone once more in another run, where nodes have other names.
+      name: name.replaceAll(/[0-9a-f]{20}/g, 'a node'),
       sinceTick: this.nowMs / tickMs,
       serve: () => {
         const value = run();
@@ -385,7 +386,12 @@ class World {
   /** Serves everything, and lets time pass, until all is quiet: whatever was asked is answered. */
   async drain(ticks = 0): Promise<void> {
     await settle();
-    for (let rest = ticks; this.#calls.length > 0 || (rest > 0 && this.#asking);) {
+    // Once more each node looks whether the store has other data.
+    const untilMs = this.nowMs + (ticks > 0 ? leaseMs : 0);
+    for (
+      let rest = ticks;
+      this.#calls.length > 0 || (rest > 0 && (this.#asking || this.nowMs < untilMs));
+    ) {
       if (this.#calls.length > 0) this.#calls[0]?.serve();
       else {
         rest--;
