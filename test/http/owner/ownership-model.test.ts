@@ -59,7 +59,7 @@ describe('the exploration finds', () => {
   }, 120_000);
 
   test('a log that takes a session for one of another node that the store has lost', async () => {
-    const { violations } = await explore('emptied', 5000, ({ log }) => {
+    const { violations } = await explore('emptied', 20_000, ({ log }) => {
       const { append } = log;
       log.append = (at, entries) => {
         const written = append.call(log, at, entries);
