@@ -11,8 +11,8 @@ const isAll = process.env['EXPLORE'] === 'all';
 
 /** As many states as take a few seconds; the one without a bound has fewer. */
 const most: { readonly [F in Fault]?: number } = {
-  stopped: 20_000,
-  killed: 20_000,
+  stopped: 8000,
+  killed: 8000,
   emptied: 700,
   older: 700,
   slow: 700,
