@@ -21,7 +21,7 @@ const key = Buffer.alloc(32, 1).toString('base64');
 
 const echo = defineTool({ name: 'echo', description: 'Says it', handler: () => 'said' });
 
-/** Endpoints that share keys of their own, and renew no lease while a test lasts. */
+/** Endpoints that share keys of their own. Each has its lease, and does not renew it while a test lasts. */
 async function startNodes(): Promise<{ here: URL; there: URL; prefix: string }> {
   const prefix = `${randomUUID()}:`;
   const start = async () => {
@@ -30,7 +30,11 @@ async function startNodes(): Promise<{ here: URL; there: URL; prefix: string }> 
     const stores = await redisStores({ url: redis.url, prefix, ...times });
     return serveHttp(server, { stores });
   };
-  return { here: await start(), there: await start(), prefix };
+  const nodes = { here: await start(), there: await start(), prefix };
+  const client = await createClient({ url: redis.url }).connect();
+  await expect.poll(() => client.zCard(`${prefix}{leases}:nodes`)).toBe(2);
+  client.destroy();
+  return nodes;
 }
 
 /** How often a node looks into its inbox while nothing comes, milliseconds. */
