@@ -147,10 +147,10 @@ describe('the manifest of the bundle', () => {
       manifest,
       extensionPath: '/bundle',
       systemDirs: {},
-      userConfig: { directories: ['/work/a folder', '/work/b'] },
+      userConfig: { directories: ['/srv/a folder', '/srv/b'] },
       pathSeparator: '/',
     });
-    const args = ['-y', `@mcp-actors/cli@${facts.version}`, '/work/a folder', '/work/b'];
+    const args = ['-y', `@mcp-actors/cli@${facts.version}`, '/srv/a folder', '/srv/b'];
     expect([started?.command, ...(started?.args ?? [])].join('|')).toBe(
       [...(process.platform === 'win32' ? ['cmd', '/c'] : []), 'npx', ...args].join('|'),
     );
