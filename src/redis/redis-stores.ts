@@ -35,8 +35,8 @@ const defaultRedisOptions = {
 const times = ['commandTimeoutMs', 'leaseMs'] as const;
 
 /**
- * The stores of a node that shares its sessions with others by way of Redis, version 6.2 or newer, or
- * Valkey. It must not evict keys (`maxmemory-policy noeviction`).
+ * The stores of a node that shares its sessions with others by way of Redis, version 6.2 or newer. It
+ * must not evict keys (`maxmemory-policy noeviction`).
  *
  * What it has told is as durable as Redis makes it. If Redis has lost its data, the nodes that live
  * put their sessions back.
