@@ -1,8 +1,9 @@
 /** A server with durable tasks that ends itself with SIGKILL at a write of its store: `before:3` or `after:3`. */
-import { createMcpServer, defineTool } from 'mcp-actors';
+import { createMcpServer } from 'mcp-actors';
 import type { TaskStore } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 import { sqliteTaskStore } from '../../src/sqlite/sqlite-task-store.ts';
+import { taskTools } from './task-tools.ts';
 
 const [, , directory = '', point = ''] = process.argv;
 const [when, number] = point.split(':');
@@ -25,24 +26,6 @@ const deadly: TaskStore = Object.assign(store, {
   claim: (...args: Parameters<typeof claim>) => numbered(() => claim.apply(store, args)),
 });
 
-const tools = [
-  defineTool({
-    name: 'hold',
-    description: 'Runs until it is cancelled',
-    taskSupport: 'required',
-    handler: (_, { signal }) =>
-      new Promise<string>((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
-      }),
-  }),
-  defineTool({
-    name: 'say',
-    description: 'Says that it has run',
-    taskSupport: 'required',
-    handler: () => 'said',
-  }),
-];
-
-const server = createMcpServer({ name: 'killed', version: '1.0.0', tools });
+const server = createMcpServer({ name: 'killed', version: '1.0.0', tools: taskTools('required') });
 
 await serve(server, { durable: deadly });
