@@ -4,18 +4,14 @@
  *
  * @see docs/decisions/0055-the-bridge.md
  */
-import { connect } from '../client/connect.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import type { ServerEntry } from '../client/connection/options.ts';
-import type { Connection } from '../client/connection/connection.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
 import type { ServerDefinition } from '../define/definition.ts';
-import type { Upstream, UpstreamClient } from '../define/upstream.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpServer } from '../server/create-server.ts';
 import { defaultLimits } from '../actors/limits.ts';
-import { RuntimeError } from '../protocol/errors.ts';
-import { BridgedServer } from './bridged-server.ts';
+import { BridgedEntry } from './bridged-entry.ts';
 
 /** What a bridge declares and asks by itself. Everything else is as for any connection. */
 type OfBridges =
@@ -69,57 +65,11 @@ export function bridge(entry: ServerEntry, options: BridgeOptions = {}): McpServ
   const { definition, onStderr, ...connecting } = options;
   const limits = { ...bridgeLimits, ...options.limits };
   connectionLimitsWith(limits);
-  const server = { entry, options: { ...connecting, limits }, onStderr, isModernOnly: false };
+  const server = new BridgedEntry(entry, { ...connecting, limits, onStderr });
   return createMcpServer({
     name: options.name ?? 'bridge',
     version: '0.1.0',
     ...definition,
-    upstream: (client) => bridged(server, client),
+    upstream: (client) => server.open(client),
   });
-}
-
-/** The server of a bridge, and what its clients have learnt of it. */
-interface Behind {
-  readonly entry: ServerEntry;
-  readonly options: ConnectOptions;
-  readonly onStderr: BridgeOptions['onStderr'];
-  /** Whether it has refused `initialize`. */
-  isModernOnly: boolean;
-}
-
-/** Why a server is not of the legacy era. */
-const ofOtherEra: ReadonlySet<string> = new Set(['VERSION_UNSUPPORTED', 'PROTOCOL_VIOLATION']);
-
-/**
- * Connects to the server for one client. A client of the legacy era that would have sent `initialize`
- * does so: a server of both eras then speaks the client's own.
- */
-async function bridged(server: Behind, client: UpstreamClient): Promise<Upstream> {
-  const { entry, options } = server;
-  const { peer, signal } = client;
-  const bridging = new BridgedServer(client, options);
-  const given: ConnectOptions = {
-    ...options,
-    signal,
-    clientInfo: peer.info,
-    capabilities: peer.capabilities,
-    listens: 'ready',
-    ...bridging.hearing,
-  };
-  const over = (connection: Connection): Upstream => {
-    connection.events$.subscribe((event) => {
-      if (event.type === 'stderr') server.onStderr?.(event.text);
-    });
-    return bridging.over(connection);
-  };
-  if (bridging.era === 'modern' || options.era !== undefined || server.isModernOnly) {
-    return over(await connect(entry, given));
-  }
-  try {
-    return over(await connect(entry, { ...given, era: 'legacy' }));
-  } catch (error) {
-    if (!(error instanceof RuntimeError) || !ofOtherEra.has(error.code)) throw error;
-    server.isModernOnly = true;
-    return over(await connect(entry, given));
-  }
 }
