@@ -155,7 +155,7 @@ export interface Exchange {
    *
    * @throws {TypeError} JSON cannot hold it
    */
-  once<T>(key: string, make: () => T | Promise<T>): Promise<T>;
+  once<T>(key: string, make: MakeOnce<T>): Promise<T>;
   /**
    * Asks the peer. What is asked in one turn goes to the peer together; what has no answer when
    * the request ends is cancelled.
@@ -274,14 +274,44 @@ export function forCaller<T>(promise: Promise<T>): Promise<T> {
   return given;
 }
 
+/** A connection to a database of SQL, as the package `pg` has it. */
+export interface SqlConnection {
+  /** @param values of `$1`, `$2` and so on */
+  query(
+    text: string,
+    values?: unknown[],
+  ): Promise<{
+    // What the columns hold, its author knows.
+    // oxlint-disable-next-line typescript/no-explicit-any
+    readonly rows: any[];
+    readonly rowCount: number | null;
+  }>;
+}
+
+/** What `context.once` gives to what it calls. */
+export interface OnceTools {
+  /**
+   * A connection inside the transaction that writes down that this has happened: both are written or
+   * neither. Only in a task that is kept in Postgres.
+   */
+  readonly sql?: SqlConnection;
+}
+
+/** Makes a value that is made once. */
+export type MakeOnce<T> = (tools: OnceTools) => T | Promise<T>;
+
 /**
  * What a handler makes once for its call, as JSON holds it: what it gets the first time is what it
  * would get if it were run again.
  *
  * @throws {TypeError} JSON cannot hold it
  */
-export async function madeOnce<T>(key: string, make: () => T | Promise<T>): Promise<T> {
-  const given = await make();
+export async function madeOnce<T>(
+  key: string,
+  make: MakeOnce<T>,
+  tools: OnceTools = {},
+): Promise<T> {
+  const given = await make(tools);
   if (given === undefined) return given;
   const text = JSON.stringify(given) as string | undefined;
   if (text !== undefined) return JSON.parse(text) as T;

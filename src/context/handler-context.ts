@@ -1,5 +1,5 @@
 /** What a handler gets. It need not know the revision or the transport that it serves. */
-import type { TaskHandle } from '../actors/exchange.ts';
+import type { MakeOnce, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../protocol/roots.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
@@ -101,10 +101,13 @@ export interface HandlerContext {
    * again with the answer, the handler continues where it stopped. If the retry comes too late, or
    * to another process, the handler is run again from its start.
    *
+   * In a task that is kept in Postgres `make` gets `{ sql }`, a connection inside the transaction that
+   * writes down what was made: what it writes there happens once, whatever dies.
+   *
    * @param key tells the values of a call apart
    * @throws {TypeError} JSON cannot hold the value; and what `make` throws
    */
-  once<T>(key: string, make: () => T | Promise<T>): Promise<T>;
+  once<T>(key: string, make: MakeOnce<T>): Promise<T>;
   /**
    * A value that the handler finds here if it is run again, as JSON. Setting it replaces the
    * answers so far: the handler then asks only what it has not asked before.

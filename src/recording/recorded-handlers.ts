@@ -8,6 +8,7 @@ import type {
   CalledRequest,
   DetachedWork,
   Exchange,
+  MakeOnce,
   RequestHandler,
   RequestSpec,
   TaskHandle,
@@ -161,7 +162,7 @@ class RecordedExchange implements Exchange {
     });
   }
 
-  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
     return this.#exchange.once(key, make);
   }
 

@@ -3,7 +3,7 @@
  * and all questions of a call with the answers so far.
  */
 import { forgettable, madeOnce } from '../actors/exchange.ts';
-import type { Exchange, RequestSpec } from '../actors/exchange.ts';
+import type { Exchange, MakeOnce, RequestSpec } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
 import type { RootsReport, RootsResolver } from '../protocol/roots.ts';
@@ -291,7 +291,7 @@ export class CallQuestions {
   }
 
   /** See {@link Exchange.once}. */
-  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
     const known = this.#made.get(key);
     if (known) return known as Promise<T>;
     const making = this.#make(key, make);
@@ -301,7 +301,7 @@ export class CallQuestions {
     return making;
   }
 
-  async #make<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+  async #make<T>(key: string, make: MakeOnce<T>): Promise<T> {
     const value = await madeOnce(key, make);
     this.#values.set(key, value);
     return value;

@@ -11,6 +11,7 @@ import type {
   CalledRequest,
   DetachedWork,
   Exchange,
+  MakeOnce,
   RequestHandler,
   RequestSpec,
   TaskHandle,
@@ -225,7 +226,7 @@ export class SuspendableCall implements Exchange {
     ));
   }
 
-  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
     return this.#asked.once(key, make);
   }
 

@@ -7,6 +7,8 @@
  * store's clock, and then others may claim what its owner has.
  */
 
+import type { SqlConnection } from '../actors/exchange.ts';
+
 /** Who has a task: what each write has to name. */
 export interface TaskClaim {
   /** What clients ask for it by. */
@@ -93,6 +95,16 @@ export interface TaskStore {
   /** Adds a step to a task that has not ended. */
   append(claim: TaskClaim, step: TaskStep): Promise<TaskWritten>;
   /**
+   * Adds a step that is made in a transaction of the store: what `make` writes by its connection and the
+   * step are written together, or neither is. Rejects with what `make` throws. Absent if the store has no SQL
+   * to share.
+   */
+  appendWith?(
+    claim: TaskClaim,
+    key: string,
+    make: (sql: SqlConnection) => Promise<string>,
+  ): Promise<TaskWritten>;
+  /**
    * Ends a task. The text takes the place of what was kept of it.
    * @param claim without a fence it ends the task of any owner
    */
@@ -104,6 +116,12 @@ export interface TaskStore {
    * @param since a number that this has given before; undefined to begin with now
    */
   changes(since: number | undefined): Promise<TaskChanges>;
+  /**
+   * Calls back soon after others have changed something: then {@link TaskStore.changes} is worth a look. A call
+   * may be lost, so look now and then anyway. Absent if the store cannot tell.
+   * @returns ends it
+   */
+  watch?(changed: () => void): () => void;
   /** Lets go of the store. Never rejects. */
   close(): Promise<void>;
 }

@@ -49,7 +49,7 @@ export function fakeContext(
     },
     supportsApps: false,
     roots: async () => report,
-    once: async (_, make) => make(),
+    once: async (_, make) => make({}),
     checkpoint: undefined,
     progress: (progress, details) => void reported.push({ progress, ...details }),
     session: {

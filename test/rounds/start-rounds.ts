@@ -124,7 +124,7 @@ export function startRounds(
       context: undefined,
       checkpoint: undefined,
       machine: undefined,
-      once: (_, make) => Promise.resolve(make()),
+      once: (_, make) => Promise.resolve(make({})),
       ask: () => Promise.reject(new Error('nothing is asked over the wire')),
       notify: (name, body) => void said.push({ method: name, ...body }),
       announce: () => {},

@@ -57,7 +57,7 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     context: undefined,
     checkpoint: undefined,
     machine: undefined,
-    once: async (_, make) => make(),
+    once: async (_, make) => make({}),
     ask: (question) => {
       asked.push(question);
       return Promise.resolve(answers[question.method] ?? {});

@@ -34,6 +34,7 @@ import type {
   Caller,
   DetachedWork,
   Exchange,
+  MakeOnce,
   RequestHandler,
   RequestSpec,
   TaskHandle,
@@ -228,7 +229,7 @@ export class Call implements Asker, Exchange, CalledRequest {
     if (this.state === 'parked' && this.#asked?.length === 0) this.scope.resume(this);
   }
 
-  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
     const known = this.#made?.get(key);
     if (known) return known as Promise<T>;
     const made = madeOnce(key, make);
