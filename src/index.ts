@@ -139,12 +139,16 @@ export type {
 } from './tasks/written-task.ts';
 export type { DurableBook, DurableTasks, RunningTask, TaskSession } from './tasks/durable-tasks.ts';
 export type {
+  AnyClaim,
   ClaimRequest,
+  ClaimedTasks,
   FoundTask,
   NewTaskRecord,
   TaskChanges,
   TaskClaim,
   TaskRecord,
+  TaskListRequest,
+  TaskProgress,
   TaskStep,
   TaskStore,
   TaskWritten,

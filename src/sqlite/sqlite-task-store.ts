@@ -8,11 +8,15 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
+  AnyClaim,
   ClaimRequest,
+  ClaimedTasks,
   FoundTask,
   NewTaskRecord,
   TaskChanges,
   TaskClaim,
+  TaskListRequest,
+  TaskProgress,
   TaskRecord,
   TaskStep,
   TaskStore,
@@ -36,15 +40,16 @@ export interface SqliteTaskStoreOptions {
 const busyTimeoutMs = 2000;
 
 /** The tables as this code knows them. */
-const format = 1;
+const format = 2;
 
 const tables = `
   CREATE TABLE tasks (
     id TEXT PRIMARY KEY, server TEXT NOT NULL, owner TEXT NOT NULL, fence INTEGER NOT NULL,
     claims INTEGER NOT NULL, state TEXT NOT NULL, text TEXT NOT NULL, expires_at INTEGER NOT NULL,
-    changed INTEGER NOT NULL
+    changed INTEGER NOT NULL, due_at INTEGER
   );
-  CREATE INDEX tasks_open ON tasks (server) WHERE state = 'open';
+  CREATE INDEX tasks_owned ON tasks (owner) WHERE state = 'open' AND owner <> '';
+  CREATE INDEX tasks_due ON tasks (server, due_at) WHERE state = 'open' AND owner = '';
   CREATE INDEX tasks_changed ON tasks (changed);
   CREATE INDEX tasks_expiring ON tasks (expires_at);
   CREATE TABLE steps (
@@ -64,17 +69,26 @@ const statements = {
   leases: 'SELECT owner FROM leases WHERE ends_at > ?',
   forgetLeases: 'DELETE FROM leases WHERE ends_at <= ?',
   forgetTasks: 'DELETE FROM tasks WHERE expires_at <= ?',
-  create: `INSERT INTO tasks VALUES (?, ?, ?, 1, 0, 'open', ?, ?, 0)`,
+  create: `INSERT INTO tasks VALUES (?, ?, ?, 1, 0, 'open', ?, ?, 0, NULL)`,
   read: 'SELECT * FROM tasks WHERE id = ? AND expires_at > ?',
   steps: 'SELECT key, text FROM steps WHERE task = ? ORDER BY place',
   append: `INSERT INTO steps (task, key, text) VALUES (?, ?, ?)
     ON CONFLICT (task, key) DO UPDATE SET text = excluded.text`,
+  tell: 'UPDATE tasks SET changed = ? WHERE id = ?',
+  park: `UPDATE tasks SET owner = '', due_at = min(coalesce(due_at, ?1), ?1) WHERE id = ?2`,
+  wake: 'UPDATE tasks SET due_at = ? WHERE id = ?',
   finish: `UPDATE tasks SET state = 'ended', text = ?, changed = ? WHERE id = ?`,
   forgetSteps: 'DELETE FROM steps WHERE task = ?',
-  unowned: `SELECT id FROM tasks WHERE state = 'open' AND server = ? AND id = coalesce(?, id)
-    AND expires_at > ? AND owner NOT IN (SELECT owner FROM leases WHERE ends_at > ?) LIMIT ?`,
-  claim:
-    'UPDATE tasks SET owner = ?, fence = fence + 1, claims = claims + 1, changed = ? WHERE id = ?',
+  unowned: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND server = ?
+    AND id = coalesce(?, id) AND expires_at > ?
+    AND owner NOT IN (SELECT owner FROM leases WHERE ends_at > ?) LIMIT ?`,
+  due: `SELECT id FROM tasks WHERE state = 'open' AND owner = '' AND server = ?
+    AND id = coalesce(?, id) AND expires_at > ? AND due_at <= ? ORDER BY due_at LIMIT ?`,
+  next: `SELECT due_at FROM tasks WHERE state = 'open' AND owner = '' AND server = ? AND expires_at > ?
+    ORDER BY due_at LIMIT 1`,
+  claim: `UPDATE tasks SET claims = claims + (owner <> ''), owner = ?, fence = fence + 1, due_at = NULL,
+    changed = ? WHERE id = ?`,
+  list: 'SELECT * FROM tasks WHERE expires_at > ? AND id > ? ORDER BY id LIMIT ?',
   count: 'UPDATE changes SET last = last + 1 RETURNING last',
   last: 'SELECT last FROM changes',
   changes: 'SELECT id FROM tasks WHERE changed > ?',
@@ -89,6 +103,7 @@ interface TaskRow {
   readonly state: TaskRecord['state'];
   readonly text: string;
   readonly expires_at: number;
+  readonly due_at: number | null;
 }
 
 /**
@@ -166,31 +181,54 @@ class SqliteTaskStore implements TaskStore {
     await this.#removeLock(owner);
   }
 
-  async create({ taskId, server, owner, text, ttlMs }: NewTaskRecord): Promise<TaskClaim> {
-    this.#run('create', taskId, server, owner, text, this.#now() + ttlMs);
+  async create({
+    taskId,
+    server,
+    owner,
+    text,
+    ttlMs,
+    steps = [],
+  }: NewTaskRecord): Promise<TaskClaim> {
+    this.#transaction(() => {
+      this.#run('create', taskId, server, owner, text, this.#now() + ttlMs);
+      this.#append(taskId, steps);
+    });
     return { taskId, fence: 1 };
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
     const row = this.#row(taskId);
-    if (!row) return undefined;
-    return { record: this.#recordOf(row), isOwned: this.#living().includes(row.owner) };
+    return row && this.#foundOf(row, this.#living());
   }
 
-  async append(claim: TaskClaim, { key, text }: TaskStep): Promise<TaskWritten> {
-    return this.#written(claim, () => this.#run('append', claim.taskId, key, text));
+  async append(
+    claim: AnyClaim | TaskClaim,
+    { steps, parkForMs, isTold }: TaskProgress,
+  ): Promise<TaskWritten> {
+    const { taskId } = claim;
+    return this.#written(claim, () => {
+      this.#append(taskId, steps);
+      const isAnybodys = !('fence' in claim);
+      if (isAnybodys) this.#run('wake', this.#now(), taskId);
+      else if (parkForMs !== undefined) this.#run('park', this.#now() + parkForMs, taskId);
+      if (isAnybodys || isTold) this.#run('tell', this.#nextChange(), taskId);
+    });
   }
 
-  async finish(claim: Omit<TaskClaim, 'fence'> | TaskClaim, text: string): Promise<TaskWritten> {
+  #append(taskId: string, steps: readonly TaskStep[]): void {
+    for (const { key, text } of steps) this.#run('append', taskId, key, text);
+  }
+
+  async finish(claim: AnyClaim | TaskClaim, text: string): Promise<TaskWritten> {
     return this.#written(claim, () => {
       this.#run('finish', text, this.#nextChange(), claim.taskId);
       this.#run('forgetSteps', claim.taskId);
     });
   }
 
-  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<readonly TaskRecord[]> {
+  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<ClaimedTasks> {
     const ended: string[] = [];
-    const records = this.#transaction(() => {
+    const claimed = this.#transaction(() => {
       const now = this.#now();
       for (const { owner: other } of this.#all('leases', now) as readonly TaskRow[]) {
         if (this.#lives(other)) continue;
@@ -198,21 +236,32 @@ class SqliteTaskStore implements TaskStore {
         ended.push(other);
       }
       const named = taskId ?? null;
-      const rows = this.#all('unowned', server, named, now, now, max) as readonly TaskRow[];
-      return rows.map(({ id }) => {
+      const unowned = this.#all('unowned', server, named, now, now, max);
+      const due = this.#all('due', server, named, now, now, max - unowned.length);
+      const rows = [...unowned, ...due] as readonly TaskRow[];
+      const tasks = rows.map(({ id }) => {
         this.#run('claim', owner, this.#nextChange(), id);
         return this.#recordOf(this.#row(id) as TaskRow);
       });
+      const next = this.#get('next', server, now) as { readonly due_at: number } | undefined;
+      return { tasks, nextInMs: next && Math.max(0, next.due_at - now) };
     });
     for (const other of ended) await this.#removeLock(other);
-    return records;
+    return claimed;
   }
 
   async changes(since: number | undefined): Promise<TaskChanges> {
     const { last: upTo } = this.#get('last') as { readonly last: number };
-    if (since === undefined || since === upTo) return { upTo, taskIds: [] };
+    const now = this.#now();
+    if (since === undefined || since === upTo) return { upTo, taskIds: [], now };
     const rows = this.#all('changes', since) as readonly TaskRow[];
-    return { upTo, taskIds: rows.map(({ id }) => id) };
+    return { upTo, taskIds: rows.map(({ id }) => id), now };
+  }
+
+  async list({ after = '', max }: TaskListRequest): Promise<readonly FoundTask[]> {
+    const living = this.#living();
+    const rows = this.#all('list', this.#now(), after, max) as readonly TaskRow[];
+    return rows.map((row) => this.#foundOf(row, living));
   }
 
   async close(): Promise<void> {
@@ -225,7 +274,7 @@ class SqliteTaskStore implements TaskStore {
   }
 
   /** Writes to a task that has not ended, if nobody else has claimed it. */
-  #written(claim: Omit<TaskClaim, 'fence'> | TaskClaim, write: () => void): TaskWritten {
+  #written(claim: AnyClaim | TaskClaim, write: () => void): TaskWritten {
     return this.#transaction(() => {
       const row = this.#row(claim.taskId);
       if (row?.state !== 'open') return 'ended';
@@ -239,11 +288,17 @@ class SqliteTaskStore implements TaskStore {
     return this.#get('read', taskId, this.#now()) as TaskRow | undefined;
   }
 
-  #recordOf({ id, expires_at: expiresAt, ...row }: TaskRow): TaskRecord {
+  #foundOf(row: TaskRow, living: readonly string[]): FoundTask {
+    return { record: this.#recordOf(row), isOwned: living.includes(row.owner) };
+  }
+
+  #recordOf({ id, expires_at: expiresAt, due_at: dueAt, ...row }: TaskRow): TaskRecord {
     const { server, owner, fence, claims, state, text } = row;
-    const ttlMs = Math.max(0, expiresAt - this.#now());
+    const until = (at: number) => Math.max(0, at - this.#now());
     const steps = (this.#all('steps', id) as readonly TaskStep[]).map((step) => ({ ...step }));
-    return { taskId: id, server, owner, fence, claims, state, text, ttlMs, steps };
+    const record = { taskId: id, server, owner, fence, claims, state, text, steps };
+    const isParked = owner === '' && dueAt !== null;
+    return { ...record, ttlMs: until(expiresAt), ...(isParked ? { dueInMs: until(dueAt) } : {}) };
   }
 
   #nextChange(): number {

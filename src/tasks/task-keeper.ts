@@ -153,7 +153,7 @@ export class TaskKeeper implements TaskWriter {
     const request = { owner: this.#owner, server, taskId, max: claimedAtOnce };
     let claimed: readonly TaskRecord[];
     do {
-      claimed = await store.claim(request);
+      claimed = (await store.claim(request)).tasks;
       for (const record of claimed) {
         const { task, principal } = readWritten(record);
         const response = errorResponse(undefined, processEnded);

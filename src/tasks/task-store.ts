@@ -4,7 +4,8 @@
  *
  * A claim is made of a fence: a number that grows each time somebody takes a task. Who writes says its
  * fence, and only the highest is heard. A lease says no more than that its owner lives: it ends by the
- * store's clock, and then others may claim what its owner has.
+ * store's clock, and then others may claim what its owner has. A task that only waits is parked: it has no owner, and
+ * may be claimed when it is due.
  */
 
 import type { SqlConnection } from '../actors/exchange.ts';
@@ -29,6 +30,8 @@ export interface NewTaskRecord {
   readonly text: string;
   /** How long it is kept, whatever becomes of it, milliseconds from now. */
   readonly ttlMs: number;
+  /** What has to be known to go on with it. */
+  readonly steps?: readonly TaskStep[];
 }
 
 /** Something that has happened in a task, and must not be forgotten before it ends. */
@@ -43,12 +46,46 @@ export interface TaskStep {
 export interface TaskRecord extends NewTaskRecord, TaskClaim {
   /** Final states do not change. */
   readonly state: 'open' | 'ended';
-  /** How many times it was claimed after it was created. */
+  /** How many times it was claimed from an owner whose lease was over. */
   readonly claims: number;
   /** In the order in which their keys came first. None once it has ended. */
   readonly steps: readonly TaskStep[];
   /** How long it is still kept, milliseconds. */
   readonly ttlMs: number;
+  /** Set if it is parked: when it is due, milliseconds from now; 0 if it is already. Its owner is then empty. */
+  readonly dueInMs?: number | undefined;
+}
+
+/** A task without a fence: a write to it is anybody's. */
+export type AnyClaim = Omit<TaskClaim, 'fence'>;
+
+/** What is written of a task that goes on, all of it or nothing. */
+export interface TaskProgress {
+  /** In order. */
+  readonly steps: readonly TaskStep[];
+  /**
+   * Gives the task up: nobody has it, and it may be claimed once this time has passed, milliseconds. It is due at
+   * once if anybody has written to it without a fence since it was created or claimed. Not without a fence.
+   */
+  readonly parkForMs?: number | undefined;
+  /** Whether those hear of it who look for changes; always, without a fence. By default they do not. */
+  readonly isTold?: boolean | undefined;
+}
+
+/** What a claim has brought. */
+export interface ClaimedTasks {
+  /** They are the claimer's now. */
+  readonly tasks: readonly TaskRecord[];
+  /** When the next parked task of this server is due, milliseconds from now; undefined if there is none. */
+  readonly nextInMs: number | undefined;
+}
+
+/** Which tasks are listed. */
+export interface TaskListRequest {
+  /** Only those whose ids come after this one. */
+  readonly after?: string | undefined;
+  /** At most so many. */
+  readonly max: number;
 }
 
 /** What a store knows of an id. */
@@ -92,8 +129,12 @@ export interface TaskStore {
   create(task: NewTaskRecord): Promise<TaskClaim>;
   /** Any text may be asked for. Undefined if there is no such task, or its time to live is over. */
   read(taskId: string): Promise<FoundTask | undefined>;
-  /** Adds a step to a task that has not ended. */
-  append(claim: TaskClaim, step: TaskStep): Promise<TaskWritten>;
+  /**
+   * Adds to a task that has not ended.
+   * @param claim without a fence anybody adds, such as an answer to what the task asks: if the task is parked it is
+   *   due at once
+   */
+  append(claim: AnyClaim | TaskClaim, progress: TaskProgress): Promise<TaskWritten>;
   /**
    * Adds a step that is made in a transaction of the store: what `make` writes by its connection and the
    * step are written together, or neither is. Rejects with what `make` throws. Absent if the store has no SQL
@@ -108,14 +149,19 @@ export interface TaskStore {
    * Ends a task. The text takes the place of what was kept of it.
    * @param claim without a fence it ends the task of any owner
    */
-  finish(claim: Omit<TaskClaim, 'fence'> | TaskClaim, text: string): Promise<TaskWritten>;
-  /** Claims tasks that have not ended and whose owner's lease is over. No task is given to two. */
-  claim(request: ClaimRequest): Promise<readonly TaskRecord[]>;
+  finish(claim: AnyClaim | TaskClaim, text: string): Promise<TaskWritten>;
   /**
-   * The tasks that were claimed or have ended since then.
+   * Claims tasks that have not ended, and are parked and due, or have an owner whose lease is over. No task is given
+   * to two.
+   */
+  claim(request: ClaimRequest): Promise<ClaimedTasks>;
+  /**
+   * The tasks that were claimed or have ended since then, and those with progress that is told.
    * @param since a number that this has given before; undefined to begin with now
    */
   changes(since: number | undefined): Promise<TaskChanges>;
+  /** The tasks of all servers, by their ids. */
+  list(request: TaskListRequest): Promise<readonly FoundTask[]>;
   /**
    * Calls back soon after others have changed something: then {@link TaskStore.changes} is worth a look. A call
    * may be lost, so look now and then anyway. Absent if the store cannot tell.
@@ -132,4 +178,6 @@ export interface TaskChanges {
   readonly upTo: number;
   /** Each once. */
   readonly taskIds: readonly string[];
+  /** The store's clock, milliseconds since 1970: timers go by it. */
+  readonly now: number;
 }

@@ -1,12 +1,14 @@
 /** A store of tasks in memory: the contract in its plainest form, and one that fails on demand. */
 import type {
   ClaimRequest,
+  ClaimedTasks,
   FoundTask,
   NewTaskRecord,
   TaskChanges,
   TaskClaim,
+  TaskListRequest,
+  TaskProgress,
   TaskRecord,
-  TaskStep,
   TaskStore,
   TaskWritten,
 } from 'mcp-actors';
@@ -14,6 +16,7 @@ import type {
 type Kept = { -readonly [key in keyof TaskRecord]: TaskRecord[key] } & {
   expiresAt: number;
   changed: number;
+  dueAt: number | undefined;
 };
 
 /** What the processes share. */
@@ -49,22 +52,34 @@ export class MemoryTaskStore implements TaskStore {
     await this.fault('create');
     const { taskId, ttlMs } = task;
     if (this.#find(taskId)) throw new Error(`There is a task ${taskId}`);
-    const more = { fence: 1, claims: 0, state: 'open', steps: [], changed: 0 } as const;
-    this.#table.tasks.set(taskId, { ...task, ...more, expiresAt: this.#table.now + ttlMs });
+    const more = { fence: 1, claims: 0, state: 'open', changed: 0, dueAt: undefined } as const;
+    const { steps = [] } = task;
+    this.#table.tasks.set(taskId, { ...task, steps, ...more, expiresAt: this.#table.now + ttlMs });
     return { taskId, fence: 1 };
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
     await this.fault('read');
     const kept = this.#find(taskId);
-    return kept && { record: this.#recordOf(kept), isOwned: this.#lasts(kept.owner) };
+    return kept && this.#foundOf(kept);
   }
 
-  async append(claim: TaskClaim, step: TaskStep): Promise<TaskWritten> {
+  async append(claim: Partial<TaskClaim>, progress: TaskProgress): Promise<TaskWritten> {
     await this.fault('append');
+    const table = this.#table;
     return this.#written(claim, (kept) => {
-      const at = kept.steps.findIndex(({ key }) => key === step.key);
-      kept.steps = at < 0 ? [...kept.steps, step] : kept.steps.with(at, step);
+      for (const step of progress.steps) {
+        const at = kept.steps.findIndex(({ key }) => key === step.key);
+        kept.steps = at < 0 ? [...kept.steps, step] : kept.steps.with(at, step);
+      }
+      const isAnybodys = claim.fence === undefined;
+      const { parkForMs } = progress;
+      if (isAnybodys) kept.dueAt = table.now;
+      else if (parkForMs !== undefined) {
+        kept.owner = '';
+        kept.dueAt = Math.min(kept.dueAt ?? Infinity, table.now + parkForMs);
+      }
+      if (isAnybodys || progress.isTold) kept.changed = ++table.changed;
     });
   }
 
@@ -75,29 +90,42 @@ export class MemoryTaskStore implements TaskStore {
     });
   }
 
-  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<readonly TaskRecord[]> {
+  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<ClaimedTasks> {
     await this.fault('claim');
-    const free = [...this.#table.tasks.values()].filter(
-      (kept) =>
-        this.#find(kept.taskId) &&
-        kept.state === 'open' &&
-        kept.server === server &&
-        (taskId ?? kept.taskId) === kept.taskId &&
-        !this.#lasts(kept.owner),
-    );
-    return free.slice(0, max).map((kept) => {
-      const { fence, claims } = kept;
+    const { now } = this.#table;
+    const open = () =>
+      [...this.#table.tasks.values()].filter(
+        (kept) => this.#find(kept.taskId) && kept.state === 'open' && kept.server === server,
+      );
+    const isFree = (kept: Kept) =>
+      kept.owner === '' ? (kept.dueAt ?? 0) <= now : !this.#lasts(kept.owner);
+    const free = open().filter((kept) => (taskId ?? kept.taskId) === kept.taskId && isFree(kept));
+    const tasks = free.slice(0, max).map((kept) => {
+      const { fence } = kept;
+      const claims = kept.claims + (kept.owner === '' ? 0 : 1);
       const changed = ++this.#table.changed;
-      Object.assign(kept, { owner, fence: fence + 1, claims: claims + 1, changed });
+      Object.assign(kept, { owner, fence: fence + 1, claims, changed, dueAt: undefined });
       return this.#recordOf(kept);
     });
+    const due = open().flatMap((kept) => (kept.owner === '' ? [kept.dueAt ?? 0] : []));
+    const nextInMs = due.length > 0 ? Math.max(0, Math.min(...due) - now) : undefined;
+    return { tasks, nextInMs };
   }
 
   async changes(since: number | undefined): Promise<TaskChanges> {
     await this.fault('changes');
-    const { tasks, changed: upTo } = this.#table;
+    const { tasks, changed: upTo, now } = this.#table;
     const news = [...tasks.values()].filter(({ changed }) => changed > (since ?? upTo));
-    return { upTo, taskIds: news.map(({ taskId }) => taskId) };
+    return { upTo, taskIds: news.map(({ taskId }) => taskId), now };
+  }
+
+  async list({ after = '', max }: TaskListRequest): Promise<readonly FoundTask[]> {
+    await this.fault('list');
+    const ids = [...this.#table.tasks.keys()].filter((id) => id > after && this.#find(id));
+    return ids
+      .toSorted()
+      .slice(0, max)
+      .map((id) => this.#foundOf(this.#find(id) as Kept));
   }
 
   async close(): Promise<void> {}
@@ -119,7 +147,14 @@ export class MemoryTaskStore implements TaskStore {
     return 'written';
   }
 
-  #recordOf({ expiresAt, changed: _, ...record }: Kept): TaskRecord {
-    return { ...record, ttlMs: expiresAt - this.#table.now };
+  #foundOf(kept: Kept): FoundTask {
+    return { record: this.#recordOf(kept), isOwned: this.#lasts(kept.owner) };
+  }
+
+  #recordOf({ expiresAt, changed: _, dueAt, ...record }: Kept): TaskRecord {
+    const { now } = this.#table;
+    const isParked = record.owner === '' && dueAt !== undefined;
+    const due = isParked ? { dueInMs: Math.max(0, dueAt - now) } : {};
+    return { ...record, ttlMs: expiresAt - now, ...due };
   }
 }

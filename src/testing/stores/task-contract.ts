@@ -50,10 +50,16 @@ const taskOf = (more: Partial<NewTaskRecord> = {}): NewTaskRecord => ({
   ...more,
 });
 
-const claimed = (store: TaskStore, owner: string, more: { readonly taskId?: string } = {}) =>
+const taken = (store: TaskStore, owner: string, more: { readonly taskId?: string } = {}) =>
   store.claim({ owner, server: 'shop', max: 10, ...more });
 
+const claimed = async (...args: Parameters<typeof taken>) => (await taken(...args)).tasks;
+
+const oneStep = (key: string, text: string) => ({ steps: [{ key, text }] });
+
 const idsOf = (records: readonly TaskRecord[]) => records.map(({ taskId }) => taskId);
+
+const isUpTo = (ms: number | undefined, max: number) => ms !== undefined && ms > 0 && ms <= max;
 
 /** Lets the lease of the first process end, and not that of the second. */
 async function endLease({ b, world }: TaskPlay): Promise<void> {
@@ -82,7 +88,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
   taskCase('any text is kept as it is', async ({ a, b }) => {
     const text = 'ä \u2028\u2029 \ud83e\udd4a "quoted"\n\r\t\\ \' $1 {tag} '.repeat(5000);
     const claim = await a.create(taskOf({ text }));
-    await a.append(claim, { key: text.slice(0, 40), text });
+    await a.append(claim, oneStep(text.slice(0, 40), text));
     const { record } = (await b.read('t1')) ?? {};
     same([record?.text, record?.steps], [text, [{ key: text.slice(0, 40), text }]], 'the text');
     await a.finish(claim, `${text}!`);
@@ -95,15 +101,12 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same((await a.read('t1'))?.record.text, 'begun', 'the first');
   }),
   taskCase('steps are kept in order, one for each key, until the end', async ({ a, b }) => {
-    const claim = await a.create(taskOf());
-    for (const [key, text] of [
-      ['once:charge', '1'],
-      ['checkpoint', 'x'],
-      ['once:charge', '2'],
-    ] as const) {
-      same(await a.append(claim, { key, text }), 'written', key);
-    }
+    const claim = await a.create(taskOf(oneStep('call', 'c')));
+    same(await a.append(claim, oneStep('once:charge', '1')), 'written', 'a step');
+    const both = [...oneStep('checkpoint', 'x').steps, ...oneStep('once:charge', '2').steps];
+    same(await a.append(claim, { steps: both }), 'written', 'two steps');
     const steps = [
+      { key: 'call', text: 'c' },
       { key: 'once:charge', text: '2' },
       { key: 'checkpoint', text: 'x' },
     ];
@@ -116,7 +119,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same(await a.finish(claim, 'done'), 'written', 'the first end');
     same(await a.finish(claim, 'again'), 'ended', 'the second end');
     same(await b.finish({ taskId: 't1' }, 'cancelled'), 'ended', 'an end by another');
-    same(await a.append(claim, { key: 'k', text: 'late' }), 'ended', 'a step after the end');
+    same(await a.append(claim, oneStep('k', 'late')), 'ended', 'a step after the end');
     const { state, text } = (await b.read('t1'))?.record ?? {};
     same([state, text], ['ended', 'done'], 'what is kept');
     same(await a.finish({ taskId: 't2' }, 'x'), 'ended', 'the end of a task that is not there');
@@ -138,7 +141,7 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
   taskCase('a claim takes what it names, with all that is kept, and no other', async (play) => {
     const { a, b } = play;
     const claim = await a.create(taskOf());
-    await a.append(claim, { key: 'k', text: 'v' });
+    await a.append(claim, oneStep('k', 'v'));
     await a.create(taskOf({ taskId: 't2', server: 'bank' }));
     const ended = await a.create(taskOf({ taskId: 't3' }));
     await a.finish(ended, 'done');
@@ -165,9 +168,84 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     await endLease(play);
     const [{ fence } = { fence: 0 }] = await claimed(b, 'b');
     await a.lease('a');
-    same(await a.append(claim, { key: 'k', text: 'late' }), 'fenced', 'a step');
+    same(await a.append(claim, oneStep('k', 'late')), 'fenced', 'a step');
     same(await a.finish(claim, 'late'), 'fenced', 'an end');
     same(await b.finish({ taskId: 't1', fence }, 'done'), 'written', 'the end by its owner');
+  }),
+  taskCase('a parked task has no owner, and is claimed once, when it is due', async (play) => {
+    const { a, b, world } = play;
+    for (const [taskId, parkForMs] of [
+      ['t1', 600],
+      ['t2', 200],
+    ] as const) {
+      const claim = await a.create(taskOf({ taskId }));
+      same(await a.append(claim, { ...oneStep('sleep', '1'), parkForMs }), 'written', taskId);
+    }
+    const { record, isOwned } = (await b.read('t2')) ?? {};
+    same([record?.owner, record?.claims, isOwned], ['', 0, false], 'its owner');
+    same(isUpTo(record?.dueInMs, 200), true, 'when it is due');
+    const before = await taken(b, 'b');
+    same([before.tasks, isUpTo(before.nextInMs, 200)], [[], true], 'what is claimed before');
+    same(await claimed(b, 'b', { taskId: 't1' }), [], 'what is not due, by its name');
+    await world.elapse(200);
+    const after = await taken(a, 'a');
+    same([idsOf(after.tasks), isUpTo(after.nextInMs, 400)], [['t2'], true], 'what is due');
+    const [{ fence, claims, dueInMs, steps } = {}] = after.tasks as Partial<TaskRecord>[];
+    same([fence, claims, dueInMs], [2, 0, undefined], 'what was claimed: nobody had died');
+    same(steps, [{ key: 'sleep', text: '1' }], 'its steps');
+    same(await claimed(b, 'b'), [], 'what is claimed twice');
+    await a.finish({ taskId: 't1' }, 'cancelled');
+    same((await taken(b, 'b')).nextInMs, undefined, 'what is due of ended tasks');
+  }),
+  taskCase('what has parked a task can change it no more', async ({ a }) => {
+    const claim = await a.create(taskOf());
+    await a.append(claim, { steps: [], parkForMs: 0 });
+    const [{ fence } = { fence: 0 }] = await claimed(a, 'a');
+    same(await a.append(claim, oneStep('k', 'late')), 'fenced', 'a step');
+    same(await a.append({ taskId: 't1', fence }, oneStep('k', 'v')), 'written', 'the next step');
+  }),
+  taskCase('anybody may add to a task, and wakes it', async ({ a, b }) => {
+    const claim = await a.create(taskOf());
+    const { upTo } = await a.changes(undefined);
+    same(await b.append({ taskId: 't1' }, oneStep('answer', '1')), 'written', 'an answer');
+    same((await a.changes(upTo)).taskIds, ['t1'], 'what its owner hears');
+    same(await a.append(claim, oneStep('k', 'v')), 'written', 'a step of its owner');
+    // Its owner may not have seen the answer.
+    await a.append(claim, { steps: [], parkForMs: minute });
+    const [again] = await claimed(b, 'b');
+    same(again?.steps.length, 2, 'the steps of what is due at once');
+    const { fence = 0 } = again ?? {};
+    await b.append({ taskId: 't1', fence }, { steps: [], parkForMs: minute / 2 });
+    same(await claimed(a, 'a'), [], 'what waits again');
+    same(await a.append({ taskId: 't1' }, oneStep('answer', '2')), 'written', 'another answer');
+    same(idsOf(await claimed(b, 'b')), ['t1'], 'what has been woken');
+    same(await a.append({ taskId: 't2' }, oneStep('k', 'v')), 'ended', 'what is not there');
+  }),
+  taskCase('progress is told to those who look for changes, if it is to be', async ({ a, b }) => {
+    const claim = await a.create(taskOf());
+    const { upTo, now } = await b.changes(undefined);
+    same(Number.isFinite(now), true, 'the time of the store');
+    await a.append(claim, oneStep('k', '1'));
+    same((await b.changes(upTo)).taskIds, [], 'what is told of a step');
+    await a.append(claim, { ...oneStep('k', '2'), isTold: true });
+    same((await b.changes(upTo)).taskIds, ['t1'], 'what is told if it is to be');
+  }),
+  taskCase('all tasks are listed, in pages', async ({ a, b }) => {
+    for (const taskId of ['t3', 't1', 't2']) await a.create(taskOf({ taskId, server: taskId }));
+    await a.finish({ taskId: 't2' }, 'done');
+    const first = await b.list({ max: 2 });
+    const listed = first.map(({ record, isOwned }) => [record.taskId, record.state, isOwned]);
+    const wanted = [
+      ['t1', 'open', true],
+      ['t2', 'ended', true],
+    ];
+    same(listed, wanted, 'the first page');
+    const next = await b.list({ after: 't2', max: 2 });
+    same(
+      next.map(({ record }) => record.taskId),
+      ['t3'],
+      'the next one',
+    );
   }),
   taskCase('two who claim at once share what there is', async (play) => {
     const { a, b, world } = play;
