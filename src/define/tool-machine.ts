@@ -4,7 +4,14 @@
  * nothing run again.
  */
 import { createActor, waitFor } from 'xstate';
-import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, InputFrom, Snapshot } from 'xstate';
+import type {
+  AnyActorRef,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  InputFrom,
+  Snapshot,
+  StateValue,
+} from 'xstate';
 import { stateName } from '../machines/names.ts';
 import type { FormAnswer, UrlAnswer } from '../context/elicitation.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
@@ -36,6 +43,7 @@ let begun = 0;
 export function machineHandler(machine: AnyStateMachine) {
   const run = async (input: unknown, context: HandlerContext): Promise<unknown> => {
     const { checkpoint } = context;
+    if (checkpoint !== undefined) refuseLostState(machine, checkpoint as Checkpoint);
     const actor = createActor(machine, {
       id: `${machine.id}-${++begun}`,
       ...(checkpoint === undefined
@@ -66,6 +74,33 @@ export function machineHandler(machine: AnyStateMachine) {
   };
   machines.set(run, machine);
   return run;
+}
+
+/** What is read of a checkpoint. */
+interface Checkpoint {
+  readonly value: StateValue;
+}
+
+/**
+ * Another version of the machine may have sealed the checkpoint. Nothing has been run yet, so the
+ * call can still go on where the state is known.
+ *
+ * @throws {ToolError} naming the state in which the call waits, if the machine has none of its name
+ */
+function refuseLostState(machine: AnyStateMachine, { value }: Checkpoint): void {
+  if (hasState(machine.root, value)) return;
+  throw new ToolError(
+    `The call waits in the state "${stateName({ machine, value })}", which the machine "${machine.id}" does not have any more. Call the tool anew, from the beginning`,
+    { code: 'NOT_RESUMABLE' },
+  );
+}
+
+function hasState({ states }: AnyStateMachine['root'], value: StateValue): boolean {
+  const inner = typeof value === 'string' ? { [value]: undefined } : value;
+  return Object.entries(inner).every(([name, within]) => {
+    const child = states[name];
+    return child !== undefined && (within === undefined || hasState(child, within));
+  });
 }
 
 /** The snapshot in which the machine waits or has ended. */

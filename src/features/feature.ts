@@ -7,6 +7,8 @@ import { describe } from '../protocol/classify.ts';
 import { RuntimeError, fromWireError, invalidParams } from '../protocol/errors.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { KnownHints } from '../define/caching.ts';
+import type { ErrorExposure } from '../define/tool.ts';
 import { methodNotOffered } from '../protocol/methods.ts';
 import { nearest } from '../protocol/nearest.ts';
 import { printableName } from '../protocol/printable.ts';
@@ -25,11 +27,26 @@ export interface Feature {
   readonly capabilities: JsonObject;
   readonly handlers: { readonly [method: string]: FeatureHandler };
   /** The list whose changes clients are notified of. */
-  readonly list?: {
-    readonly sources: readonly Changing[];
-    /** The method of the notification. */
-    readonly changed: string;
-  };
+  readonly list?: ChangingList;
+}
+
+/** A list of a feature. */
+export interface ChangingList {
+  /** The capability that declares it. */
+  readonly capability: 'tools' | 'resources' | 'prompts';
+  readonly sources: readonly Changing[];
+  /** The method of the notification. */
+  readonly changed: string;
+  /** What clients see of its items. */
+  shown(): readonly JsonObject[];
+}
+
+/** What features read of the server's definition with each request, because it may be replaced. */
+export interface InForce {
+  /** How long clients may cache what they get. */
+  readonly caching: KnownHints;
+  /** What clients see of a bug, unless the tool says so itself; `show` by default. */
+  readonly errors: ErrorExposure | undefined;
 }
 
 /**

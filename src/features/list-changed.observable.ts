@@ -11,6 +11,8 @@ import type { SessionScope } from '../session/session-scope.ts';
 /** Something that calls back when it changes, such as a registry. */
 export interface Changing {
   onChange(listener: () => void): () => void;
+  /** Says that it has changed. */
+  announce(): void;
 }
 
 /** If a list never stops changing, its clients are notified after this many quiet times. */
@@ -29,7 +31,10 @@ export interface Audience {
  * Tells each session's audience that a list has changed: once it has not changed for a while, and
  * not before the session is ready.
  */
-export function tellChanges(sources: readonly Changing[], audience: Audience): void {
+export function tellChanges(
+  sources: readonly Pick<Changing, 'onChange'>[],
+  audience: Audience,
+): void {
   // Most lists never change, so a session's pipeline is built at the first change.
   const changes = new PerSession((session) => changesFor(session, audience));
   for (const source of sources) {

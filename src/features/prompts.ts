@@ -9,7 +9,7 @@ import { describe, isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Dialect } from '../protocol/dialects/dialect.ts';
-import type { KnownHints } from '../define/caching.ts';
+import { latestHandshake } from '../protocol/dialects/registry.ts';
 import { promptArguments } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
 import type { Registry } from './registry.ts';
@@ -17,16 +17,15 @@ import { isStandardSchema, libraryCheckOf } from '../schema/schema.ts';
 import type { SchemaCheck } from '../schema/schema.ts';
 import type { Checked } from '../schema/schema-run.ts';
 import { contextOf, scopeOfCall } from '../session/session-scope.ts';
-import type { Feature } from './feature.ts';
+import type { Feature, InForce } from './feature.ts';
 import { someOf, stringParam, unknownName } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readPromptOutput } from './output.ts';
 
 /** The prompts of a server. */
-export function promptsFeature(
-  prompts: Registry<Prompt>,
-  { prompts: caching }: KnownHints,
-): Feature {
+export function promptsFeature(prompts: Registry<Prompt>, inForce: InForce): Feature {
+  const shown = (item: Prompt, dialect: Dialect) =>
+    dialect.prompt({ ...item, arguments: promptArguments(item) });
   const get = (prompt: Prompt, checked: Checked, call: Exchange) => {
     if (!checked.ok) {
       throw invalidParams(
@@ -47,9 +46,8 @@ export function promptsFeature(
         const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
         const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
-        const described = items.map((item) => ({ ...item, arguments: promptArguments(item) }));
-        const listed = described.map((item) => dialect.prompt(item));
-        return dialect.cacheable({ prompts: listed, ...next }, caching);
+        const listed = items.map((item) => shown(item, dialect));
+        return dialect.cacheable({ prompts: listed, ...next }, inForce.caching.prompts);
       },
       'prompts/get': (params, call) => {
         const prompt = findPrompt(prompts, stringParam(params, 'name'));
@@ -58,7 +56,12 @@ export function promptsFeature(
         return Promise.resolve(checked).then((late) => get(prompt, late, call));
       },
     },
-    list: { sources: [prompts], changed: 'notifications/prompts/list_changed' },
+    list: {
+      capability: 'prompts',
+      sources: [prompts],
+      changed: 'notifications/prompts/list_changed',
+      shown: () => prompts.list().map(({ item }) => shown(item, latestHandshake)),
+    },
   };
 }
 

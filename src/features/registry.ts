@@ -66,6 +66,24 @@ export class Registry<T> {
     this.announce();
   }
 
+  /**
+   * Takes the items of a list that was made alike in place of its own, and does not announce it. If
+   * they have the same keys in the same order, they keep their places.
+   */
+  exchange(next: Registry<T>): void {
+    const given = next.list();
+    const keys = this.keys();
+    const isInPlace =
+      this.#entries.size === given.length &&
+      given.every(({ item }, at) => this.#keyOf(item) === keys[at]);
+    const places = [...this.#entries.values()].map(({ place }) => place);
+    this.#entries.clear();
+    for (const [at, { item }] of given.entries()) {
+      const place = (isInPlace ? places[at] : undefined) ?? this.#nextPlace++;
+      this.#entries.set(this.#keyOf(item), { place, item, enabled: true });
+    }
+  }
+
   /** Returns false if there was no item with this key. */
   remove(key: string): boolean {
     const removed = this.#entries.delete(key);

@@ -12,13 +12,13 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { isRetry } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
 import type { CacheHints, Dialect } from '../protocol/dialects/dialect.ts';
+import { latestHandshake } from '../protocol/dialects/registry.ts';
 import type { OfferedFeatures } from './registry.ts';
 import { hintsOf, uncached } from '../define/caching.ts';
-import type { KnownHints } from '../define/caching.ts';
 import { isUri } from '../define/uri-template.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import type { Feature } from './feature.ts';
+import type { Feature, InForce } from './feature.ts';
 import { stringParam } from './feature.ts';
 import { pageOf, readTextCursor, textCursor } from './pagination.ts';
 import { readContents } from './output.ts';
@@ -42,7 +42,7 @@ interface ReadableResource {
 }
 
 /** The resources of a server. */
-export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): ResourcesFeature {
+export function resourcesFeature(catalog: OfferedFeatures, inForce: InForce): ResourcesFeature {
   const { resources, resourceTemplates } = catalog;
   /** The URIs that each session's client has subscribed to. */
   const subscriptions = new PerSession((session) => new SubscribedUris(session));
@@ -51,7 +51,7 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
     const resource = resources.get(uri);
     if (resource) {
       const { mimeType } = resource;
-      const caching = hintsOf(resource.caching, hints.contents);
+      const caching = hintsOf(resource.caching, inForce.caching.contents);
       return { uri, mimeType, caching, read: (call) => resource.read(contextOf(call)) };
     }
     if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${describe(uri)}`);
@@ -62,7 +62,7 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
       return {
         uri,
         mimeType,
-        caching: hintsOf(item.caching, hints.contents),
+        caching: hintsOf(item.caching, inForce.caching.contents),
         // The URI has matched the template, so these are the variables of its type.
         read: (call) => item.read(uri, variables as never, contextOf(call)),
       };
@@ -79,7 +79,7 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
         const page = await resourcePage(catalog, params, pageSize, contextOf(call));
         const { items, ...next } = page;
         const described = items.map((item) => dialect.resource(item));
-        return dialect.cacheable({ resources: described, ...next }, hints.resources);
+        return dialect.cacheable({ resources: described, ...next }, inForce.caching.resources);
       },
       'resources/templates/list': (params, call) => {
         const { dialect } = call.request.peer;
@@ -88,7 +88,7 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
         const described = items.map((item) => dialect.template(item));
         const result = { resourceTemplates: described, ...next };
-        return dialect.cacheable(result, hints.resourceTemplates);
+        return dialect.cacheable(result, inForce.caching.resourceTemplates);
       },
       'resources/read': (params, call) => {
         const target = find(stringParam(params, 'uri'), call.request.peer.dialect);
@@ -110,8 +110,13 @@ export function resourcesFeature(catalog: OfferedFeatures, hints: KnownHints): R
       },
     },
     list: {
+      capability: 'resources',
       sources: [resources, resourceTemplates],
       changed: 'notifications/resources/list_changed',
+      shown: () => [
+        ...resources.list().map(({ item }) => latestHandshake.resource(item)),
+        ...resourceTemplates.list().map(({ item }) => latestHandshake.template(item)),
+      ],
     },
     updated: (session, uri) => {
       if (subscriptions.known(session)?.has(uri)) session.notify(Method.resourceUpdated, { uri });

@@ -7,30 +7,23 @@ import { isThenable } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { metaWithApp, uiExtension } from '../protocol/apps.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
-import type { CacheHints, ToolItem, ToolResultItem } from '../protocol/dialects/dialect.ts';
+import type { ToolItem, ToolResultItem } from '../protocol/dialects/dialect.ts';
 import { invalidParams } from '../protocol/errors.ts';
+import { latestHandshake } from '../protocol/dialects/registry.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Registry } from './registry.ts';
 import { checkOf, jsonSchemaOf } from '../schema/schema.ts';
 import type { SchemaCheck } from '../schema/schema.ts';
 import type { Checked } from '../schema/schema-run.ts';
 import { schemaOf } from '../define/tool.ts';
-import type { ErrorExposure, Tool } from '../define/tool.ts';
+import type { Tool } from '../define/tool.ts';
 import { machineOfCall, machineOfTool } from '../define/tool-machine.ts';
 import { contextOf, scopeOfCall } from '../session/session-scope.ts';
 import { stringParam, unknownName } from './feature.ts';
-import type { Feature } from './feature.ts';
+import type { Feature, InForce } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readToolOutput } from './output.ts';
 import { failedCall, isMeantForModel } from './tool-failure.ts';
-
-/** What a server's tools share. */
-interface ToolsOptions {
-  /** What clients see of a bug, unless the tool says so itself; `show` by default. */
-  readonly errors: ErrorExposure | undefined;
-  /** How long clients may cache the list. */
-  readonly caching: CacheHints;
-}
 
 /** Declares the extension for apps. It answers no method. */
 export const appsFeature: Feature = {
@@ -43,7 +36,7 @@ export function offersApps(tools: Registry<Tool>): boolean {
 }
 
 /** The tools of a server. */
-export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feature {
+export function toolsFeature(tools: Registry<Tool>, inForce: InForce): Feature {
   /** By the tool itself, not its name: a tool that replaces it has another schema. */
   const callables = new WeakMap<Tool, CallableTool>();
 
@@ -56,7 +49,7 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
     }
     let callable = callables.get(tool);
     if (!callable) {
-      callable = new CallableTool(tool, options.errors ?? 'show');
+      callable = new CallableTool(tool, inForce);
       callables.set(tool, callable);
     }
     return callable.call(args, call);
@@ -71,7 +64,7 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
         const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
         const { items, ...next } = page;
         const described = items.map((tool) => dialect.tool(listed(tool)));
-        return dialect.cacheable({ tools: described, ...next }, options.caching);
+        return dialect.cacheable({ tools: described, ...next }, inForce.caching.tools);
       },
       'tools/call': Object.assign(callTool, {
         resumption: (params: JsonObject | undefined) => {
@@ -86,7 +79,12 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
         },
       }),
     },
-    list: { sources: [tools], changed: 'notifications/tools/list_changed' },
+    list: {
+      capability: 'tools',
+      sources: [tools],
+      changed: 'notifications/tools/list_changed',
+      shown: () => tools.list().map(({ item }) => latestHandshake.tool(listed(item))),
+    },
   };
 }
 
@@ -109,16 +107,15 @@ class CallableTool {
   readonly #checkInput: SchemaCheck;
   readonly #checkOutput: SchemaCheck | undefined;
   readonly #isMachine: boolean;
-  readonly #errors: ErrorExposure;
+  readonly #inForce: InForce;
 
-  /** @param errors what clients see of a bug, unless the tool says so itself */
-  constructor(tool: Tool, errors: ErrorExposure) {
+  constructor(tool: Tool, inForce: InForce) {
     const { inputSchema, outputSchema } = tool;
     this.#tool = tool;
     this.#checkInput = checkOf(inputSchema, 'input', schemaOf(tool, 'input'));
     this.#checkOutput = outputSchema && checkOf(outputSchema, 'output', schemaOf(tool, 'output'));
     this.#isMachine = machineOfTool(tool) !== undefined;
-    this.#errors = tool.errors ?? errors;
+    this.#inForce = inForce;
   }
 
   call(args: JsonObject, call: Exchange): ToolCallResult {
@@ -175,7 +172,8 @@ class CallableTool {
   }
 
   #failed(error: unknown, call: Exchange): JsonObject {
-    return failedCall(error, call, { name: this.#tool.name, errors: this.#errors });
+    const { name, errors = this.#inForce.errors ?? 'show' } = this.#tool;
+    return failedCall(error, call, { name, errors });
   }
 }
 

@@ -37,12 +37,22 @@ export interface McpServer<
   TTools extends readonly Tool[] = readonly Tool[],
   TPrompts extends readonly Prompt[] = readonly Prompt[],
 > extends OfferedFeatures {
-  /** What the server was made of. What it offers now is in `tools`, `prompts` and so on. */
+  /** What the server was made of, or was replaced by. What it offers now is in `tools`, `prompts` and so on. */
   readonly definition: ServerDefinition<TTools, TPrompts>;
   /** Starts a session over a transport. Each call starts another session. */
   listen(transport: Transport, options?: ListenOptions): McpSession;
   /** Sessions as actor logic, for a host that invokes or spawns them in its own actor system. */
   readonly sessionLogic: SessionLogic;
+  /**
+   * Puts another definition in place of the server's: tools, resources, prompts and all else that it
+   * says. New calls get it, in all sessions at once. Calls that run or are suspended go on with what
+   * they began with. Clients are told of each list that is not the same for them. What was added,
+   * removed or disabled since is forgotten; sessions, subscriptions and middleware stay.
+   *
+   * @throws {TypeError} the definition is wrong, or differs in `name`, `stateKeys` or `upstream`, which
+   *   hold as long as the server; nothing has changed then
+   */
+  replace(definition: ServerDefinition): void;
   /** Puts middleware around every handler, inside earlier middleware. Applies to new sessions. */
   use(middleware: Middleware): void;
   /** Notifies the clients that have subscribed to a resource that it has changed. */
@@ -63,9 +73,12 @@ export function createMcpServer<
   const logic = sessionLogic(core);
   const server: McpServer<TTools, TPrompts> = {
     ...core.catalog,
-    definition,
+    get definition() {
+      return core.definition as ServerDefinition<TTools, TPrompts>;
+    },
     sessionLogic: logic,
     listen: (transport, options = {}) => listen(logic, transport, options),
+    replace: (next) => core.replace(next),
     use: (middleware) => core.use(middleware),
     resourceUpdated: (uri) => core.resourceChanged(uri),
     elicitationCompleted: (elicitationId) => core.elicitationCompleted(elicitationId),

@@ -3,17 +3,17 @@
  * them, the compiled schemas, the description for `initialize`. It knows the open sessions.
  */
 import type { RequestHandler } from '../actors/exchange.ts';
-import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { stateSealer } from '../rounds/request-state.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import { knownHints } from '../define/caching.ts';
+import type { KnownHints } from '../define/caching.ts';
 import { checkItem } from '../define/item-faults.ts';
 import type { ItemRules } from '../define/item-faults.ts';
 import { checkErrorExposure } from '../define/tool.ts';
 import { completesSomething, completionFeature } from '../features/completion.ts';
-import type { Feature } from '../features/feature.ts';
+import type { ChangingList, Feature, InForce } from '../features/feature.ts';
 import type { KeptTask } from '../features/kept-task.ts';
 import { subscriptionsFeature } from '../features/subscriptions.ts';
 import { Method } from '../protocol/methods.ts';
@@ -30,6 +30,7 @@ import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
 import type { OfferedFeatures } from '../features/registry.ts';
 import { Upstreams } from './upstreams.ts';
+import { plainEnvironment } from '../session/session-environment.ts';
 import type {
   ChangeNotice,
   SessionEnvironment,
@@ -80,17 +81,15 @@ const rules: ItemRules = {
   elsewhere: { limits: 'is an option of serve() and listen()' },
 };
 
-export class ServerCore {
-  readonly definition: ServerDefinition;
+export class ServerCore implements InForce {
   readonly catalog: OfferedFeatures;
-  /** How long clients may cache what the server says of itself. */
-  readonly discovery: CacheHints;
   readonly sealer: StateSealer;
   /** The open sessions. */
   readonly sessions = new Set<SessionScope>();
   readonly #middleware: Middleware[] = [];
-  readonly #features: readonly Feature[];
-  readonly #resources: ResourcesFeature | undefined;
+  readonly #toolsOffered: Feature;
+  readonly #resources: ResourcesFeature;
+  readonly #promptsOffered: Feature;
   readonly #completion: Feature;
   readonly #subscriptions = subscriptionsFeature(
     (session, taskId, call) =>
@@ -103,18 +102,16 @@ export class ServerCore {
   /** What is called if another server of the same kind has changed a list, by the notification. */
   readonly #listsElsewhere = new Map<string, ReadonlySet<() => void>>();
   #changeListener: ChangeNotice | undefined = undefined;
+  #definition: ServerDefinition;
+  #caching: KnownHints;
   /** Undefined after a change, until the next session begins. */
   #service: Service | undefined;
 
   constructor(definition: ServerDefinition) {
-    checkItem(definition, rules);
-    const { errors, logging } = definition;
-    const caching = knownHints(definition.caching);
-    checkErrorExposure(errors, `the server "${definition.name}"`);
+    this.#caching = checkedHints(definition);
     const catalog = catalogOf(definition);
-    this.definition = definition;
+    this.#definition = definition;
     this.catalog = catalog;
-    this.discovery = caching.discovery;
     const { upstream } = definition;
     this.upstreams =
       upstream &&
@@ -124,29 +121,79 @@ export class ServerCore {
         (owner, notice) => this.#subscriptions.notice(owner, notice),
       );
     this.sealer = stateSealer(definition.name, definition.stateKeys ?? environmentKeys());
-    this.#resources = offersResources(definition) ? resourcesFeature(catalog, caching) : undefined;
-    this.#features = [
-      ...(logging ? [loggingFeature] : []),
-      ...(definition.tools
-        ? [toolsFeature(catalog.tools, { errors, caching: caching.tools })]
-        : []),
-      ...(this.#resources ? [this.#resources] : []),
-      ...(definition.prompts ? [promptsFeature(catalog.prompts, caching)] : []),
-    ];
+    this.#toolsOffered = toolsFeature(catalog.tools, this);
+    this.#resources = resourcesFeature(catalog, this);
+    this.#promptsOffered = promptsFeature(catalog.prompts, this);
     this.#completion = completionFeature(catalog);
     this.#tasks = tasksFeature(catalog.tools, (session, notice) =>
       this.#subscriptions.notice(session, notice),
     );
-    for (const { list } of this.#features) {
-      if (list) this.#tellChanges(list);
-    }
+    for (const list of this.#lists) this.#tellChanges(list);
     for (const changing of [catalog.tools, catalog.prompts, catalog.resourceTemplates]) {
       changing.onChange(() => this.#change());
     }
   }
 
+  /** What the server is made of now. */
+  get definition(): ServerDefinition {
+    return this.#definition;
+  }
+
+  get caching(): KnownHints {
+    return this.#caching;
+  }
+
+  get errors(): ServerDefinition['errors'] {
+    return this.#definition.errors;
+  }
+
+  /**
+   * Puts another definition in place of the server's, for all that comes from now on. What runs or
+   * is suspended goes on with the one that it began with.
+   *
+   * @throws {TypeError} the definition is wrong, or cannot take the place; nothing has changed
+   */
+  replace(next: ServerDefinition): void {
+    const caching = checkedHints(next);
+    const offered = catalogOf(next);
+    refuseOther(this.#definition, next);
+    const lists = this.#lists.map((list) => ({ list, before: JSON.stringify(list.shown()) }));
+    this.catalog.tools.exchange(offered.tools);
+    this.catalog.resources.exchange(offered.resources);
+    this.catalog.resourceTemplates.exchange(offered.resourceTemplates);
+    this.catalog.prompts.exchange(offered.prompts);
+    this.#definition = next;
+    this.#caching = caching;
+    this.#change();
+    for (const session of this.sessions) {
+      session.handlers = this.handlers(session.environment);
+      // A recording has it in its header, and an upstream says it for each client.
+      const isPlain = session.environment === plainEnvironment && !this.upstreams;
+      if (isPlain) session.server = this.server;
+    }
+    for (const { list, before } of lists) {
+      if (before !== JSON.stringify(list.shown())) list.sources[0]?.announce();
+    }
+  }
+
+  get #lists(): readonly ChangingList[] {
+    const all = [this.#toolsOffered, this.#resources, this.#promptsOffered];
+    return all.flatMap(({ list }) => list ?? []);
+  }
+
+  /** The features that the definition names. */
+  get #features(): readonly Feature[] {
+    const { logging, tools, resources, resourceTemplates, prompts } = this.#definition;
+    return [
+      ...(logging ? [loggingFeature] : []),
+      ...(tools ? [this.#toolsOffered] : []),
+      ...((resources ?? resourceTemplates) ? [this.#resources] : []),
+      ...(prompts ? [this.#promptsOffered] : []),
+    ];
+  }
+
   /** Clients of sessions are notified, and so are those that listen for it. */
-  #tellChanges({ sources: here, changed }: NonNullable<Feature['list']>): void {
+  #tellChanges({ sources: here, changed, capability }: ChangingList): void {
     const { sessions } = this;
     for (const source of here) source.onChange(() => this.#changeListener?.(changed));
     const elsewhere = new Set<() => void>();
@@ -159,7 +206,11 @@ export class ServerCore {
     tellChanges(sources, {
       sessions,
       whenReady: (session, callback) => session.whenOperating(callback),
-      tell: (session) => session.notify(changed),
+      tell: (session) => {
+        // The definition may have got its first one since the client was greeted.
+        const { server } = session.actor.getSnapshot().context;
+        if (server.capabilities[capability] !== undefined) session.notify(changed);
+      },
     });
     tellChanges(sources, {
       sessions,
@@ -242,7 +293,7 @@ export class ServerCore {
   }
 
   resourceUpdated(session: SessionScope, uri: string): void {
-    this.#resources?.updated(session, uri);
+    this.#resources.updated(session, uri);
     this.#changed(session, Method.resourceUpdated, uri);
   }
 
@@ -269,9 +320,10 @@ export class ServerCore {
 
   #serve(): Service {
     const { catalog, definition } = this;
+    const own = this.#features;
     const completes = definition.completions ?? completesSomething(catalog);
     const features = [
-      ...this.#features,
+      ...own,
       ...(completes ? [this.#completion] : []),
       ...(offersApps(catalog.tools) ? [appsFeature] : []),
     ];
@@ -305,8 +357,31 @@ export class ServerCore {
   }
 }
 
-function offersResources({ resources, resourceTemplates }: ServerDefinition): boolean {
-  return resources !== undefined || resourceTemplates !== undefined;
+/**
+ * The hints of a definition that is as it must be, as far as it is seen without its items.
+ *
+ * @throws {TypeError} naming what is wrong
+ */
+function checkedHints(definition: ServerDefinition): KnownHints {
+  checkItem(definition, rules);
+  checkErrorExposure(definition.errors, `the server "${definition.name}"`);
+  return knownHints(definition.caching);
+}
+
+/** @throws {TypeError} the next definition differs in what holds as long as the server */
+function refuseOther(now: ServerDefinition, next: ServerDefinition): void {
+  const refuse = (what: string) => {
+    throw new TypeError(
+      `The definition of the server "${now.name}" cannot be replaced: ${what}. Make another server of it`,
+    );
+  };
+  if (next.name !== now.name) {
+    refuse(`the next one is named "${next.name}", and what waits is sealed under the name`);
+  }
+  if (next.upstream !== now.upstream) refuse('the next one has another "upstream"');
+  if (JSON.stringify(next.stateKeys) !== JSON.stringify(now.stateKeys)) {
+    refuse('the next one has other "stateKeys"');
+  }
 }
 
 function describeServer(

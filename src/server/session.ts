@@ -150,7 +150,7 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   get discovery() {
-    return this.#core.discovery;
+    return this.#core.caching.discovery;
   }
 
   get logging() {
