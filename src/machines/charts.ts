@@ -28,6 +28,7 @@ import { subscriptionMachine } from './subscription.machine.ts';
 import { suspendableCallMachine } from './suspendable-call.machine.ts';
 import { taskMachine } from './task.machine.ts';
 import { updatesMachine } from './updates.machine.ts';
+import { upstreamMachine } from './upstream.machine.ts';
 
 /** Every machine that has a chart, by its name. */
 export const charts = {
@@ -37,6 +38,7 @@ export const charts = {
   task: taskMachine,
   subscription: subscriptionMachine,
   call: suspendableCallMachine,
+  upstream: upstreamMachine,
   http: httpSessionMachine,
   answer: postAnswerMachine,
   'session-stream': sessionStreamMachine,

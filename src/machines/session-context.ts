@@ -51,9 +51,8 @@ export interface PreparationInput extends InputScope {
   readonly received: InitializeReceived;
 }
 
-/** What came of it, with the request that waits for it: what the server has, or why there is none. */
+/** What came of it: what the server has, or why there is none. */
 export interface PreparationOutcome {
-  readonly received: InitializeReceived;
   readonly server?: ServerDescription;
   readonly error?: WireError;
 }
@@ -75,6 +74,8 @@ export interface SessionContext extends SessionInput {
   readonly roots: RootsRef | undefined;
   /** What the client said about itself in its `initialize`; set once. */
   readonly client: InitializedClient | undefined;
+  /** The `initialize` that waits until what the server has for the client is known. */
+  readonly greeting: InitializeReceived | undefined;
   /** The last report of the roots machine. */
   readonly report: RootsReport | undefined;
   readonly cause: CloseCause | undefined;

@@ -1,9 +1,13 @@
 /** What a server's session takes and hears from its actors, and the causes of its end. */
 import type { ErrorActorEvent } from 'xstate';
 import type { RelatedRequest } from '../protocol/frames.ts';
-import type { InitializedClient, InitializeReading } from '../protocol/initialize.ts';
+import type {
+  InitializedClient,
+  InitializeReading,
+  PeerDescription,
+} from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
-import type { RootsFact } from './roots.machine.ts';
+import type { RootsFact, RootsUpdated } from './roots.machine.ts';
 import type { CallsFact, RouterInput, TransportFact } from './peer-ports.ts';
 
 /** What the keepalive machine tells the session. */
@@ -40,7 +44,9 @@ export type SessionFact =
   | { readonly type: 'roots.changed' }
   | CallsFact
   | ClientUnresponsive
-  | TransportFact;
+  | TransportFact
+  /** The input has ended, and what the server has for the client was not found out in time. */
+  | { readonly type: 'preparation.overdue' };
 
 /** Why a session ended. `failure` is a bug: an actor of the session failed. */
 export type CloseCause =
@@ -83,3 +89,39 @@ export interface RootsNeeded {
 export interface SessionRouterInput extends RouterInput {
   readonly owner: Ref<SessionFact>;
 }
+
+/** What a host hears. */
+export type SessionEmitted =
+  | { readonly type: 'session.negotiated'; readonly client: PeerDescription }
+  | { readonly type: 'session.initialized' }
+  | RootsUpdated
+  /** A notification that means nothing in the present state. */
+  | { readonly type: 'notification.ignored'; readonly notification: string }
+  | { readonly type: 'session.closed'; readonly cause: CloseCause };
+
+/** What a session leaves behind. */
+export interface SessionOutput {
+  /** Why it has ended. */
+  readonly cause: CloseCause;
+}
+
+/** What the states mean outside of the machine: code asks for tags, not for state names. */
+export const sessionTags = [
+  /** The client has not said who it is. */
+  'awaitsInitialize',
+  /** The client has not said that it is ready: no requests may be sent to it. */
+  'awaitsInitialized',
+  /** Both sides may send requests and notifications. */
+  'operating',
+  /** Each request identifies its client, and nothing is sent outside of requests. */
+  'stateless',
+  /** The session is ending: calls may still finish. */
+  'settling',
+  /** The session is ending: the remaining calls were cancelled, and clean up. */
+  'aborting',
+  /** The session is ending: the rest of the output is written. */
+  'flushing',
+  'closed',
+] as const;
+
+export type SessionTag = (typeof sessionTags)[number];

@@ -7,7 +7,7 @@
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
-import { and, assign, emit, enqueueActions, not, or, sendTo, setup, stateIn } from 'xstate';
+import { and, assign, emit, enqueueActions, not, or, raise, sendTo, setup, stateIn } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { OutboundResponse } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
@@ -22,7 +22,7 @@ import type { RootsUpdated } from './roots.machine.ts';
 import type { Preparation, PreparationOutcome, SessionContext } from './session-context.ts';
 import type { SessionInput } from './session-context.ts';
 import { isAtRest, unprovided, unprovidedPromise } from './port.ts';
-import { errorResponse, internalError, notAsked } from '../protocol/errors.ts';
+import { errorResponse, internalError, notAsked, shuttingDown } from '../protocol/errors.ts';
 import type {
   CorrelationEvent,
   CorrelationInput,
@@ -34,52 +34,24 @@ import type {
 } from './peer-ports.ts';
 import type {
   ClientGreeted,
-  CloseCause,
   InitializeReceived,
+  SessionEmitted,
   SessionEvent,
+  SessionOutput,
   SessionRouterInput,
+  SessionTag,
 } from './session-ports.ts';
 import type { StateMeta } from './names.ts';
 import { anyActorFailed } from './names.ts';
 import { causeOf, drainTimeoutOf, endOf, endedBefore } from './session-end.ts';
 
-export type { SessionEvent } from './session-ports.ts';
+export type { SessionEmitted, SessionEvent, SessionOutput } from './session-ports.ts';
 
-/** What a host hears. */
-export type SessionEmitted =
-  | { readonly type: 'session.negotiated'; readonly client: PeerDescription }
-  | { readonly type: 'session.initialized' }
-  | RootsUpdated
-  /** A notification that means nothing in the present state. */
-  | { readonly type: 'notification.ignored'; readonly notification: string }
-  | { readonly type: 'session.closed'; readonly cause: CloseCause };
+/** The `initialize` that waits for an answer. */
+type Greeting = SessionContext['greeting'];
 
-/** What a session leaves behind. */
-export interface SessionOutput {
-  /** Why it has ended. */
-  readonly cause: CloseCause;
-}
-
-/** What the states mean outside of the machine: code asks for tags, not for state names. */
-export const sessionTags = [
-  /** The client has not said who it is. */
-  'awaitsInitialize',
-  /** The client has not said that it is ready: no requests may be sent to it. */
-  'awaitsInitialized',
-  /** Both sides may send requests and notifications. */
-  'operating',
-  /** Each request identifies its client, and nothing is sent outside of requests. */
-  'stateless',
-  /** The session is ending: calls may still finish. */
-  'settling',
-  /** The session is ending: the remaining calls were cancelled, and clean up. */
-  'aborting',
-  /** The session is ending: the rest of the output is written. */
-  'flushing',
-  'closed',
-] as const;
-
-export type SessionTag = (typeof sessionTags)[number];
+/** The session ends before its client has a server. */
+const unprepared: PreparationOutcome = { error: shuttingDown };
 
 /** What the router sends for an `initialize`. */
 function answer({ request }: InitializeReceived, response: OutboundResponse): RouterEvent {
@@ -156,11 +128,12 @@ export const sessionMachine = setup({
   },
   actions: {
     /** The answer goes first: it is what the client waits for. */
-    negotiate: enqueueActions(({ context, enqueue }, event: InitializeReceived | ClientGreeted) => {
+    negotiate: enqueueActions(({ context, enqueue }, event: Greeting | ClientGreeted) => {
+      if (!event) return;
       const known = event.type === 'initialize.received' ? event.reading : event;
       if (!('client' in known)) return;
       const [{ client }, { router, server }] = [known, context];
-      enqueue.assign({ client });
+      enqueue.assign({ client, greeting: undefined });
       if (event.type === 'initialize.received') {
         const response = acceptedInitialize(event.request.id, client, server);
         enqueue.sendTo(router, answer(event, response));
@@ -168,15 +141,30 @@ export const sessionMachine = setup({
       enqueue.sendTo(router, { type: 'gate.opened', peer: client });
       enqueue.emit({ type: 'session.negotiated', client });
     }),
-    meet: assign((_, { reading }: InitializeReceived) =>
-      reading.ok ? { client: reading.client } : {},
+    meet: assign((_, greeting: InitializeReceived) =>
+      greeting.reading.ok ? { client: greeting.reading.client, greeting } : {},
+    ),
+    /** What was sent before the end is served, and then the session ends. */
+    endInTurn: enqueueActions(({ context: { cause }, enqueue, self }) => {
+      if (!cause) return;
+      enqueue.cancel('preparation.overdue');
+      enqueue.sendTo(self, { type: 'input.ended' });
+    }),
+    limitPreparation: raise(
+      { type: 'preparation.overdue' },
+      { id: 'preparation.overdue', delay: 'drainTimeout' },
     ),
     learnServer: assign((_, { server }: PreparationOutcome) => (server ? { server } : {})),
-    refuseUnprepared: enqueueActions(({ context, enqueue }, outcome: PreparationOutcome) => {
-      const { received, error = internalError } = outcome;
-      enqueue.sendTo(context.router, answer(received, errorResponse(received.request.id, error)));
-      enqueue.assign({ cause: { kind: 'shutdown', reason: error.message } });
-    }),
+    /** The session is ending already, or ends for this. */
+    refuseUnprepared: enqueueActions(
+      ({ context, enqueue }, { error = internalError }: PreparationOutcome) => {
+        const { cause, router, greeting } = context;
+        if (!greeting) return;
+        enqueue.sendTo(router, answer(greeting, errorResponse(greeting.request.id, error)));
+        const reason = error.message;
+        enqueue.assign({ greeting: undefined, cause: cause ?? { kind: 'shutdown', reason } });
+      },
+    ),
     answerAgain: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
       const { client, router, server } = context;
       const response = client && acceptedInitialize(received.request.id, client, server);
@@ -272,6 +260,7 @@ export const sessionMachine = setup({
       reader,
       roots: undefined,
       client: undefined,
+      greeting: undefined,
       report: undefined,
       cause: undefined,
       drainTimeoutMs: limits.drainTimeoutMs,
@@ -340,14 +329,18 @@ export const sessionMachine = setup({
               invoke: {
                 id: 'preparation',
                 src: 'preparation',
-                input: ({ context: { scope }, event }) => ({ scope, received: event as never }),
+                input: ({ context: { scope, greeting } }) => ({
+                  scope,
+                  received: greeting as never,
+                }),
                 onDone: [
                   {
                     guard: { type: 'isFound', params: ({ event }) => event.output },
                     target: 'negotiated',
                     actions: [
                       { type: 'learnServer', params: ({ event }) => event.output },
-                      { type: 'negotiate', params: ({ event }) => event.output.received },
+                      { type: 'negotiate', params: ({ context }) => context.greeting },
+                      'endInTurn',
                     ],
                   },
                   {
@@ -355,6 +348,18 @@ export const sessionMachine = setup({
                     actions: { type: 'refuseUnprepared', params: ({ event }) => event.output },
                   },
                 ],
+              },
+              on: {
+                'session.shutdown': {
+                  target: '#session.draining',
+                  actions: ['rememberEnd', { type: 'refuseUnprepared', params: unprepared }],
+                },
+                // What the client has said until then is served, if it does not take too long.
+                'input.ended': { actions: ['rememberEnd', 'limitPreparation'] },
+                'preparation.overdue': {
+                  target: '#session.draining',
+                  actions: { type: 'refuseUnprepared', params: unprepared },
+                },
               },
             },
             negotiated: {

@@ -9,6 +9,8 @@ import { waitFor } from '../actors/waiting.ts';
 import type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from '../define/upstream.ts';
 import type { PreparationOutcome } from '../machines/session-context.ts';
 import type { InitializeReceived } from '../machines/session-ports.ts';
+import { upstreamChart } from '../machines/upstream.machine.ts';
+import type { UpstreamEvent } from '../machines/upstream.machine.ts';
 import { isKnownMethod } from '../protocol/dialects/registry.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
@@ -49,10 +51,9 @@ export class Upstreams {
   /** Opens the upstream of a session's client. Never rejects. */
   async prepare(
     session: SessionScope,
-    received: InitializeReceived,
+    { request, reading }: InitializeReceived,
     signal: AbortSignal,
   ): Promise<PreparationOutcome> {
-    const { request, reading } = received;
     if (!reading.ok) throw new TypeError(reading.fault);
     const held = this.#of.of(session);
     // Those that were opened to answer server/discover: the client has chosen the other era.
@@ -63,12 +64,12 @@ export class Upstreams {
     try {
       const server = describe(await made.opened, this.#own());
       session.server = server;
-      return { received, server };
+      return { server };
     } catch (error) {
       const message = `${this.#own().serverInfo.name} cannot serve the client: ${messageOf(error)}`;
       session.report({ level: 'error', name: 'upstream.failed', message, details: { error } });
       const data = { reason: 'upstream-failed', retryable: false };
-      return { received, error: { code: ErrorCode.serverUnavailable, message, data } };
+      return { error: { code: ErrorCode.serverUnavailable, message, data } };
     }
   }
 
@@ -179,7 +180,7 @@ class SessionUpstreams {
   #begin(client: Client, key: string, make: (client: Client) => ClientUpstream): ClientUpstream {
     const { maxUpstreams: max, upstreamIdleMs } = this.#session.limits;
     if (this.#byClient.size >= max) {
-      const idle = [...this.#byClient].find(([, each]) => each.running === 0);
+      const idle = [...this.#byClient].find(([, each]) => each.isIdle);
       if (!idle) throw tooMany(max);
       this.#byClient.delete(idle[0]);
       void idle[1].close();
@@ -206,10 +207,11 @@ export class ClientUpstream {
   readonly opened: Promise<Upstream>;
   /** Undefined until it is open. */
   upstream: Upstream | undefined = undefined;
-  /** How many requests it answers. */
-  running = 0;
   readonly #session: SessionScope;
   readonly #end = new AbortController();
+  #state = upstreamChart.begun;
+  /** How many hold it. */
+  #holders = 0;
   #idle: { readonly afterMs: number; readonly ended: () => void } | undefined = undefined;
   #timer: unknown;
   #closed: Promise<void> | undefined = undefined;
@@ -249,8 +251,11 @@ export class ClientUpstream {
     this.opened.then(
       (upstream) => {
         this.upstream = upstream;
+        this.#move('upstream.opened');
+        this.#rest();
       },
       () => {
+        this.#move('upstream.failed');
         this.#end.abort();
         // It may be ready too late.
         making.then((late) => late.close?.()).catch(() => {});
@@ -258,10 +263,14 @@ export class ClientUpstream {
     );
   }
 
+  /** Whether it may be closed to make room. */
+  get isIdle(): boolean {
+    return this.#state.value === 'idle';
+  }
+
   /** Closes it after this time without a request. */
   whenIdle(afterMs: number, ended: () => void): void {
     this.#idle = { afterMs, ended };
-    this.#rest();
   }
 
   request(
@@ -301,17 +310,20 @@ export class ClientUpstream {
 
   /** It is in use, until what this returns is called. */
   hold(): () => void {
-    this.running++;
+    this.#holders++;
     this.#session.clock.clearTimeout(this.#timer);
+    this.#move('requests.begun');
     return () => {
-      this.running--;
+      this.#holders--;
       this.#rest();
     };
   }
 
   #rest(): void {
     const idle = this.#idle;
-    if (!idle || this.running > 0 || this.#closed) return;
+    if (!idle || this.#holders > 0) return;
+    this.#move('requests.settled');
+    if (!this.isIdle) return;
     this.#timer = this.#session.clock.setTimeout(() => {
       idle.ended();
       void this.close();
@@ -323,10 +335,16 @@ export class ClientUpstream {
   }
 
   async #close(): Promise<void> {
+    this.#move('upstream.close');
     this.#session.clock.clearTimeout(this.#timer);
     const { upstream } = this;
     this.#end.abort();
     await upstream?.close?.();
+    this.#move('upstream.closed');
+  }
+
+  #move(type: UpstreamEvent['type']): void {
+    this.#state = upstreamChart.next(this.#state, { type });
   }
 }
 

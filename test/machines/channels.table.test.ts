@@ -4,6 +4,8 @@ import { childChart } from '../../src/machines/child.machine.ts';
 import type { ChildChange } from '../../src/machines/child.machine.ts';
 import { closingChart } from '../../src/machines/closing.machine.ts';
 import type { ClosingEvent } from '../../src/machines/closing.machine.ts';
+import { upstreamChart } from '../../src/machines/upstream.machine.ts';
+import type { UpstreamEvent } from '../../src/machines/upstream.machine.ts';
 import { httpChannelChart } from '../../src/machines/http-channel.machine.ts';
 import type { HttpChannelEvent } from '../../src/machines/http-channel.machine.ts';
 import { sdkTransportChart } from '../../src/machines/sdk-transport.machine.ts';
@@ -123,5 +125,25 @@ describe('what is closed', () => {
     ['closed', ['close.begin', 'close.done', 'close.begin']],
   ])('is %s after %j', (state, events) => {
     expect(closing(...events)).toBe(state);
+  });
+});
+
+const upstream = (...types: UpstreamEvent['type'][]): string =>
+  stateName(
+    types.reduce((state, type) => upstreamChart.next(state, { type }), upstreamChart.begun),
+  );
+
+describe('an upstream', () => {
+  test.each<[string, UpstreamEvent['type'][]]>([
+    ['opening', ['requests.begun', 'requests.settled']],
+    ['used', ['upstream.opened', 'upstream.failed']],
+    ['idle', ['upstream.opened', 'requests.settled']],
+    ['used', ['upstream.opened', 'requests.settled', 'requests.begun']],
+    ['closed', ['upstream.failed', 'requests.begun', 'upstream.close']],
+    ['closing', ['upstream.close', 'upstream.opened', 'requests.settled']],
+    ['closing', ['upstream.opened', 'requests.settled', 'upstream.close', 'requests.begun']],
+    ['closed', ['upstream.opened', 'upstream.close', 'upstream.closed']],
+  ])('is %s after %j', (state, events) => {
+    expect(upstream(...events)).toBe(state);
   });
 });

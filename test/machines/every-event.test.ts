@@ -58,6 +58,8 @@ import type { RedisLinkEvent } from '../../src/machines/redis-link.machine.ts';
 import { redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
 import { everyMachine } from './every-machine.ts';
 import type { UpdatesEvent } from '../../src/machines/updates.machine.ts';
+import type { UpstreamEvent } from '../../src/machines/upstream.machine.ts';
+import { upstreamMachine } from '../../src/machines/upstream.machine.ts';
 import { updatesMachine } from '../../src/machines/updates.machine.ts';
 
 /** The types of a union of events, but for XState's own. The compiler wants all of them. */
@@ -67,6 +69,7 @@ type Table<TEvent extends { readonly type: string }> = {
 
 const session: Table<SessionEvent> = {
   'session.shutdown': true,
+  'preparation.overdue': true,
   'initialize.received': true,
   'client.greeted': true,
   'client.readied': true,
@@ -285,6 +288,14 @@ const stdioChannel: Table<StdioChannelEvent> = {
   'channel.stopped': true,
 };
 
+const upstream: Table<UpstreamEvent> = {
+  'upstream.opened': true,
+  'upstream.failed': true,
+  'requests.begun': true,
+  'requests.settled': true,
+  'upstream.close': true,
+  'upstream.closed': true,
+};
 const closing: Table<ClosingEvent> = { 'close.begin': true, 'close.done': true };
 
 const child: Table<ChildChange> = {
@@ -347,6 +358,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [httpStreamMachine, httpStream],
   [serverSlotMachine, slot],
   [closingMachine, closing],
+  [upstreamMachine, upstream],
   [serverPushMachine, serverPush],
   [updatesMachine, updates],
   [childMachine, child],

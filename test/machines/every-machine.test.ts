@@ -39,6 +39,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   sdkTransportMachine: [{}],
   childMachine: [{}],
   closingMachine: [{}],
+  upstreamMachine: [{}],
   serverPushMachine: [{}],
   updatesMachine: [{}],
   suspendableCallMachine: [{}],

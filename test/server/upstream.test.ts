@@ -10,6 +10,7 @@ import {
   initialize,
   notification,
   request,
+  turn,
 } from 'mcp-actors/testing';
 import type { ConversationOptions } from 'mcp-actors/testing';
 import { echo } from '../contract/serving.ts';
@@ -125,6 +126,54 @@ describe('the initialize of a session with an upstream', () => {
     expect(await peer.error(2)).toMatchObject({ data: { reason: 'shutting-down' } });
     expect(await session.closed).toMatchObject({ kind: 'shutdown' });
     expect(facts.of('upstream.failed')).toHaveLength(1);
+  });
+
+  test('is answered although the input has ended, and so is what came with it', async () => {
+    const { arrived, pass, release } = gate();
+    const { peer, session } = serve(async () => {
+      await pass();
+      return upstream();
+    });
+    peer.send(initialize(1), notification('notifications/initialized'), request(2, 'tools/list'));
+    peer.end();
+    await arrived();
+    expect(session.state).toBe('preparing');
+    release();
+    expect(await peer.response(1)).toMatchObject({ result: { instructions: 'Ask me' } });
+    expect(await peer.response(2)).toMatchObject({ result: { method: 'tools/list' } });
+    expect(await session.closed).toEqual({ kind: 'input-ended' });
+  });
+
+  test.each([
+    ['the input has ended and the drain time is over', 'input-ended'],
+    ['the session is told to end', 'shutdown'],
+  ])('is refused if %s', async (_, kind) => {
+    const clock = new TestClock();
+    const { arrived, pass } = gate();
+    let signal: AbortSignal | undefined;
+    const { peer, session } = serve(
+      async (client) => {
+        signal = client.signal;
+        await pass();
+        return upstream();
+      },
+      {},
+      { clock, limits: { drainTimeoutMs: 500 } },
+    );
+    peer.send(initialize(1));
+    await arrived();
+    if (kind === 'shutdown') session.shutdown('enough');
+    else {
+      peer.end();
+      await turn();
+      clock.increment(499);
+      await turn();
+      expect(session.state).toBe('preparing');
+      clock.increment(1);
+    }
+    expect(await peer.error(1)).toMatchObject({ data: { reason: 'shutting-down' } });
+    expect(await session.closed).toMatchObject({ kind });
+    expect(signal?.aborted).toBe(true);
   });
 
   test('fails after its time, and a late upstream is closed', async () => {
