@@ -92,7 +92,12 @@ export class CallContext implements HandlerContext {
   }
 
   get session(): SessionView {
-    return sessionView(this.#scope.session, this.client.dialect.version);
+    const { session } = this.#scope;
+    const { peer, origin } = this.#exchange.request;
+    const { dialect } = peer;
+    const isShared =
+      origin?.revision !== undefined || dialect.sessionOfRequest(session) === undefined;
+    return sessionView(session, dialect.version, isShared);
   }
 
   get log(): HandlerLog {

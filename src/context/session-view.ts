@@ -30,6 +30,18 @@ export interface SessionHandle {
    * @see MCP 2025-11-25, client/elicitation, "Completion Notifications for URL Mode Elicitation"
    */
   elicitationCompleted(elicitationId: string): boolean;
+  /**
+   * Shows an item in this session, whatever its `visible` says: the tool or prompt of this name, the
+   * resource of this URI, the template. The client is told that its list has changed; other sessions
+   * are not.
+   *
+   * @throws {TypeError} the server has nothing of this name
+   * @throws {RuntimeError} CAPABILITY_MISSING from a handler whose client has no session: what a
+   *   client of 2026-07-28 sees must not depend on what it has asked before
+   */
+  enable(name: string): void;
+  /** Hides an item in this session as if it did not exist, until {@link enable}. Throws as that does. */
+  disable(name: string): void;
 }
 
 /** A {@link SessionHandle} whose client is known. */
@@ -38,8 +50,16 @@ export interface SessionView extends SessionHandle {
   readonly revision: string;
 }
 
-/** Makes the view that a handler gets. */
-export function sessionView(session: SessionHandle, revision: string): SessionView {
+/**
+ * Makes the view that a handler gets.
+ *
+ * @param isShared whether it serves clients that have no session of their own
+ */
+export function sessionView(
+  session: SessionHandle,
+  revision: string,
+  isShared = false,
+): SessionView {
   return {
     get id() {
       return session.id;
@@ -51,7 +71,16 @@ export function sessionView(session: SessionHandle, revision: string): SessionVi
     notify: (method, params) => session.notify(method, params),
     resourceUpdated: (uri) => session.resourceUpdated(uri),
     elicitationCompleted: (elicitationId) => session.elicitationCompleted(elicitationId),
+    enable: (name) => switchable(session, revision, isShared).enable(name),
+    disable: (name) => switchable(session, revision, isShared).disable(name),
   };
+}
+
+/** @throws {RuntimeError} CAPABILITY_MISSING */
+function switchable(session: SessionHandle, revision: string, isShared: boolean): SessionHandle {
+  if (!isShared) return session;
+  const message = `Nothing can be enabled or disabled for a client without a session (${revision}): say in "visible" of the item who sees it`;
+  throw new RuntimeError('CAPABILITY_MISSING', message);
 }
 
 /**

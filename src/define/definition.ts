@@ -9,6 +9,7 @@ import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { ErrorExposure, Tool } from './tool.ts';
 import type { UpstreamOf } from './upstream.ts';
+import type { VisibleByTag } from './visible.ts';
 
 /** A session that has ended. */
 export interface ClosedSession {
@@ -87,4 +88,9 @@ export interface ServerDefinition<
    * message. A tool may say otherwise.
    */
   readonly errors?: ErrorExposure;
+  /**
+   * For whom items exist that have a tag: `{ admin: ({ principal }) => … }`. An item with several
+   * tags exists if all of them agree, and its own `visible`.
+   */
+  readonly visible?: VisibleByTag;
 }

@@ -13,6 +13,8 @@ import type { AcceptedBy, ParsedBy, StandardSchema } from '../schema/schema.ts';
 import { checkItem } from './item-faults.ts';
 import type { ItemRules } from './item-faults.ts';
 import type { Complete } from './resource.ts';
+import { checkForSome } from './visible.ts';
+import type { ForSome } from './visible.ts';
 
 /** An argument of a prompt. On the wire, all arguments are strings. */
 export interface PromptArgument {
@@ -89,7 +91,7 @@ type TakingStrings<TArguments> = TArguments extends StandardSchema
     : `A client sends strings, and "${StringlessName<TArguments>}" takes none: coerce it, as z.coerce does`
   : PromptArguments;
 
-interface PromptDescription extends Described {
+interface PromptDescription extends Described, ForSome {
   readonly name: string;
 }
 
@@ -146,6 +148,7 @@ export function definePrompt<
   const TName extends string = string,
 >(prompt: PromptSpecification<TArguments, TName>): DefinedPrompt<TName, TArguments> {
   checkItem(prompt, promptRules);
+  checkForSome(prompt, `the prompt ${describe(prompt.name)}`);
   // Read now, not when a client lists the prompts: an author sees a mistake at the line that has it.
   const names = Object.keys(promptArguments(prompt));
   const stray = Object.keys(prompt.complete ?? {}).find((name) => !names.includes(name));
@@ -251,6 +254,8 @@ export const promptRules: ItemRules = {
     _meta: true,
     arguments: true,
     complete: true,
+    visible: true,
+    tags: true,
     get: true,
   } satisfies Record<keyof Prompt, true>,
   synonyms: {

@@ -10,6 +10,8 @@ import type { HandlerContext } from '../context/handler-context.ts';
 import { checkCaching } from './caching.ts';
 import type { Caching } from './caching.ts';
 import { checkItem } from './item-faults.ts';
+import { checkForSome } from './visible.ts';
+import type { ForSome } from './visible.ts';
 import type { ItemRules } from './item-faults.ts';
 import { isUri } from './uri-template.ts';
 import { uriTemplate } from './uri-template.ts';
@@ -36,7 +38,7 @@ export interface ResourceDescription extends Described {
 }
 
 /** A resource with a fixed URI. */
-export interface Resource extends ResourceDescription {
+export interface Resource extends ResourceDescription, ForSome {
   /** How long clients may cache its contents; what it leaves out, the server says. */
   readonly caching?: Caching;
   /**
@@ -62,7 +64,7 @@ export type Complete = (
   context: HandlerContext,
 ) => readonly string[] | Promise<readonly string[]>;
 
-interface TemplateDescription extends Described {
+interface TemplateDescription extends Described, ForSome {
   readonly name: string;
   readonly mimeType?: string;
   readonly annotations?: Annotations;
@@ -146,6 +148,8 @@ const described = {
   mimeType: true,
   annotations: true,
   caching: true,
+  visible: true,
+  tags: true,
   read: true,
 } as const;
 
@@ -187,6 +191,7 @@ export const templateRules: ItemRules = {
 export function defineResource(resource: Resource): Resource {
   checkItem(resource, resourceRules);
   checkCaching(resource.caching, `the resource ${describe(resource.uri)}`);
+  checkForSome(resource, `the resource ${describe(resource.uri)}`);
   if (!isUri(resource.uri)) {
     throw new TypeError(
       `A resource's URI has a scheme and no spaces, as "notes://today" has; this is ${describe(resource.uri)}`,
@@ -208,6 +213,7 @@ export function defineResourceTemplate<const TTemplate extends string>(
 ): ResourceTemplate {
   checkItem(template, templateRules);
   checkCaching(template.caching, `the resource template ${describe(template.uriTemplate)}`);
+  checkForSome(template, `the resource template ${describe(template.uriTemplate)}`);
   const { variables, match } = uriTemplate(template.uriTemplate);
   const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));
   if (stray !== undefined) {

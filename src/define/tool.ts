@@ -22,6 +22,8 @@ import { checkItem } from './item-faults.ts';
 import type { ItemRules } from './item-faults.ts';
 import { checkToolMachine } from './machine-faults.ts';
 import { machineHandler } from './tool-machine.ts';
+import { checkForSome } from './visible.ts';
+import type { ForSome } from './visible.ts';
 
 /**
  * What a model sees of an error that a tool threw and did not mean for it, as anything but a
@@ -32,7 +34,7 @@ export type ErrorExposure = (typeof errorExposures)[number];
 
 const errorExposures = ['show', 'mask'] as const;
 
-interface ToolDescription extends Described {
+interface ToolDescription extends Described, ForSome {
   /** 1 to 128 characters of `A-Z a-z 0-9 _ - .` */
   readonly name: string;
   /** For a model: what it does, when to use it. */
@@ -225,6 +227,8 @@ export const toolRules: ItemRules = {
     errors: true,
     replay: true,
     singleUse: true,
+    visible: true,
+    tags: true,
     handler: true,
     machine: true,
   } satisfies Record<keyof Tool | 'machine', true>,
@@ -277,6 +281,7 @@ export function defineTool<
   checkToolUi(tool.ui, `the tool "${tool.name}"`, tool._meta);
   checkScopes(tool.scopes, `the tool "${tool.name}"`);
   checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
+  checkForSome(tool, `the tool "${tool.name}"`);
   const { machine } = tool;
   if (machine) checkToolMachine(machine, `the tool "${tool.name}"`);
   const handler = machine ? machineHandler(machine) : tool.handler;

@@ -7,13 +7,14 @@ import { isThenable } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { OfferedFeatures } from './registry.ts';
+import type { Catalog, OfferedFeatures, SeenItems } from './registry.ts';
 import { promptArguments } from '../define/prompt.ts';
-import type { Complete, Filled } from '../define/resource.ts';
+import type { Complete, Filled, Resource, ResourceTemplate } from '../define/resource.ts';
 import { contextOf } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
 import { someOf, stringParam, unknownName } from './feature.ts';
 import { findPrompt, unknownArgument } from './prompts.ts';
+import type { Asker } from './visibility.ts';
 
 /** @see MCP 2025-11-25, schema, "CompleteResult" */
 const maxValues = 100;
@@ -29,7 +30,7 @@ export function completesSomething({ prompts, resourceTemplates }: OfferedFeatur
 }
 
 /** Completion. */
-export function completionFeature(catalog: OfferedFeatures): Feature {
+export function completionFeature(catalog: Catalog): Feature {
   return {
     capabilities: { completions: {} },
     handlers: {
@@ -37,7 +38,7 @@ export function completionFeature(catalog: OfferedFeatures): Feature {
         const argument = objectParam(params, 'argument');
         const name = stringParam(argument, 'name', 'argument.name');
         const value = stringParam(argument, 'value', 'argument.value');
-        const complete = completerOf(catalog, objectParam(params, 'ref'), name);
+        const complete = completerOf(catalog, objectParam(params, 'ref'), name, call.request);
         const { dialect } = call.request.peer;
         const filled = readFilled(dialect.completionContext(params));
         const values: unknown = complete ? complete(value, filled, contextOf(call)) : [];
@@ -54,20 +55,27 @@ export function completionFeature(catalog: OfferedFeatures): Feature {
  * @throws {ProtocolError} -32602 the prompt, the template or the argument does not exist
  */
 function completerOf(
-  catalog: OfferedFeatures,
+  catalog: Catalog,
   ref: JsonObject,
   name: string,
+  asker: Asker,
 ): Complete | undefined {
   const { type } = ref;
   switch (type) {
     case 'ref/prompt': {
-      const prompt = findPrompt(catalog.prompts, stringParam(ref, 'name', 'ref.name'));
+      const prompt = findPrompt(
+        catalog.prompts.seenBy(asker),
+        stringParam(ref, 'name', 'ref.name'),
+      );
       const known = promptArguments(prompt);
       if (!Object.hasOwn(known, name)) throw unknownArgument(prompt, name);
       return known[name]?.complete;
     }
-    case 'ref/resource':
-      return variableCompleter(catalog, stringParam(ref, 'uri', 'ref.uri'), name);
+    case 'ref/resource': {
+      const uri = stringParam(ref, 'uri', 'ref.uri');
+      const templates = catalog.resourceTemplates.seenBy(asker);
+      return variableCompleter(templates, catalog.resources.seenBy(asker), uri, name);
+    }
     default:
       throw invalidParams(
         `"ref.type" must be "ref/prompt" or "ref/resource", this is ${describe(type)}`,
@@ -76,14 +84,15 @@ function completerOf(
 }
 
 function variableCompleter(
-  catalog: OfferedFeatures,
+  templates: SeenItems<ResourceTemplate>,
+  resources: SeenItems<Resource>,
   uri: string,
   name: string,
 ): Complete | undefined {
-  const template = catalog.resourceTemplates.get(uri);
+  const template = templates.get(uri);
   const variables = template?.variables ?? [];
-  if (!template && !catalog.resources.get(uri)) {
-    throw unknownName('resource template', uri, catalog.resourceTemplates.keys());
+  if (!template && !resources.get(uri)) {
+    throw unknownName('resource template', uri, templates.keys());
   }
   if (!variables.includes(name)) {
     throw invalidParams(

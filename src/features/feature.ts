@@ -13,6 +13,7 @@ import { methodNotOffered } from '../protocol/methods.ts';
 import { nearest } from '../protocol/nearest.ts';
 import { printableName } from '../protocol/printable.ts';
 import type { Changing } from './list-changed.observable.ts';
+import type { SeenList } from './visibility.ts';
 
 /** Answers one method. */
 export interface FeatureHandler extends RequestHandler {
@@ -34,7 +35,7 @@ export interface Feature {
 export interface ChangingList {
   /** The capability that declares it. */
   readonly capability: 'tools' | 'resources' | 'prompts';
-  readonly sources: readonly Changing[];
+  readonly sources: readonly (Changing & SeenList)[];
   /** The method of the notification. */
   readonly changed: string;
   /** What clients see of its items. */

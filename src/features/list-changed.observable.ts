@@ -13,6 +13,8 @@ export interface Changing {
   onChange(listener: () => void): () => void;
   /** Says that it has changed. */
   announce(): void;
+  /** Calls back when it changes for one session alone. */
+  onChangeFor?(listener: (session: SessionScope) => void): void;
 }
 
 /** If a list never stops changing, its clients are notified after this many quiet times. */
@@ -32,7 +34,7 @@ export interface Audience {
  * not before the session is ready.
  */
 export function tellChanges(
-  sources: readonly Pick<Changing, 'onChange'>[],
+  sources: readonly Omit<Changing, 'announce'>[],
   audience: Audience,
 ): void {
   // Most lists never change, so a session's pipeline is built at the first change.
@@ -41,6 +43,7 @@ export function tellChanges(
     source.onChange(() => {
       for (const session of audience.sessions) changes.of(session).next();
     });
+    source.onChangeFor?.((session) => changes.of(session).next());
   }
 }
 

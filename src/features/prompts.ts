@@ -12,7 +12,7 @@ import type { Dialect } from '../protocol/dialects/dialect.ts';
 import { latestHandshake } from '../protocol/dialects/registry.ts';
 import { promptArguments } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
-import type { Registry } from './registry.ts';
+import type { OfferedItems, SeenItems } from './registry.ts';
 import { isStandardSchema, libraryCheckOf } from '../schema/schema.ts';
 import type { SchemaCheck } from '../schema/schema.ts';
 import type { Checked } from '../schema/schema-run.ts';
@@ -23,7 +23,7 @@ import { pageOf } from './pagination.ts';
 import { readPromptOutput } from './output.ts';
 
 /** The prompts of a server. */
-export function promptsFeature(prompts: Registry<Prompt>, inForce: InForce): Feature {
+export function promptsFeature(prompts: OfferedItems<Prompt>, inForce: InForce): Feature {
   const shown = (item: Prompt, dialect: Dialect) =>
     dialect.prompt({ ...item, arguments: promptArguments(item) });
   const get = (prompt: Prompt, checked: Checked, call: Exchange) => {
@@ -45,12 +45,14 @@ export function promptsFeature(prompts: Registry<Prompt>, inForce: InForce): Fea
       'prompts/list': (params, call) => {
         const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
-        const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
+        const list = prompts.listedTo(call.request);
+        const { items, ...next } = pageOf('prompts/list', list, params, pageSize);
         const listed = items.map((item) => shown(item, dialect));
-        return dialect.cacheable({ prompts: listed, ...next }, inForce.caching.prompts);
+        const caching = prompts.cachedAs(inForce.caching.prompts);
+        return dialect.cacheable({ prompts: listed, ...next }, caching);
       },
       'prompts/get': (params, call) => {
-        const prompt = findPrompt(prompts, stringParam(params, 'name'));
+        const prompt = findPrompt(prompts.seenBy(call.request), stringParam(params, 'name'));
         const checked = checkArguments(prompt, params?.['arguments'] ?? {});
         if (!isThenable(checked)) return get(prompt, checked, call);
         return Promise.resolve(checked).then((late) => get(prompt, late, call));
@@ -66,7 +68,7 @@ export function promptsFeature(prompts: Registry<Prompt>, inForce: InForce): Fea
 }
 
 /** @throws {ProtocolError} -32602 no prompt has this name */
-export function findPrompt(prompts: Registry<Prompt>, name: string): Prompt {
+export function findPrompt(prompts: SeenItems<Prompt>, name: string): Prompt {
   const prompt = prompts.get(name);
   if (prompt) return prompt;
   throw unknownName('prompt', name, prompts.keys());

@@ -13,6 +13,12 @@ import { toolRules } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
 import { appMimeType } from '../protocol/apps.ts';
 import { describe } from '../protocol/classify.ts';
+import type { CacheHints } from '../protocol/dialects/dialect.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { ForSome } from '../define/visible.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import { Visibility } from './visibility.ts';
+import type { Asker, Eyes, SeenList } from './visibility.ts';
 
 /**
  * An item of a list, with its place. Later items have higher places, and the place of a removed
@@ -57,13 +63,13 @@ export class Registry<T> {
   /** @throws {TypeError} it is not defined as it must be, or there is already an item with its key */
   add(item: T): void {
     checkDefined(item, this.#rules);
-    const key = this.#keyOf(item);
+    const key = this.keyOf(item);
     if (this.#entries.has(key)) {
       throw new TypeError(`There is a ${this.#rules.kind} "${key}" already`);
     }
     this.#check?.(item);
     this.#entries.set(key, { place: this.#nextPlace++, item, enabled: true });
-    this.announce();
+    this.changed();
   }
 
   /**
@@ -75,19 +81,19 @@ export class Registry<T> {
     const keys = this.keys();
     const isInPlace =
       this.#entries.size === given.length &&
-      given.every(({ item }, at) => this.#keyOf(item) === keys[at]);
+      given.every(({ item }, at) => this.keyOf(item) === keys[at]);
     const places = [...this.#entries.values()].map(({ place }) => place);
     this.#entries.clear();
     for (const [at, { item }] of given.entries()) {
       const place = (isInPlace ? places[at] : undefined) ?? this.#nextPlace++;
-      this.#entries.set(this.#keyOf(item), { place, item, enabled: true });
+      this.#entries.set(this.keyOf(item), { place, item, enabled: true });
     }
   }
 
   /** Returns false if there was no item with this key. */
   remove(key: string): boolean {
     const removed = this.#entries.delete(key);
-    if (removed) this.announce();
+    if (removed) this.changed();
     return removed;
   }
 
@@ -118,7 +124,7 @@ export class Registry<T> {
 
   /** The keys of the enabled items, the oldest first. */
   keys(): string[] {
-    return this.list().map(({ item }) => this.#keyOf(item));
+    return this.list().map(({ item }) => this.keyOf(item));
   }
 
   /** Calls back after each change. Returns what ends that. */
@@ -132,11 +138,15 @@ export class Registry<T> {
    * other resources, for example.
    */
   announce(): void {
+    this.changed();
+  }
+
+  protected changed(): void {
     for (const listener of this.#listeners) listener();
   }
 
   /** Its name or its URI. */
-  #keyOf(item: T): string {
+  keyOf(item: T): string {
     return (item as { readonly [member: string]: unknown })[this.#rules.key] as string;
   }
 
@@ -145,7 +155,132 @@ export class Registry<T> {
     if (!entry) throw new TypeError(`There is no ${this.#rules.kind} "${key}"`);
     if (entry.enabled === enabled) return;
     entry.enabled = enabled;
-    this.announce();
+    this.changed();
+  }
+}
+
+/** The items of one kind, as far as somebody sees them. */
+export type SeenItems<T> = Pick<Registry<T>, 'get' | 'list' | 'keys'>;
+
+/** The items of one kind as the features look at them: some may exist for some callers only. */
+export class OfferedItems<T extends ForSome> extends Registry<T> implements SeenList {
+  readonly visibility: Visibility;
+  readonly #forSession = new Set<(session: SessionScope) => void>();
+  /** Whether there are such items; undefined if that has to be looked at again. */
+  #isForSome: boolean | undefined = undefined;
+  /** Counts what was announced: it changes the list for everybody. */
+  #announced = 0;
+
+  constructor(
+    visibility: Visibility,
+    rules: ItemRules,
+    items: readonly T[] | undefined,
+    check?: (item: T) => void,
+  ) {
+    super(rules, items, check);
+    this.visibility = visibility;
+    this.onChange(() => {
+      this.#isForSome = undefined;
+    });
+  }
+
+  get isForSome(): boolean {
+    return (this.#isForSome ??= this.list().some(({ item }) => this.visibility.isForSome(item)));
+  }
+
+  /** Whether somebody may see less than another. */
+  get isPartial(): boolean {
+    return this.isForSome || this.visibility.isSwitched;
+  }
+
+  override exchange(next: Registry<T>): void {
+    super.exchange(next);
+    this.#isForSome = undefined;
+  }
+
+  /** What the sender of a request sees: all of it, if there is nothing that only some see. */
+  seenBy(asker: Asker): SeenItems<T> {
+    if (!this.isPartial) return this;
+    return new ItemsInSight(this, this.visibility.eyesOf(asker));
+  }
+
+  /** The list that the sender of a request gets now. */
+  listedTo(asker: Asker): RegistryEntry<T>[] {
+    const seen = this.seenBy(asker);
+    if (seen !== this) this.visibility.shown(asker, this);
+    return seen.list();
+  }
+
+  /** What is not the same for all is kept by nobody for others. */
+  cachedAs(hints: CacheHints): CacheHints {
+    return this.isForSome ? { ...hints, scope: 'private' } : hints;
+  }
+
+  answerTo(eyes: Eyes): string {
+    const places = new ItemsInSight(this, eyes).list().map(({ place }) => place);
+    return `${this.#announced}:${places.join()}`;
+  }
+
+  override announce(): void {
+    this.#announced++;
+    super.announce();
+  }
+
+  /** The list may be another one for one session. */
+  changedFor(session: SessionScope): void {
+    for (const listener of this.#forSession) listener(session);
+  }
+
+  onChangeFor(listener: (session: SessionScope) => void): void {
+    this.#forSession.add(listener);
+  }
+}
+
+/** The items of a kind before a request has reached its session, such as where its token is checked. */
+export interface ItemsAtDoor<T> {
+  /** @param params of the request */
+  get(key: string, params?: JsonObject): T | undefined;
+}
+
+/**
+ * The items that the sender of a request sees, which no session has yet.
+ *
+ * @param asker asked only if some items are not for all; undefined if it may ask for nothing yet
+ */
+export function itemsAtDoor<T extends ForSome>(
+  items: Registry<T>,
+  asker: () => Asker | undefined,
+): ItemsAtDoor<T> {
+  if (!(items instanceof OfferedItems) || !items.isPartial) return items;
+  const offered: OfferedItems<T> = items;
+  return {
+    get: (key, params) => {
+      const who = asker();
+      return who && offered.seenBy({ ...who, params }).get(key);
+    },
+  };
+}
+
+class ItemsInSight<T extends ForSome> implements SeenItems<T> {
+  readonly #items: OfferedItems<T>;
+  readonly #eyes: Eyes;
+
+  constructor(items: OfferedItems<T>, eyes: Eyes) {
+    this.#items = items;
+    this.#eyes = eyes;
+  }
+
+  get(key: string): T | undefined {
+    const item = this.#items.get(key);
+    return item && this.#eyes.sees(item, key) ? item : undefined;
+  }
+
+  list(): RegistryEntry<T>[] {
+    return this.#items.list().filter(({ item }) => this.#eyes.sees(item, this.#items.keyOf(item)));
+  }
+
+  keys(): string[] {
+    return this.list().map(({ item }) => this.#items.keyOf(item));
   }
 }
 
@@ -157,14 +292,24 @@ export interface OfferedFeatures {
   readonly prompts: Registry<Prompt>;
 }
 
+/** The same as its features look at it. */
+export interface Catalog extends OfferedFeatures {
+  readonly tools: OfferedItems<Tool>;
+  readonly resources: OfferedItems<Resource>;
+  readonly resourceTemplates: OfferedItems<ResourceTemplate>;
+  readonly prompts: OfferedItems<Prompt>;
+}
+
 /**
  * @throws {TypeError} an item is not defined as it must be, two have the same key, or a tool names
  *   an app that the server does not have
  */
-export function catalogOf(definition: ServerDefinition): OfferedFeatures {
+export function catalogOf(definition: ServerDefinition): Catalog {
   const { tools, prompts } = definition;
-  const resources = new Registry(resourceRules, definition.resources);
-  const resourceTemplates = new Registry(templateRules, definition.resourceTemplates);
+  const visibility = new Visibility(definition.visible);
+  const resources = new OfferedItems(visibility, resourceRules, definition.resources);
+  const templates = definition.resourceTemplates;
+  const resourceTemplates = new OfferedItems(visibility, templateRules, templates);
   const checkApp = ({ name, ui }: Tool) => {
     const uri = ui?.resourceUri;
     if (uri === undefined) return;
@@ -182,9 +327,9 @@ export function catalogOf(definition: ServerDefinition): OfferedFeatures {
     );
   };
   return {
-    tools: new Registry(toolRules, tools, checkApp),
+    tools: new OfferedItems(visibility, toolRules, tools, checkApp),
     resources,
     resourceTemplates,
-    prompts: new Registry(promptRules, prompts),
+    prompts: new OfferedItems(visibility, promptRules, prompts),
   };
 }

@@ -11,9 +11,10 @@ import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { isRetry } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
-import type { CacheHints, Dialect } from '../protocol/dialects/dialect.ts';
+import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import { latestHandshake } from '../protocol/dialects/registry.ts';
-import type { OfferedFeatures } from './registry.ts';
+import type { Catalog } from './registry.ts';
+import type { Asker, Eyes } from './visibility.ts';
 import { hintsOf, uncached } from '../define/caching.ts';
 import { isUri } from '../define/uri-template.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
@@ -42,32 +43,33 @@ interface ReadableResource {
 }
 
 /** The resources of a server. */
-export function resourcesFeature(catalog: OfferedFeatures, inForce: InForce): ResourcesFeature {
+export function resourcesFeature(catalog: Catalog, inForce: InForce): ResourcesFeature {
   const { resources, resourceTemplates } = catalog;
+  const { visibility } = resources;
   /** The URIs that each session's client has subscribed to. */
   const subscriptions = new PerSession((session) => new SubscribedUris(session));
 
-  const find = (uri: string, dialect: Dialect): ReadableResource => {
-    const resource = resources.get(uri);
+  const find = (uri: string, asker: Asker): ReadableResource => {
+    const resource = resources.seenBy(asker).get(uri);
     if (resource) {
       const { mimeType } = resource;
-      const caching = hintsOf(resource.caching, inForce.caching.contents);
+      const caching = resources.cachedAs(hintsOf(resource.caching, inForce.caching.contents));
       return { uri, mimeType, caching, read: (call) => resource.read(contextOf(call)) };
     }
     if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${describe(uri)}`);
-    for (const { item } of resourceTemplates.list()) {
+    for (const { item } of resourceTemplates.seenBy(asker).list()) {
       const variables = item.match(uri);
       if (!variables) continue;
       const { mimeType } = item;
       return {
         uri,
         mimeType,
-        caching: hintsOf(item.caching, inForce.caching.contents),
+        caching: resourceTemplates.cachedAs(hintsOf(item.caching, inForce.caching.contents)),
         // The URI has matched the template, so these are the variables of its type.
         read: (call) => item.read(uri, variables as never, contextOf(call)),
       };
     }
-    throw dialect.resourceNotFound(uri);
+    throw asker.peer.dialect.resourceNotFound(uri);
   };
 
   return {
@@ -76,36 +78,40 @@ export function resourcesFeature(catalog: OfferedFeatures, inForce: InForce): Re
       'resources/list': async (params, call) => {
         const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
-        const page = await resourcePage(catalog, params, pageSize, contextOf(call));
+        const page = await resourcePage(catalog, params, pageSize, call);
         const { items, ...next } = page;
         const described = items.map((item) => dialect.resource(item));
-        return dialect.cacheable({ resources: described, ...next }, inForce.caching.resources);
+        // What templates list is in it, too.
+        const caching = resources.cachedAs(resourceTemplates.cachedAs(inForce.caching.resources));
+        return dialect.cacheable({ resources: described, ...next }, caching);
       },
       'resources/templates/list': (params, call) => {
         const { dialect } = call.request.peer;
         const { pageSize } = scopeOfCall(call).limits;
-        const list = resourceTemplates.list();
+        const list = resourceTemplates.listedTo(call.request);
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
         const described = items.map((item) => dialect.template(item));
         const result = { resourceTemplates: described, ...next };
-        return dialect.cacheable(result, inForce.caching.resourceTemplates);
+        const caching = resourceTemplates.cachedAs(inForce.caching.resourceTemplates);
+        return dialect.cacheable(result, caching);
       },
       'resources/read': (params, call) => {
-        const target = find(stringParam(params, 'uri'), call.request.peer.dialect);
+        const target = find(stringParam(params, 'uri'), call.request);
         const output = target.read(call);
         if (!isThenable(output)) return resultOf(target, output, call);
         return Promise.resolve(output).then((late) => resultOf(target, late, call));
       },
       'resources/subscribe': (params, call) => {
-        const { uri } = find(stringParam(params, 'uri'), call.request.peer.dialect);
+        const { uri } = find(stringParam(params, 'uri'), call.request);
         subscriptions.of(scopeOfCall(call)).add(uri);
+        if (resources.isForSome || resourceTemplates.isForSome) visibility.shown(call.request);
         return {};
       },
       'resources/unsubscribe': (params, call) => {
         const uri = stringParam(params, 'uri');
         // The resource may have gone since the client subscribed to it.
         const isSubscribed = subscriptions.known(scopeOfCall(call))?.delete(uri);
-        if (!isSubscribed) find(uri, call.request.peer.dialect);
+        if (!isSubscribed) find(uri, call.request);
         return {};
       },
     },
@@ -119,9 +125,26 @@ export function resourcesFeature(catalog: OfferedFeatures, inForce: InForce): Re
       ],
     },
     updated: (session, uri) => {
-      if (subscriptions.known(session)?.has(uri)) session.notify(Method.resourceUpdated, { uri });
+      const isTold = subscriptions.known(session)?.has(uri);
+      const eyes = isTold ? visibility.eyesIn(session) : undefined;
+      if (isTold && (!eyes || isResourceSeen(uri, catalog, eyes))) {
+        session.notify(Method.resourceUpdated, { uri });
+      }
     },
   };
+}
+
+/** Whether somebody sees the resource with this URI. One that is no more is seen by all: its end is news. */
+export function isResourceSeen(
+  uri: string,
+  { resources, resourceTemplates }: Pick<Catalog, 'resources' | 'resourceTemplates'>,
+  eyes: Eyes,
+): boolean {
+  const resource = resources.get(uri);
+  const templates = resourceTemplates.list().filter(({ item }) => item.match(uri) !== undefined);
+  if (!resource && templates.length === 0) return true;
+  if (resource && eyes.sees(resource, uri)) return true;
+  return templates.some(({ item }) => eyes.sees(item, item.uriTemplate));
 }
 
 /** What the client of a session has subscribed to, within its bounds. */
@@ -189,23 +212,25 @@ const listedKind = 'resources/list/listed';
  * @see MCP 2025-11-25, server/resources, "Listing Resources"
  */
 async function resourcePage(
-  { resources, resourceTemplates }: Pick<OfferedFeatures, 'resources' | 'resourceTemplates'>,
+  { resources, resourceTemplates }: Pick<Catalog, 'resources' | 'resourceTemplates'>,
   params: JsonObject | undefined,
   pageSize: number,
-  context: HandlerContext,
+  call: Exchange,
 ): Promise<Page<ResourceDescription>> {
-  const templates = resourceTemplates.list().map(({ item }) => item);
+  const context = contextOf(call);
+  const fixed = resources.listedTo(call.request);
+  const templates = resourceTemplates.listedTo(call.request).map(({ item }) => item);
   const listing = templates.filter(({ list }) => list !== undefined);
   const listedAfter = async (uri: string) => {
     const listed = await listedBy(listing, context);
-    const known = new Set(resources.keys());
+    const known = new Set(fixed.map(({ item }) => item.uri));
     return listed.filter((resource) => resource.uri > uri && !known.has(resource.uri));
   };
 
   const after = readTextCursor(listedKind, params?.['cursor']);
   if (after !== undefined) return cut(await listedAfter(after), pageSize);
 
-  const page = pageOf(listKind, resources.list(), params, pageSize);
+  const page = pageOf(listKind, fixed, params, pageSize);
   if (page.nextCursor !== undefined || listing.length === 0) return page;
   const room = pageSize - page.items.length;
   const { items, nextCursor } = cut(await listedAfter(''), room);

@@ -11,13 +11,17 @@ import { subscriptionMachine } from '../machines/subscription.machine.ts';
 import { ErrorCode, ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { MetaKey } from '../protocol/meta.ts';
-import { readInterests, servedInterests, sizeOf } from '../protocol/subscriptions.ts';
+import { covers, readInterests, servedInterests, sizeOf } from '../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../protocol/subscriptions.ts';
 import { sessionIn, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../actors/transitions.ts';
 import type { UpstreamWatch } from '../define/upstream.ts';
 import type { Feature } from './feature.ts';
+import type { Catalog, OfferedItems } from './registry.ts';
+import { isResourceSeen } from './resources.ts';
+import { ToldAnswers } from './visibility.ts';
+import type { Asker } from './visibility.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
 
 const machine = observedMachine('subscription', subscriptionMachine, sessionIn);
@@ -29,6 +33,12 @@ interface Open {
   readonly interests: Interests;
   /** See `RequestOrigin.party`. */
   readonly party: string | undefined;
+  /** Counts those of its owner, so that a recording can name it. */
+  readonly number: number;
+  /** Who listens, if what it sees depends on that; undefined if an upstream says what there is. */
+  readonly asker: Asker | undefined;
+  /** What it was told of the lists that it listens for. Made once somebody sees less than others. */
+  told: ToldAnswers | undefined;
 }
 
 /** What a client listens to that has an upstream. */
@@ -39,8 +49,14 @@ interface ListenedUpstream {
 }
 
 export interface SubscriptionsFeature extends Feature {
-  /** Tells the subscriptions of a session, or of an upstream, that something has changed. */
-  notice(owner: object, notice: Notice): void;
+  /**
+   * Tells the subscriptions of a session, or of an upstream, that something has changed.
+   *
+   * @param except those that do not see it, by their numbers
+   */
+  notice(owner: object, notice: Notice, except?: readonly number[]): void;
+  /** The subscriptions of a session that do not see a change, by their numbers. */
+  blindTo(session: SessionScope, method: string, uri: string | undefined): readonly number[];
 }
 
 /**
@@ -48,12 +64,39 @@ export interface SubscriptionsFeature extends Feature {
  *
  * @param hasTask true for a task that is kept of a session, and the caller's own
  * @param behind what a call may listen to if its client has an upstream
+ * @param catalog what the server has, of which each may see a part
  */
 export function subscriptionsFeature(
   hasTask: (session: SessionScope, taskId: string, call: Exchange) => boolean,
   behind: (call: Exchange) => Promise<ListenedUpstream> | undefined,
+  catalog: Catalog,
 ): SubscriptionsFeature {
   const subscriptions = new WeakMap<object, Map<Subscription, Open>>();
+  const { tools, prompts, resources, resourceTemplates } = catalog;
+  const lists: { readonly [method: string]: readonly AnyItems[] } = {
+    'notifications/tools/list_changed': [tools],
+    'notifications/prompts/list_changed': [prompts],
+    'notifications/resources/list_changed': [resources, resourceTemplates],
+  };
+  /** Those of these lists in which some see less than others. */
+  const partial = (all: readonly AnyItems[]) => all.filter(({ isForSome }) => isForSome);
+  const toldTo = (asker: Asker, methods: readonly string[]) => {
+    const all = methods.flatMap((method) => lists[method] ?? []);
+    if (partial(all).length === 0) return undefined;
+    return new ToldAnswers(asker, all, tools.visibility);
+  };
+  const isBlind = (open: Open, method: string, uri: string | undefined) => {
+    const { asker, interests } = open;
+    if (!asker) return false;
+    if (uri !== undefined) {
+      if (partial([resources, resourceTemplates]).length === 0) return false;
+      return !isResourceSeen(uri, catalog, tools.visibility.newEyes(asker));
+    }
+    if (open.told) return !open.told.differ(lists[method] ?? []);
+    open.told = toldTo(asker, interests.lists);
+    return false;
+  };
+  let opened = 0;
 
   const listen = async (params: JsonObject | undefined, call: Exchange): Promise<JsonObject> => {
     const session = scopeOfCall(call);
@@ -81,7 +124,9 @@ export function subscriptionsFeature(
       clock,
       ...(inspect ? { inspect } : {}),
     });
-    open.set(actor, { interests, party });
+    const asker = upstream ? undefined : call.request;
+    const told = asker && toldTo(asker, interests.lists);
+    open.set(actor, { interests, party, number: ++opened, asker, told });
     // It only waits from now on, and takes no place of those that run.
     call.park();
     const ended = new Promise<void>((resolve) => {
@@ -105,13 +150,21 @@ export function subscriptionsFeature(
   return {
     capabilities: {},
     handlers: { 'subscriptions/listen': ifOffered(listen) },
-    notice: (owner, notice) => {
-      for (const actor of subscriptions.get(owner)?.keys() ?? []) {
-        actor.send({ type: 'change.noticed', notice });
+    notice: (owner, notice, except = []) => {
+      for (const [actor, { number }] of subscriptions.get(owner) ?? []) {
+        if (!except.includes(number)) actor.send({ type: 'change.noticed', notice });
       }
+    },
+    blindTo: (session, method, uri) => {
+      const notice = { method, ...(uri === undefined ? {} : { subject: uri }) };
+      return [...(subscriptions.get(session)?.values() ?? [])]
+        .filter((open) => covers(open.interests, notice) && isBlind(open, method, uri))
+        .map(({ number }) => number);
     },
   };
 }
+
+type AnyItems = Pick<OfferedItems<never>, 'isForSome' | 'answerTo'>;
 
 function refuseTooMany(wanted: Interests, open: readonly Open[], max: number): void {
   const held = open.reduce((sum, { interests }) => sum + sizeOf(interests), 0);

@@ -10,7 +10,7 @@ import { ErrorCode, fromWireError } from '../protocol/errors.ts';
 import type { JsonObject, WireError } from '../protocol/frames.ts';
 import { readInputResponses } from '../protocol/input-required.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
-import type { Registry } from './registry.ts';
+import type { OfferedItems } from './registry.ts';
 import type { Tool } from '../define/tool.ts';
 import { PerSession, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
@@ -32,7 +32,7 @@ export interface TasksFeature extends Feature {
 }
 
 /** True if any tool may be called as a task: then the session declares tasks. */
-export function offersTasks(tools: Registry<Tool>): boolean {
+export function offersTasks(tools: OfferedItems<Tool>): boolean {
   return tools
     .list()
     .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
@@ -44,7 +44,7 @@ export function offersTasks(tools: Registry<Tool>): boolean {
  * @param notice tells the subscriptions of a session
  */
 export function tasksFeature(
-  tools: Registry<Tool>,
+  tools: OfferedItems<Tool>,
   notice: (session: SessionScope, notice: Notice) => void,
 ): TasksFeature {
   const books = new PerSession((session) => {
@@ -61,7 +61,7 @@ export function tasksFeature(
   const callTool = (handler: RequestHandler): RequestHandler => {
     return (params, call) => {
       const name = params?.['name'];
-      const tool = typeof name === 'string' ? tools.get(name) : undefined;
+      const tool = typeof name === 'string' ? tools.seenBy(call.request).get(name) : undefined;
       const { dialect, capabilities } = call.request.peer;
       const wanted = tool && dialect.taskRequest(tool, params, capabilities);
       if (!wanted) return handler(params, call);

@@ -11,7 +11,7 @@ import type { ToolItem, ToolResultItem } from '../protocol/dialects/dialect.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import { latestHandshake } from '../protocol/dialects/registry.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Registry } from './registry.ts';
+import type { OfferedItems } from './registry.ts';
 import { checkOf, jsonSchemaOf } from '../schema/schema.ts';
 import type { SchemaCheck } from '../schema/schema.ts';
 import type { Checked } from '../schema/schema-run.ts';
@@ -31,19 +31,20 @@ export const appsFeature: Feature = {
   handlers: {},
 };
 
-export function offersApps(tools: Registry<Tool>): boolean {
+export function offersApps(tools: OfferedItems<Tool>): boolean {
   return tools.list().some(({ item }) => item.ui !== undefined);
 }
 
 /** The tools of a server. */
-export function toolsFeature(tools: Registry<Tool>, inForce: InForce): Feature {
+export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Feature {
   /** By the tool itself, not its name: a tool that replaces it has another schema. */
   const callables = new WeakMap<Tool, CallableTool>();
 
   const callTool: RequestHandler = (params, call) => {
     const { name, arguments: args = {} } = params ?? {};
-    const tool = typeof name === 'string' ? tools.get(name) : undefined;
-    if (!tool) throw unknownName('tool', stringParam(params, 'name'), tools.keys());
+    const seen = tools.seenBy(call.request);
+    const tool = typeof name === 'string' ? seen.get(name) : undefined;
+    if (!tool) throw unknownName('tool', stringParam(params, 'name'), seen.keys());
     if (!isJsonObject(args)) {
       throw invalidParams(`"arguments" must be an object, this is ${describe(args)}`);
     }
@@ -61,10 +62,16 @@ export function toolsFeature(tools: Registry<Tool>, inForce: InForce): Feature {
       'tools/list': (params, call) => {
         const session = scopeOfCall(call);
         const { dialect } = call.request.peer;
-        const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
+        const page = pageOf(
+          'tools/list',
+          tools.listedTo(call.request),
+          params,
+          session.limits.pageSize,
+        );
         const { items, ...next } = page;
         const described = items.map((tool) => dialect.tool(listed(tool)));
-        return dialect.cacheable({ tools: described, ...next }, inForce.caching.tools);
+        const caching = tools.cachedAs(inForce.caching.tools);
+        return dialect.cacheable({ tools: described, ...next }, caching);
       },
       'tools/call': Object.assign(callTool, {
         resumption: (params: JsonObject | undefined) => {

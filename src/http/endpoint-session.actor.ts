@@ -19,8 +19,14 @@ import type {
 } from '../machines/peer-ports.ts';
 import type { AnsweredInput, OutboundMessage } from '../protocol/frames.ts';
 import { defaultReport } from '../session/default-report.ts';
+import { itemsAtDoor } from '../features/registry.ts';
+import type { ItemsAtDoor } from '../features/registry.ts';
+import type { Tool } from '../define/tool.ts';
+import type { McpServer } from '../server/create-server.ts';
+import type { McpSession } from '../server/session.ts';
 import type { SharingActors } from '../transports/transport.ts';
 import type { HttpFactName } from './facts.ts';
+import type { HttpExchange } from './http-exchange.ts';
 
 export abstract class EndpointSession {
   report: Report<HttpFactName | ActorFactName> = defaultReport;
@@ -74,6 +80,19 @@ export abstract class EndpointSession {
   ): void {
     tellUnserializable(this.report, { message, error, rejected });
   }
+}
+
+/** The tools that the sender of a request in a session sees. */
+export function toolsSeenIn(
+  session: { readonly server: McpServer; readonly mcp: McpSession },
+  { principal }: HttpExchange,
+): ItemsAtDoor<Tool> {
+  return itemsAtDoor(session.server.tools, () => {
+    // Read only now: it may have to be made.
+    const { mcp } = session;
+    const peer = mcp.actor.getSnapshot().context.client;
+    return peer && { peer, origin: { idScope: 'session', principal }, session: mcp };
+  });
 }
 
 /** Whom it tells before its actors have started, and after their end. */

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import type { Room } from '../actors/room.ts';
-import type { InboundFrame } from '../protocol/frames.ts';
+import type { InboundFrame, JsonObject } from '../protocol/frames.ts';
 import { Rechecks, TokenAdmission, tellUnknown } from './admission.ts';
 import { authorization } from './auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
@@ -70,7 +70,7 @@ export class RequestAuthorization {
   /**
    * Refuses calls of tools that their caller's token does not allow; a batch as a whole.
    *
-   * @param tools of the server that the request is for
+   * @param tools of the server that the request is for, as its sender sees them
    */
   overreach(
     { principal }: HttpExchange,
@@ -100,7 +100,10 @@ function refusalAnswer({ status, message, headers }: AuthorizationRefusal): Http
 
 /** The tools of a server, as far as authorization looks at them. */
 export interface ScopedTools {
-  get(name: string): { readonly scopes?: readonly string[] | undefined } | undefined;
+  get(
+    name: string,
+    params?: JsonObject,
+  ): { readonly scopes?: readonly string[] | undefined } | undefined;
 }
 
 /**
@@ -113,6 +116,7 @@ export interface ScopedTools {
 export function scopesNeeded(message: unknown, tools: ScopedTools): readonly string[] {
   if (!isJsonObject(message) || message['method'] !== 'tools/call') return [];
   const { params } = message;
-  const name = isJsonObject(params) ? params['name'] : undefined;
-  return (typeof name === 'string' && tools.get(name)?.scopes) || [];
+  if (!isJsonObject(params)) return [];
+  const { name } = params;
+  return (typeof name === 'string' && tools.get(name, params)?.scopes) || [];
 }

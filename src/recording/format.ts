@@ -160,7 +160,12 @@ export type NotifyLine = Input & {
   readonly unwritable?: string;
 };
 /** Something that subscriptions listen for has changed. */
-export type NoticeLine = Input & { readonly notice: string; readonly uri?: string };
+export type NoticeLine = Input & {
+  readonly notice: string;
+  readonly uri?: string;
+  /** The numbers of the subscriptions that do not see it. */
+  readonly except?: readonly number[];
+};
 /** Frames that the author's code sent to the writer directly; only older versions write this. */
 export type WriteLine = Input & { readonly write: readonly unknown[] };
 /** The host asked whether the client is there; `withdrawn` is why it gave up. */

@@ -27,6 +27,10 @@ const texts: MemberType = [
   (value) => Array.isArray(value) && value.every(isText),
   'an array of strings',
 ];
+const numbers: MemberType = [
+  (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
+  'an array of whole numbers',
+];
 const whole: MemberType = [Number.isSafeInteger, 'a whole number'];
 const time: MemberType = [
   (value) => typeof value === 'number' && Math.abs(value) <= longestTimeMs,
@@ -153,7 +157,7 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   channel: { channel: oneOf('opened', 'closed') },
   shutdown: { shutdown: text, drainTimeoutMs: optional(duration) },
   notify: { notify: text, call: optional(whole), unwritable: optional(text) },
-  notice: { notice: text, uri: optional(text) },
+  notice: { notice: text, uri: optional(text), except: optional(numbers) },
   write: { write: [Array.isArray, 'an array of frames'] },
   ping: { ping: whole, timeoutMs: optional(duration), withdrawn: optional(text) },
   resolved: { resolved: whole, roots: optional(roots), thrown: optional(text) },

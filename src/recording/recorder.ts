@@ -246,10 +246,9 @@ class SessionRecorder extends SideRecorder implements Recorder {
     );
   }
 
-  notice(notice: ChangeNotice, method: string, uri?: string): void {
-    this.timeline.input({ notice: method, ...(uri === undefined ? {} : { uri }) }, () =>
-      notice(method, uri),
-    );
+  notice(notice: ChangeNotice, ...[method, uri, except]: Parameters<ChangeNotice>): void {
+    const about = { ...(uri === undefined ? {} : { uri }), ...(except ? { except } : {}) };
+    this.timeline.input({ notice: method, ...about }, () => notice(method, uri, except));
   }
 
   shutdown({ reason, drainTimeoutMs }: SessionShutdown, shutdown: () => void): void {

@@ -62,6 +62,11 @@ export interface McpServer<
    * @returns false if no open session has such an elicitation
    */
   elicitationCompleted(elicitationId: string): boolean;
+  /**
+   * Says that what `visible` of an item answers may have changed. Each client whose list is another
+   * one by now is told so; the others hear nothing.
+   */
+  visibilityChanged(): void;
 }
 
 /** Makes a server. It does nothing until it has a session. */
@@ -82,6 +87,7 @@ export function createMcpServer<
     use: (middleware) => core.use(middleware),
     resourceUpdated: (uri) => core.resourceChanged(uri),
     elicitationCompleted: (elicitationId) => core.elicitationCompleted(elicitationId),
+    visibilityChanged: () => core.visibilityChanged(),
   };
   rememberChanges(server, {
     listen: (listener) => core.listen(listener),

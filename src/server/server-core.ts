@@ -16,6 +16,8 @@ import { completesSomething, completionFeature } from '../features/completion.ts
 import type { ChangingList, Feature, InForce } from '../features/feature.ts';
 import type { KeptTask } from '../features/kept-task.ts';
 import { subscriptionsFeature } from '../features/subscriptions.ts';
+import type { SubscriptionsFeature } from '../features/subscriptions.ts';
+import { describe } from '../protocol/classify.ts';
 import { Method } from '../protocol/methods.ts';
 import { tellChanges } from '../features/list-changed.observable.ts';
 import { loggingFeature } from '../features/logging.ts';
@@ -28,7 +30,8 @@ import { appsFeature, offersApps, toolsFeature } from '../features/tools.ts';
 import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
-import type { OfferedFeatures } from '../features/registry.ts';
+import type { Catalog } from '../features/registry.ts';
+import { checkVisibleByTag } from '../define/visible.ts';
 import { Upstreams } from './upstreams.ts';
 import { plainEnvironment } from '../session/session-environment.ts';
 import type {
@@ -76,13 +79,14 @@ const rules: ItemRules = {
     onClose: true,
     upstream: true,
     errors: true,
+    visible: true,
   } satisfies Record<keyof ServerDefinition, true>,
   synonyms: {},
   elsewhere: { limits: 'is an option of serve() and listen()' },
 };
 
 export class ServerCore implements InForce {
-  readonly catalog: OfferedFeatures;
+  readonly catalog: Catalog;
   readonly sealer: StateSealer;
   /** The open sessions. */
   readonly sessions = new Set<SessionScope>();
@@ -91,11 +95,7 @@ export class ServerCore implements InForce {
   readonly #resources: ResourcesFeature;
   readonly #promptsOffered: Feature;
   readonly #completion: Feature;
-  readonly #subscriptions = subscriptionsFeature(
-    (session, taskId, call) =>
-      this.tasksOf(session).some((task) => task.taskId === taskId && task.isOf(call)),
-    (call) => this.upstreams?.listening(call),
-  );
+  readonly #subscriptions: SubscriptionsFeature;
   /** The upstreams of its clients, if it has any. */
   readonly upstreams: Upstreams | undefined;
   readonly #tasks: TasksFeature;
@@ -112,6 +112,13 @@ export class ServerCore implements InForce {
     const catalog = catalogOf(definition);
     this.#definition = definition;
     this.catalog = catalog;
+    this.#subscriptions = subscriptionsFeature(
+      (session, taskId, call) =>
+        this.tasksOf(session).some((task) => task.taskId === taskId && task.isOf(call)),
+      (call) => this.upstreams?.listening(call),
+      catalog,
+    );
+    catalog.tools.visibility.callerChanged = (session) => this.#recheck(session);
     const { upstream } = definition;
     this.upstreams =
       upstream &&
@@ -158,6 +165,7 @@ export class ServerCore implements InForce {
     const offered = catalogOf(next);
     refuseOther(this.#definition, next);
     const lists = this.#lists.map((list) => ({ list, before: JSON.stringify(list.shown()) }));
+    this.catalog.tools.visibility.byTag = next.visible ?? {};
     this.catalog.tools.exchange(offered.tools);
     this.catalog.resources.exchange(offered.resources);
     this.catalog.resourceTemplates.exchange(offered.resourceTemplates);
@@ -174,6 +182,7 @@ export class ServerCore implements InForce {
     for (const { list, before } of lists) {
       if (before !== JSON.stringify(list.shown())) list.sources[0]?.announce();
     }
+    this.#recheckAll();
   }
 
   get #lists(): readonly ChangingList[] {
@@ -195,6 +204,7 @@ export class ServerCore implements InForce {
   /** Clients of sessions are notified, and so are those that listen for it. */
   #tellChanges({ sources: here, changed, capability }: ChangingList): void {
     const { sessions } = this;
+    const { visibility } = this.catalog.tools;
     for (const source of here) source.onChange(() => this.#changeListener?.(changed));
     const elsewhere = new Set<() => void>();
     this.#listsElsewhere.set(changed, elsewhere);
@@ -209,7 +219,8 @@ export class ServerCore implements InForce {
       tell: (session) => {
         // The definition may have got its first one since the client was greeted.
         const { server } = session.actor.getSnapshot().context;
-        if (server.capabilities[capability] !== undefined) session.notify(changed);
+        const isDeclared = server.capabilities[capability] !== undefined;
+        if (isDeclared && visibility.differ(session, here)) session.notify(changed);
       },
     });
     tellChanges(sources, {
@@ -229,10 +240,50 @@ export class ServerCore implements InForce {
 
   /** Tells all sessions of a change that was made at another server of the same kind. */
   changedElsewhere(method: string, uri?: string): void {
-    if (uri === undefined) {
+    if (method === visibilityChanged) this.#recheckAll();
+    else if (uri === undefined) {
       for (const tell of this.#listsElsewhere.get(method) ?? []) tell();
     } else if (method === Method.elicitationComplete) this.#completed(uri);
     else for (const session of this.sessions) session.resourceUpdated(uri);
+  }
+
+  /** What `visible` answers may have changed: those hear of it whose lists are others now. */
+  visibilityChanged(): void {
+    this.#recheckAll();
+    this.#changeListener?.(visibilityChanged);
+  }
+
+  #recheckAll(): void {
+    const { visibility } = this.catalog.tools;
+    for (const session of this.sessions) {
+      if (visibility.hasShown(session) || session.state === 'modern') this.#recheck(session);
+    }
+  }
+
+  #recheck(session: SessionScope): void {
+    for (const items of this.#items) if (items.isForSome) items.changedFor(session);
+  }
+
+  get #items() {
+    const { tools, resources, resourceTemplates, prompts } = this.catalog;
+    return [tools, resources, resourceTemplates, prompts];
+  }
+
+  /**
+   * Shows or hides the items of a name in one session.
+   *
+   * @throws {TypeError} nothing has this name
+   */
+  switch(session: SessionScope, name: string, isEnabled: boolean): void {
+    const named = this.#items.filter((items) => items.get(name) !== undefined);
+    if (named.length === 0) {
+      throw new TypeError(
+        `The server has no tool, prompt, resource or resource template ${describe(name)}`,
+      );
+    }
+    if (!session.switch(name, isEnabled)) return;
+    this.catalog.tools.visibility.isSwitched = true;
+    for (const items of named) items.changedFor(session);
   }
 
   /** Somebody has done what a client was asked to do at a URL. @returns false if no session here has asked */
@@ -298,16 +349,19 @@ export class ServerCore implements InForce {
   }
 
   /** Tells the subscriptions of a session, without passing its environment. */
-  notice(session: SessionScope, method: string, uri?: string): void {
+  notice(session: SessionScope, ...[method, uri, except]: Parameters<ChangeNotice>): void {
     const notice =
       uri === undefined ? { method } : { method, subject: uri, params: () => ({ uri }) };
     for (const owner of [session, ...(this.upstreams?.in(session) ?? [])]) {
-      this.#subscriptions.notice(owner, notice);
+      this.#subscriptions.notice(owner, notice, except);
     }
   }
 
-  #changed(session: SessionScope, ...change: Parameters<ChangeNotice>): void {
-    session.environment.notice((...again) => this.notice(session, ...again), ...change);
+  #changed(session: SessionScope, method: string, uri?: string): void {
+    const except = this.#subscriptions.blindTo(session, method, uri);
+    const noted = except.length > 0 ? except : undefined;
+    const notice: ChangeNotice = (...again) => this.notice(session, ...again);
+    session.environment.notice(notice, method, uri, noted);
   }
 
   #change(): void {
@@ -357,6 +411,9 @@ export class ServerCore implements InForce {
   }
 }
 
+/** What a node tells others if `visible` may answer otherwise. */
+const visibilityChanged = 'visibility';
+
 /**
  * The hints of a definition that is as it must be, as far as it is seen without its items.
  *
@@ -365,6 +422,7 @@ export class ServerCore implements InForce {
 function checkedHints(definition: ServerDefinition): KnownHints {
   checkItem(definition, rules);
   checkErrorExposure(definition.errors, `the server "${definition.name}"`);
+  checkVisibleByTag(definition.visible, `the server "${definition.name}"`);
   return knownHints(definition.caching);
 }
 

@@ -139,6 +139,7 @@ export class ServedSession extends SessionScope implements McpSession {
   ) {
     super(actor, options, host);
     this.#core = core;
+    if (this.switches) core.catalog.tools.visibility.isSwitched = true;
     this.#options = options;
     // The session's own listeners come first, unguarded.
     this.#listen();
@@ -212,6 +213,14 @@ export class ServedSession extends SessionScope implements McpSession {
 
   resourceUpdated(uri: string): void {
     this.#core.resourceUpdated(this, uri);
+  }
+
+  enable(name: string): void {
+    this.#core.switch(this, name, true);
+  }
+
+  disable(name: string): void {
+    this.#core.switch(this, name, false);
   }
 
   dump(): SessionDump {

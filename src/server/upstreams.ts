@@ -23,7 +23,9 @@ import type { Notice } from '../protocol/subscriptions.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from '../features/feature.ts';
-import type { OfferedFeatures } from '../features/registry.ts';
+import type { Catalog, OfferedItems } from '../features/registry.ts';
+import type { Asker } from '../features/visibility.ts';
+import type { ForSome } from '../define/visible.ts';
 
 /** What a server says of itself beside its upstream. */
 export type OwnDescription = () => ServerDescription;
@@ -109,7 +111,7 @@ export class Upstreams {
   }
 
   /** The server's features with its upstreams: what is the server's own is answered by it. */
-  feature(own: readonly Feature[], catalog: OfferedFeatures): Feature {
+  feature(own: readonly Feature[], catalog: Catalog): Feature {
     const any: RequestHandler = (params, call) => {
       const at = this.#at(call);
       const { method, peer } = call.request;
@@ -402,17 +404,18 @@ function beside(
   method: string,
   own: RequestHandler,
   theirs: RequestHandler,
-  catalog: OfferedFeatures,
+  catalog: Catalog,
 ): RequestHandler {
   const list = listMembers[method];
   if (list !== undefined) return joined(list, own, theirs);
-  const handlerFor = (params: JsonObject | undefined) =>
-    isOwn(method, params, catalog) ? own : theirs;
+  const handlerFor = (params: JsonObject | undefined, asker?: Asker) =>
+    isOwn(method, params, catalog, asker) ? own : theirs;
   return Object.assign(
-    ((params, call) => handlerFor(params)(params, call)) satisfies RequestHandler,
+    ((params, call) => handlerFor(params, call.request)(params, call)) satisfies RequestHandler,
     {
       resumption: (params: JsonObject | undefined) => handlerFor(params).resumption?.(params) ?? {},
-      asksItself: (call: Exchange) => handlerFor(call.request.params).asksItself?.(call) ?? false,
+      asksItself: (call: Exchange) =>
+        handlerFor(call.request.params, call.request).asksItself?.(call) ?? false,
     },
   );
 }
@@ -454,16 +457,17 @@ function joined(member: string, own: RequestHandler, theirs: RequestHandler): Re
 function isOwn(
   method: string,
   params: JsonObject | undefined,
-  { tools, prompts, resources, resourceTemplates }: OfferedFeatures,
+  { tools, prompts, resources, resourceTemplates }: Catalog,
+  asker: Asker | undefined,
 ): boolean {
   const { name, uri } = params ?? {};
-  if (method === 'tools/call') return typeof name === 'string' && tools.get(name) !== undefined;
-  if (method === 'prompts/get') return typeof name === 'string' && prompts.get(name) !== undefined;
+  const has = <T extends ForSome>(items: OfferedItems<T>, key: unknown) =>
+    typeof key === 'string' && (asker ? items.seenBy(asker) : items).get(key) !== undefined;
+  if (method === 'tools/call') return has(tools, name);
+  if (method === 'prompts/get') return has(prompts, name);
   if (typeof uri !== 'string') return false;
-  return (
-    resources.get(uri) !== undefined ||
-    resourceTemplates.list().some(({ item }) => item.match(uri) !== undefined)
-  );
+  const templates = asker ? resourceTemplates.seenBy(asker) : resourceTemplates;
+  return has(resources, uri) || templates.list().some(({ item }) => item.match(uri) !== undefined);
 }
 
 /** A result since 2026-07-28 names the server that gave it. */

@@ -40,8 +40,9 @@ export type Notify = (method: string, params?: JsonObject) => void;
  *
  * @param method of the notification
  * @param uri the resource that has changed; undefined for a list
+ * @param except the numbers of the subscriptions that do not see it
  */
-export type ChangeNotice = (method: string, uri?: string) => void;
+export type ChangeNotice = (method: string, uri?: string, except?: readonly number[]) => void;
 
 /** A session that is about to start, as its environment gets it. */
 export interface BeginningSession {
@@ -93,7 +94,7 @@ export interface SessionEnvironment {
   /** The author's code or the host sends a notification that belongs to no call. */
   notify(notify: Notify, method: string, params?: JsonObject): void;
   /** Something has changed that the client's subscriptions may be for. */
-  notice(notice: ChangeNotice, method: string, uri?: string): void;
+  notice(notice: ChangeNotice, ...change: Parameters<ChangeNotice>): void;
   /** The host ends the session. */
   shutdown(event: SessionShutdown, shutdown: () => void): void;
   /** The host asks whether the client is there. */
@@ -118,7 +119,7 @@ export const plainEnvironment: SessionEnvironment = {
   resolveRoots: (resolve) => resolve,
   listRoots: (ask) => ask(),
   notify: (notify, method, params) => notify(method, params),
-  notice: (notice, method, uri) => notice(method, uri),
+  notice: (notice, ...change) => notice(...change),
   shutdown: (_, shutdown) => shutdown(),
   ping: (_, signal, send) => send(signal),
   listener: (_, call) => call(),

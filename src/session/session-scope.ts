@@ -70,6 +70,16 @@ export interface ScopeOptions {
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
   /** Writes tasks down, so that they outlive the process. `serve` makes it of its option `durable`. */
   readonly durable?: TaskKeeper;
+  /** Keeps what handlers enable and disable, for a session that may go on elsewhere. */
+  readonly switches?: SwitchKeeper;
+}
+
+/** What is enabled and disabled in a session, written down outside of it. */
+export interface SwitchKeeper {
+  /** The names, and whether they are enabled, as an earlier copy of the session has left them. */
+  readonly made: ReadonlyMap<string, boolean>;
+  /** Writes down a change. What the session answers from now on waits for it. */
+  note(name: string, isEnabled: boolean): void;
 }
 
 /** The environment that a session's host gives it, and the two clocks that follow from it. */
@@ -110,6 +120,8 @@ export abstract class SessionScope implements SessionHandle {
   handlers = noHandlers;
   /** The transport's two actors. Set before the session starts. */
   ends = noEnds;
+  /** The names that were enabled (true) or disabled in it; undefined if none ever was. */
+  switches: Map<string, boolean> | undefined;
   /** The event that the session emitted last. */
   lastEmitted: SessionEmitted | undefined = undefined;
   /** See `ServerDefinition.caching`. */
@@ -142,10 +154,25 @@ export abstract class SessionScope implements SessionHandle {
     this.report = safeReport(options.report ?? defaultReport);
     this.startedAt = hostClock.now();
     this.#options = options;
+    this.switches = options.switches?.made.size ? new Map(options.switches.made) : undefined;
     this.traffic = new Traffic(this);
   }
 
   abstract resourceUpdated(uri: string): void;
+
+  abstract enable(name: string): void;
+
+  abstract disable(name: string): void;
+
+  /** Shows or hides what has this name here. @returns false if it is so already */
+  switch(name: string, isEnabled: boolean): boolean {
+    const { switches } = this.#options;
+    this.switches ??= new Map(switches?.made);
+    if (this.switches.get(name) === isEnabled) return false;
+    this.switches.set(name, isEnabled);
+    switches?.note(name, isEnabled);
+    return true;
+  }
 
   /** See `ServerDefinition.upstream`: finds out what the server has for the client. */
   abstract prepare(received: InitializeReceived, signal: AbortSignal): Promise<PreparationOutcome>;

@@ -59,6 +59,8 @@ export function fakeContext(
       notify: () => false,
       resourceUpdated: () => {},
       elicitationCompleted: () => false,
+      enable: () => {},
+      disable: () => {},
     },
     log: Object.fromEntries(logLevels.map((level) => [level, () => {}])) as unknown as HandlerLog,
     notify: () => false,

@@ -77,6 +77,8 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     state: 'modern' as const,
     notify: () => false,
     resourceUpdated: () => {},
+    enable: () => {},
+    disable: () => {},
     elicitationCompleted: () => false,
   };
   const context = new CallContext(exchange, {

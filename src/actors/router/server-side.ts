@@ -253,7 +253,8 @@ function unlisted(capability: object): object {
   return Object.fromEntries(members);
 }
 
-function unknownClient(revision: string): PeerDescription {
+/** The client of a request of which nothing is known but the revision. */
+export function unknownClient(revision: string): PeerDescription {
   return {
     dialect: negotiateDialect(revision),
     requestedVersion: revision,

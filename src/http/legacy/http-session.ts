@@ -30,16 +30,23 @@ import type {
 import type { InitializedClient } from '../../protocol/initialize.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
+import type { SwitchKeeper } from '../../session/session-scope.ts';
 import type { McpSession } from '../../server/session.ts';
 import { answerFailure, fault, malformedResponse } from '../checks.ts';
-import { EndpointSession } from '../endpoint-session.actor.ts';
+import { EndpointSession, toolsSeenIn } from '../endpoint-session.actor.ts';
 import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import type { RequestAuthorization } from '../request-authorization.ts';
 import { firstFence } from '../owner/ownership.ts';
 import type { OwnedCopy, OwnedSession, WokenSession } from '../owner/ownership.ts';
-import { changesByMessage, changesByResponse, framesOf } from '../nodes/said.ts';
+import {
+  changesByMessage,
+  changesByResponse,
+  framesOf,
+  switchChange,
+  switchesOf,
+} from '../nodes/said.ts';
 import { unavailable } from '../owner/unavailable.ts';
 import type { FactChange, LoggedText } from '../nodes/stores.ts';
 import type { HttpLimits } from '../options.ts';
@@ -93,6 +100,8 @@ export class HttpSession
   /** How many answers are due. */
   #due = 0;
   #made: HttpSessionStreams | undefined = undefined;
+  /** Settles once what was enabled or disabled lately is written down. */
+  #switching: Promise<unknown> | undefined = undefined;
 
   constructor(
     server: McpServer,
@@ -174,10 +183,11 @@ export class HttpSession
   /** Takes one message. What needs an answer is answered; anything else is accepted. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
     if (!this.#isMeantBy(exchange)) return;
-    const overreach = this.home.authorization?.overreach(exchange, frame, this.server.tools);
-    if (overreach) return exchange.answer(overreach);
     const isReady = this.#life.hasTag('greeted') && isReadiness(frame);
     if (!isReady && !this.#isServedTo(exchange)) return;
+    const { authorization } = this.home;
+    const overreach = authorization?.overreach(exchange, frame, toolsSeenIn(this, exchange));
+    if (overreach) return exchange.answer(overreach);
     this.#useFor(frame);
     switch (frame.kind) {
       case 'request':
@@ -220,6 +230,13 @@ export class HttpSession
       this.delete();
       throw error;
     });
+  }
+
+  /** The same for what a frame acknowledges. */
+  #notingBy(request: InboundFrame, frame: OutboundFrame): Promise<void> | undefined {
+    const changes = changesByResponse(request, frame);
+    const switching = 'method' in frame ? undefined : this.#switching;
+    return switching?.then(() => this.#noting(changes)) ?? this.#noting(changes);
   }
 
   #answerOnceNoted(
@@ -374,7 +391,9 @@ export class HttpSession
     const { randomId = () => crypto.randomUUID() } = this.listening;
     // The requests of a session that was brought back tell which owner has sent them.
     const own = fence === firstFence ? {} : { randomId: () => `${fence}.${randomId()}` };
-    const options = Object.assign({}, this.listening, { clock: this.clock }, own);
+    const kept = this.share ? { switches: this.#keeperOf(this.share) } : {};
+    const more = { clock: this.clock, ...own, ...kept };
+    const options = Object.assign({}, this.listening, more);
     const mcp = this.server.listen(({ report }) => this.actors(report, this.party.shares), options);
     const [client, isReady] = [this.#client, this.#life.hasTag('ready')];
     this.#mcp = mcp;
@@ -383,6 +402,23 @@ export class HttpSession
     mcp.actor.subscribe({ complete: end, error: end });
     if (client) mcp.actor.send({ type: isReady ? 'client.readied' : 'client.greeted', client });
     return mcp;
+  }
+
+  /** Writes down what is enabled and disabled in it: what it answers from then on waits for that. */
+  #keeperOf(share: OwnedSession): SwitchKeeper {
+    return {
+      made: switchesOf(share.record),
+      note: (name, isEnabled) => {
+        const earlier = this.#switching;
+        const noting = share.note([switchChange(name, isEnabled)]);
+        const switching = earlier ? Promise.all([earlier, noting]) : noting;
+        this.#switching = switching;
+        const done = () => {
+          if (this.#switching === switching) this.#switching = undefined;
+        };
+        switching.then(done, done);
+      },
+    };
   }
 
   /** A greeting does not count as use: its client has asked for nothing yet. */
@@ -464,7 +500,7 @@ export class HttpSession
     for (const frame of frames) {
       // Another node may have said more by now.
       if (!answer && this.share && !this.share.isHere) continue;
-      const noting = answer && this.share && this.#noting(changesByResponse(answer.frame, frame));
+      const noting = answer && this.share && this.#notingBy(answer.frame, frame);
       if (noting) {
         this.#sendOnceNoted(noting, answer, frame);
         continue;

@@ -4,6 +4,8 @@
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Validation"
  */
+import type { Tool } from '../../define/tool.ts';
+import type { ItemsAtDoor } from '../../features/registry.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { InboundRequest, JsonObject } from '../../protocol/frames.ts';
 import { decodeHeaderValue, namedBy } from '../../protocol/header-values.ts';
@@ -11,12 +13,10 @@ import { MetaKey } from '../../protocol/meta.ts';
 import { jsonSchemaOf } from '../../schema/schema.ts';
 import { mirroredParameters } from '../../schema/mirrored-parameters.ts';
 import type { MirroredParameter } from '../../schema/mirrored-parameters.ts';
-import type { McpServer } from '../../server/create-server.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 
 type Headers = Pick<HttpExchange, 'header' | 'head'>;
 type Request = Pick<InboundRequest, 'method' | 'params'>;
-type Tool = NonNullable<ReturnType<McpServer['tools']['get']>>;
 
 /** What is wrong with the header that names the revision; undefined if the body names none. */
 export function versionMismatch(headers: Headers, { params }: Request): string | undefined {
@@ -33,7 +33,7 @@ export function versionMismatch(headers: Headers, { params }: Request): string |
 export function headerMismatch(
   headers: Headers,
   request: Request,
-  server: McpServer,
+  tools: ItemsAtDoor<Tool>,
 ): string | undefined {
   const { method, params } = request;
   const fault = unlike('Mcp-Method', headers.header('mcp-method'), {
@@ -48,7 +48,7 @@ export function headerMismatch(
   return (
     decodedUnlike('Mcp-Name', headers.header('mcp-name'), { value: name, what: `"${member}"` }) ??
     (method === 'tools/call'
-      ? parameterMismatch(headers, server.tools.get(name), params)
+      ? parameterMismatch(headers, tools.get(name, params), params)
       : undefined)
   );
 }

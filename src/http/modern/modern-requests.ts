@@ -16,6 +16,7 @@ import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { headerMismatch, versionMismatch } from './mirrored-headers.ts';
 import { errorAnswer } from '../checks.ts';
+import { itemsAtDoor } from '../../features/registry.ts';
 import type { RequestServices } from './request-services.ts';
 import { StatelessAnswer } from '../answers.ts';
 
@@ -54,9 +55,15 @@ export class ModernRequests {
     if (!envelope.ok) return exchange.answer(errorAnswer(envelope.error, id));
     const service = this.#services.for(exchange);
     if (!service) return;
-    const fault = headerMismatch(exchange, request, service.server);
+    const { server, session } = service;
+    const { peer } = envelope;
+    const tools = itemsAtDoor(server.tools, () => {
+      const origin = { idScope: 'request', principal: exchange.principal } as const;
+      return { peer, origin, session };
+    });
+    const fault = headerMismatch(exchange, request, tools);
     if (fault !== undefined) return exchange.answer(errorAnswer(mismatched(fault), id));
-    const overreach = this.#authorization?.overreach(exchange, request, service.server.tools);
+    const overreach = this.#authorization?.overreach(exchange, request, tools);
     if (overreach) return exchange.answer(overreach);
     const missing = this.#missing(request, service.streams);
     if (missing) return exchange.answer(errorAnswer(missing, id, 404));

@@ -16,6 +16,8 @@ import { Method } from '../../protocol/methods.ts';
 import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { errorAnswer, fault } from '../checks.ts';
+import { unknownClient } from '../../actors/router/server-side.ts';
+import { itemsAtDoor } from '../../features/registry.ts';
 import type { RequestServices } from './request-services.ts';
 import { StatelessAnswer } from '../answers.ts';
 
@@ -68,7 +70,12 @@ export class SessionlessRequests {
     if (!served) return exchange.answer({ status: 202 });
     const service = this.#services.for(exchange);
     if (!service) return;
-    const overreach = this.#authorization?.overreach(exchange, frame, service.server.tools);
+    const { server, session } = service;
+    const tools = itemsAtDoor(server.tools, () => {
+      const origin = { idScope: 'request', principal: exchange.principal, revision } as const;
+      return { peer: unknownClient(revision), origin, session };
+    });
+    const overreach = this.#authorization?.overreach(exchange, frame, tools);
     if (overreach) return exchange.answer(overreach);
     const options = { idScope: 'request', revision, unaskable, id } as const;
     service.serve(served, new SessionlessAnswer(exchange, options, service));

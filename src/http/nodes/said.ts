@@ -18,6 +18,7 @@ const setLevel = 'logging/setLevel';
 const subscribe = 'resources/subscribe';
 const unsubscribe = 'resources/unsubscribe';
 const subscription = 'subscription:';
+const item = 'item:';
 
 /** What a message changes once it was served; undefined for almost all messages. */
 function changeBy({
@@ -65,6 +66,17 @@ export function changesByResponse(
     const part = classifyMessage(message);
     return part.kind === 'request' && served.has(part.id) ? list(changeBy(part)) : [];
   });
+}
+
+/** What is written down of an item that was enabled or disabled in a session. */
+export function switchChange(name: string, isEnabled: boolean): FactChange {
+  return { slot: `${item}${name}`, text: JSON.stringify(isEnabled) };
+}
+
+/** The items that were enabled (true) or disabled in a session. */
+export function switchesOf({ facts }: Pick<SessionRecord, 'facts'>): ReadonlyMap<string, boolean> {
+  const slots = Object.entries(facts).filter(([slot]) => slot.startsWith(item));
+  return new Map(slots.map(([slot, text]) => [slot.slice(item.length), text === 'true']));
 }
 
 function list(change: FactChange | undefined): readonly FactChange[] {

@@ -20,6 +20,7 @@ import type { HttpOptions, Served } from '../options.ts';
 import { Places, partyOf } from '../parties.ts';
 import type { Nodes } from '../owner/nodes.ts';
 import { unavailable } from '../owner/unavailable.ts';
+import { toolsSeenIn } from '../endpoint-session.actor.ts';
 import { SseSession } from './sse-session.ts';
 
 /** The last segments of its two paths. */
@@ -145,7 +146,11 @@ export class SseSessions {
       if (!session) return exchange.answer(unknown(id));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
       if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
-      const overreach = this.#home.authorization?.overreach(exchange, frame, session.server.tools);
+      const overreach = this.#home.authorization?.overreach(
+        exchange,
+        frame,
+        toolsSeenIn(session, exchange),
+      );
       if (overreach) return exchange.answer(overreach);
       session.receive(exchange, frame);
       exchange.answer({ status: 202 });

@@ -125,7 +125,7 @@ class SessionPlayer extends Player {
       this.#session.shutdown(line.shutdown, line.drainTimeoutMs ?? undefined);
     } else if ('write' in line) this.#write(line.write);
     else if ('ping' in line) this.#ping(line);
-    else if ('notice' in line) this.#notice(line.notice, line.uri);
+    else if ('notice' in line) this.#notice(line.notice, line.uri, line.except);
     else if ('resolved' in line) return this.#resolved(line);
     else if ('notify' in line) this.#notify(line.notify, paramsOf(line));
     return undefined;
