@@ -10,8 +10,13 @@ import { connectionLimitsWith } from '../client/connection/limits.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpServer } from '../server/create-server.ts';
+import { refuseDuration } from '../actors/clock.ts';
 import { defaultLimits } from '../actors/limits.ts';
+import { readHosts } from '../client/hosts/hosts-file.ts';
+import type { HostsConfig } from '../client/hosts/hosts-file.ts';
+import type { EnvironmentVariables } from '../client/hosts/variables.ts';
 import { BridgedEntry } from './bridged-entry.ts';
+import { ManyServers } from './many-servers.ts';
 
 /** What a bridge declares and asks by itself. Everything else is as for any connection. */
 type OfBridges =
@@ -33,9 +38,32 @@ export interface BridgeOptions extends Omit<ConnectOptions, OfBridges> {
    * of the same name is in the place of the bridged one.
    */
   readonly definition?: Partial<Omit<ServerDefinition, 'upstream'>>;
-  /** Gets what launched servers write to stderr. */
-  readonly onStderr?: (text: string) => void;
+  /** Gets what launched servers write to stderr; with many, the name of the one that does. */
+  readonly onStderr?: (text: string, server: string | undefined) => void;
+  /**
+   * How long the first answer to a client waits for the first of many servers, milliseconds; 3000 by
+   * default. From then on, the others have a sixth of it after each that comes. Later ones are
+   * listed when they come.
+   */
+  readonly patienceMs?: number;
+  /**
+   * Gives a client of many servers three tools in place of all: to find a tool, to describe it, to
+   * call it. `true`: always; a number: as soon as there are that many tools. Never by default.
+   */
+  readonly search?: boolean | number;
+  /** The source of `${VAR}` in a configuration; the process's environment by default. */
+  readonly environment?: EnvironmentVariables;
+  /** Whether the file that many servers come from is read again when it changes; true by default. */
+  readonly watch?: boolean;
+  /** Gets the configuration of many servers, and each that replaces it. */
+  readonly onConfig?: (config: HostsConfig) => void;
 }
+
+/**
+ * Many servers by their names: an object with the content of an `mcpServers` file, or what
+ * `readHostsFile` gives.
+ */
+export type BridgedServers = HostsConfig | { readonly mcpServers: object };
 
 const minute = 60_000;
 
@@ -57,19 +85,74 @@ const bridgeLimits = {
  *
  * ```ts
  * await serve(bridge({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-everything'] }));
+ * await serve(bridge(await readHostsFile('mcp.json'), { search: 100 }));
  * ```
  *
- * @throws {RuntimeError} CONFIG_INVALID: the entry names no server, when its first client comes
+ * Many servers are one server to a host: `server__tool` in one list. One that cannot be used costs
+ * the others nothing.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: the entry names no server, when its first client comes; a
+ *   configuration holds no servers, at once
+ * @throws {RangeError} an option is wrong; names it
  */
-export function bridge(entry: ServerEntry, options: BridgeOptions = {}): McpServer {
-  const { definition, onStderr, ...connecting } = options;
+export function bridge(
+  source: ServerEntry | BridgedServers,
+  options: BridgeOptions = {},
+): McpServer {
+  const {
+    definition,
+    onStderr,
+    patienceMs = defaultPatienceMs,
+    search = false,
+    environment,
+    watch = true,
+    onConfig = () => {},
+    ...connecting
+  } = options;
+  refuseDuration('patienceMs', patienceMs);
   const limits = { ...bridgeLimits, ...options.limits };
   connectionLimitsWith(limits);
-  const server = new BridgedEntry(entry, { ...connecting, limits, onStderr });
-  return createMcpServer({
+  const own = {
     name: options.name ?? 'bridge',
     version: '0.1.0',
     ...definition,
-    upstream: (client) => server.open(client),
+  };
+  const entryOf = (entry: ServerEntry, more: ConnectOptions, name?: string) =>
+    new BridgedEntry(entry, {
+      ...connecting,
+      ...more,
+      limits: { ...limits, ...more.limits },
+      onStderr: onStderr && ((text) => onStderr(text, name)),
+    });
+  if (isEntry(source)) {
+    const server = entryOf(source, {});
+    return createMcpServer({ ...own, upstream: (client) => server.open(client) });
+  }
+  const config = isRead(source) ? source : readHosts(source, environment ? { environment } : {});
+  const servers = new ManyServers(config, {
+    ...{ patienceMs, environment, watch, applied: onConfig },
+    ...{ clock: options.clock, report: options.report },
+    searchFrom: search === true ? 0 : search === false ? Infinity : search,
+    serverInfo: own,
+    entryOf: (name, { entry, timeoutMs, restart, era }) =>
+      entryOf(
+        entry,
+        {
+          name,
+          ...(timeoutMs === undefined ? {} : { limits: { requestTimeoutMs: timeoutMs } }),
+          ...(restart === undefined ? {} : { restart }),
+          ...(era === undefined ? {} : { era }),
+        },
+        name,
+      ),
   });
+  return createMcpServer({ ...own, upstream: (client) => servers.open(client) });
 }
+
+const defaultPatienceMs = 3000;
+
+const isEntry = (source: ServerEntry | BridgedServers): source is ServerEntry =>
+  ['command', 'url', 'transport'].some((key) => key in source);
+
+const isRead = (source: BridgedServers): source is HostsConfig =>
+  'servers' in source && source.servers instanceof Map;

@@ -7,9 +7,10 @@ import type { ConnectOptions } from '../client/connect.ts';
 import type { ConnectionState } from '../client/connection/connection-streams.observable.ts';
 import type { Connection } from '../client/connection/connection.ts';
 import type { ServerEntry } from '../client/connection/options.ts';
-import type { Upstream, UpstreamClient } from '../define/upstream.ts';
+import type { UpstreamClient } from '../define/upstream.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { BridgedServer } from './bridged-server.ts';
+import type { OpenedServer } from './bridged-server.ts';
 
 /** How the clients of a bridge get to one of its servers. */
 export interface BridgedEntryOptions extends ConnectOptions {
@@ -44,7 +45,7 @@ export class BridgedEntry {
   async open(
     client: UpstreamClient,
     moved: (state: ConnectionState) => void = () => {},
-  ): Promise<Upstream> {
+  ): Promise<OpenedServer> {
     const { peer, signal } = client;
     const bridging = new BridgedServer(client, this.#options);
     const given: ConnectOptions = {
@@ -55,7 +56,7 @@ export class BridgedEntry {
       listens: 'ready',
       ...bridging.hearing,
     };
-    const over = (connection: Connection): Upstream => {
+    const over = (connection: Connection): OpenedServer => {
       connection.events$.subscribe((event) => {
         if (event.type === 'stderr') this.#onStderr?.(event.text);
       });
@@ -74,6 +75,6 @@ export class BridgedEntry {
     }
   }
 
-  /** Ends what outlives a client. No client is connected any more, and none will be. */
+  /** Ends what outlives a client. No client is connected, and none will be. */
   async close(): Promise<void> {}
 }

@@ -11,10 +11,14 @@ import type { RawAnswer, RawAsked } from '../client/asked/providers.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import type { Connection } from '../client/connection/connection.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
+import { listsOf } from '../client/connection/host-connection.ts';
 import type { SentOptions } from '../client/connection/requests.ts';
+import { listKinds } from '../client/lists/list-kinds.ts';
 import { missingFor } from '../client/connection/server-features.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
+import { uncached } from '../define/caching.ts';
 import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
+import type { CatalogName } from '../machines/catalog.machine.ts';
 import type { ServerProfile } from '../machines/connection-context.ts';
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import {
@@ -46,6 +50,26 @@ interface OpenCall {
   /** What the server has asked on its behalf and has no answer to; undefined for nothing yet. */
   questions: Set<Promise<unknown>> | undefined;
 }
+
+/** One of a server's lists, as it is now. */
+export interface ServerList {
+  /** All pages, in the server's order, as they came. */
+  readonly items: readonly JsonObject[];
+  /** How long it may be taken for fresh, milliseconds; undefined if the server says nothing. */
+  readonly ttlMs: number | undefined;
+}
+
+/** A server that a client is connected to. */
+export interface OpenedServer extends Upstream {
+  readonly asksInResults: boolean;
+  /** A whole list, which is asked for on behalf of no request. Empty if the server has no such. */
+  list(name: CatalogName): Promise<ServerList>;
+  /** Which log messages its client wants, by the least severe. */
+  setLogLevel(level: LogLevel): Promise<void>;
+}
+
+/** A server that has not listed its items after this time is asked again with the next list. */
+const listTimeoutMs = 60_000;
 
 export class BridgedServer {
   readonly #client: UpstreamClient;
@@ -81,7 +105,7 @@ export class BridgedServer {
   }
 
   /** The upstream of the client, over a connection that is ready. */
-  over(connection: Connection): Upstream {
+  over(connection: Connection): OpenedServer {
     this.#connection = connection;
     const { info, instructions } = this.#server;
     return {
@@ -92,8 +116,23 @@ export class BridgedServer {
       request: (method, params, context) => this.#request(method, params, context),
       notified: (method, params) => this.#tell(method, params),
       watch: (uris) => this.#watch(uris),
+      list: (name) => this.#list(name),
+      setLogLevel: (level) => connection.setLogLevel(level),
       close: () => connection.close(),
     };
+  }
+
+  async #list(name: CatalogName): Promise<ServerList> {
+    const { clock } = this.#rounds;
+    const declared = this.#capabilities[listKinds[name].feature];
+    if (!isJsonObject(declared)) return { items: [], ttlMs: undefined };
+    const list = listsOf(this.#open)[name];
+    // It may have changed without a word.
+    const refresh = declared['listChanged'] !== true && list.freshUntil === Infinity;
+    const items = await list.items({ timeoutMs: listTimeoutMs, refresh });
+    const { freshUntil } = list;
+    const ttlMs = freshUntil === Infinity ? undefined : Math.max(0, freshUntil - clock.now());
+    return { items, ttlMs };
   }
 
   get #open(): Connection {
@@ -164,14 +203,17 @@ export class BridgedServer {
   }
 
   /** A request since 2026-07-28, to a server of the legacy era. */
-  #byLegacy(call: OpenCall): Promise<JsonObject> {
-    const { params } = call;
+  async #byLegacy(call: OpenCall): Promise<JsonObject> {
+    const { method, params } = call;
     const meta = params?.['_meta'];
-    if (!isJsonObject(meta)) return this.#send(call, params);
-    const level = logLevelOf(meta[MetaKey.logLevel]);
+    const level = isJsonObject(meta) ? logLevelOf(meta[MetaKey.logLevel]) : undefined;
     if (level !== undefined) this.#wantLogs(level);
     // What the request says of its client, the handshake has said.
-    return this.#send(call, withoutMeta(params, ofEnvelopes));
+    const result = await this.#send(call, params && withoutMeta(params, ofEnvelopes));
+    const { dialect } = this.#client.peer;
+    // Its revision requires what a legacy server cannot say.
+    const whole = cached.has(method) ? dialect.cacheable(result, uncached) : result;
+    return dialect.result(whole, { serverInfo: this.#server.info, capabilities: {} });
   }
 
   /** A request of the legacy era, to a server since 2026-07-28. */
@@ -361,6 +403,12 @@ export class BridgedServer {
     else this.#client.notify(Method.logMessage, params);
   }
 }
+
+/** The methods whose results say since 2026-07-28 how long they may be kept. */
+const cached: ReadonlySet<string> = new Set([
+  ...Object.values(listKinds).map(({ method }) => method),
+  'resources/read',
+]);
 
 const ofEnvelopes: readonly string[] = [
   MetaKey.protocolVersion,

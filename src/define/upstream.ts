@@ -49,8 +49,13 @@ export interface Upstream {
   readonly capabilities: JsonObject;
   /** For a model; they follow those of the definition. */
   readonly instructions?: string | undefined;
-  /** True if its results may be `input_required`: then a retry is answered by it as any request is. */
-  readonly asksInResults?: boolean;
+  /**
+   * True if its results may be `input_required`: then a retry is answered by it as any request is. A
+   * function says it for each request.
+   */
+  readonly asksInResults?:
+    | boolean
+    | ((method: string, params: JsonObject | undefined) => boolean | Promise<boolean>);
   /**
    * Answers a request of any method that the definition does not answer.
    *

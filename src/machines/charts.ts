@@ -11,6 +11,7 @@ import { httpSessionMachine } from './http-session.machine.ts';
 import { httpStreamMachine } from './http-stream.machine.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { listeningMachine } from './listening.machine.ts';
+import { memberMachine } from './member.machine.ts';
 import { postMachine } from './post.machine.ts';
 import { postAnswerMachine } from './post-answer.machine.ts';
 import { processMachine } from './process.machine.ts';
@@ -59,6 +60,7 @@ export const charts = {
   updates: updatesMachine,
   followed: followedTaskMachine,
   slot: serverSlotMachine,
+  member: memberMachine,
   'server-push': serverPushMachine,
   'sdk-transport': sdkTransportMachine,
   closing: closingMachine,

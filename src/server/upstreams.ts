@@ -89,8 +89,9 @@ export class Upstreams {
     call.whenEnded(owner.hold());
     const upstream = await owner.ready();
     const { capabilities } = describe(upstream, this.#own());
-    const unwatched = async (uris: readonly string[]) => ({ uris, end: () => {} });
-    return { owner, capabilities, watch: (uris) => (upstream.watch ?? unwatched)(uris) };
+    const watch = async (uris: readonly string[]) =>
+      upstream.watch ? upstream.watch(uris) : { uris, end: () => {} };
+    return { owner, capabilities, watch };
   }
 
   /** The upstreams that a session has open. */
@@ -123,7 +124,13 @@ export class Upstreams {
     };
     const passed = Object.assign(any, {
       resumption: () => ({ replay: false }),
-      asksItself: async (call: Exchange) => (await this.#at(call).ready()).asksInResults === true,
+      asksItself: async (call: Exchange) => {
+        const upstream = await this.#at(call).ready();
+        const { method, params } = call.request;
+        return typeof upstream.asksInResults === 'function'
+          ? upstream.asksInResults(method, params)
+          : upstream.asksInResults === true;
+      },
     });
     const owned = own.flatMap(({ handlers }) => Object.entries(handlers));
     return {

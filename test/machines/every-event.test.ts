@@ -26,6 +26,8 @@ import type { RootsEvent } from '../../src/machines/roots.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { SessionEvent } from '../../src/machines/session.machine.ts';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
+import type { MemberEvent } from '../../src/machines/member.machine.ts';
+import { memberMachine } from '../../src/machines/member.machine.ts';
 import type { ServerSlotEvent } from '../../src/machines/server-slot.machine.ts';
 import { serverSlotMachine } from '../../src/machines/server-slot.machine.ts';
 import type { ChildChange } from '../../src/machines/child.machine.ts';
@@ -208,6 +210,13 @@ const slot: Table<ServerSlotEvent> = {
   'connection.closed': true,
 };
 
+const member: Table<MemberEvent> = {
+  'connection.ready': true,
+  'connection.lost': true,
+  'connection.failed': true,
+  'member.close': true,
+};
+
 const suspendableCall: Table<SuspendableCallEvent> = {
   'question.asked': true,
   'questions.answered': true,
@@ -357,6 +366,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [authorizationMachine, authorization],
   [httpStreamMachine, httpStream],
   [serverSlotMachine, slot],
+  [memberMachine, member],
   [closingMachine, closing],
   [upstreamMachine, upstream],
   [serverPushMachine, serverPush],

@@ -59,6 +59,10 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
     [undefined, 0, 500, 2 ** 53].map((retryMs) => ({ attempts, retryMs, times: streamResumption })),
   ),
   serverSlotMachine: [{ begins: 'idle', error: undefined }],
+  memberMachine: [0, 1, 5, 1_000_000].map((failures) => ({
+    ...{ failures, error: undefined },
+    times: { retryMs: 1000, maxRetryMs: 300_000 },
+  })),
   followedTaskMachine: [0, 10, 1_000_000].flatMap((failures) => [
     { task: {}, failures },
     { task: { pollIntervalMs: 0 }, failures },
@@ -104,6 +108,7 @@ const inputs: { readonly [machine: string]: object } = {
   connectionMachine: connectionInput,
   catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1, spacingMs: 1, maxSpacingMs: 1 },
   serverSlotMachine: { begins: 'waiting' },
+  memberMachine: { times: { retryMs: 1, maxRetryMs: 1 }, now: () => 0 },
   followedTaskMachine: { task: { taskId: 't', status: 'working' }, era: 'modern', maxRounds: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
   subscriptionMachine: {

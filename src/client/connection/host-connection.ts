@@ -21,10 +21,12 @@ import type { AnswersHost } from '../asked/answers.ts';
 import { DialogPlaces } from '../asked/input-rounds.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
+import type { Lists } from '../lists/lists.ts';
 import type { ListReport } from '../lists/offered.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import { plainConnection } from './connection-environment.ts';
 import type { ConnectionEnvironment } from './connection-environment.ts';
+import type { Connection } from './connection.ts';
 import { setupOf } from './connection-setup.ts';
 import { ConnectionScope } from './connection-scope.ts';
 import type { ConnectionActorRef, ConnectionSnapshot } from './connection-scope.ts';
@@ -386,4 +388,10 @@ function reportingProblems(report: Report, events: EventLog): Report {
 function waitCancelled(name: string, signal: AbortSignal | undefined): RuntimeError {
   const cause: unknown = signal?.reason;
   return new RuntimeError('CANCELLED', `Nobody waits any more for ${name}`, { cause });
+}
+
+/** The lists of a connection, kept as its server has them. */
+export function listsOf(connection: Connection): Lists {
+  if (connection instanceof HostConnection) return connection.lists;
+  throw new TypeError('That is no connection of connect() or openConnection()');
 }

@@ -94,6 +94,11 @@ export class KeptList<T extends JsonObject> {
     return this.#report;
   }
 
+  /** When it stops being fresh, the clock's milliseconds; Infinity if the server says nothing. */
+  get freshUntil(): number {
+    return this.#actor.getSnapshot().context.catalog?.freshUntil ?? Infinity;
+  }
+
   /**
    * The list, not older than the last change that the server announced, and not past the time for
    * which the server called it fresh.

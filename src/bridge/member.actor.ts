@@ -1,0 +1,216 @@
+/** One of the servers that a bridge has for one client. Its chart shows whether it can be used. */
+import { createActor, fromPromise } from 'xstate';
+import type { Actor } from 'xstate';
+import type { Clock } from '../actors/clock.ts';
+import { unlessAborted } from '../actors/waiting.ts';
+import type { ConnectionState } from '../client/connection/connection-streams.observable.ts';
+import { isAllowed } from '../client/hosts/server-entry.ts';
+import type { ToolFilter } from '../client/hosts/server-entry.ts';
+import { mergedName } from '../client/hosts/merged-names.ts';
+import type { UpstreamClient } from '../define/upstream.ts';
+import type { CatalogName } from '../machines/catalog.machine.ts';
+import { memberMachine } from '../machines/member.machine.ts';
+import { ErrorCode, ProtocolError, textOfError } from '../protocol/errors.ts';
+import { isJsonObject } from '../protocol/classify.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { errorOf } from '../protocol/losses.ts';
+import { printableName, printable } from '../protocol/printable.ts';
+import type { BridgedEntry } from './bridged-entry.ts';
+import type { OpenedServer, ServerList } from './bridged-server.ts';
+
+/** A server of a bridge, for all clients. */
+export interface NamedEntry {
+  readonly name: string;
+  readonly entry: Pick<BridgedEntry, 'open'>;
+  readonly tools: ToolFilter;
+}
+
+/** What a member needs of the client's other half. */
+export interface MemberHost {
+  readonly client: UpstreamClient;
+  readonly clock: Clock;
+  /** The server has sent a notification that belongs to no request. */
+  told(member: Member, method: string, params: JsonObject | undefined): void;
+  /** It can be used now, or no longer. */
+  moved(member: Member): void;
+}
+
+const times = { retryMs: 1000, maxRetryMs: 5 * 60_000 };
+
+const machine = memberMachine.provide({
+  actors: {
+    open: fromPromise(({ input, signal }) => (input.scope as Member).connect(signal)),
+  },
+});
+
+export class Member {
+  readonly name: string;
+  #named: NamedEntry;
+  readonly #host: MemberHost;
+  readonly #actor: Actor<typeof memberMachine>;
+  /** What the last attempt has opened. */
+  #opened: OpenedServer | undefined = undefined;
+  #end = new AbortController();
+  readonly #lists = new Map<CatalogName, ServerList>();
+  /** The names of the last list, by their names in the merged list. */
+  readonly #names = new WeakMap<ServerList, ReadonlyMap<string, string>>();
+
+  constructor(named: NamedEntry, host: MemberHost) {
+    this.name = named.name;
+    this.#named = named;
+    this.#host = host;
+    const { clock } = host;
+    const now = () => clock.now();
+    this.#actor = createActor(machine, {
+      id: `member ${named.name}`,
+      input: { scope: this, times, now },
+      clock,
+    });
+    let last: unknown = 'opening';
+    this.#actor.subscribe(({ value }) => {
+      if (value !== last) host.moved(this);
+      last = value;
+    });
+    this.#actor.start();
+  }
+
+  /** Takes settings that need no new connection. */
+  adjust(named: NamedEntry): void {
+    this.#named = named;
+  }
+
+  /** Where it stands, since when (the clock's milliseconds), and why it cannot be used. */
+  get standing() {
+    const { value: state, context } = this.#actor.getSnapshot();
+    const { since, error } = context;
+    return { state, since, error };
+  }
+
+  /** What it declares; nothing before it was connected. */
+  get capabilities(): JsonObject {
+    return this.#opened?.capabilities ?? {};
+  }
+
+  /** The server, if the client can use it now. */
+  get usable(): OpenedServer | undefined {
+    const { state } = this.standing;
+    return state === 'ready' || state === 'lost' ? this.#opened : undefined;
+  }
+
+  /** Resolves once it is known whether it can be used. Never rejects. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.standing.state !== 'opening') return resolve();
+      const subscription = this.#actor.subscribe({
+        next: ({ value }) => {
+          if (value === 'opening') return;
+          subscription.unsubscribe();
+          resolve();
+        },
+        complete: resolve,
+      });
+    });
+  }
+
+  /**
+   * The server, as soon as the client is connected to it.
+   *
+   * @throws {ProtocolError} -32000, with why it cannot be used
+   */
+  async ready(signal?: AbortSignal): Promise<OpenedServer> {
+    if (this.standing.state === 'opening') await unlessAborted(this.settled(), signal);
+    const { usable } = this;
+    if (usable) return usable;
+    throw this.#unusable(this.standing.error ?? 'it was removed');
+  }
+
+  #unusable(error: unknown): ProtocolError {
+    const why = textOfError(error instanceof Error ? error.message : error);
+    const message = `The server ${printableName(this.name)} cannot be used: ${printable(why, 500)}`;
+    const data = { reason: 'upstream-failed', server: this.name, retryable: true };
+    return new ProtocolError(ErrorCode.serverUnavailable, message, data);
+  }
+
+  /** Connects the client to the server: the machine's `open`. */
+  async connect(signal: AbortSignal): Promise<void> {
+    const before = this.#opened;
+    const end = (this.#end = new AbortController());
+    const abort = () => end.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const { client } = this.#host;
+    const own: UpstreamClient = {
+      peer: client.peer,
+      principal: client.principal,
+      signal: AbortSignal.any([client.signal, end.signal]),
+      notify: (method, params) => this.#host.told(this, method, params),
+      request: (...asked) => client.request(...asked),
+    };
+    await before?.close?.();
+    const opened = await this.#named.entry.open(own, (state) => this.#heard(state));
+    this.#opened = opened;
+    if (end.signal.aborted) await opened.close?.();
+  }
+
+  #heard({ value, loss }: ConnectionState): void {
+    // The last state comes after the member has been closed.
+    if (this.#actor.getSnapshot().status !== 'active') return;
+    const error = errorOf(loss);
+    if (value === 'ready') this.#actor.send({ type: 'connection.ready' });
+    else if (value === 'failed' || value === 'closed')
+      this.#actor.send({ type: 'connection.failed', error });
+    else this.#actor.send({ type: 'connection.lost', error });
+  }
+
+  /** Its list as it is now. @throws it cannot be used, or does not answer */
+  async list(name: CatalogName): Promise<ServerList> {
+    const list = this.#allowed(name, await (await this.ready()).list(name));
+    this.#lists.set(name, list);
+    return list;
+  }
+
+  /** Its list as it was last; undefined before it was asked. */
+  known(name: CatalogName): ServerList | undefined {
+    return this.#lists.get(name);
+  }
+
+  #allowed(name: CatalogName, list: ServerList): ServerList {
+    const { tools } = this.#named;
+    if (name !== 'tools' || (tools.allow === undefined && tools.deny === undefined)) return list;
+    return { ...list, items: list.items.filter((item) => this.allows(String(item['name']))) };
+  }
+
+  /** Whether a tool of it is offered. */
+  allows(tool: string): boolean {
+    return isAllowed(tool, this.#named.tools);
+  }
+
+  /** Its name in the merged list. */
+  shown(own: string): string {
+    return mergedName({ server: this.name, tool: own });
+  }
+
+  /** Its own name for one in the merged list, as far as it is known. */
+  ownName(list: 'tools' | 'prompts', shown: string): string | undefined {
+    const known = this.#lists.get(list);
+    if (!known) return undefined;
+    let names = this.#names.get(known);
+    if (!names) {
+      const own = known.items.map((item) => String(item['name']));
+      names = new Map(own.map((name) => [this.shown(name), name]));
+      this.#names.set(known, names);
+    }
+    return names.get(shown);
+  }
+
+  /** Whether it declares this, or may still do so. */
+  mayHave(capability: string): boolean {
+    return this.usable ? isJsonObject(this.capabilities[capability]) : true;
+  }
+
+  /** Ends it for this client. Resolves once nothing of it is left. */
+  async close(): Promise<void> {
+    this.#actor.send({ type: 'member.close' });
+    this.#end.abort();
+    await this.#opened?.close?.();
+  }
+}

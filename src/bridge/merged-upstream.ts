@@ -1,0 +1,481 @@
+/**
+ * The servers of a bridge as one client has them: one upstream, with one list of each kind.
+ *
+ * A name or a URI says which server a request is for. What is passed on is the server's own.
+ */
+import { defaultLimits } from '../actors/limits.ts';
+import type { Clock } from '../actors/clock.ts';
+import { listKinds } from '../client/lists/list-kinds.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
+import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
+import type { CatalogName } from '../machines/catalog.machine.ts';
+import { isJsonObject } from '../protocol/classify.ts';
+import { fromWireError, invalidParams } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
+import { without } from '../protocol/dialects/members.ts';
+import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
+import type { LogLevel } from '../protocol/log-levels.ts';
+import { Method, methodNotOffered } from '../protocol/methods.ts';
+import { mayBeNamed, splitName } from '../client/hosts/merged-names.ts';
+import { nearest } from '../protocol/nearest.ts';
+import { quoted } from '../protocol/printable.ts';
+import { joinedInstructions } from './joined-instructions.ts';
+import { Member } from './member.actor.ts';
+import type { MemberHost, NamedEntry } from './member.actor.ts';
+import { withoutLate } from './patience.ts';
+import { ResourceOwners, named } from './resource-owners.ts';
+import { serversResource, serversUri } from './servers-resource.ts';
+import type { MemberReport } from './servers-resource.ts';
+import { answerFinder, finderTools, listedFinderTools } from './tool-finder.ts';
+
+/** How many servers are made one. */
+export interface MergingOptions {
+  readonly clock: Clock;
+  /** See `BridgeOptions.patienceMs`. */
+  readonly patienceMs: number;
+  /** From how many tools on a client is given three to find them with. */
+  readonly searchFrom: number;
+  readonly serverInfo: ServerDescription['serverInfo'];
+  /** Where all servers of the configuration stand, for this client. */
+  report(upstream: MergedUpstream): readonly MemberReport[];
+}
+
+/** Where a request goes. */
+interface Routed {
+  readonly member: Member;
+  readonly params: JsonObject;
+  /** What the client gets for the server's result. */
+  readonly answer?: (result: JsonObject) => JsonObject;
+}
+
+/** The lists by their methods. */
+const listOf: { readonly [method: string]: CatalogName } = Object.fromEntries(
+  Object.values(listKinds).map(({ method, name }) => [method, name]),
+);
+
+/** The notifications that a list has changed. */
+const changes = [...new Set(Object.values(listKinds).map(({ changed }) => changed))];
+
+export class MergedUpstream implements Upstream, MemberHost {
+  readonly client: UpstreamClient;
+  readonly clock: Clock;
+  readonly #options: MergingOptions;
+  /** In the order of the configuration. */
+  readonly #members = new Map<string, Member>();
+  readonly #owners = new ResourceOwners(this.#members);
+  /** Notifications that are about to be sent, so that many changes become one. */
+  readonly #announced = new Map<string, unknown>();
+  /** URIs that the client is told about under the names that have their servers in front. */
+  readonly #watchedNames = new Set<string>();
+  /** What the client wants to hear; servers that come later are told. */
+  #logLevel: LogLevel | undefined = undefined;
+  /** Until the client has its first answer, there is nothing to tell. */
+  #moved: (member: Member) => void = () => {};
+
+  constructor(client: UpstreamClient, named: readonly NamedEntry[], options: MergingOptions) {
+    this.client = client;
+    this.clock = options.clock;
+    this.#options = options;
+    for (const each of named) this.#members.set(each.name, new Member(each, this));
+  }
+
+  /** Waits for its servers, but not for late ones: they are listed when they come. */
+  async start(): Promise<this> {
+    const settled = [...this.#members.values()].map(async (member) => {
+      await member.settled();
+      if (!member.usable) throw member.standing.error ?? new Error('it is not usable');
+    });
+    await withoutLate(settled, this.#options);
+    this.#moved = (member) => this.#changed(member);
+    return this;
+  }
+
+  get members(): ReadonlyMap<string, Member> {
+    return this.#members;
+  }
+
+  /**
+   * The configuration has changed. What is not named stays as it is.
+   *
+   * @returns once those have ended that are to end
+   */
+  async apply(
+    all: readonly NamedEntry[],
+    ended: ReadonlySet<string>,
+    begun: ReadonlySet<string>,
+  ): Promise<void> {
+    const before = new Map(this.#members);
+    this.#members.clear();
+    for (const each of all) {
+      const kept = begun.has(each.name) ? undefined : before.get(each.name);
+      kept?.adjust(each);
+      this.#members.set(each.name, kept ?? new Member(each, this));
+    }
+    this.#announceAll();
+    const gone = [...ended].flatMap((name) => before.get(name) ?? []);
+    await Promise.all(gone.map((member) => member.close()));
+  }
+
+  // What the client is told of its servers.
+
+  /**
+   * What the servers have, and what those that are not there yet may have: a client hears of it only
+   * once.
+   */
+  get capabilities(): JsonObject {
+    const some = (name: string) =>
+      [...this.#members.values()].some((member) => member.mayHave(name));
+    return {
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { subscribe: true, listChanged: true },
+      ...(some('completions') ? { completions: {} } : {}),
+      ...(some('logging') ? { logging: {} } : {}),
+    };
+  }
+
+  get instructions(): string | undefined {
+    const parts = [...this.#members.values()].map(
+      ({ name, usable }) => [name, usable?.instructions] as const,
+    );
+    return joinedInstructions(parts);
+  }
+
+  moved(member: Member): void {
+    this.#moved(member);
+  }
+
+  #changed(member: Member): void {
+    if (this.#logLevel) void this.#setLevel(member, this.#logLevel).catch(() => {});
+    this.#announceAll();
+  }
+
+  #announceAll(): void {
+    for (const changed of changes) this.#announce(changed);
+    this.#announce(Method.resourceUpdated, { uri: serversUri });
+  }
+
+  /** Tells the client soon; once for all that happens until then. */
+  #announce(method: string, params?: JsonObject): void {
+    if (this.#announced.has(method)) return;
+    const timer = this.clock.setTimeout(() => {
+      this.#announced.delete(method);
+      this.client.notify(method, params);
+    }, defaultLimits.listChangedQuietMs);
+    this.#announced.set(method, timer);
+  }
+
+  told(member: Member, method: string, params: JsonObject | undefined): void {
+    if (changes.includes(method)) return this.#announce(method);
+    const { uri, logger } = params ?? {};
+    if (method === Method.resourceUpdated && typeof uri === 'string') {
+      for (const shown of this.#owners.names(member, uri)) {
+        if (shown === uri || this.#watchedNames.has(shown)) {
+          this.client.notify(method, { ...params, uri: shown });
+        }
+      }
+    } else if (method === Method.logMessage) {
+      const own = typeof logger === 'string' ? `${member.name}: ${logger}` : member.name;
+      this.client.notify(method, { ...params, logger: own });
+    } else this.client.notify(method, params);
+  }
+
+  // What the client asks.
+
+  async request(
+    method: string,
+    params: JsonObject | undefined,
+    context: HandlerContext,
+  ): Promise<JsonObject> {
+    const list = listOf[method];
+    if (list) return this.#own(await this.#list(list), context);
+    const answer = await this.#answered(method, params ?? {});
+    if (answer) return this.#own(answer, context);
+    return this.#pass(await this.#route(method, params ?? {}), method, context);
+  }
+
+  /**
+   * Every request that is for one of the servers passes here, with the server's own names in its
+   * params. This is where a policy about a server's tools belongs.
+   */
+  async #pass(
+    { member, params, answer }: Routed,
+    method: string,
+    context: HandlerContext,
+  ): Promise<JsonObject> {
+    const server = await member.ready(context.signal);
+    const result = await server.request(method, params, context);
+    this.#owners.seen(member, result);
+    return answer ? answer(result) : result;
+  }
+
+  async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
+    if (listOf[method]) return false;
+    try {
+      const { member } = await this.#route(method, params ?? {});
+      return (await member.ready()).asksInResults;
+    } catch {
+      // The request itself says why it cannot be answered.
+      return false;
+    }
+  }
+
+  /** A result of the bridge's own, as the client's revision has it. */
+  #own(result: JsonObject, { client: { dialect } }: HandlerContext): JsonObject {
+    const { serverInfo } = this.#options;
+    return dialect.result(result, { serverInfo, capabilities: {} });
+  }
+
+  /** What the bridge answers by itself. */
+  async #answered(method: string, params: JsonObject): Promise<JsonObject | undefined> {
+    const { uri, name } = params;
+    switch (method) {
+      case 'logging/setLevel':
+        return this.#setLevels(params['level']);
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        return uri === serversUri ? {} : undefined;
+      case 'resources/read':
+        return uri === serversUri ? this.#status() : undefined;
+      case 'tools/call': {
+        const isFinder = name === finderTools.find || name === finderTools.describe;
+        if (!isFinder || !(await this.#isSearched())) return undefined;
+        return answerFinder(name, params['arguments'], await this.#tools());
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  async #setLevels(wanted: unknown): Promise<JsonObject> {
+    const level = logLevelOf(wanted);
+    if (level === undefined) throw invalidParams(`"level" must be one of ${logLevels.join(', ')}`);
+    this.#logLevel = level;
+    const members = [...this.#members.values()];
+    await Promise.allSettled(members.map((member) => this.#setLevel(member, level)));
+    return {};
+  }
+
+  async #setLevel({ usable }: Member, level: LogLevel): Promise<void> {
+    if (usable && isJsonObject(usable.capabilities['logging'])) await usable.setLogLevel(level);
+  }
+
+  #status(): JsonObject {
+    const text = JSON.stringify({ servers: this.#options.report(this) }, undefined, 2);
+    return { contents: [{ uri: serversUri, mimeType: 'application/json', text }] };
+  }
+
+  // Whose a request is.
+
+  /** @throws {ProtocolError} it is nobody's */
+  async #route(method: string, params: JsonObject): Promise<Routed> {
+    switch (method) {
+      case 'tools/call':
+        return this.#routeTool(params);
+      case 'prompts/get':
+        return this.#routeNamed('prompts', params);
+      case 'resources/read':
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        return this.#routeResource(method, params);
+      case 'completion/complete':
+        return this.#routeCompletion(params);
+      default:
+        // With many servers, nothing says whose it is.
+        throw fromWireError(methodNotOffered(method));
+    }
+  }
+
+  async #routeTool(params: JsonObject): Promise<Routed> {
+    if (params['name'] !== finderTools.call || !(await this.#isSearched())) {
+      return this.#routeNamed('tools', params);
+    }
+    const given = params['arguments'];
+    const { name, arguments: args } = isJsonObject(given) ? given : {};
+    const rest = without(params, 'arguments');
+    const called = { ...rest, name, ...(args === undefined ? {} : { arguments: args }) };
+    return this.#routeNamed('tools', called);
+  }
+
+  async #routeNamed(list: 'tools' | 'prompts', params: JsonObject): Promise<Routed> {
+    const { name } = params;
+    if (typeof name !== 'string') throw invalidParams('"name" must be a string');
+    const { member, own } = await this.#ownerOf(list, name);
+    return { member, params: { ...params, name: own } };
+  }
+
+  /** A name that spells out its server needs no list; another one may be any server's. */
+  async #ownerOf(
+    list: 'tools' | 'prompts',
+    name: string,
+  ): Promise<{ readonly member: Member; readonly own: string }> {
+    const split = splitName(name);
+    const spelt = split && this.#members.get(split.server);
+    if (spelt && spelt.shown(split.tool) === name) {
+      if (list === 'prompts' || spelt.allows(split.tool)) return { member: spelt, own: split.tool };
+    } else {
+      const may = [...this.#members.values()].filter((member) => mayBeNamed(member.name, name));
+      const look = () =>
+        may.flatMap((member) => {
+          const own = member.ownName(list, name);
+          return own === undefined ? [] : [{ member, own }];
+        })[0];
+      const known = look();
+      if (known) return known;
+      await withoutLate(
+        may.map((member) => member.list(list)),
+        this.#options,
+      );
+      const found = look();
+      if (found) return found;
+    }
+    const names = (await this.#items(list)).items.map((item) => String(item['name']));
+    const near = nearest(name, names);
+    const advice = near === undefined ? '' : `. Did you mean ${near}?`;
+    throw invalidParams(`There is no ${list.slice(0, -1)} ${quoted(name)}${advice}`);
+  }
+
+  async #routeResource(method: string, params: JsonObject): Promise<Routed> {
+    const { uri } = params;
+    if (typeof uri !== 'string') throw invalidParams('"uri" must be a string');
+    const { member, uri: own } = await this.#resource(uri);
+    if (method === 'resources/subscribe') this.#watchedNames.add(uri);
+    if (method === 'resources/unsubscribe') this.#watchedNames.delete(uri);
+    return { member, params: { ...params, uri: own }, answer: (result) => named(result, own, uri) };
+  }
+
+  /** @throws {ProtocolError} no server is known to have it */
+  async #resource(uri: string) {
+    const known = this.#owners.of(uri);
+    if (known) return known;
+    await Promise.all([this.#items('resources'), this.#items('resourceTemplates')]);
+    const found = this.#owners.of(uri);
+    if (found) return found;
+    // A server may have more than it lists. Others must not learn of its URIs.
+    const able = [...this.#members.values()].filter((member) => member.mayHave('resources'));
+    const [only] = able;
+    if (only && able.length === 1) return { member: only, uri };
+    throw this.client.peer.dialect.resourceNotFound(uri);
+  }
+
+  async #routeCompletion(params: JsonObject): Promise<Routed> {
+    const { ref } = params;
+    if (!isJsonObject(ref)) throw invalidParams('"ref" must be an object');
+    const { type, name, uri } = ref;
+    if (type === 'ref/prompt' && typeof name === 'string') {
+      const { member, own } = await this.#ownerOf('prompts', name);
+      return { member, params: { ...params, ref: { ...ref, name: own } } };
+    }
+    if (type !== 'ref/resource' || typeof uri !== 'string') {
+      throw invalidParams('"ref" must be a prompt with a name, or a resource with a uri');
+    }
+    const owned = await this.#resource(uri);
+    return { member: owned.member, params: { ...params, ref: { ...ref, uri: owned.uri } } };
+  }
+
+  // Lists.
+
+  async #list(list: CatalogName): Promise<JsonObject> {
+    const { items, ttlMs } = await this.#items(list);
+    const shown = list === 'tools' && this.#isPastSearch(items) ? listedFinderTools : items;
+    return this.client.peer.dialect.cacheable(
+      { [listKinds[list].name]: shown },
+      { ttlMs, scope: 'private' },
+    );
+  }
+
+  async #tools(): Promise<readonly JsonObject[]> {
+    return (await this.#items('tools')).items;
+  }
+
+  /** Whether the client is given three tools in place of all. */
+  async #isSearched(): Promise<boolean> {
+    const { searchFrom } = this.#options;
+    if (searchFrom === Infinity) return false;
+    return searchFrom === 0 || this.#isPastSearch(await this.#tools());
+  }
+
+  #isPastSearch(tools: readonly JsonObject[]): boolean {
+    return tools.length >= this.#options.searchFrom;
+  }
+
+  /**
+   * All items of a kind as the client sees them. Those of a server that is late come later: the
+   * client is told.
+   */
+  async #items(list: CatalogName): Promise<{ items: readonly JsonObject[]; ttlMs: number }> {
+    const members = [...this.#members.values()].filter(({ usable }) => usable);
+    const before = members.map((member) => member.known(list));
+    const lists = await withoutLate(
+      members.map((member) => member.list(list)),
+      this.#options,
+      (at, { items }) => {
+        if (before[at]?.items !== items) this.#announce(listKinds[list].changed);
+      },
+    );
+    const items = members.flatMap((member, at) =>
+      ((lists[at] ?? before[at])?.items ?? []).map((item) => this.#shown(list, member, item)),
+    );
+    const ttls = lists.map((each) => each?.ttlMs ?? 0);
+    const isWhole = members.length === this.#members.size;
+    const own = list === 'resources' ? [serversResource] : [];
+    return { items: [...own, ...items], ttlMs: isWhole ? Math.min(...ttls) : 0 };
+  }
+
+  #shown(list: CatalogName, member: Member, item: JsonObject): JsonObject {
+    switch (list) {
+      case 'tools':
+        this.#owners.seenTool(member, item);
+        return { ...item, name: member.shown(String(item['name'])) };
+      case 'prompts':
+        return { ...item, name: member.shown(String(item['name'])) };
+      case 'resources':
+        return { ...item, uri: this.#owners.shown(member, String(item['uri'])) };
+      case 'resourceTemplates': {
+        const { uriTemplate } = item;
+        return { ...item, uriTemplate: this.#owners.shown(member, String(uriTemplate)) };
+      }
+    }
+  }
+
+  // The rest.
+
+  notified(method: string, params: JsonObject | undefined): void {
+    for (const { usable } of this.#members.values()) usable?.notified?.(method, params);
+  }
+
+  async watch(uris: readonly string[]): Promise<UpstreamWatch> {
+    const watched = await Promise.all(
+      uris.map(async (uri): Promise<{ readonly uri: string; end(): void } | undefined> => {
+        if (uri === serversUri) return { uri, end: () => {} };
+        try {
+          const { member, uri: own } = await this.#resource(uri);
+          const watch = await (await member.ready()).watch?.([own]);
+          if (!watch || watch.uris.length === 0) return undefined;
+          this.#watchedNames.add(uri);
+          return {
+            uri,
+            end: () => {
+              this.#watchedNames.delete(uri);
+              watch.end();
+            },
+          };
+        } catch {
+          // It is not among those that are agreed to.
+          return undefined;
+        }
+      }),
+    );
+    const agreed = watched.filter((each) => each !== undefined);
+    return {
+      uris: agreed.map(({ uri }) => uri),
+      end: () => agreed.forEach((each) => each.end()),
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#announced.values()) this.clock.clearTimeout(timer);
+    await Promise.all([...this.#members.values()].map((member) => member.close()));
+  }
+}

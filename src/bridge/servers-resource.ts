@@ -1,0 +1,58 @@
+/** `bridge://servers`: where each server of a bridge stands for a client, since when and why. */
+import type { Clock } from '../actors/clock.ts';
+import type { HostedServer } from '../client/hosts/server-entry.ts';
+import { redactText } from '../diagnosis/redaction.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { Member } from './member.actor.ts';
+
+export const serversUri = 'bridge://servers';
+
+/** As it is listed. */
+export const serversResource: JsonObject = {
+  uri: serversUri,
+  name: 'servers',
+  title: 'The servers behind this bridge',
+  description:
+    'Each server with its state (opening, ready, lost, failed, disabled or faulty), since when, and why it cannot be used',
+  mimeType: 'application/json',
+};
+
+/** One server as the resource and a dump have it. */
+export interface MemberReport {
+  readonly name: string;
+  readonly state: string;
+  /** ISO 8601; absent if the configuration says it. */
+  readonly since?: string;
+  /** Why it cannot be used, or could not be last. */
+  readonly why?: string;
+  /** How it calls itself. */
+  readonly server?: string;
+  readonly tools?: number;
+}
+
+/** All servers of a configuration, as one client has them. */
+export function reportServers(
+  servers: ReadonlyMap<string, HostedServer>,
+  members: ReadonlyMap<string, Member>,
+  clock: Clock,
+): readonly MemberReport[] {
+  return [...servers].map(([name, server]) => {
+    const member = members.get(name);
+    if (member) return { name, ...standingOf(member, clock) };
+    if (server.kind !== 'invalid') return { name, state: 'disabled' };
+    return { name, state: 'faulty', why: server.faults.map(({ message }) => message).join('; ') };
+  });
+}
+
+function standingOf(member: Member, clock: Clock): Omit<MemberReport, 'name'> {
+  const { state, since, error } = member.standing;
+  const info = member.usable?.serverInfo;
+  const tools = member.known('tools')?.items.length;
+  return {
+    state,
+    since: new Date(Date.now() - (clock.now() - since)).toISOString(),
+    ...(error ? { why: redactText(error.message, 500) } : {}),
+    ...(info ? { server: `${info.name} ${info.version}` } : {}),
+    ...(tools === undefined ? {} : { tools }),
+  };
+}

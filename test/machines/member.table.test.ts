@@ -1,0 +1,82 @@
+import { createActor, fromPromise } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { TestClock } from 'mcp-actors/testing';
+import { RuntimeError } from 'mcp-actors';
+import type { InputScope } from '../../src/machines/peer-ports.ts';
+import { memberMachine } from '../../src/machines/member.machine.ts';
+import type { MemberEvent } from '../../src/machines/member.machine.ts';
+
+const lost: MemberEvent = { type: 'connection.lost', error: new Error('it has ended') };
+const failed: MemberEvent = { type: 'connection.failed', error: new Error('it is gone') };
+const ready: MemberEvent = { type: 'connection.ready' };
+const close: MemberEvent = { type: 'member.close' };
+
+/** Lets what an attempt has given be heard. */
+const heard = () => new Promise((resolve) => setImmediate(resolve));
+
+/** @param attempts what each attempt to open it ends with */
+function member(...attempts: readonly (Error | undefined)[]) {
+  const clock = new TestClock();
+  const left = [...attempts];
+  const open = fromPromise<void, InputScope>(async () => {
+    if (left.length === 0) throw new Error('one attempt too many');
+    const error = left.shift();
+    if (error) throw error;
+  });
+  const actor = createActor(memberMachine.provide({ actors: { open } }), {
+    input: { times: { retryMs: 1000, maxRetryMs: 3000 }, now: () => clock.now() },
+    clock,
+  }).start();
+  return { actor, clock, state: () => actor.getSnapshot().value, left };
+}
+
+describe('one of the servers of a client', () => {
+  test.each<[readonly MemberEvent[], string]>([
+    [[], 'ready'],
+    [[ready], 'ready'],
+    [[lost], 'lost'],
+    [[lost, lost], 'lost'],
+    [[lost, ready], 'ready'],
+    [[lost, failed], 'failed'],
+    [[failed], 'failed'],
+    [[failed, ready], 'failed'],
+    [[close], 'closed'],
+    [[failed, close], 'closed'],
+  ])('that was opened is after %j in the state %s', async (events, state) => {
+    const { actor, state: now } = member(undefined);
+    expect(now()).toBe('opening');
+    await heard();
+    for (const event of events) actor.send(event);
+    expect(now()).toBe(state);
+  });
+
+  test('is tried again, later each time, and says since when and why it is missing', async () => {
+    const crash = new Error('it crashed');
+    const { actor, clock, state, left } = member(crash, crash, crash, undefined);
+    await heard();
+    for (const [delay, after] of [
+      [1000, 2],
+      [2000, 1],
+      [3000, 0],
+    ] as const) {
+      expect(actor.getSnapshot().context).toMatchObject({ error: crash, since: 0 });
+      clock.increment(delay - 1);
+      expect(state()).toBe('failed');
+      clock.increment(1);
+      await heard();
+      expect(left).toHaveLength(after);
+    }
+    expect(state()).toBe('ready');
+    expect(actor.getSnapshot().context).toMatchObject({
+      ...{ error: undefined, failures: 0, since: 6000 },
+    });
+  });
+
+  test('is not tried again if a person would be asked again', async () => {
+    const { clock, state } = member(new RuntimeError('UNAUTHORIZED', 'log in'), undefined);
+    await heard();
+    clock.increment(10_000);
+    await heard();
+    expect(state()).toBe('failed');
+  });
+});
