@@ -12,6 +12,31 @@ export interface ConformanceReport {
 /** Why scenarios that do not count fail, by their names. One that passes has no reason to be here. */
 export type KnownReasons = { readonly [scenario: string]: string };
 
+/** Each scenario that the suite has run, and whether it has passed. */
+export function readOutcomes(output: string): ReadonlyMap<string, boolean> {
+  const results = output.slice(Math.max(0, output.indexOf('=== SUMMARY ===')));
+  return new Map(
+    [...results.matchAll(/^([✓✗]) (\S+): (\d+) passed, \d+ failed$/gm)].map(
+      ([, mark, name = '', checks]) => [name, mark === '✓' && checks !== '0'],
+    ),
+  );
+}
+
+/** What a newer release of the suite says otherwise than the one that has to pass, a line for each scenario. */
+export function differences(
+  pinned: ReadonlyMap<string, boolean>,
+  newest: ReadonlyMap<string, boolean>,
+): readonly string[] {
+  const word = (outcome: boolean | undefined): string =>
+    outcome === undefined ? 'not there' : outcome ? 'passed' : 'failed';
+  return [...new Set([...pinned.keys(), ...newest.keys()])]
+    .filter((scenario) => pinned.get(scenario) !== newest.get(scenario))
+    .map(
+      (scenario) =>
+        `${scenario}: ${word(pinned.get(scenario))}, in the newer one ${word(newest.get(scenario))}`,
+    );
+}
+
 /**
  * Reads the suite's output: `✓ scenario: n passed, m failed` for each, then those that do not count.
  * A scenario that has passed nothing has checked nothing.
@@ -21,15 +46,10 @@ export function readReport(
   revision: string,
   reasons: KnownReasons = {},
 ): ConformanceReport {
-  const [results = '', uncounted = ''] = output
+  const [, uncounted = ''] = output
     .slice(Math.max(0, output.indexOf('=== SUMMARY ===')))
     .split('\nNot scored');
-  const counted = new Map<string, boolean>();
-  for (const [, mark, name = '', checks] of results.matchAll(
-    /^([✓✗]) (\S+): (\d+) passed, \d+ failed$/gm,
-  )) {
-    counted.set(name, mark === '✓' && checks !== '0');
-  }
+  const counted = new Map(readOutcomes(output));
   const others = new Map<string, boolean>();
   for (const [, name = ''] of uncounted.matchAll(/^ {2}[✓✗] (\S+) \(/gm)) {
     others.set(name, counted.get(name) ?? false);

@@ -2,7 +2,19 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-const packages = ['node@24', '@modelcontextprotocol/conformance@0.2.0-alpha.12'];
+const name = '@modelcontextprotocol/conformance';
+
+/** The release that has to pass. */
+export const pinned = '0.2.0-alpha.12';
+
+/** The highest release, prereleases included. @throws {Error} npm cannot ask for it */
+export function newestRelease(): string {
+  const text = execFileSync('npm', ['view', name, 'versions', '--json'], { encoding: 'utf8' });
+  // npm lists them from the lowest to the highest.
+  const newest = (JSON.parse(text) as readonly string[]).at(-1);
+  if (newest === undefined) throw new Error(`npm knows no release of ${name}`);
+  return newest;
+}
 
 /** Where the suite runs, and the search path on which it and its Node are found first. */
 export interface Suite {
@@ -11,8 +23,9 @@ export interface Suite {
 }
 
 /** @throws {Error} npm cannot fetch them */
-export function fetchSuite(cwd: string): Suite {
-  const args = ['--yes', ...packages.flatMap((name) => ['-p', name]), '-c'];
+export function fetchSuite(cwd: string, release = pinned): Suite {
+  const packages = ['node@24', `${name}@${release}`];
+  const args = ['--yes', ...packages.flatMap((each) => ['-p', each]), '-c'];
   const path = execFileSync('npx', [...args, 'node -p process.env.PATH'], {
     cwd,
     encoding: 'utf8',

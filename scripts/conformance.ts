@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { runClient } from './conformance-client.ts';
-import { readReport } from './conformance-report.ts';
+import { differences, readOutcomes, readReport } from './conformance-report.ts';
 import type { KnownReasons } from './conformance-report.ts';
-import { fetchSuite, runSuite } from './conformance-suite.ts';
+import { fetchSuite, newestRelease, pinned, runSuite } from './conformance-suite.ts';
 
 /** The revisions, and what fails of that which they do not require. */
 const revisions: { readonly [revision: string]: KnownReasons } = {
@@ -56,6 +56,29 @@ function urlOf({ stderr }: ChildProcess, exited: Promise<unknown>): Promise<stri
 
 const suite = fetchSuite(repository);
 
+/** The release that is newer than the one that has to pass, if there is one. */
+function findNewer(): { readonly release: string; readonly missing?: string } | undefined {
+  try {
+    const release = newestRelease();
+    return release === pinned ? undefined : { release };
+  } catch (error) {
+    return { release: 'newest', missing: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const newest = findNewer();
+
+/** What the newest release says otherwise. It is reported, and fails nothing. */
+async function newer(which: readonly string[], output: string): Promise<readonly string[]> {
+  if (newest === undefined) return [`  the suite ${pinned} is the newest release`];
+  const { release, missing } = newest;
+  if (missing !== undefined) return [`  whether there is a newer suite is not known: ${missing}`];
+  const { output: said } = await runSuite(fetchSuite(repository, release), 'server', ...which);
+  const lines = differences(readOutcomes(output), readOutcomes(said));
+  const count = lines.length === 0 ? 'says the same' : `differs in ${lines.length} scenarios`;
+  return [`  the suite ${release} ${count}`, ...lines.map((line) => `    ${line}`)];
+}
+
 async function checkServer(): Promise<readonly string[]> {
   const server = startServer();
   const exited = once(server, 'exit');
@@ -67,7 +90,7 @@ async function checkServer(): Promise<readonly string[]> {
       const { code, output } = await runSuite(suite, 'server', ...which);
       process.stdout.write(output);
       const report = readReport(output, revision, reasons);
-      lines.push(...report.lines);
+      lines.push(...report.lines, ...(await newer(which, output)));
       if (code !== 0 || !report.passed) process.exitCode = 1;
     }
     return lines;

@@ -155,7 +155,7 @@ export class ServerCore implements InForce {
   }
 
   /**
-   * Puts another definition in place of the server's, for all that comes from now on. What runs or
+   * Exchanges the definition of the server, for all that comes from now on. What runs or
    * is suspended goes on with the one that it began with.
    *
    * @throws {TypeError} the definition is wrong, or cannot take the place; nothing has changed

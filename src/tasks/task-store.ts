@@ -64,7 +64,7 @@ export interface TaskProgress {
   /** In order. */
   readonly steps: readonly TaskStep[];
   /**
-   * Gives the task up: nobody has it, and it may be claimed once this time has passed, milliseconds. It is due at
+   * Gives the task up. It may be claimed once this time has passed, milliseconds. It is due at
    * once if anybody has written to it without a fence since it was created or claimed. Not without a fence.
    */
   readonly parkForMs?: number | undefined;

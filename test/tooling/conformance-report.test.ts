@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readReport } from '../../scripts/conformance-report.ts';
+import { differences, readOutcomes, readReport } from '../../scripts/conformance-report.ts';
 import type { KnownReasons } from '../../scripts/conformance-report.ts';
 
 const report = (results: string, rest = '', reasons: KnownReasons = {}) =>
@@ -69,5 +69,18 @@ describe('the lines that sum up the conformance suite', () => {
 
   test('do not pass a suite that has run nothing that counts', () => {
     expect(readReport('npm error: no network\n', '2025-11-25').passed).toBe(false);
+  });
+
+  test('say what a newer suite finds otherwise, scenario by scenario', () => {
+    const older = readOutcomes(`=== SUMMARY ===\n${ping}\n✓ gone: 1 passed, 0 failed\n`);
+    const newer = readOutcomes(
+      '=== SUMMARY ===\n✗ ping: 1 passed, 1 failed\n✓ new: 1 passed, 0 failed\n',
+    );
+    expect(differences(older, newer)).toEqual([
+      'ping: passed, in the newer one failed',
+      'gone: passed, in the newer one not there',
+      'new: not there, in the newer one passed',
+    ]);
+    expect(differences(older, older)).toEqual([]);
   });
 });
