@@ -10,7 +10,6 @@
 import { and, assign, emit, enqueueActions, not, or, raise, sendTo, setup, stateIn } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { OutboundResponse } from '../protocol/frames.ts';
-import type { PeerDescription } from '../protocol/initialize.ts';
 import {
   acceptedInitialize,
   refusedInitialize,
