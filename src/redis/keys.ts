@@ -1,9 +1,9 @@
-/** Ids that may be part of a key: no braces, so that the hash tag is all of the id. */
+/** Ids that may be part of a key: no braces, so that a hash tag is all of the id. */
 const plain = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /**
  * Where things are in Redis. All keys of one session are in one slot of a cluster, and so are all
- * leases, and the keys of one inbox.
+ * leases, the keys of one inbox, and what leads to tasks. A task is one key.
  */
 export class Keys {
   readonly #prefix: string;
@@ -14,8 +14,8 @@ export class Keys {
     this.#prefix = prefix;
   }
 
-  /** Whether there can be a session with this id. */
-  isSessionId(id: string): boolean {
+  /** Whether there can be a session or a task with this id. */
+  isId(id: string): boolean {
     return plain.test(id);
   }
 
@@ -52,5 +52,35 @@ export class Keys {
   /** Stream: an inbox that was closed, without what was in it. */
   closedInbox(node: string): string {
     return `${this.#prefix}{node:${node}}:closed`;
+  }
+
+  /** Hash: what is kept of a task, and its steps. */
+  task(id: string): string {
+    return `${this.#prefix}task:${id}`;
+  }
+
+  /** Sorted set: who has or had tasks, by when their leases end. */
+  get taskOwners(): string {
+    return `${this.#prefix}{tasks}:owners`;
+  }
+
+  /** Before an owner: sorted set of the tasks that it may have, by when their time is over. It lacks none. */
+  get openTasks(): string {
+    return `${this.#prefix}{tasks}:open:`;
+  }
+
+  /** Sorted set: tasks that somebody is claiming, by until when others leave them to it. */
+  get reservedTasks(): string {
+    return `${this.#prefix}{tasks}:reserved`;
+  }
+
+  /** Sorted set: tasks that were claimed or have ended, by the number of the change. */
+  get changedTasks(): string {
+    return `${this.#prefix}{tasks}:changed`;
+  }
+
+  /** The number of the last change. */
+  get lastTaskChange(): string {
+    return `${this.#prefix}{tasks}:last`;
   }
 }

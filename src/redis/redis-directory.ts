@@ -166,7 +166,7 @@ export class RedisDirectory implements Directory {
   }
 
   async find(id: string): Promise<Found> {
-    const canBe = this.#keys.isSessionId(id);
+    const canBe = this.#keys.isId(id);
     const record = canBe ? await this.#read(id) : undefined;
     const keys = [this.#keys.store, this.#keys.lease(record?.owner ?? '')];
     const reply = (await this.#connection.run(look, keys, [])) as StoreReply;

@@ -23,7 +23,7 @@ export interface RedisStoresOptions extends Partial<
 }
 
 /** The defaults of how Redis is spoken to. */
-const defaultRedisOptions = {
+export const defaultRedisOptions = {
   prefix: 'mcp:',
   commandTimeoutMs: 1000,
   maxCommands: 10_000,

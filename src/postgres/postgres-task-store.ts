@@ -1,0 +1,275 @@
+/**
+ * Tasks in Postgres, 13 or newer, for any number of nodes. Each write is one statement, or one transaction
+ * with what a handler writes by its own SQL. The time is the server's.
+ */
+import { refuseDuration } from '../actors/clock.ts';
+import type { SqlConnection } from '../actors/exchange.ts';
+import type {
+  ClaimRequest,
+  FoundTask,
+  NewTaskRecord,
+  TaskChanges,
+  TaskClaim,
+  TaskRecord,
+  TaskStep,
+  TaskStore,
+  TaskWritten,
+} from '../tasks/task-store.ts';
+import { migrate, placeIn } from './migrations.ts';
+import { Postgres } from './postgres.ts';
+import type { PostgresOptions } from './postgres.ts';
+
+/** Which Postgres, where in it, and how it is reached: by a `url`, or by a pool of your own. */
+export interface PostgresTaskStoreOptions extends Partial<PostgresOptions> {
+  /** The schema that the tables are in; nodes with the same one share their tasks. Default `mcp_actors`. */
+  readonly schema?: string;
+  /** How long a lease lasts without a sign of life, milliseconds; 30 s by default. */
+  readonly leaseMs?: number;
+  /** Whether the tables are made and changed as needed; otherwise they have to be there. Default true. */
+  readonly migrate?: boolean;
+}
+
+const defaults = {
+  schema: 'mcp_actors',
+  leaseMs: 30_000,
+  commandTimeoutMs: 5000,
+  migrate: true,
+} as const;
+
+/** How long a lease is remembered whose owner has left nothing open, as SQL has it. */
+const forgetLeasesAfter = `interval '1 day'`;
+
+/** How many tasks are removed at a time whose time is over: nobody waits for them. */
+const forgottenAtOnce = 1000;
+
+/** A task as a statement gives it: Postgres counts in more than JavaScript does, so numbers may come as texts. */
+interface TaskRow {
+  readonly id: string;
+  readonly server: string;
+  readonly owner: string;
+  readonly fence: string;
+  readonly claims: number;
+  readonly state: TaskRecord['state'];
+  readonly body: string;
+  readonly ttl: number;
+  readonly is_owned?: boolean;
+  readonly steps: readonly { readonly key: string; readonly text: string }[];
+}
+
+type Statements = ReturnType<typeof statementsIn>;
+
+function statementsIn(schema: string) {
+  const at = placeIn(schema);
+  const [tasks, steps, leases] = [at('tasks'), at('steps'), at('leases')];
+  const now = 'clock_timestamp()';
+  const ms = (value: string) => `${value} * interval '1 millisecond'`;
+  /** What is kept of a task named t, but its steps. */
+  const record = `t.id, t.server, t.owner, t.fence, t.claims, t.state, t.body,
+    greatest(0, extract(epoch FROM t.expires_at - ${now}) * 1000)::float8 AS ttl`;
+  const stepsOf = `coalesce((SELECT json_agg(json_build_object('key', s.key, 'text', s.body) ORDER BY s.place)
+    FROM ${steps} s WHERE s.task = t.id AND t.state = 'open'), '[]') AS steps`;
+  const isOwned = `EXISTS (SELECT FROM ${leases} l WHERE l.owner = t.owner AND l.ends_at > ${now})`;
+  /** A task of this id that can still be written to by whoever has this fence; by anybody without one. */
+  const writable = `id = $1 AND state = 'open' AND expires_at > ${now} AND fence = coalesce($2::bigint, fence)`;
+  return {
+    lease: `INSERT INTO ${leases} VALUES ($1, ${now} + ${ms('$2::float8')})
+      ON CONFLICT (owner) DO UPDATE SET ends_at = excluded.ends_at`,
+    leave: `UPDATE ${leases} SET ends_at = ${now} WHERE owner = $1`,
+    // Others may do the same at this moment: then this one does not wait.
+    forgetTasks: `DELETE FROM ${tasks} WHERE id IN (SELECT id FROM ${tasks} WHERE expires_at <= ${now}
+      LIMIT ${forgottenAtOnce} FOR UPDATE SKIP LOCKED)`,
+    forgetLeases: `DELETE FROM ${leases} l WHERE ends_at < ${now} - ${forgetLeasesAfter}
+      AND NOT EXISTS (SELECT FROM ${tasks} t WHERE t.owner = l.owner AND t.state = 'open')`,
+    create: `INSERT INTO ${tasks} (id, server, owner, fence, claims, state, body, expires_at)
+      VALUES ($1, $2, $3, 1, 0, 'open', $4, ${now} + ${ms('$5::float8')})`,
+    read: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
+      WHERE t.id = $1 AND t.expires_at > ${now}`,
+    // A claim waits for it, and it for a claim.
+    append: `INSERT INTO ${steps} (task, key, body)
+      SELECT id, $3, $4 FROM (SELECT id FROM ${tasks} WHERE ${writable} FOR SHARE) t
+      ON CONFLICT (task, key) DO UPDATE SET body = excluded.body RETURNING key`,
+    finish: `WITH ended AS (UPDATE ${tasks} SET state = 'ended', body = $3, changed = pg_current_xact_id()
+        WHERE ${writable} RETURNING id),
+      gone AS (DELETE FROM ${steps} USING ended WHERE task = ended.id)
+      SELECT id FROM ended`,
+    whyNot: `SELECT state FROM ${tasks} WHERE id = $1 AND expires_at > ${now}`,
+    hold: `SELECT id FROM ${tasks} WHERE ${writable} FOR SHARE`,
+    // The transaction that might have written the step has the same row.
+    settle: `SELECT id FROM ${tasks} WHERE id = $1 FOR UPDATE`,
+    step: `SELECT body FROM ${steps} WHERE task = $1 AND key = $2`,
+    // What others are claiming at this moment is theirs.
+    claim: `WITH free AS (SELECT t.id FROM ${tasks} t JOIN ${leases} lost ON lost.owner = t.owner AND lost.ends_at <= ${now}
+        WHERE t.state = 'open' AND t.server = $2 AND t.id = coalesce($3, t.id) AND t.expires_at > ${now}
+        LIMIT $4 FOR UPDATE OF t SKIP LOCKED)
+      UPDATE ${tasks} t SET owner = $1, fence = fence + 1, claims = claims + 1, changed = pg_current_xact_id()
+        FROM free WHERE t.id = free.id RETURNING t.id`,
+    claimed: `SELECT ${record}, ${stepsOf} FROM ${tasks} t WHERE t.id = ANY($2) AND t.owner = $1 AND t.state = 'open'`,
+    // What is below has ended: a transaction of a lower number can change nothing any more.
+    upTo: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "upTo"`,
+    changes: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "upTo",
+      coalesce((SELECT json_agg(json_build_object('id', id, 'by', changed::text)) FROM ${tasks}
+        WHERE changed >= $1::text::xid8), '[]') AS changed`,
+  } as const;
+}
+
+/**
+ * Opens the tasks in a Postgres, whose tables are made if they are not there.
+ *
+ * @throws {Error} it cannot be reached; its tables are of a later version, or may not be made; there is no `pg`
+ * @throws {TypeError} {RangeError} an option that cannot be
+ */
+export async function postgresTaskStore(options: PostgresTaskStoreOptions): Promise<TaskStore> {
+  const given = { ...defaults, ...options };
+  for (const name of ['leaseMs', 'commandTimeoutMs'] as const) refuseDuration(name, given[name]);
+  const statements = statementsIn(given.schema);
+  const postgres = await Postgres.open(given.schema, given);
+  try {
+    await postgres.transaction((sql) => migrate(sql, given.schema, given.migrate));
+  } catch (error) {
+    await postgres.close();
+    throw error;
+  }
+  return new PostgresTaskStore(postgres, statements, given.leaseMs);
+}
+
+class PostgresTaskStore implements TaskStore {
+  readonly leaseMs: number;
+  readonly #postgres: Postgres;
+  readonly #statements: Statements;
+  /** What the last looks have told of that the next ones find again, by where those begin. */
+  readonly #told = new Map<number, ReadonlySet<string>>();
+
+  constructor(postgres: Postgres, statements: Statements, leaseMs: number) {
+    this.#postgres = postgres;
+    this.#statements = statements;
+    this.leaseMs = leaseMs;
+  }
+
+  async lease(owner: string): Promise<void> {
+    await this.#rows('lease', owner, this.leaseMs);
+    await this.#rows('forgetTasks');
+    await this.#rows('forgetLeases');
+  }
+
+  async leave(owner: string): Promise<void> {
+    await this.#rows('leave', owner);
+  }
+
+  async create({ taskId, server, owner, text, ttlMs }: NewTaskRecord): Promise<TaskClaim> {
+    await this.#rows('create', taskId, server, owner, text, ttlMs);
+    return { taskId, fence: 1 };
+  }
+
+  async read(taskId: string): Promise<FoundTask | undefined> {
+    // No text in Postgres has one.
+    if (taskId.includes('\0')) return undefined;
+    const [row] = await this.#rows<TaskRow>('read', taskId);
+    return row && { record: recordOf(row), isOwned: row.is_owned === true };
+  }
+
+  append({ taskId, fence }: TaskClaim, { key, text }: TaskStep): Promise<TaskWritten> {
+    return this.#written(taskId, this.#rows('append', taskId, fence, JSON.stringify(key), text));
+  }
+
+  async appendWith(
+    { taskId, fence }: TaskClaim,
+    key: string,
+    make: (sql: SqlConnection) => Promise<string>,
+  ): Promise<TaskWritten> {
+    const { hold, append } = this.#statements;
+    let made: string | undefined;
+    try {
+      const appended = this.#postgres.transaction(async (sql) => {
+        // Nobody claims it or ends it before this is over.
+        const held = await sql.query(hold, [taskId, fence]);
+        if (held.rows.length === 0) return [];
+        const text = await make(sql);
+        const { rows } = await sql.query(append, [taskId, fence, JSON.stringify(key), text]);
+        made = text;
+        return rows;
+      });
+      return await this.#written(taskId, appended);
+    } catch (error) {
+      // The connection may have been lost after it was written.
+      if (made !== undefined && (await this.#hasStep(taskId, key, made))) return 'written';
+      throw error;
+    }
+  }
+
+  async finish(
+    { taskId, ...claim }: Omit<TaskClaim, 'fence'> | TaskClaim,
+    text: string,
+  ): Promise<TaskWritten> {
+    const fence = 'fence' in claim ? claim.fence : null;
+    const became = await this.#written(taskId, this.#rows('finish', taskId, fence, text));
+    if (became === 'written') this.#postgres.tell();
+    return became;
+  }
+
+  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<readonly TaskRecord[]> {
+    const given = await this.#rows<Pick<TaskRow, 'id'>>('claim', owner, server, taskId ?? null, max);
+    if (given.length === 0) return [];
+    this.#postgres.tell();
+    // Only now can the owner before add no step any more.
+    const ids = given.map(({ id }) => id);
+    return (await this.#rows<TaskRow>('claimed', owner, ids)).map(recordOf);
+  }
+
+  async changes(since: number | undefined): Promise<TaskChanges> {
+    if (since === undefined) {
+      const [row] = await this.#rows<{ readonly upTo: string }>('upTo');
+      return { upTo: Number(row?.upTo), taskIds: [] };
+    }
+    const [found] = await this.#rows<{
+      readonly upTo: string;
+      readonly changed: readonly { readonly id: string; readonly by: string }[];
+    }>('changes', since);
+    const upTo = Number(found?.upTo);
+    const told = this.#told.get(since);
+    const changed = found?.changed ?? [];
+    const news = changed.filter(({ id, by }) => !told?.has(`${by} ${id}`));
+    // While a transaction of a lower number runs, these are found again.
+    const again = changed.filter(({ by }) => Number(by) >= upTo).map(({ id, by }) => `${by} ${id}`);
+    for (const older of this.#told.keys()) if (older < since) this.#told.delete(older);
+    this.#told.set(upTo, new Set(again));
+    return { upTo, taskIds: [...new Set(news.map(({ id }) => id))] };
+  }
+
+  watch(changed: () => void): () => void {
+    return this.#postgres.watch(changed);
+  }
+
+  close(): Promise<void> {
+    return this.#postgres.close();
+  }
+
+  #rows<TRow extends object>(name: keyof Statements, ...values: unknown[]): Promise<readonly TRow[]> {
+    return this.#postgres.rows(this.#statements[name], values);
+  }
+
+  async #written(taskId: string, writing: Promise<readonly object[]>): Promise<TaskWritten> {
+    if ((await writing).length > 0) return 'written';
+    const [row] = await this.#rows<Pick<TaskRow, 'state'>>('whyNot', taskId);
+    return row?.state === 'open' ? 'fenced' : 'ended';
+  }
+
+  #hasStep(taskId: string, key: string, text: string): Promise<boolean> {
+    const { settle, step } = this.#statements;
+    return this.#postgres.transaction(async (sql) => {
+      await sql.query(settle, [taskId]);
+      const { rows } = await sql.query(step, [taskId, JSON.stringify(key)]);
+      return (rows as { readonly body: string }[]).some(({ body }) => body === text);
+    });
+  }
+}
+
+function recordOf({ id, fence, ttl, body, is_owned: _, steps, ...row }: TaskRow): TaskRecord {
+  return {
+    ...row,
+    taskId: id,
+    fence: Number(fence),
+    text: body,
+    ttlMs: ttl,
+    steps: steps.map(({ key, text }) => ({ key: JSON.parse(key) as string, text })),
+  };
+}

@@ -1,0 +1,204 @@
+/**
+ * Postgres, by way of the package `pg`, which is loaded only if no pool is given: whom commands go to,
+ * how long they may take, and who is told of news.
+ */
+import { setTimeout } from 'node:timers/promises';
+import type { SqlConnection } from '../actors/exchange.ts';
+import { quoted } from './migrations.ts';
+
+/** A connection of a pool, as `pg` has it. */
+export interface PostgresClient extends SqlConnection {
+  /** Gives it back; with `true` it is closed. */
+  release(destroy?: boolean): void;
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  removeListener(event: string, listener: (...args: never[]) => void): unknown;
+}
+
+/** A pool of connections, as `pg` has it. */
+export interface PostgresPool extends SqlConnection {
+  connect(): Promise<PostgresClient>;
+  end(): Promise<void>;
+  on(event: string, listener: (...args: never[]) => void): unknown;
+}
+
+/** How Postgres is reached. */
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`, with `?sslmode=verify-full` and so on. Without one, PGHOST and its like say it. */
+  readonly url?: string | undefined;
+  /** A pool of your own, which stays yours to end. One of its connections is kept to listen. */
+  readonly pool?: PostgresPool | undefined;
+  /** Settings of the pool that is made, as `pg` takes them, such as `ssl: { ca }` and `max`. */
+  readonly settings?: { readonly [name: string]: unknown } | undefined;
+  /** How long a command may take, milliseconds. */
+  readonly commandTimeoutMs: number;
+}
+
+interface PgModule {
+  readonly default: { readonly Pool: new (settings: object) => PostgresPool };
+}
+
+/** By name: no bundle takes it in. */
+const packageName: string = 'pg';
+
+async function madePool({ url, settings, commandTimeoutMs }: PostgresOptions): Promise<PostgresPool> {
+  let module: PgModule;
+  try {
+    module = (await import(packageName)) as PgModule;
+  } catch (cause) {
+    const message = `Tasks in Postgres need the package ${packageName}: npm install ${packageName}`;
+    throw new Error(message, { cause });
+  }
+  const pool = new module.default.Pool({
+    ...(url === undefined ? {} : { connectionString: url }),
+    application_name: 'mcp-actors',
+    connectionTimeoutMillis: commandTimeoutMs,
+    // The server gives up what nobody waits for any more.
+    statement_timeout: commandTimeoutMs,
+    // A handler that hangs in its transaction keeps its locks no longer than this.
+    idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
+    ...settings,
+  });
+  // A connection that breaks while it is idle: the next command finds out.
+  pool.on('error', () => {});
+  return pool;
+}
+
+/** How soon it is tried to listen again, milliseconds. */
+const listenAgainMs = 1000;
+
+/** How long news are collected before others are told, milliseconds: each telling is a commit that others wait for. */
+const tellAfterMs = 20;
+
+/** The database of a store: every command settles in time, and news reach those who listen. */
+export class Postgres {
+  readonly #pool: PostgresPool;
+  readonly #isOurs: boolean;
+  readonly #channel: string;
+  readonly #timeoutMs: number;
+  readonly #closing = new AbortController();
+  #telling: NodeJS.Timeout | undefined;
+
+  private constructor(pool: PostgresPool, channel: string, options: PostgresOptions) {
+    this.#pool = pool;
+    this.#isOurs = pool !== options.pool;
+    this.#channel = channel;
+    this.#timeoutMs = options.commandTimeoutMs;
+  }
+
+  /** @param channel the name under which news are told */
+  static async open(channel: string, options: PostgresOptions): Promise<Postgres> {
+    return new Postgres(options.pool ?? (await madePool(options)), channel, options);
+  }
+
+  /** @throws {Error} what Postgres answers; or it has not answered in time, and nothing is known */
+  async rows<TRow>(text: string, values: unknown[] = []): Promise<readonly TRow[]> {
+    const { rows } = await this.#inTime(this.#pool.query(text, values));
+    return rows as TRow[];
+  }
+
+  /**
+   * What is done by one connection in one transaction. How long `act` takes is its own matter.
+   * @throws what `act` throws, after all of it is undone
+   */
+  async transaction<T>(act: (sql: SqlConnection) => Promise<T>): Promise<T> {
+    const client = await this.#connection();
+    let isBroken = false;
+    // The command that runs fails with it.
+    const lost = () => {
+      isBroken = true;
+    };
+    client.on('error', lost);
+    try {
+      await this.#inTime(client.query('BEGIN'));
+      try {
+        const done = await act(client);
+        await this.#inTime(client.query('COMMIT'));
+        return done;
+      } catch (error) {
+        await this.#inTime(client.query('ROLLBACK')).catch(lost);
+        throw error;
+      }
+    } finally {
+      client.removeListener('error', lost);
+      client.release(isBroken);
+    }
+  }
+
+  /** Tells those who listen that there is news, soon, and once for all of it. */
+  tell(): void {
+    this.#telling ??= globalThis.setTimeout(() => {
+      this.#telling = undefined;
+      // It is a commit: nobody has to wait until it is on the disk.
+      const text = `BEGIN; SET LOCAL synchronous_commit = off; NOTIFY ${quoted(this.#channel)}; COMMIT`;
+      // Who was not told looks by themselves.
+      this.#inTime(this.#pool.query(text)).catch(() => {});
+    }, tellAfterMs);
+  }
+
+  /** See TaskStore.watch. One connection is kept for it. */
+  watch(changed: () => void): () => void {
+    const watching = new AbortController();
+    const signal = AbortSignal.any([watching.signal, this.#closing.signal]);
+    void this.#listen(changed, signal);
+    return () => watching.abort();
+  }
+
+  /** Never rejects. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#telling);
+    if (this.#isOurs) await this.#inTime(this.#pool.end()).catch(() => {});
+  }
+
+  async #listen(changed: () => void, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      // Nothing is lost with it: whoever watches looks by themselves as well.
+      await this.#hear(changed, signal).catch(() => {});
+      await setTimeout(listenAgainMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  /** Settles once the connection is lost, or is not needed any more. */
+  async #hear(changed: () => void, signal: AbortSignal): Promise<void> {
+    const client = await this.#connection();
+    try {
+      await this.#inTime(client.query(`LISTEN ${quoted(this.#channel)}`));
+      // What was told before was told to nobody here.
+      changed();
+      await new Promise<void>((resolve) => {
+        client.on('notification', changed);
+        client.on('error', () => resolve());
+        client.on('end', () => resolve());
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    } finally {
+      client.release(true);
+    }
+  }
+
+  async #connection(): Promise<PostgresClient> {
+    const connecting = this.#pool.connect();
+    try {
+      return await this.#inTime(connecting);
+    } catch (error) {
+      // One that comes later goes back.
+      connecting.then(
+        (client) => client.release(),
+        () => {},
+      );
+      throw error;
+    }
+  }
+
+  /** A pool of somebody's own may wait for a connection, or for an answer, for ever. */
+  #inTime<T>(asked: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = globalThis.setTimeout(() => {
+        reject(new Error(`Postgres has not answered in ${this.#timeoutMs} ms`));
+      }, this.#timeoutMs);
+      asked.finally(() => clearTimeout(timer)).then(resolve, reject);
+    });
+  }
+}

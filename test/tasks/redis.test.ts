@@ -1,0 +1,187 @@
+/** The contract of tasks in a real Redis, alone and as a cluster, and what is its own: keys, rights, and failovers. */
+import { createClient, createCluster } from 'redis';
+import type { TaskStore } from 'mcp-actors';
+import { taskStoreContract } from 'mcp-actors/testing';
+import type { TaskStoreWorld } from 'mcp-actors/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { redisTaskStore } from '../../src/redis/index.ts';
+import type { RedisTaskStoreOptions } from '../../src/redis/index.ts';
+import { RedisClusterServers } from '../http/nodes/redis-cluster.ts';
+import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
+
+/** As docs/durability.md has them. */
+const rights = '~mcp:* +@read +@write +@scripting +@connection +time';
+
+let redis: RedisServer;
+beforeAll(async () => {
+  if (!hasRedis()) return;
+  redis = await RedisServer.start({
+    configuration: `user nodes on >secret ${rights}`,
+  });
+});
+afterAll(() => redis?.stop());
+beforeEach(needsRedis);
+
+/** A user who may do no more than is needed. */
+const client = { username: 'nodes', password: 'secret' };
+
+let worlds = 0;
+
+/** Everything is that much older: the server's clock is nobody's to set. Runs where the keys are. */
+const older = `
+for _, key in ipairs(redis.call('KEYS', ARGV[1] .. 'task:*')) do
+  redis.call('PEXPIRE', key, redis.call('PTTL', key) - ARGV[2])
+end
+local function earlier(key)
+  for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+    redis.call('ZINCRBY', key, -ARGV[2], member)
+  end
+end
+earlier(ARGV[1] .. '{tasks}:owners')
+earlier(ARGV[1] .. '{tasks}:reserved')
+for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '{tasks}:open:*')) do earlier(key) end
+`;
+
+async function openWorld(): Promise<TaskStoreWorld> {
+  const prefix = `mcp:${++worlds}:`;
+  const stores: TaskStore[] = [];
+  return {
+    async start() {
+      const store = await redisTaskStore({ url: redis.url, client, prefix, leaseMs: 5000 });
+      stores.push(store);
+      return store;
+    },
+    async elapse(ms) {
+      await redis.ask('EVAL', older, '0', prefix, String(ms));
+    },
+    async close() {
+      for (const store of stores) await store.close();
+      const keys = (await redis.ask('KEYS', `${prefix}*`)) as readonly string[];
+      const ends = await Promise.all(keys.map((key) => redis.ask('PTTL', key)));
+      const forever = keys.filter((_, n) => ends[n] === -1);
+      if (forever.length > 0) throw new Error(`These never expire: ${forever.join(', ')}`);
+    },
+  };
+}
+
+describe('tasks in Redis', () => {
+  for (const { name, check } of taskStoreContract) test(name, () => check(openWorld));
+});
+
+const task = { taskId: 't1', server: 'shop', owner: 'a', text: 'begun', ttlMs: 60_000 };
+
+async function opened(options: RedisTaskStoreOptions = {}) {
+  const store = await redisTaskStore({ url: redis.url, prefix: `mcp:${++worlds}:`, ...options });
+  onTestFinished(() => store.close());
+  await store.lease('a');
+  return store;
+}
+
+test('what has ended leads nowhere, and what is over is gone', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const store = await opened({ prefix });
+  const [ended, over] = [await store.create(task), await store.create({ ...task, taskId: 't2' })];
+  await store.append(ended, { key: 'k', text: 'v' });
+  await store.finish(ended, 'done');
+  const open = `${prefix}{tasks}:open:a`;
+  expect(await redis.ask('ZRANGE', open, '0', '-1')).toEqual(['"shop":t2']);
+  await redis.ask('EVAL', older, '0', prefix, '60001');
+  await store.lease('a');
+  expect(await store.finish(over, 'late')).toBe('ended');
+  const keys = (await redis.ask('KEYS', `${prefix}*`)) as readonly string[];
+  expect(keys.filter((key) => key.includes('task:') || key.includes('open:'))).toEqual([]);
+});
+
+test('a claim whose answer was lost is made again by others', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const [a, b, c] = await Promise.all([1, 2, 3].map(() => opened({ prefix })));
+  await a!.create(task);
+  await a!.leave('a');
+  await b!.lease('b');
+  await c!.lease('c');
+  const request = { server: 'shop', max: 10 };
+  // b has asked what is free, and is heard of no more.
+  const held = await redis.ask('CLIENT', 'ID');
+  expect(held).toEqual(expect.any(Number));
+  await redis.ask('ZADD', `${prefix}{tasks}:reserved`, '9999999999999', '"shop":t1');
+  expect(await c!.claim({ ...request, owner: 'c' })).toEqual([]);
+  await redis.ask('EVAL', older, '0', prefix, '9999999999');
+  await c!.lease('c');
+  expect(await c!.claim({ ...request, owner: 'c' })).toEqual([]);
+});
+
+test('a ready client is taken, and stays open', async () => {
+  const ready = await createClient({ url: redis.url, ...client }).connect();
+  onTestFinished(() => ready.destroy());
+  const store = await redisTaskStore({ client: ready, prefix: `mcp:${++worlds}:` });
+  await store.lease('a');
+  await store.create(task);
+  expect((await store.read('t1'))?.isOwned).toBe(true);
+  await store.close();
+  expect(ready.isReady).toBe(true);
+});
+
+test('a store that is gone is said to be away in time, and goes on when it is back', async () => {
+  const own = await RedisServer.start({ durability: 'everything' });
+  onTestFinished(() => own.stop());
+  const store = await opened({ url: own.url, commandTimeoutMs: 2000 });
+  const claim = await store.create(task);
+  await own.kill();
+  await expect(store.create({ ...task, taskId: 't2' })).rejects.toMatchObject({ fault: 'away' });
+  await expect(store.finish(claim, 'done')).rejects.toMatchObject({ fault: 'away' });
+  await own.start();
+  await expect.poll(() => store.finish(claim, 'done').catch(String)).toBe('written');
+  expect((await store.read('t1'))?.record.text).toBe('done');
+});
+
+describe('tasks in a cluster', () => {
+  let cluster: RedisClusterServers;
+  beforeAll(async () => {
+    if (hasRedis()) cluster = await RedisClusterServers.start();
+  });
+  afterAll(() => cluster?.stop());
+
+  const prefix = 'mcp:cluster:';
+  const clustered = async () => {
+    const ready = createCluster({
+      rootNodes: cluster.rootNodes,
+      topologyRefreshOnReconnectionAttemptStrategy: 500,
+    });
+    ready.on('error', () => {});
+    await ready.connect();
+    onTestFinished(() => ready.destroy());
+    return opened({ client: ready as never, prefix });
+  };
+
+  test('are on all masters, and outlive one that dies', async () => {
+    const [a, b] = [await clustered(), await clustered()];
+    const masters = await cluster.masters();
+    const ids: string[] = [];
+    for (const master of masters) {
+      ids.push(await cluster.idAt(master, (id) => `${prefix}task:${id}`));
+    }
+    for (const taskId of ids) {
+      const claim = await a.create({ ...task, taskId });
+      await a.append(claim, { key: 'k', text: taskId });
+    }
+    await a.leave('a');
+    await b.lease('b');
+    // What is acknowledged is with the replicas before a master dies.
+    for (const master of masters) await master.ask('WAIT', '1', '5000');
+    const dead = await cluster.killMasterOf(`${prefix}{tasks}:owners`);
+    const claimed: string[] = [];
+    await expect
+      .poll(async () => {
+        await b.lease('b').catch(() => {});
+        const records = await b.claim({ owner: 'b', server: 'shop', max: 10 }).catch(() => []);
+        claimed.push(...records.map(({ taskId }) => taskId));
+        return claimed.toSorted();
+      })
+      .toEqual(ids.toSorted());
+    for (const taskId of ids) {
+      expect((await b.read(taskId))?.record.steps).toEqual([{ key: 'k', text: taskId }]);
+      expect(await b.finish({ taskId, fence: 2 }, 'done')).toBe('written');
+    }
+    await cluster.revive(dead);
+  });
+});
