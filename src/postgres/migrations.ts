@@ -19,10 +19,12 @@ CREATE TABLE ${at('tasks')} (
   state text NOT NULL,
   body text NOT NULL,
   expires_at timestamptz NOT NULL,
-  -- The transaction that has ended or claimed it.
-  changed xid8
+  -- The transaction that has ended it, claimed it, or told of it.
+  changed xid8,
+  due_at timestamptz
 );
-CREATE INDEX tasks_open ON ${at('tasks')} (owner, server) WHERE state = 'open';
+CREATE INDEX tasks_owned ON ${at('tasks')} (owner, server) WHERE state = 'open' AND owner <> '';
+CREATE INDEX tasks_due ON ${at('tasks')} (server, due_at) WHERE state = 'open' AND owner = '';
 CREATE INDEX tasks_changed ON ${at('tasks')} (changed) WHERE changed IS NOT NULL;
 CREATE INDEX tasks_expiring ON ${at('tasks')} (expires_at);
 CREATE TABLE ${at('steps')} (
@@ -76,7 +78,9 @@ function migrationsFrom(schema: string, from: number): string {
   const at = placeIn(schema);
   const steps = migrations
     .slice(from)
-    .map((step, n) => `${step(at).trim()}\nINSERT INTO ${at('migrations')} VALUES (${from + n + 1});`);
+    .map(
+      (step, n) => `${step(at).trim()}\nINSERT INTO ${at('migrations')} VALUES (${from + n + 1});`,
+    );
   const first = `CREATE SCHEMA IF NOT EXISTS ${quoted(schema)};`;
   return [first, tableOfVersions(at), ...steps].join('\n');
 }
@@ -109,7 +113,9 @@ async function versionOf(sql: SqlConnection, schema: string): Promise<number> {
   // Asked of the catalogue as it is: to_regclass may remember what was not there before the lock.
   const tables = `SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'migrations'`;
   if ((await sql.query(tables, [schema])).rows.length === 0) return 0;
-  const { rows } = await sql.query(`SELECT coalesce(max(version), 0) AS found FROM ${at('migrations')}`);
+  const { rows } = await sql.query(
+    `SELECT coalesce(max(version), 0) AS found FROM ${at('migrations')}`,
+  );
   return (rows[0] as { readonly found: number }).found;
 }
 

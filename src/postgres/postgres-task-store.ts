@@ -5,11 +5,15 @@
 import { refuseDuration } from '../actors/clock.ts';
 import type { SqlConnection } from '../actors/exchange.ts';
 import type {
+  AnyClaim,
   ClaimRequest,
+  ClaimedTasks,
   FoundTask,
   NewTaskRecord,
   TaskChanges,
   TaskClaim,
+  TaskListRequest,
+  TaskProgress,
   TaskRecord,
   TaskStep,
   TaskStore,
@@ -52,6 +56,7 @@ interface TaskRow {
   readonly state: TaskRecord['state'];
   readonly body: string;
   readonly ttl: number;
+  readonly due: number | null;
   readonly is_owned?: boolean;
   readonly steps: readonly { readonly key: string; readonly text: string }[];
 }
@@ -64,13 +69,23 @@ function statementsIn(schema: string) {
   const now = 'clock_timestamp()';
   const ms = (value: string) => `${value} * interval '1 millisecond'`;
   /** What is kept of a task named t, but its steps. */
-  const record = `t.id, t.server, t.owner, t.fence, t.claims, t.state, t.body,
-    greatest(0, extract(epoch FROM t.expires_at - ${now}) * 1000)::float8 AS ttl`;
+  const until = (at: string) => `greatest(0, extract(epoch FROM ${at} - ${now}) * 1000)::float8`;
+  const record = `t.id, t.server, t.owner, t.fence, t.claims, t.state, t.body, ${until('t.expires_at')} AS ttl,
+    CASE WHEN t.owner = '' AND t.state = 'open' THEN ${until('t.due_at')} END AS due`;
   const stepsOf = `coalesce((SELECT json_agg(json_build_object('key', s.key, 'text', s.body) ORDER BY s.place)
     FROM ${steps} s WHERE s.task = t.id AND t.state = 'open'), '[]') AS steps`;
   const isOwned = `EXISTS (SELECT FROM ${leases} l WHERE l.owner = t.owner AND l.ends_at > ${now})`;
   /** A task of this id that can still be written to by whoever has this fence; by anybody without one. */
   const writable = `id = $1 AND state = 'open' AND expires_at > ${now} AND fence = coalesce($2::bigint, fence)`;
+  const claimable = `t.state = 'open' AND t.server = $2 AND t.id = coalesce($3, t.id) AND t.expires_at > ${now}`;
+  /** Steps for what the statement calls task, from lists of keys and of texts. */
+  const stepsFrom = (keys: string, texts: string) =>
+    `SELECT task.id, s.key, s.body FROM task, unnest(${keys}::text[], ${texts}::text[]) WITH ORDINALITY
+      s (key, body, place) ORDER BY s.place`;
+  const appended = `step AS (INSERT INTO ${steps} (task, key, body) ${stepsFrom('$3', '$4')}
+    ON CONFLICT (task, key) DO UPDATE SET body = excluded.body)`;
+  const upTo = `pg_snapshot_xmin(pg_current_snapshot())::text AS "upTo",
+    extract(epoch FROM ${now})::float8 * 1000 AS now`;
   return {
     lease: `INSERT INTO ${leases} VALUES ($1, ${now} + ${ms('$2::float8')})
       ON CONFLICT (owner) DO UPDATE SET ends_at = excluded.ends_at`,
@@ -80,14 +95,22 @@ function statementsIn(schema: string) {
       LIMIT ${forgottenAtOnce} FOR UPDATE SKIP LOCKED)`,
     forgetLeases: `DELETE FROM ${leases} l WHERE ends_at < ${now} - ${forgetLeasesAfter}
       AND NOT EXISTS (SELECT FROM ${tasks} t WHERE t.owner = l.owner AND t.state = 'open')`,
-    create: `INSERT INTO ${tasks} (id, server, owner, fence, claims, state, body, expires_at)
-      VALUES ($1, $2, $3, 1, 0, 'open', $4, ${now} + ${ms('$5::float8')})`,
+    create: `WITH task AS (INSERT INTO ${tasks} (id, server, owner, fence, claims, state, body, expires_at)
+        VALUES ($1, $2, $3, 1, 0, 'open', $4, ${now} + ${ms('$5::float8')}) RETURNING id)
+      INSERT INTO ${steps} (task, key, body) ${stepsFrom('$6', '$7')}`,
     read: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
       WHERE t.id = $1 AND t.expires_at > ${now}`,
     // A claim waits for it, and it for a claim.
-    append: `INSERT INTO ${steps} (task, key, body)
-      SELECT id, $3, $4 FROM (SELECT id FROM ${tasks} WHERE ${writable} FOR SHARE) t
-      ON CONFLICT (task, key) DO UPDATE SET body = excluded.body RETURNING key`,
+    append: `WITH task AS (SELECT id FROM ${tasks} WHERE ${writable} FOR SHARE), ${appended}
+      SELECT id FROM task`,
+    // $5: how long it is parked; $6: whether others are told.
+    progress: `WITH task AS (UPDATE ${tasks} SET
+        owner = CASE WHEN $5::float8 IS NULL THEN owner ELSE '' END,
+        due_at = CASE WHEN $2::bigint IS NULL THEN ${now}
+          WHEN $5::float8 IS NOT NULL THEN least(due_at, ${now} + ${ms('$5::float8')}) ELSE due_at END,
+        changed = CASE WHEN $6::boolean THEN pg_current_xact_id() ELSE changed END
+        WHERE ${writable} RETURNING id), ${appended}
+      SELECT id FROM task`,
     finish: `WITH ended AS (UPDATE ${tasks} SET state = 'ended', body = $3, changed = pg_current_xact_id()
         WHERE ${writable} RETURNING id),
       gone AS (DELETE FROM ${steps} USING ended WHERE task = ended.id)
@@ -98,16 +121,22 @@ function statementsIn(schema: string) {
     settle: `SELECT id FROM ${tasks} WHERE id = $1 FOR UPDATE`,
     step: `SELECT body FROM ${steps} WHERE task = $1 AND key = $2`,
     // What others are claiming at this moment is theirs.
-    claim: `WITH free AS (SELECT t.id FROM ${tasks} t JOIN ${leases} lost ON lost.owner = t.owner AND lost.ends_at <= ${now}
-        WHERE t.state = 'open' AND t.server = $2 AND t.id = coalesce($3, t.id) AND t.expires_at > ${now}
-        LIMIT $4 FOR UPDATE OF t SKIP LOCKED)
-      UPDATE ${tasks} t SET owner = $1, fence = fence + 1, claims = claims + 1, changed = pg_current_xact_id()
-        FROM free WHERE t.id = free.id RETURNING t.id`,
+    claim: `WITH lost AS (SELECT t.id FROM ${tasks} t
+        JOIN ${leases} l ON l.owner = t.owner AND l.ends_at <= ${now}
+        WHERE t.owner <> '' AND ${claimable} LIMIT $4 FOR UPDATE OF t SKIP LOCKED),
+      due AS (SELECT t.id FROM ${tasks} t WHERE t.owner = '' AND t.due_at <= ${now} AND ${claimable}
+        ORDER BY t.due_at LIMIT $4 FOR UPDATE SKIP LOCKED),
+      free AS (SELECT id FROM lost UNION ALL SELECT id FROM due LIMIT $4)
+      UPDATE ${tasks} t SET claims = claims + (owner <> '')::int, owner = $1, fence = fence + 1, due_at = NULL,
+        changed = pg_current_xact_id() FROM free WHERE t.id = free.id RETURNING t.id`,
     claimed: `SELECT ${record}, ${stepsOf} FROM ${tasks} t WHERE t.id = ANY($2) AND t.owner = $1 AND t.state = 'open'`,
+    next: `SELECT ${until('min(due_at)')} AS due FROM ${tasks}
+      WHERE state = 'open' AND owner = '' AND server = $1 AND expires_at > ${now} HAVING count(*) > 0`,
+    list: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
+      WHERE t.id > $1 AND t.expires_at > ${now} ORDER BY t.id LIMIT $2`,
     // What is below has ended: a transaction of a lower number can change nothing any more.
-    upTo: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "upTo"`,
-    changes: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "upTo",
-      coalesce((SELECT json_agg(json_build_object('id', id, 'by', changed::text)) FROM ${tasks}
+    upTo: `SELECT ${upTo}`,
+    changes: `SELECT ${upTo}, coalesce((SELECT json_agg(json_build_object('id', id, 'by', changed::text)) FROM ${tasks}
         WHERE changed >= $1::text::xid8), '[]') AS changed`,
   } as const;
 }
@@ -155,8 +184,9 @@ class PostgresTaskStore implements TaskStore {
     await this.#rows('leave', owner);
   }
 
-  async create({ taskId, server, owner, text, ttlMs }: NewTaskRecord): Promise<TaskClaim> {
-    await this.#rows('create', taskId, server, owner, text, ttlMs);
+  async create(task: NewTaskRecord): Promise<TaskClaim> {
+    const { taskId, server, owner, text, ttlMs, steps = [] } = task;
+    await this.#rows('create', taskId, server, owner, text, ttlMs, ...columnsOf(steps));
     return { taskId, fence: 1 };
   }
 
@@ -164,11 +194,23 @@ class PostgresTaskStore implements TaskStore {
     // No text in Postgres has one.
     if (taskId.includes('\0')) return undefined;
     const [row] = await this.#rows<TaskRow>('read', taskId);
-    return row && { record: recordOf(row), isOwned: row.is_owned === true };
+    return row && foundOf(row);
   }
 
-  append({ taskId, fence }: TaskClaim, { key, text }: TaskStep): Promise<TaskWritten> {
-    return this.#written(taskId, this.#rows('append', taskId, fence, JSON.stringify(key), text));
+  async append(
+    { taskId, ...claim }: AnyClaim | TaskClaim,
+    { steps, parkForMs, isTold = false }: TaskProgress,
+  ): Promise<TaskWritten> {
+    const fence = 'fence' in claim ? claim.fence : null;
+    const tells = isTold || fence === null;
+    const values = [taskId, fence, ...columnsOf(steps)];
+    const writing =
+      tells || parkForMs !== undefined
+        ? this.#rows('progress', ...values, parkForMs ?? null, tells)
+        : this.#rows('append', ...values);
+    const became = await this.#written(taskId, writing);
+    if (became === 'written' && tells) this.#postgres.tell();
+    return became;
   }
 
   async appendWith(
@@ -184,7 +226,8 @@ class PostgresTaskStore implements TaskStore {
         const held = await sql.query(hold, [taskId, fence]);
         if (held.rows.length === 0) return [];
         const text = await make(sql);
-        const { rows } = await sql.query(append, [taskId, fence, JSON.stringify(key), text]);
+        const step = columnsOf([{ key, text }]);
+        const { rows } = await sql.query(append, [taskId, fence, ...step]);
         made = text;
         return rows;
       });
@@ -196,34 +239,43 @@ class PostgresTaskStore implements TaskStore {
     }
   }
 
-  async finish(
-    { taskId, ...claim }: Omit<TaskClaim, 'fence'> | TaskClaim,
-    text: string,
-  ): Promise<TaskWritten> {
+  async finish({ taskId, ...claim }: AnyClaim | TaskClaim, text: string): Promise<TaskWritten> {
     const fence = 'fence' in claim ? claim.fence : null;
     const became = await this.#written(taskId, this.#rows('finish', taskId, fence, text));
     if (became === 'written') this.#postgres.tell();
     return became;
   }
 
-  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<readonly TaskRecord[]> {
-    const given = await this.#rows<Pick<TaskRow, 'id'>>('claim', owner, server, taskId ?? null, max);
-    if (given.length === 0) return [];
-    this.#postgres.tell();
-    // Only now can the owner before add no step any more.
+  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<ClaimedTasks> {
+    const given = await this.#rows<Pick<TaskRow, 'id'>>(
+      'claim',
+      owner,
+      server,
+      taskId ?? null,
+      max,
+    );
     const ids = given.map(({ id }) => id);
-    return (await this.#rows<TaskRow>('claimed', owner, ids)).map(recordOf);
+    const [tasks, [next]] = await Promise.all([
+      // Only now can the owner before add no step any more.
+      ids.length > 0 ? this.#rows<TaskRow>('claimed', owner, ids) : [],
+      this.#rows<Pick<TaskRow, 'due'>>('next', server),
+    ]);
+    if (ids.length > 0) this.#postgres.tell();
+    return { tasks: tasks.map(recordOf), nextInMs: next?.due ?? undefined };
+  }
+
+  async list({ after = '', max }: TaskListRequest): Promise<readonly FoundTask[]> {
+    return (await this.#rows<TaskRow>('list', after, max)).map(foundOf);
   }
 
   async changes(since: number | undefined): Promise<TaskChanges> {
     if (since === undefined) {
-      const [row] = await this.#rows<{ readonly upTo: string }>('upTo');
-      return { upTo: Number(row?.upTo), taskIds: [] };
+      const [row] = await this.#rows<Now>('upTo');
+      return { upTo: Number(row?.upTo), taskIds: [], now: row?.now ?? 0 };
     }
-    const [found] = await this.#rows<{
-      readonly upTo: string;
-      readonly changed: readonly { readonly id: string; readonly by: string }[];
-    }>('changes', since);
+    const [found] = await this.#rows<
+      Now & { readonly changed: readonly { readonly id: string; readonly by: string }[] }
+    >('changes', since);
     const upTo = Number(found?.upTo);
     const told = this.#told.get(since);
     const changed = found?.changed ?? [];
@@ -232,7 +284,7 @@ class PostgresTaskStore implements TaskStore {
     const again = changed.filter(({ by }) => Number(by) >= upTo).map(({ id, by }) => `${by} ${id}`);
     for (const older of this.#told.keys()) if (older < since) this.#told.delete(older);
     this.#told.set(upTo, new Set(again));
-    return { upTo, taskIds: [...new Set(news.map(({ id }) => id))] };
+    return { upTo, taskIds: [...new Set(news.map(({ id }) => id))], now: found?.now ?? 0 };
   }
 
   watch(changed: () => void): () => void {
@@ -243,7 +295,10 @@ class PostgresTaskStore implements TaskStore {
     return this.#postgres.close();
   }
 
-  #rows<TRow extends object>(name: keyof Statements, ...values: unknown[]): Promise<readonly TRow[]> {
+  #rows<TRow extends object>(
+    name: keyof Statements,
+    ...values: unknown[]
+  ): Promise<readonly TRow[]> {
     return this.#postgres.rows(this.#statements[name], values);
   }
 
@@ -263,13 +318,31 @@ class PostgresTaskStore implements TaskStore {
   }
 }
 
-function recordOf({ id, fence, ttl, body, is_owned: _, steps, ...row }: TaskRow): TaskRecord {
+/** Which transactions are over, and the time. */
+interface Now {
+  readonly upTo: string;
+  readonly now: number;
+}
+
+/** Keys and texts, as a statement takes them: the last of each key. Keys may hold what no text of Postgres does. */
+function columnsOf(steps: readonly TaskStep[]): readonly [readonly string[], readonly string[]] {
+  const last = new Map(steps.map(({ key, text }) => [JSON.stringify(key), text]));
+  return [[...last.keys()], [...last.values()]];
+}
+
+function foundOf(row: TaskRow): FoundTask {
+  return { record: recordOf(row), isOwned: row.is_owned === true };
+}
+
+function recordOf(row: TaskRow): TaskRecord {
+  const { id, fence, ttl, due, body, is_owned: _, steps, ...rest } = row;
   return {
-    ...row,
+    ...rest,
     taskId: id,
     fence: Number(fence),
     text: body,
     ttlMs: ttl,
+    ...(due === null ? {} : { dueInMs: due }),
     steps: steps.map(({ key, text }) => ({ key: JSON.parse(key) as string, text })),
   };
 }

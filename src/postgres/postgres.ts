@@ -40,7 +40,11 @@ interface PgModule {
 /** By name: no bundle takes it in. */
 const packageName: string = 'pg';
 
-async function madePool({ url, settings, commandTimeoutMs }: PostgresOptions): Promise<PostgresPool> {
+async function madePool({
+  url,
+  settings,
+  commandTimeoutMs,
+}: PostgresOptions): Promise<PostgresPool> {
   let module: PgModule;
   try {
     module = (await import(packageName)) as PgModule;

@@ -69,6 +69,21 @@ export class Keys {
     return `${this.#prefix}{tasks}:open:`;
   }
 
+  /** Before a server: sorted set of its parked tasks, by when they are due, or earlier. It lacks none. */
+  get dueTasks(): string {
+    return `${this.#prefix}{tasks}:due:`;
+  }
+
+  /** Sorted set: all tasks, by when their time is over. */
+  get keptTasks(): string {
+    return `${this.#prefix}{tasks}:kept`;
+  }
+
+  /** Sorted set: all tasks, by their ids. */
+  get taskIds(): string {
+    return `${this.#prefix}{tasks}:ids`;
+  }
+
   /** Sorted set: tasks that somebody is claiming, by until when others leave them to it. */
   get reservedTasks(): string {
     return `${this.#prefix}{tasks}:reserved`;

@@ -35,7 +35,8 @@ export interface ServeOptions extends Omit<ListenOptions, 'clock' | 'durable'> {
   readonly beforeExit?: () => Promise<void>;
   /**
    * Where tasks are written down, so that they outlive the process: a directory, which needs SQLite
-   * (Node has it since 22.13; `npm install @photostructure/sqlite` before that), or a store of your own.
+   * (Node has it since 22.13; `npm install @photostructure/sqlite` before that); `postgres://…`, which
+   * needs the package `pg`; `redis://…`, which needs the package `redis`; or a store of your own.
    */
   readonly durable?: string | TaskStore;
 }
@@ -100,7 +101,7 @@ export async function serve(
     const { durable, ...served } = options;
     if (durable !== undefined) {
       // A server that keeps nothing starts without it.
-      const { openKeeper } = await import('../sqlite/open-keeper.ts');
+      const { openKeeper } = await import('./open-keeper.ts');
       keeper = await openKeeper(durable, server, log.report);
     }
     const common = keeper ? { ...served, durable: keeper } : served;

@@ -35,11 +35,16 @@ function findIn(name: string): string | undefined {
 }
 
 export const hasPostgres = (): boolean =>
-  process.platform === 'linux' && findIn('initdb') !== undefined && findIn('postgres') !== undefined;
+  process.platform === 'linux' &&
+  findIn('initdb') !== undefined &&
+  findIn('postgres') !== undefined;
 
 /** Skips the test if there is no Postgres here. */
 export function needsPostgres(context: TestContext): void {
-  context.skip(!hasPostgres(), 'no initdb and postgres on the PATH, and POSTGRES_BIN names no folder');
+  context.skip(
+    !hasPostgres(),
+    'no initdb and postgres on the PATH, and POSTGRES_BIN names no folder',
+  );
 }
 
 /** What makes a server small, and quick to start. What it has written outlives its process, not the machine's. */

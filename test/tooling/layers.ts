@@ -101,9 +101,14 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['jose'],
   },
   redis: {
-    holds: 'what the nodes share, in Redis; an entry of its own',
-    imports: ['protocol', 'machines', 'actors', 'http/nodes'],
+    holds: 'what the nodes share, in Redis: sessions and tasks; an entry of its own',
+    imports: ['protocol', 'machines', 'actors', 'tasks', 'http/nodes'],
     packages: ['redis'],
+    node: true,
+  },
+  postgres: {
+    holds: 'tasks in Postgres; an entry of its own',
+    imports: ['actors', 'tasks'],
     node: true,
   },
   sqlite: {
@@ -195,7 +200,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   serve: {
     holds: 'a server as a process, and over HTTP; an entry of its own',
-    imports: [...runtime, 'sqlite', 'diagnosis', 'log', 'http', 'http/node'],
+    imports: [...runtime, 'sqlite', 'postgres', 'redis', 'diagnosis', 'log', 'http', 'http/node'],
     node: true,
   },
   'client/auth': {
@@ -366,6 +371,7 @@ export const groups: { readonly [name: string]: Group } = {
     of: [
       'http',
       'redis',
+      'postgres',
       'sqlite',
       'processes',
       'roots',

@@ -174,22 +174,23 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
   }),
   taskCase('a parked task has no owner, and is claimed once, when it is due', async (play) => {
     const { a, b, world } = play;
+    const unit = a.leaseMs / 2;
     for (const [taskId, parkForMs] of [
-      ['t1', 600],
-      ['t2', 200],
+      ['t1', 3 * unit],
+      ['t2', unit],
     ] as const) {
       const claim = await a.create(taskOf({ taskId }));
       same(await a.append(claim, { ...oneStep('sleep', '1'), parkForMs }), 'written', taskId);
     }
     const { record, isOwned } = (await b.read('t2')) ?? {};
     same([record?.owner, record?.claims, isOwned], ['', 0, false], 'its owner');
-    same(isUpTo(record?.dueInMs, 200), true, 'when it is due');
+    same(isUpTo(record?.dueInMs, unit), true, 'when it is due');
     const before = await taken(b, 'b');
-    same([before.tasks, isUpTo(before.nextInMs, 200)], [[], true], 'what is claimed before');
+    same([before.tasks, isUpTo(before.nextInMs, unit)], [[], true], 'what is claimed before');
     same(await claimed(b, 'b', { taskId: 't1' }), [], 'what is not due, by its name');
-    await world.elapse(200);
+    await world.elapse(unit);
     const after = await taken(a, 'a');
-    same([idsOf(after.tasks), isUpTo(after.nextInMs, 400)], [['t2'], true], 'what is due');
+    same([idsOf(after.tasks), isUpTo(after.nextInMs, 2 * unit)], [['t2'], true], 'what is due');
     const [{ fence, claims, dueInMs, steps } = {}] = after.tasks as Partial<TaskRecord>[];
     same([fence, claims, dueInMs], [2, 0, undefined], 'what was claimed: nobody had died');
     same(steps, [{ key: 'sleep', text: '1' }], 'its steps');

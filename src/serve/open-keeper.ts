@@ -1,0 +1,51 @@
+/** Opens what keeps the tasks of a process: in a directory, in Postgres or Redis, or in a store that is there already. */
+import { systemClock } from '../actors/clock.ts';
+import type { Report } from '../actors/facts.ts';
+import { TaskKeeper } from '../tasks/task-keeper.ts';
+import type { TaskStore } from '../tasks/task-store.ts';
+import type { TaskKeeperFactName } from '../tasks/written-task.ts';
+
+/** The part of a server that is used here. One that is made for each request has no name yet. */
+type Named = { readonly definition: { readonly name: string } } | ((...input: never) => unknown);
+
+/** @throws {Error} the store cannot be used, or what it needs is not installed; what the store throws */
+export async function openKeeper(
+  durable: string | TaskStore,
+  of: Named,
+  report: Report<TaskKeeperFactName>,
+): Promise<TaskKeeper> {
+  const store = typeof durable === 'string' ? await openTaskStore(durable) : durable;
+  const server = typeof of === 'function' ? '' : of.definition.name;
+  const keeper = new TaskKeeper({ store, server, clock: systemClock, report });
+  try {
+    await keeper.begin();
+    return keeper;
+  } catch (error) {
+    await keeper.close();
+    throw error;
+  }
+}
+
+/** By their schemes. Whatever else is written is a directory, `C:\state` too. */
+const stores: readonly (readonly [RegExp, (url: string) => Promise<TaskStore>])[] = [
+  [
+    /^postgres(?:ql)?:\/\//,
+    async (url) => (await import('../postgres/index.ts')).postgresTaskStore({ url }),
+  ],
+  [/^rediss?:\/\//, async (url) => (await import('../redis/index.ts')).redisTaskStore({ url })],
+];
+
+/**
+ * @param where a directory, `postgres://…` or `redis://…`
+ * @throws {TypeError} it is the URL of something else
+ */
+export async function openTaskStore(where: string): Promise<TaskStore> {
+  const open = stores.find(([form]) => form.test(where))?.[1];
+  if (open) return open(where);
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(where)?.[1];
+  if (scheme !== undefined) {
+    const message = `Tasks cannot be kept by ${scheme}://; give a directory, postgres://… or redis://…`;
+    throw new TypeError(message);
+  }
+  return (await import('../sqlite/sqlite-task-store.ts')).sqliteTaskStore(where);
+}
