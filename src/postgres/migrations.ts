@@ -52,7 +52,7 @@ const tableOfVersions = (at: Place) => `CREATE TABLE IF NOT EXISTS ${at('migrati
 );`;
 
 /** A name as SQL has it. */
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const sqlName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** @throws {TypeError} the name is empty, longer than Postgres takes, or has a NUL */
 export function placeIn(schema: string): Place {
@@ -61,7 +61,7 @@ export function placeIn(schema: string): Place {
     const message = `The name of a schema has 1 to 63 bytes; ${JSON.stringify(schema)} has ${bytes}`;
     throw new TypeError(message);
   }
-  return (table) => `${quoted(schema)}.${table}`;
+  return (table) => `${sqlName(schema)}.${table}`;
 }
 
 /**
@@ -81,7 +81,7 @@ function migrationsFrom(schema: string, from: number): string {
     .map(
       (step, n) => `${step(at).trim()}\nINSERT INTO ${at('migrations')} VALUES (${from + n + 1});`,
     );
-  const first = `CREATE SCHEMA IF NOT EXISTS ${quoted(schema)};`;
+  const first = `CREATE SCHEMA IF NOT EXISTS ${sqlName(schema)};`;
   return [first, tableOfVersions(at), ...steps].join('\n');
 }
 

@@ -229,7 +229,7 @@ class PostgresTaskStore implements TaskStore {
         const step = columnsOf([{ key, text }]);
         const { rows } = await sql.query(append, [taskId, fence, ...step]);
         made = text;
-        return rows;
+        return rows as readonly object[];
       });
       return await this.#written(taskId, appended);
     } catch (error) {
@@ -335,9 +335,9 @@ function foundOf(row: TaskRow): FoundTask {
 }
 
 function recordOf(row: TaskRow): TaskRecord {
-  const { id, fence, ttl, due, body, is_owned: _, steps, ...rest } = row;
+  const { id, server, owner, fence, claims, state, ttl, due, body, steps } = row;
   return {
-    ...rest,
+    ...{ server, owner, claims, state },
     taskId: id,
     fence: Number(fence),
     text: body,

@@ -4,7 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import type { SqlConnection } from '../actors/exchange.ts';
-import { quoted } from './migrations.ts';
+import { sqlName } from './migrations.ts';
 
 /** A connection of a pool, as `pg` has it. */
 export interface PostgresClient extends SqlConnection {
@@ -134,7 +134,7 @@ export class Postgres {
     this.#telling ??= globalThis.setTimeout(() => {
       this.#telling = undefined;
       // It is a commit: nobody has to wait until it is on the disk.
-      const text = `BEGIN; SET LOCAL synchronous_commit = off; NOTIFY ${quoted(this.#channel)}; COMMIT`;
+      const text = `BEGIN; SET LOCAL synchronous_commit = off; NOTIFY ${sqlName(this.#channel)}; COMMIT`;
       // Who was not told looks by themselves.
       this.#inTime(this.#pool.query(text)).catch(() => {});
     }, tellAfterMs);
@@ -167,7 +167,7 @@ export class Postgres {
   async #hear(changed: () => void, signal: AbortSignal): Promise<void> {
     const client = await this.#connection();
     try {
-      await this.#inTime(client.query(`LISTEN ${quoted(this.#channel)}`));
+      await this.#inTime(client.query(`LISTEN ${sqlName(this.#channel)}`));
       // What was told before was told to nobody here.
       changed();
       await new Promise<void>((resolve) => {

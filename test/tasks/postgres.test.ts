@@ -182,11 +182,12 @@ test('who watches is told of what others have done, and again after its connecti
   const claims = [await there.create(task), await there.create({ ...task, taskId: 't2' })];
   let { upTo } = await here.changes(undefined);
   const seen: string[] = [];
-  const end = here.watch!(async () => {
+  const look = async () => {
     const changes = await here.changes(upTo);
     ({ upTo } = changes);
     seen.push(...changes.taskIds);
-  });
+  };
+  const end = here.watch!(() => void look());
   onTestFinished(end);
   const listeners = `SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN "${schema}"'`;
   await expect.poll(async () => (await pool.query(listeners)).rows.length).toBe(1);
