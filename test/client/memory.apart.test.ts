@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 import { CountingClock } from '../actors/counting-clock.ts';
 import { serveHttp } from '../http/serving.ts';
+import { inLongRun } from '../tooling/long-run.ts';
 import { Live, heapBytes } from './live-counts.ts';
 
 const MiB = 2 ** 20;
@@ -51,39 +52,40 @@ async function used(times: number, opening: () => Promise<Connection>, live: Liv
 }
 
 describe('connections that are closed leave nothing', () => {
-  test('of 1,000 of them, in both eras', { timeout: 120_000 }, async () => {
+  test('of hundreds of them, in both eras', async () => {
+    const perEra = inLongRun(450, 150);
     const clock = new CountingClock();
     const live = new Live<Connection>();
     const eras = ['legacy', 'modern'] as const;
     for (const era of eras) await used(50, () => open({ era, clock }), live);
     const before = await heapBytes();
-    for (const era of eras) await used(450, () => open({ era, clock }), live);
-    expect(live.made).toBe(1000);
+    for (const era of eras) await used(perEra, () => open({ era, clock }), live);
+    expect(live.made).toBe(2 * (50 + perEra));
     // The last one may still stand on the stack.
     expect(await live.left()).toBeLessThanOrEqual(2);
     expect(clock.timers).toBe(0);
-    // 900 that stayed would be some 27 MiB.
-    expect((await heapBytes()) - before).toBeLessThan(8 * MiB);
+    // One that stayed would be some 30 KiB.
+    expect((await heapBytes()) - before).toBeLessThan(inLongRun(8, 4) * MiB);
   });
 
-  test('of 100 over HTTP, in both eras', async () => {
+  test('over HTTP, in both eras', async () => {
     const url = String(await serveHttp(ours));
     const clock = new CountingClock();
     const live = new Live<Connection>();
     for (const era of ['legacy', 'modern'] as const)
-      await used(50, () => connect({ url }, { ...quiet, era, clock }), live);
+      await used(inLongRun(50, 10), () => connect({ url }, { ...quiet, era, clock }), live);
     expect(await live.left()).toBeLessThanOrEqual(2);
     expect(clock.timers).toBe(0);
-  }, 120_000);
+  });
 
-  test('of 20 processes, no pipe and no handle either', async () => {
+  test('of processes, no pipe and no handle either', async () => {
     const odd = fileURLToPath(new URL('odd-server.mjs', import.meta.url));
     const entry = { command: process.execPath, args: [odd, 'plain'] };
     const live = new Live<Connection>();
     const handles = () =>
       process.getActiveResourcesInfo().filter((name) => /Process|Pipe/.test(name)).length;
     const before = handles();
-    for (let time = 0; time < 20; time++) {
+    for (let time = 0; time < inLongRun(20, 4); time++) {
       const connection = live.add(await connect(entry, quiet));
       await connection.callTool('read');
       expect(handles()).toBeGreaterThan(before);
@@ -91,11 +93,11 @@ describe('connections that are closed leave nothing', () => {
     }
     expect(await live.left()).toBeLessThanOrEqual(2);
     await expect.poll(handles).toBeLessThanOrEqual(before);
-  }, 120_000);
+  });
 });
 
 describe('calls leave nothing on a connection that goes on', () => {
-  test('10,000 that are cancelled', async () => {
+  test('thousands that are cancelled', async () => {
     const clock = new CountingClock();
     const connection = await open({ clock });
     onTestFinished(() => connection.close());
@@ -109,19 +111,20 @@ describe('calls leave nothing on a connection that goes on', () => {
       expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
       expect(controllers.flatMap(({ signal }) => getEventListeners(signal, 'abort'))).toEqual([]);
     };
+    const rounds = inLongRun(16, 4);
     for (let round = 0; round < 4; round++) await cancelSome(500);
     // Answered behind all of it: the server has heard every cancellation.
     await connection.callTool('echo');
     const before = await heapBytes();
-    for (let round = 0; round < 16; round++) await cancelSome(500);
+    for (let round = 0; round < rounds; round++) await cancelSome(500);
     await connection.callTool('echo');
-    expect(live.made).toBe(10_000);
+    expect(live.made).toBe((4 + rounds) * 500);
     expect(connection.pending).toBe(0);
     expect(clock.timers).toBe(idle);
     expect(await live.left()).toBeLessThanOrEqual(500);
-    // 8,000 that stayed would be some 20 MiB.
-    expect((await heapBytes()) - before).toBeLessThan(4 * MiB);
-  }, 120_000);
+    // One that stayed would be some 2.5 KiB.
+    expect((await heapBytes()) - before).toBeLessThan(inLongRun(4, 2) * MiB);
+  });
 
   test('1,000 with one signal, which keeps none of their listeners', async () => {
     const connection = await open();
@@ -177,7 +180,7 @@ class Fleeting extends Silent {
   }
 }
 
-test('10,000 reconnects, one a second, leave nothing of the connections before', async () => {
+test('thousands of reconnects, one a second, leave nothing of the connections before', async () => {
   const clock = new CountingClock();
   const live = new Live<Fleeting>();
   const connection = await connect(
@@ -199,12 +202,13 @@ test('10,000 reconnects, one a second, leave nothing of the connections before',
       });
     }
   };
-  await seconds(1000);
+  const more = inLongRun(9000, 900);
+  await seconds(inLongRun(1000, 300));
   const before = await heapBytes();
-  await seconds(9000);
+  await seconds(more);
   expect(await live.left()).toBeLessThanOrEqual(3);
   expect(clock.timers).toBeLessThanOrEqual(3);
   expect(connection.pending).toBe(0);
-  // 9,000 that stayed would be some 100 MiB.
+  // One that stayed would be some 11 KiB.
   expect((await heapBytes()) - before).toBeLessThan(4 * MiB);
-}, 180_000);
+});

@@ -1,15 +1,16 @@
 /**
  * What sessions leave behind in Redis and at their nodes. `LEFTOVERS=all` plays 5,000 sessions that are deleted and 2,000 that are
- * abandoned, an ordinary run a twentieth of that.
+ * abandoned, the long run of CI a twentieth of that, and every run some, without a look at the heap.
  */
 import { expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { heapBytes } from '../../client/live-counts.ts';
+import { inLongRun } from '../../tooling/long-run.ts';
 import { RawSession, begin } from '../raw-client.ts';
 import { startRedisNodes, stateKeys } from './redis-nodes.ts';
 import { RedisServer, needsRedis } from './redis-server.ts';
 
-const share = process.env['LEFTOVERS'] === 'all' ? 1 : 1 / 20;
+const share = process.env['LEFTOVERS'] === 'all' ? 1 : inLongRun(1 / 20, 1 / 200);
 
 /** After the last of them has been heard of, milliseconds; an ordinary run leaves a busy machine more time. */
 const patienceMs = share === 1 ? 20_000 : 60_000;
@@ -25,6 +26,7 @@ const say = defineTool({
 
 const deleted = 5000 * share;
 const abandoned = 2000 * share;
+const warming = Math.min(100, deleted);
 
 /** Bytes. For a while it is remembered which sessions have ended, and where others were; one that is kept takes 16 KiB, and 1 KiB in Redis. */
 const slack = { heap: 2 * 1024 * 1024 + 600 * (deleted + abandoned), redis: 256 * 1024 };
@@ -79,8 +81,8 @@ test('nothing is left of sessions that were deleted or abandoned, in Redis nor i
   const ofNodes = (names: readonly string[]) =>
     names.filter((name) => !/\{(?:leases|node:)/.test(name));
 
-  await playAll(100, true);
-  await playAll(100, false);
+  await playAll(warming, true);
+  await playAll(warming, false);
   const gone = { timeout: patienceMs, interval: 250 };
   await expect.poll(async () => ofNodes(await keys()), gone).toEqual([]);
   const before = { heap: await heapBytes(), used: await usedBytes(), keys: (await keys()).length };

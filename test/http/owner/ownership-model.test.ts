@@ -1,22 +1,20 @@
 /**
  * What the protocol of ownership promises, in every order of two nodes, one client and one fault. The
- * states are explored up to a bound; `EXPLORE=all` leaves none out.
+ * states are explored up to a bound, which is higher in the long run; `EXPLORE=all` leaves none out.
  */
 import { describe, expect, test } from 'vitest';
+import { inLongRun } from '../../tooling/long-run.ts';
 import { DirectoryRules } from '../nodes/memory-stores.ts';
 import { explore } from './ownership-model.ts';
 import type { Fault } from './ownership-model.ts';
 
 const isAll = process.env['EXPLORE'] === 'all';
 
-/** As many states as take a few seconds; the one without a bound has fewer. */
-const most: { readonly [F in Fault]?: number } = {
-  stopped: 8000,
-  killed: 8000,
-  emptied: 700,
-  older: 700,
-  slow: 700,
-};
+/** As many states as take a second; in the long run a few. The one without a bound has fewer. */
+const most: { readonly [F in Fault]?: number } = inLongRun(
+  { stopped: 8000, killed: 8000, emptied: 700, older: 700, slow: 700 },
+  { none: 700, stopped: 1500, killed: 1500, emptied: 700, older: 700, slow: 700 },
+);
 
 describe('ownership keeps what was acknowledged, answers everything, and revives nothing', () => {
   test.each<[string, Fault]>([
@@ -37,6 +35,9 @@ describe('ownership keeps what was acknowledged, answers everything, and revives
   );
 });
 
+/** What is found after some ten thousand states. */
+const testLong = test.runIf(inLongRun(true, false));
+
 describe('the exploration finds', () => {
   test('a claim that does not wait until the others have put back what was lost', async () => {
     const { violations } = await explore('older', 5000, ({ rules }) =>
@@ -47,27 +48,35 @@ describe('the exploration finds', () => {
     expect(violations).not.toEqual([]);
   }, 120_000);
 
-  test('a store without fences', async () => {
-    const { violations } = await explore('stopped', 20_000, ({ rules, log }) => {
-      const fenceOf = () => rules.data.records.get('s1')?.fence ?? 0;
-      const { write } = rules;
-      rules.write = (at, change) => write.call(rules, { ...at, fence: fenceOf() }, change);
-      const { append } = log;
-      log.append = (_, entries) => append.call(log, { fence: fenceOf() }, entries);
-    });
-    expect(violations).not.toEqual([]);
-  }, 120_000);
+  testLong(
+    'a store without fences',
+    async () => {
+      const { violations } = await explore('stopped', 20_000, ({ rules, log }) => {
+        const fenceOf = () => rules.data.records.get('s1')?.fence ?? 0;
+        const { write } = rules;
+        rules.write = (at, change) => write.call(rules, { ...at, fence: fenceOf() }, change);
+        const { append } = log;
+        log.append = (_, entries) => append.call(log, { fence: fenceOf() }, entries);
+      });
+      expect(violations).not.toEqual([]);
+    },
+    120_000,
+  );
 
-  test('a log that takes a session for one of another node that the store has lost', async () => {
-    const { violations } = await explore('emptied', 20_000, ({ log }) => {
-      const { append } = log;
-      log.append = (at, entries) => {
-        const written = append.call(log, at, entries);
-        return written === 'behind' ? 'fenced' : written;
-      };
-    });
-    expect(violations).not.toEqual([]);
-  }, 120_000);
+  testLong(
+    'a log that takes a session for one of another node that the store has lost',
+    async () => {
+      const { violations } = await explore('emptied', 20_000, ({ log }) => {
+        const { append } = log;
+        log.append = (at, entries) => {
+          const written = append.call(log, at, entries);
+          return written === 'behind' ? 'fenced' : written;
+        };
+      });
+      expect(violations).not.toEqual([]);
+    },
+    120_000,
+  );
 
   test('a store that takes a node for dead that lives', async () => {
     const { violations } = await explore('none', 20_000, ({ rules }) => {

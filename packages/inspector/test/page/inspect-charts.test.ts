@@ -11,7 +11,6 @@ import { needsChromium, newPage } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 import { drawnCharts, readingFaults } from './layout.ts';
 
-const { SCREENSHOTS: folder } = process.env;
 const widths = [1440, 1024, 390];
 const names = Object.keys(charts) as (keyof typeof charts)[];
 
@@ -26,17 +25,23 @@ const statesOf = (machine: AnyStateMachine) => {
     .map(({ path }) => path.filter((_, at) => !isNameless(path.slice(0, at + 1))).join('.'));
 };
 
-/** Shows a connection with one actor for each state that a machine may be in. */
-function show(name: keyof typeof charts, { watcher }: InspectedPage): void {
+/** The actor that a machine has in the page, in one of its states. */
+const idOf = (name: string, state: string) => `${name} in ${state}`;
+
+/** Shows a connection with one actor for each state that these machines may be in. */
+function show(shown: readonly (keyof typeof charts)[], { watcher }: InspectedPage): void {
   const level = { count: 0, max: 1 };
   const dump = {
-    ...({ side: 'host', id: name, name, state: 'ready.stable' } as const),
+    ...({ side: 'host', id: 'all', name: 'all', state: 'ready.stable' } as const),
     ...{ ageMs: 1, quietMs: 1, sinceMs: 1, attempt: 0, launches: 1 },
     ...{ lists: [], calls: [], pending: [] },
     queues: { running: level, waiting: level, pending: level, outboundBytes: level, holds: [] },
-    actors: statesOf(charts[name]).map((state) => ({
-      ...({ id: `in ${state}`, chart: name, kind: 'machine', status: 'active', state } as const),
-    })),
+    actors: shown.flatMap((chart) =>
+      statesOf(charts[chart]).map((state) => {
+        const id = idOf(chart, state);
+        return { id, chart, kind: 'machine', status: 'active', state } as const;
+      }),
+    ),
   };
   const listen = () => () => {};
   const closed = new Promise<undefined>(() => {});
@@ -50,41 +55,54 @@ function show(name: keyof typeof charts, { watcher }: InspectedPage): void {
   watcher(watched as unknown as Parameters<typeof watcher>[0]);
 }
 
+/** The page with one actor for each state that these machines may be in. */
+async function shownPage(shown: readonly (keyof typeof charts)[]) {
+  const inspected = await inspectPage();
+  onTestFinished(() => inspected.close());
+  show(shown, inspected);
+  return await open(inspected.url);
+}
+
+/** Several charts in one page, since a page costs more than what it draws. It shows a hundred machines at the most. */
+const size = Math.ceil(names.length / 3);
+const parts = [0, 1, 2].map((part) => names.slice(part * size, (part + 1) * size));
+
 describe('the charts', () => {
-  test.for(names)('can be read in each state of %s, at each width', async (name, context) => {
-    needsChromium(context);
-    const inspected = await inspectPage();
-    onTestFinished(() => inspected.close());
-    show(name, inspected);
-    const { page, faults } = await open(inspected.url);
-    const readable = statesOf(charts[name]).map((state) => {
-      return { id: `in-${state.replaceAll('.', '-')}`, active: 1, faults: [] };
-    });
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 900 });
-      expect(await drawnCharts(page)).toEqual(readable);
-      const chart = page.locator('.chart');
-      if (folder !== undefined) await chart.screenshot({ path: `${folder}/${name}-${width}.png` });
-      await page.locator('#whole').click();
-      const all = nodesOf(charts[name].root).length;
-      await expect.poll(() => page.locator('.drawing .state').count()).toBe(all);
-      expect(await readingFaults(page, '.drawing svg', '.chart')).toEqual([]);
-      if (folder !== undefined) {
-        const path = `${folder}/${name}-${width}-whole.png`;
-        await chart.screenshot({ path });
+  test.for(parts)(
+    'can be read in each state, folded and whole, at each width: %s',
+    async (shown, context) => {
+      needsChromium(context);
+      const { page, faults } = await shownPage(shown);
+      const tabOf = (name: keyof typeof charts, state: string) =>
+        idOf(name, state).replaceAll(/[. ]/g, '-');
+      const readable = shown.flatMap((name) =>
+        statesOf(charts[name]).map((state) => ({ id: tabOf(name, state), active: 1, faults: [] })),
+      );
+      const whole = shown.map((name) => {
+        const [state = ''] = statesOf(charts[name]);
+        const states = nodesOf(charts[name].root).length;
+        return { id: tabOf(name, state), states, faults: [] };
+      });
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        const folded = await drawnCharts(page);
+        expect(folded).toMatchObject(readable);
+        await page.locator('#whole').click();
+        const drawn = await drawnCharts(
+          page,
+          whole.map(({ id }) => id),
+        );
+        expect(drawn).toMatchObject(whole);
+        await page.locator('#whole').click();
       }
-      await page.locator('#whole').click();
-    }
-    expect(faults).toEqual([]);
-  });
+      expect(faults).toEqual([]);
+    },
+  );
 
   test('unfold by hand what is not active, with the keyboard too, and stay so', async (context) => {
     needsChromium(context);
-    const inspected = await inspectPage();
-    onTestFinished(() => inspected.close());
-    show('session', inspected);
-    const { page } = await open(inspected.url);
-    const tab = (state: string) => page.locator(`#tab-in-${state}`);
+    const { page } = await shownPage(['session']);
+    const tab = (state: string) => page.locator(`#tab-session-in-${state}`);
     await tab('uninitialized').click();
     const draining = page.locator('.drawing [data-state=draining]');
     expect(await draining.getAttribute('aria-expanded')).toBe('false');
@@ -101,19 +119,24 @@ describe('the charts', () => {
     await page.locator('.drawing .s-draining_prompt_settling').waitFor();
   });
 
-  test.for(names)('can be read in the docs: %s', async (name, context) => {
+  test('can be read in the docs', async (context) => {
     needsChromium(context);
     const page = await newPage();
-    const file = new URL(`../../../../docs/charts/${name}.svg`, import.meta.url);
-    const svg = readFileSync(file, 'utf8').replace(
-      '<svg ',
-      '<svg style="max-width: 100%; height: auto" ',
-    );
+    const pictures = names.map((name) => {
+      const file = new URL(`../../../../docs/charts/${name}.svg`, import.meta.url);
+      const svg = readFileSync(file, 'utf8').replace(
+        '<svg ',
+        '<svg style="max-width: 100%; height: auto" ',
+      );
+      return `<div id="${name}">${svg}</div>`;
+    });
     // A forge leaves a page so much of a phone.
-    await page.setContent(`<body style="margin: 16px">${svg}</body>`);
+    await page.setContent(`<body style="margin: 16px">${pictures.join('')}</body>`);
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
-      expect(await readingFaults(page, 'body > svg', 'body')).toEqual([]);
+      for (const name of names) {
+        expect(await readingFaults(page, `#${name} > svg`, `#${name}`), name).toEqual([]);
+      }
     }
   });
 });

@@ -136,22 +136,30 @@ export interface DrawnChart {
   readonly id: string;
   /** How many of its states are marked as active. */
   readonly active: number;
+  /** How many of its states are drawn. */
+  readonly states: number;
   /** @see readingFaults */
   readonly faults: readonly string[];
 }
 
-/** Shows each chart of the inspector's page in turn, all within the page: a round trip for each would cost more than the drawing. */
-export function drawnCharts(page: Page): Promise<readonly DrawnChart[]> {
+/**
+ * Shows charts of the inspector's page in turn, all within the page: a round trip for each would cost more than the drawing.
+ * @param ids default: all
+ */
+export function drawnCharts(page: Page, ids?: readonly string[]): Promise<readonly DrawnChart[]> {
   return page.evaluate(`(async () => {
     const faultsOf = ${faultsInPage};
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    const ids = ${JSON.stringify(ids)};
     const charts = [];
     for (const tab of document.querySelectorAll('#charts [role=tab]')) {
-      tab.click();
       const id = tab.id.replace('tab-', '');
+      if (ids && !ids.includes(id)) continue;
+      tab.click();
       while (!document.getElementById('chart-' + id)?.querySelector('.drawing svg')) await frame();
       const active = document.querySelectorAll('.drawing .node.active').length;
-      charts.push({ id, active, faults: faultsOf('.drawing svg', '.chart') });
+      const states = document.querySelectorAll('.drawing .state').length;
+      charts.push({ id, active, states, faults: faultsOf('.drawing svg', '.chart') });
     }
     return charts;
   })()`);
