@@ -16,6 +16,7 @@ import { readHosts } from '../client/hosts/hosts-file.ts';
 import type { HostsConfig } from '../client/hosts/hosts-file.ts';
 import type { EnvironmentVariables } from '../client/hosts/variables.ts';
 import { BridgedEntry } from './bridged-entry.ts';
+import type { BridgedEntryOptions, ProcessOptions } from './bridged-entry.ts';
 import { ManyServers } from './many-servers.ts';
 
 /** What a bridge declares and asks by itself. Everything else is as for any connection. */
@@ -32,7 +33,8 @@ type OfBridges =
   | 'signal';
 
 /** The options of a bridge. Those of the connection hold for each connection that it opens. */
-export interface BridgeOptions extends Omit<ConnectOptions, OfBridges> {
+export interface BridgeOptions
+  extends Omit<ConnectOptions, OfBridges>, ProcessOptions, Pick<BridgedEntryOptions, 'retry'> {
   /**
    * What the server has beside the bridged one: its own tools, resources, prompts and options. A tool
    * of the same name is in the place of the bridged one.

@@ -2,21 +2,51 @@
  * One server of a bridge, for all clients of the bridge: how a client gets to it. How its processes
  * and connections are kept and shared is decided here, and nowhere else.
  */
+import { systemClock } from '../actors/clock.ts';
 import { connect } from '../client/connect.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import type { ConnectionState } from '../client/connection/connection-streams.observable.ts';
 import type { Connection } from '../client/connection/connection.ts';
-import type { ServerEntry } from '../client/connection/options.ts';
+import type { HostRequestOptions, ServerEntry } from '../client/connection/options.ts';
 import type { UpstreamClient } from '../define/upstream.ts';
-import { RuntimeError } from '../protocol/errors.ts';
+import { describe } from '../protocol/classify.ts';
+import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import { BridgedServer } from './bridged-server.ts';
-import type { OpenedServer } from './bridged-server.ts';
+import type { BridgingOptions, OpenedServer } from './bridged-server.ts';
+import { SharedServers } from './shared-server.ts';
+import type { SharingClient } from './shared-server.ts';
+
+/** How the clients of a bridge share the processes of a launched server. */
+export interface ProcessOptions {
+  /**
+   * `session`, the default: each session has a process of its own, and so has each client without a
+   * session. `shared`: all have one together. `pool`: they are spread over `poolSize` processes. A server
+   * that several share cannot ask them anything, unless it speaks 2026-07-28.
+   */
+  readonly share?: 'session' | 'shared' | 'pool' | undefined;
+  /** How many processes a pool has. By default 4. */
+  readonly poolSize?: number | undefined;
+  /** How many processes of the server there are at once. By default 64; one more is refused. */
+  readonly maxProcesses?: number | undefined;
+  /**
+   * How long a process is kept that no client needs at the moment, milliseconds: one that clients share,
+   * or that of a client without a session. By default 5 minutes.
+   */
+  readonly processIdleMs?: number | undefined;
+}
 
 /** How the clients of a bridge get to one of its servers. */
-export interface BridgedEntryOptions extends ConnectOptions {
+export interface BridgedEntryOptions extends ConnectOptions, ProcessOptions {
   /** Gets what the launched server writes to stderr. */
   readonly onStderr?: ((text: string) => void) | undefined;
+  /**
+   * `reads`: a request that was sent to a server that was lost then is sent once more, if the protocol or
+   * the tool's annotations make that harmless. By default nothing is sent twice.
+   */
+  readonly retry?: HostRequestOptions['retry'];
 }
+
+const defaultProcesses = { poolSize: 4, maxProcesses: 64, processIdleMs: 5 * 60_000 };
 
 /** Why a server is not of the legacy era. */
 const ofOtherEra: ReadonlySet<string> = new Set(['VERSION_UNSUPPORTED', 'PROTOCOL_VIOLATION']);
@@ -25,13 +55,37 @@ export class BridgedEntry {
   readonly #entry: ServerEntry;
   readonly #options: ConnectOptions;
   readonly #onStderr: BridgedEntryOptions['onStderr'];
+  readonly #bridging: BridgingOptions;
+  readonly #maxProcesses: number;
+  readonly #processIdleMs: number;
+  /** Undefined if each client has a process of its own. */
+  readonly #shared: SharedServers | undefined;
+  /** The clients that have a process of their own, the oldest first. */
+  readonly #own = new Set<UpstreamClient>();
+  #processes = 0;
   /** Whether it has refused `initialize`. */
   #isModernOnly = false;
 
-  constructor(entry: ServerEntry, { onStderr, ...options }: BridgedEntryOptions) {
+  /**
+   * @throws {RuntimeError} CONFIG_INVALID: the server cannot be shared
+   * @throws {RangeError} a number is wrong; names it
+   */
+  constructor(entry: ServerEntry, given: BridgedEntryOptions) {
+    const { onStderr, retry, share, poolSize, maxProcesses, processIdleMs, ...options } = given;
+    const counts = countsWith({ poolSize, maxProcesses, processIdleMs });
     this.#entry = entry;
     this.#options = options;
     this.#onStderr = onStderr;
+    this.#bridging = { ...options, retry };
+    this.#maxProcesses = counts.maxProcesses;
+    this.#processIdleMs = counts.processIdleMs;
+    if (share === undefined || share === 'session') return;
+    refuseSharing(entry, share);
+    const { clock = systemClock } = options;
+    const claim = () => this.#claim();
+    const sharing = { entry, connecting: options, clock, processIdleMs: counts.processIdleMs };
+    const size = share === 'shared' ? 1 : counts.poolSize;
+    this.#shared = new SharedServers({ ...sharing, claim, onStderr }, size);
   }
 
   /**
@@ -41,13 +95,51 @@ export class BridgedEntry {
    *
    * @param moved gets each state of the connection once it has been ready, the present one first
    * @throws {RuntimeError} why the server is not ready, as `connect`
+   * @throws {ProtocolError} -32000: there are too many processes
    */
   async open(
     client: UpstreamClient,
     moved: (state: ConnectionState) => void = () => {},
   ): Promise<OpenedServer> {
-    const { peer, signal } = client;
-    const bridging = new BridgedServer(client, this.#options);
+    const bridging = new BridgedServer(client, this.#bridging);
+    const idleMs = this.#processIdleMs;
+    if (this.#shared) {
+      const heard = (...told: Parameters<SharingClient['heard']>) => bridging.heard(...told);
+      const [connection, seat] = await this.#shared.join({ heard, moved }, client.signal);
+      return { ...bridging.over(connection, seat), idleMs };
+    }
+    const connection = await this.#connectOwn(client, bridging);
+    connection.events$.subscribe((event) => {
+      if (event.type === 'stderr') this.#onStderr?.(event.text);
+    });
+    connection.state$.subscribe(moved);
+    return { ...bridging.over(connection), idleMs };
+  }
+
+  /** Ends what outlives a client. No client is connected, and none will be. */
+  async close(): Promise<void> {
+    await this.#shared?.close();
+  }
+
+  /** Connects a client that has the server to itself. */
+  async #connectOwn(client: UpstreamClient, bridging: BridgedServer): Promise<Connection> {
+    const release = 'url' in this.#entry ? () => {} : await this.#claim();
+    const gone = () => {
+      this.#own.delete(client);
+      release();
+    };
+    try {
+      const connection = await this.#connect(client, bridging);
+      this.#own.add(client);
+      connection.state$.subscribe({ complete: gone });
+      return connection;
+    } catch (error) {
+      gone();
+      throw error;
+    }
+  }
+
+  async #connect({ peer, signal }: UpstreamClient, bridging: BridgedServer): Promise<Connection> {
     const given: ConnectOptions = {
       ...this.#options,
       signal,
@@ -56,25 +148,66 @@ export class BridgedEntry {
       listens: 'ready',
       ...bridging.hearing,
     };
-    const over = (connection: Connection): OpenedServer => {
-      connection.events$.subscribe((event) => {
-        if (event.type === 'stderr') this.#onStderr?.(event.text);
-      });
-      connection.state$.subscribe(moved);
-      return bridging.over(connection);
-    };
     if (bridging.era === 'modern' || this.#options.era !== undefined || this.#isModernOnly) {
-      return over(await connect(this.#entry, given));
+      return connect(this.#entry, given);
     }
     try {
-      return over(await connect(this.#entry, { ...given, era: 'legacy' }));
+      return await connect(this.#entry, { ...given, era: 'legacy' });
     } catch (error) {
       if (!(error instanceof RuntimeError) || !ofOtherEra.has(error.code)) throw error;
       this.#isModernOnly = true;
-      return over(await connect(this.#entry, given));
+      return connect(this.#entry, given);
     }
   }
 
-  /** Ends what outlives a client. No client is connected, and none will be. */
-  async close(): Promise<void> {}
+  /**
+   * Takes the place of one process, if need be that of a client that asks nothing at the moment.
+   *
+   * @returns what gives the place back
+   * @throws {ProtocolError} -32000: all are in use
+   */
+  async #claim(): Promise<() => void> {
+    const release = () => {
+      this.#processes--;
+    };
+    if (this.#processes < this.#maxProcesses) {
+      this.#processes++;
+      return release;
+    }
+    for (const client of this.#own) {
+      const ended = client.letGo();
+      if (!ended) continue;
+      this.#own.delete(client);
+      this.#processes++;
+      await ended;
+      return release;
+    }
+    const message = `Overloaded: ${this.#maxProcesses} processes of the server are in use (maxProcesses); try again later`;
+    const data = { reason: 'overloaded', retryable: true };
+    throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
+  }
+}
+
+/** @throws {RangeError} a number is wrong; names it */
+function countsWith(given: ProcessOptions): typeof defaultProcesses {
+  const known = Object.entries(given).filter(([, value]) => value !== undefined);
+  for (const [name, value] of known) {
+    const least = name === 'processIdleMs' ? 0 : 1;
+    if (typeof value === 'number' && value >= least) continue;
+    throw new RangeError(
+      `${name} must be a number of at least ${least}, this is ${describe(value)}`,
+    );
+  }
+  return { ...defaultProcesses, ...Object.fromEntries(known) };
+}
+
+/** @throws {RuntimeError} CONFIG_INVALID */
+function refuseSharing(entry: ServerEntry, share: unknown): void {
+  if (share !== 'shared' && share !== 'pool') {
+    const message = `share must be "session", "shared" or "pool", this is ${describe(share)}`;
+    throw new RuntimeError('CONFIG_INVALID', message);
+  }
+  if (!('url' in entry)) return;
+  const message = `share is "${share}", and the server has a URL: only a server that is launched can be shared`;
+  throw new RuntimeError('CONFIG_INVALID', message);
 }

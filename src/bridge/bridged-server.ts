@@ -5,6 +5,7 @@
  * requests, and a client since 2026-07-28 is asked in results; the client's call waits for both.
  */
 import { systemClock } from '../actors/clock.ts';
+import { untoldCapabilities } from '../client/asked/answers.ts';
 import { DialogPlaces, roundsAfter } from '../client/asked/input-rounds.ts';
 import type { RoundsHost } from '../client/asked/input-rounds.ts';
 import type { RawAnswer, RawAsked } from '../client/asked/providers.ts';
@@ -12,6 +13,7 @@ import type { ConnectOptions } from '../client/connect.ts';
 import type { Connection } from '../client/connection/connection.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
 import { listsOf } from '../client/connection/host-connection.ts';
+import type { HostRequestOptions } from '../client/connection/options.ts';
 import type { SentOptions } from '../client/connection/requests.ts';
 import { listKinds } from '../client/lists/list-kinds.ts';
 import { missingFor } from '../client/connection/server-features.ts';
@@ -35,10 +37,11 @@ import { mayRequireInput } from '../protocol/input-required.ts';
 import { without } from '../protocol/dialects/members.ts';
 import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
-import { MetaKey } from '../protocol/meta.ts';
+import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
 import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
+import type { Seat } from './shared-server.ts';
 
 type Era = ServerProfile['era'];
 
@@ -71,6 +74,12 @@ export interface OpenedServer extends Upstream {
 /** A server that has not listed its items after this time is asked again with the next list. */
 const listTimeoutMs = 60_000;
 
+/** How a server is bridged, as far as each of its clients is concerned. */
+export interface BridgingOptions extends Pick<ConnectOptions, 'clock' | 'limits'> {
+  /** See {@link HostRequestOptions.retry}. */
+  readonly retry?: HostRequestOptions['retry'];
+}
+
 export class BridgedServer {
   readonly #client: UpstreamClient;
   /** The era of the client. */
@@ -78,7 +87,11 @@ export class BridgedServer {
   readonly #rounds: Pick<RoundsHost, 'clock' | 'maxRounds' | 'places'>;
   /** How long a call may take in all, the questions of the server included, milliseconds. */
   readonly #maxTotalMs: number;
+  /** Undefined until the server is ready. */
   #connection: Connection | undefined = undefined;
+  /** Undefined if the client has the server to itself. */
+  #seat: Seat | undefined = undefined;
+  readonly #retry: BridgingOptions['retry'];
   /** The oldest first. */
   readonly #calls = new Set<OpenCall>();
   /** How many listen to each resource, since 2026-07-28. */
@@ -86,7 +99,9 @@ export class BridgedServer {
   /** The level that the server was set to for clients that want one with each request. */
   #logLevel: LogLevel | undefined = undefined;
 
-  constructor(client: UpstreamClient, { clock = systemClock, limits: given }: ConnectOptions) {
+  constructor(client: UpstreamClient, options: BridgingOptions) {
+    const { clock = systemClock, limits: given } = options;
+    this.#retry = options.retry;
     const limits = connectionLimitsWith(given);
     this.#client = client;
     this.era = client.peer.dialect.sessionOfRequest(client) === undefined ? 'modern' : 'legacy';
@@ -99,14 +114,21 @@ export class BridgedServer {
     const { version } = this.#client.peer.dialect;
     return {
       onRequest: (...request) => this.#asked(...request),
-      onNotification: (...notification) => this.#heard(...notification),
+      onNotification: (...notification) => this.heard(...notification),
       ...(this.era === 'legacy' ? { revision: version } : {}),
     };
   }
 
-  /** The upstream of the client, over a connection that is ready. */
-  over(connection: Connection): OpenedServer {
+  /**
+   * The upstream of the client, over a connection that is ready.
+   *
+   * @param seat if others share it
+   */
+  over(connection: Connection, seat?: Seat): OpenedServer {
     this.#connection = connection;
+    this.#seat = seat;
+    // To know which of its tools may be called twice.
+    if (this.#retry === 'reads') connection.tools$.subscribe();
     const { info, instructions } = this.#server;
     return {
       serverInfo: info,
@@ -117,8 +139,8 @@ export class BridgedServer {
       notified: (method, params) => this.#tell(method, params),
       watch: (uris) => this.#watch(uris),
       list: (name) => this.#list(name),
-      setLogLevel: (level) => connection.setLogLevel(level),
-      close: () => connection.close(),
+      setLogLevel: (level) => (seat ? Promise.resolve() : connection.setLogLevel(level)),
+      close: () => (seat ? seat.leave() : connection.close()),
     };
   }
 
@@ -151,12 +173,17 @@ export class BridgedServer {
     return this.#server.era === this.era;
   }
 
-  /** What the server has, without the tasks of the other era: these two do not understand each other. */
+  /**
+   * What the server has for the client. Tasks of the other era are left out: these two do not
+   * understand each other. So are tasks and log messages of a server that others share: nothing says
+   * whose they are.
+   */
   get #capabilities(): JsonObject {
     const { capabilities } = this.#server;
-    if (this.#isSameEra) return capabilities;
+    if (this.#isSameEra && !this.#seat) return capabilities;
     const { extensions } = capabilities;
-    const others = without(capabilities, 'tasks', 'extensions');
+    const logging = this.#seat ? ['logging'] : [];
+    const others = without(capabilities, 'tasks', 'extensions', ...logging);
     const kept = isJsonObject(extensions) ? without(extensions, tasksExtension) : {};
     return Object.keys(kept).length > 0 ? { ...others, extensions: kept } : others;
   }
@@ -183,9 +210,26 @@ export class BridgedServer {
     }
   }
 
-  #answered(call: OpenCall): Promise<JsonObject> {
-    if (this.#isSameEra) return this.#send(call, call.params);
+  async #answered(call: OpenCall): Promise<JsonObject> {
+    const { method, params } = call;
+    if (this.#seat && method.endsWith('subscribe')) return this.#subscribed(method, params);
+    if (this.#isSameEra) return this.#send(call, params);
     return this.era === 'modern' ? this.#byLegacy(call) : this.#byModern(call);
+  }
+
+  async #subscribed(method: string, params: JsonObject | undefined): Promise<JsonObject> {
+    const uri = params?.['uri'];
+    if (typeof uri !== 'string') throw invalidParams('"uri" must be a string');
+    await (method === 'resources/subscribe' ? this.#subscribe(uri) : this.#unsubscribe(uri));
+    return {};
+  }
+
+  #subscribe(uri: string): Promise<void> {
+    return this.#seat ? this.#seat.watch(uri) : this.#open.subscribe(uri);
+  }
+
+  #unsubscribe(uri: string): Promise<void> {
+    return this.#seat ? this.#seat.unwatch(uri) : this.#open.unsubscribe(uri);
   }
 
   #send(
@@ -198,7 +242,8 @@ export class BridgedServer {
       token === undefined
         ? undefined
         : (report) => void context.notify(Method.progress, { progressToken: token, ...report });
-    const options: SentOptions = { raw: true, signal: context.signal, onProgress };
+    const { signal } = context;
+    const options: SentOptions = { raw: true, signal, onProgress, retry: this.#retry };
     return this.#open.request(method, params, bounds ? { ...options, ...bounds } : options);
   }
 
@@ -220,7 +265,7 @@ export class BridgedServer {
   async #byModern(call: OpenCall): Promise<JsonObject> {
     const { method, params, context } = call;
     const connection = this.#open;
-    const { uri, level: wanted } = params ?? {};
+    const { level: wanted } = params ?? {};
     switch (method) {
       case 'logging/setLevel': {
         const level = logLevelOf(wanted);
@@ -231,14 +276,11 @@ export class BridgedServer {
       }
       case 'resources/subscribe':
       case 'resources/unsubscribe':
-        if (typeof uri !== 'string') throw invalidParams('"uri" must be a string');
-        await (method === 'resources/subscribe'
-          ? connection.subscribe(uri, { signal: context.signal })
-          : connection.unsubscribe(uri));
-        return {};
+        return this.#subscribed(method, params);
     }
     const startedAt = this.#rounds.clock.now();
-    const result = await this.#send(call, params);
+    const sent = this.#introduced(params);
+    const result = await this.#send(call, sent);
     if (!mayRequireInput.has(method)) return result;
     const urls: string[] = [];
     const answer: RoundsHost['answers']['answer'] = (asks, question, signal) =>
@@ -252,7 +294,7 @@ export class BridgedServer {
     ) => this.#send(call, next, bounds);
     const more = roundsAfter(
       { ...this.#rounds, answers: { answer }, awaitTask },
-      { method, params, maxTotalMs, signal, send },
+      { method, params: sent, maxTotalMs, signal, send },
       { result, startedAt },
     );
     const last = more ? await more : result;
@@ -262,9 +304,19 @@ export class BridgedServer {
     return last;
   }
 
+  /** A server that others share is told with each request for whom it is. */
+  #introduced(params: JsonObject | undefined): JsonObject | undefined {
+    if (!this.#seat) return params;
+    const { info, capabilities } = this.#client.peer;
+    return withMeta(params ?? {}, {
+      [MetaKey.clientInfo]: info,
+      [MetaKey.clientCapabilities]: untoldCapabilities(capabilities),
+    });
+  }
+
   /** A server of the legacy era has one level for all requests: the lowest that one of them wants. */
   #wantLogs(level: LogLevel): void {
-    if (this.#server.capabilities['logging'] === undefined) return;
+    if (this.#capabilities['logging'] === undefined) return;
     const known = this.#logLevel;
     if (known !== undefined && logLevels.indexOf(known) <= logLevels.indexOf(level)) return;
     this.#logLevel = level;
@@ -306,17 +358,17 @@ export class BridgedServer {
 
   #tell(method: string, params: JsonObject | undefined): void {
     // Since 2026-07-28 a server hears no notifications: it asks for the roots with each call.
-    if (this.#server.era === 'modern') return;
+    // One that others share must not take what one of them says for the word of all.
+    if (this.#server.era === 'modern' || this.#seat) return;
     this.#open.notify(method, params).catch(() => {});
   }
 
   async #watch(uris: readonly string[]): Promise<UpstreamWatch> {
-    const connection = this.#open;
     const watched = await Promise.all(
       uris.map(async (uri) => {
         this.#watched.set(uri, (this.#watched.get(uri) ?? 0) + 1);
         try {
-          await connection.subscribe(uri);
+          await this.#subscribe(uri);
           return [uri];
         } catch {
           this.#unwatch(uri);
@@ -332,7 +384,7 @@ export class BridgedServer {
     const left = (this.#watched.get(uri) ?? 1) - 1;
     if (left > 0) return void this.#watched.set(uri, left);
     this.#watched.delete(uri);
-    this.#open.unsubscribe(uri).catch(() => {});
+    this.#unsubscribe(uri).catch(() => {});
   }
 
   // What the server asks.
@@ -385,7 +437,8 @@ export class BridgedServer {
 
   // What the server tells.
 
-  #heard(method: string, params: JsonObject | undefined): void {
+  /** Takes a notification of the server that belongs to no request. */
+  heard(method: string, params: JsonObject | undefined): void {
     if (method === Method.subscriptionAcknowledged) return;
     if (method === Method.logMessage) return this.#heardLog(params);
     // The id of our own subscription is nothing to the client.

@@ -17,6 +17,11 @@ export interface UpstreamClient {
   /** Aborted when the client no longer needs the upstream, even if it is not ready yet. */
   readonly signal: AbortSignal;
   /**
+   * Ends the upstream to make room for another, if its client has no session and asks nothing at the
+   * moment. Resolves once it has ended; undefined if it is in use.
+   */
+  letGo(): Promise<void> | undefined;
+  /**
    * Sends a notification that belongs to no request. It waits until the client is ready. Since
    * 2026-07-28 a client gets only what it listens for: changes of lists and of resources.
    */
@@ -56,6 +61,8 @@ export interface Upstream {
   readonly asksInResults?:
     | boolean
     | ((method: string, params: JsonObject | undefined) => boolean | Promise<boolean>);
+  /** How long it is kept without a request if its client has no session; by default `upstreamIdleMs`. */
+  readonly idleMs?: number | undefined;
   /**
    * Answers a request of any method that the definition does not answer.
    *

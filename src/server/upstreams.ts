@@ -70,7 +70,8 @@ export class Upstreams {
     } catch (error) {
       const message = `${this.#own().serverInfo.name} cannot serve the client: ${messageOf(error)}`;
       session.report({ level: 'error', name: 'upstream.failed', message, details: { error } });
-      const data = { reason: 'upstream-failed', retryable: false };
+      const isTold = error instanceof ProtocolError && error.data !== undefined;
+      const data = isTold ? error.data : { reason: 'upstream-failed', retryable: false };
       return { error: { code: ErrorCode.serverUnavailable, message, data } };
     }
   }
@@ -238,6 +239,7 @@ export class ClientUpstream {
     const given: UpstreamClient = {
       ...client,
       signal: this.#end.signal,
+      letGo: () => this.#letGo(),
       notify: sessionNotifier(this, session, tell),
       request: (method, params, options) =>
         askOutside(session, client.peer, method, params, options),
@@ -336,7 +338,13 @@ export class ClientUpstream {
     this.#timer = this.#session.clock.setTimeout(() => {
       idle.ended();
       void this.close();
-    }, idle.afterMs);
+    }, this.upstream?.idleMs ?? idle.afterMs);
+  }
+
+  #letGo(): Promise<void> | undefined {
+    if (!this.isIdle) return undefined;
+    this.#idle?.ended();
+    return this.close();
   }
 
   close(): Promise<void> {

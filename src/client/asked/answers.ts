@@ -90,7 +90,7 @@ export class Answers {
    * @param changes whether the server is told when the roots change; since 2026-07-28 it never is
    */
   capabilities(changes: 'told' | 'untold'): JsonObject {
-    if (this.#raw) return changes === 'told' ? this.#given : untold(this.#given);
+    if (this.#raw) return changes === 'told' ? this.#given : untoldCapabilities(this.#given);
     const merged: Record<string, unknown> = { ...this.#given };
     for (const [name, own] of Object.entries(this.#own(changes))) {
       const more = merged[name];
@@ -260,7 +260,7 @@ async function fillIn(
 }
 
 /** Capabilities of the legacy era without what later revisions have in another form. */
-function untold(given: JsonObject): JsonObject {
+export function untoldCapabilities(given: JsonObject): JsonObject {
   const capabilities = without(given, 'tasks');
   return isJsonObject(capabilities['roots']) ? { ...capabilities, roots: {} } : capabilities;
 }
