@@ -119,7 +119,7 @@ export function bridge(
     version: '0.1.0',
     ...definition,
   };
-  const entryOf = (entry: ServerEntry, more: ConnectOptions, name?: string) =>
+  const entryOf = (entry: ServerEntry, more: BridgedEntryOptions, name?: string) =>
     new BridgedEntry(entry, {
       ...connecting,
       ...more,
@@ -136,10 +136,11 @@ export function bridge(
     ...{ clock: options.clock, report: options.report },
     searchFrom: search === true ? 0 : search === false ? Infinity : search,
     serverInfo: own,
-    entryOf: (name, { entry, timeoutMs, restart, era }) =>
+    entryOf: (name, { entry, timeoutMs, restart, era, bridging }) =>
       entryOf(
         entry,
         {
+          ...bridging,
           name,
           ...(timeoutMs === undefined ? {} : { limits: { requestTimeoutMs: timeoutMs } }),
           ...(restart === undefined ? {} : { restart }),

@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers/promises';
 const [journal, how] = process.argv.slice(2);
 const note = (what) => appendFileSync(journal, `${process.pid} ${what}\n`);
 const send = (message) =>
-  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const notify = (method, params) => send({ method, params });
 /** The questions that have no answer yet. */
 const asked = new Map();

@@ -1,10 +1,10 @@
 /** Who shares a process of a bridged server, and what of it each client sees. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { TestClock, converse, enveloped, initialize } from 'mcp-actors/testing';
@@ -16,17 +16,18 @@ const server = join(import.meta.dirname, 'journal-server.mjs');
 let folder = '';
 let journal = '';
 
-beforeEach(async () => {
+beforeEach(async (context) => {
   folder = await mkdtemp(join(tmpdir(), 'sharing-'));
   journal = join(folder, 'journal');
-});
-afterEach(async () => {
-  for (const pid of started()) await vi.waitFor(() => expectEmpty(pid), { timeout: 20_000 });
-  await rm(folder, { recursive: true });
+  // The last of all: by then everybody has left.
+  context.onTestFinished(async () => {
+    for (const pid of started()) await vi.waitFor(() => expectEmpty(pid), { timeout: 20_000 });
+    await rm(folder, { recursive: true });
+  });
 });
 
 /** What has arrived at the processes, in order. */
-const arrived = () => readFileSync(journal, 'utf8').trim().split('\n');
+const arrived = () => (existsSync(journal) ? readFileSync(journal, 'utf8').trim().split('\n') : []);
 const started = () =>
   arrived().flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
 const silent = { report: () => {} };

@@ -16,7 +16,7 @@ import {
 import { configOf, readTarget } from './client/target.ts';
 import { fileSink } from './log-file.ts';
 import { httpWish } from './options/http-wish.ts';
-import { optionsText } from './options/option.ts';
+import { count, duration, optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
 import { httpOptions, limitsIn, options } from './options/serve-options.ts';
@@ -28,6 +28,33 @@ export const bridgeOptions = {
     kind: 'text',
     placeholder: 'NAME',
     help: 'The server of the file, if it has more than one.',
+  },
+  share: {
+    kind: 'choice',
+    choices: ['session', 'shared', 'pool'],
+    default: 'session',
+    help: 'Who has a process of the server: each session, all clients together, or a pool over which they are spread. In a file: "share".',
+  },
+  'pool-size': {
+    ...count,
+    default: undefined,
+    help: 'How many processes a pool has; 4 by default. In a file: "poolSize".',
+  },
+  'max-processes': {
+    ...count,
+    default: undefined,
+    help: 'How many processes of the server there are at once; 64 by default. In a file: "maxProcesses".',
+  },
+  'process-idle': {
+    ...duration,
+    default: undefined,
+    help: 'How long a process is kept that no client needs at the moment; 5min by default. In a file: "processIdleMs".',
+  },
+  retry: {
+    kind: 'choice',
+    choices: ['never', 'reads'],
+    default: 'never',
+    help: 'What is sent once more if the server was lost before its answer: nothing, or what is harmless by the protocol or by the annotations of the tool. In a file: "retry".',
   },
   header: clientOptions.header,
   login: clientOptions.login,
@@ -104,6 +131,7 @@ export const command = commandOf(
     const server = bridgeTo(config, values.server, {
       ...connectingOptions({ ...values, env: [] }),
       ...inherited,
+      ...sharingIn(values),
       report,
       onStderr: passOn,
     });
@@ -131,6 +159,25 @@ const noFlags = {
   'max-body': undefined,
 };
 
+/** What the options say of processes; what they do not say is taken from the file. */
+function sharingIn(values: {
+  readonly share: string;
+  readonly 'pool-size': number | undefined;
+  readonly 'max-processes': number | undefined;
+  readonly 'process-idle': number | undefined;
+  readonly retry: string;
+}): Partial<BridgeOptions> {
+  const { share, retry } = values;
+  const given = {
+    share: share === 'session' ? undefined : share,
+    poolSize: values['pool-size'],
+    maxProcesses: values['max-processes'],
+    processIdleMs: values['process-idle'],
+    retry: retry === 'never' ? undefined : retry,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
 /** @throws {UsageError} it is not clear which server is meant */
 function bridgeTo(
   { servers }: HostsConfig,
@@ -146,8 +193,9 @@ function bridgeTo(
   const [chosen, server] = enabled.find(([each]) => each === (wanted ?? names[0])) ?? [];
   if (chosen === undefined || server?.kind !== 'enabled')
     throw new UsageError('There is no server');
-  const { entry, timeoutMs, restart, era } = server.settings;
+  const { entry, timeoutMs, restart, era, bridging } = server.settings;
   return bridge(entry, {
+    ...bridging,
     ...options,
     name: chosen,
     ...(timeoutMs === undefined ? {} : { limits: { requestTimeoutMs: timeoutMs } }),

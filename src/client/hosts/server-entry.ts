@@ -41,8 +41,19 @@ export interface ServerSettings {
   /** It is stopped after this time without a request, milliseconds; undefined: never. */
   readonly idleMs?: number;
   readonly tools: ToolFilter;
+  /** How a bridge before it keeps its processes, and what it repeats. */
+  readonly bridging: BridgingSettings;
   /** The keys of other hosts, unread. */
   readonly others: JsonObject;
+}
+
+/** The settings of one server that only a bridge reads: see `BridgeOptions`, which has them too. */
+export interface BridgingSettings {
+  readonly share?: 'session' | 'shared' | 'pool';
+  readonly poolSize?: number;
+  readonly maxProcesses?: number;
+  readonly processIdleMs?: number;
+  readonly retry?: 'never' | 'reads';
 }
 
 /** A server of a configuration. */
@@ -61,6 +72,8 @@ export interface ReadServer {
 
 const types = ['stdio', 'http', 'streamable-http', 'sse'];
 const eras = ['auto', 'legacy', 'modern'];
+const sharings = ['session', 'shared', 'pool'];
+const retries = ['never', 'reads'];
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 /** What a value must be, or each element of a list or an object. */
@@ -83,13 +96,18 @@ const time: Shape = {
   takes: (value) =>
     Number.isInteger(value) && Number(value) >= 1 && Number(value) <= longestDelayMs,
 };
+const quantity: Shape = {
+  allowed: 'a whole number from 1 on',
+  takes: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+};
+const oneOf = (words: readonly string[]): Shape => ({
+  allowed: `one of ${words.join(', ')}`,
+  takes: (value) => words.some((each) => each === value),
+});
 const flag: Shape = { allowed: 'true or false', takes: (value) => typeof value === 'boolean' };
 
 const shapes: { readonly [key: string]: Shape } = {
-  type: {
-    allowed: `one of ${types.join(', ')}`,
-    takes: (value) => types.some((each) => each === value),
-  },
+  type: oneOf(types),
   command: { allowed: 'the name or path of a program', takes: isText },
   args: texts,
   env: {
@@ -118,15 +136,20 @@ const shapes: { readonly [key: string]: Shape } = {
         /^[\t\x20-\x7e\x80-\xff]*$/.test(value),
     },
   },
-  era: {
-    allowed: `one of ${eras.join(', ')}`,
-    takes: (value) => eras.some((each) => each === value),
-  },
+  era: oneOf(eras),
   disabled: flag,
   timeoutMs: time,
   lazy: flag,
   idleMs: time,
+  share: oneOf(sharings),
+  poolSize: quantity,
+  maxProcesses: quantity,
+  processIdleMs: time,
+  retry: oneOf(retries),
 };
+
+/** They are about processes. */
+const ofLaunched = ['args', 'env', 'cwd', 'share', 'poolSize', 'maxProcesses'];
 
 const oauthShapes: { readonly [key: string]: Shape } = {
   clientId: { allowed: 'the id of a registered client', takes: isText },
@@ -320,7 +343,7 @@ function checkKind({ type, command, url, ...rest }: JsonObject, tell: Tell): voi
   if (type !== undefined && types.includes(type as string) && (type === 'stdio') !== isLaunched) {
     tell('type', `${shownEntry('type', type)} does not fit a server with ${means}`);
   }
-  for (const key of isLaunched ? ['headers'] : ['args', 'env', 'cwd']) {
+  for (const key of isLaunched ? ['headers'] : ofLaunched) {
     if (rest[key] !== undefined) tell(key, `it has no meaning for a server with ${means}`);
   }
 }
@@ -350,6 +373,7 @@ function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
     ...(era === undefined || era === 'auto' ? {} : { era: era as Era }),
     lazy: entry['lazy'] === true,
     tools: (entry['tools'] ?? {}) as ToolFilter,
+    bridging: picked('share', 'poolSize', 'maxProcesses', 'processIdleMs', 'retry'),
     others,
   };
 }

@@ -348,7 +348,8 @@ export class Post implements StreamOwner {
     const { kind, method } = this;
     const text = await refusalOf(response);
     const isOfSession = this.revision === undefined && this.#session.id !== undefined;
-    if (status === 404 && isOfSession) return this.#channel.expired(this, this.#session);
+    if ((status === 404 || status === 410) && isOfSession)
+      return this.#channel.expired(this, this.#session);
     const frame = text === '' ? undefined : decodeLine(text, this.#channel.options.limits.maxDepth);
     const remote = frame && errorOf(frame);
     const error = statusError(this.what, { status, url }, text, remote);

@@ -46,7 +46,7 @@ class PushStream extends TransportStream {
 
   protected override ended(error: RuntimeError, kind: StreamEnd, was: 'asked' | 'served'): void {
     const { status, message } = error;
-    if (status === 404 && was === 'served') return this.owner.forgotten();
+    if ((status === 404 || status === 410) && was === 'served') return this.owner.forgotten();
     const { report } = this.owner.options;
     // Some servers without such a stream answer with 404, some with an error or a page.
     if (kind === 'refused' && was === 'asked')
