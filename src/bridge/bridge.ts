@@ -140,6 +140,8 @@ export function bridge(
       entryOf(
         entry,
         {
+          // What holds for all concerns those that are launched.
+          ...('url' in entry ? { share: 'session' } : {}),
           ...bridging,
           name,
           ...(timeoutMs === undefined ? {} : { limits: { requestTimeoutMs: timeoutMs } }),

@@ -142,6 +142,7 @@ export class Member {
       peer: client.peer,
       principal: client.principal,
       signal: AbortSignal.any([client.signal, end.signal]),
+      letGo: () => client.letGo(),
       notify: (method, params) => this.#host.told(this, method, params),
       request: (...asked) => client.request(...asked),
     };
