@@ -5,7 +5,7 @@ import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import type { HostsConfig } from 'mcp-actors/client';
 import { processLog, untilEnd } from 'mcp-actors/internal';
-import { UsageError, withoutHidden } from './command.ts';
+import { UsageError } from './command.ts';
 import {
   clientOptions,
   connectingOptions,
@@ -16,10 +16,11 @@ import {
 import { configOf, readTarget } from './client/target.ts';
 import { fileSink } from './log-file.ts';
 import { httpWish } from './options/http-wish.ts';
-import { count, duration, optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
+import { count, duration, optionsText } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
 import { httpOptions, limitsIn, options } from './options/serve-options.ts';
+import { StderrLines, passOn } from './stderr-lines.ts';
 
 /** The command's options; the documentation has them too. */
 export const bridgeOptions = {
@@ -27,7 +28,18 @@ export const bridgeOptions = {
   server: {
     kind: 'text',
     placeholder: 'NAME',
-    help: 'The server of the file, if it has more than one.',
+    help: 'Only this server of the file, with its own names. By default all of them, as one server.',
+  },
+  search: {
+    kind: 'text',
+    placeholder: 'N',
+    optional: true,
+    help: 'Give the host of many servers three tools in place of all: to find a tool, to describe it, to call it. With a number: as soon as there are that many tools.',
+  },
+  patience: {
+    ...duration,
+    default: 3000,
+    help: 'How long the first of many servers is waited for; from then on the others have a sixth of it after each that comes. Later ones are listed when they come.',
   },
   share: {
     kind: 'choice',
@@ -82,6 +94,11 @@ any other; one may use stdio, the other HTTP. A host launches it in place of the
   mcp-actors bridge -- npx -y @modelcontextprotocol/server-everything
   mcp-actors bridge https://example.com/mcp
   mcp-actors bridge --http 3000 -- node server.js
+  mcp-actors bridge mcp.json
+
+The servers of a file are one server to the host: server__tool in one list. One that cannot be
+used costs the others nothing; the resource bridge://servers says what is wrong with it. The
+file is watched: what is changed in it begins, ends or begins anew, and sessions stay.
 
 Each session has a process of its own, which ends with it. The process inherits this one's
 environment, and what it writes to stderr goes to stderr.
@@ -95,9 +112,6 @@ could not be started or reached, 2 if the command was called wrongly.
 
 const name = 'mcp-actors bridge';
 
-/** How much may wait for the reader of stderr, bytes; what the server writes past it is dropped. */
-const maxUnreadBytes = 1024 ** 2;
-
 export const command = commandOf(
   name,
   { options: bridgeOptions, help, launches: true },
@@ -105,7 +119,9 @@ export const command = commandOf(
     const { values } = called;
     const target = readTarget(name, { ...called, values: { ...values, env: [] } });
     if (target.rest.length > 0) {
-      throw new UsageError(`${name} takes one server; put its command behind --`);
+      throw new UsageError(
+        `${name} takes one file, or one server; put the command of a server behind --`,
+      );
     }
     const flags = { ...noFlags, limit: values.limit };
     const given = limitsIn(flags);
@@ -128,12 +144,16 @@ export const command = commandOf(
       },
       log.report.threshold ? { threshold: log.report.threshold } : {},
     );
+    const lines = new StderrLines();
     const server = bridgeTo(config, values.server, {
       ...connectingOptions({ ...values, env: [] }),
       ...inherited,
       ...sharingIn(values),
       report,
-      onStderr: passOn,
+      patienceMs: values.patience ?? 3000,
+      search: searchFrom(values.search),
+      onConfig: hideSecretsOf,
+      onStderr: (text, name) => (name === undefined ? passOn(text) : lines.take(name, text)),
     });
     const { drainTimeoutMs } = given.session;
     if (http) {
@@ -178,33 +198,42 @@ function sharingIn(values: {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** @throws {UsageError} it is not clear which server is meant */
+/**
+ * From how many tools on a host is given three.
+ *
+ * @throws {UsageError} it is no number
+ */
+function searchFrom(value: string | undefined): boolean | number {
+  if (value === undefined) return false;
+  if (value === '') return true;
+  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
+  throw new UsageError(`--search: ${JSON.stringify(value)} is no number of tools, such as 100`);
+}
+
+/** @throws {UsageError} there is no such server, or none at all */
 function bridgeTo(
-  { servers }: HostsConfig,
+  config: HostsConfig,
   wanted: string | undefined,
   options: BridgeOptions,
 ): McpServer {
-  const enabled = [...servers].filter(([, { kind }]) => kind === 'enabled');
-  const names = enabled.map(([each]) => each);
+  const enabled = [...config.servers].flatMap(([each, server]) =>
+    server.kind === 'enabled' ? [{ name: each, ...server.settings }] : [],
+  );
+  const names = enabled.map((each) => each.name);
   if (wanted !== undefined && !names.includes(wanted)) throw noServer(wanted, names);
-  if (wanted === undefined && names.length > 1) {
-    throw new UsageError(`${name}: the file has ${names.join(', ')}; choose one with --server`);
+  const chosen = wanted ?? (config.servers.size === 1 ? names[0] : undefined);
+  const only = enabled.find((each) => each.name === chosen);
+  if (!only) {
+    if (names.length === 0) throw new UsageError('There is no server');
+    return bridge(config, options);
   }
-  const [chosen, server] = enabled.find(([each]) => each === (wanted ?? names[0])) ?? [];
-  if (chosen === undefined || server?.kind !== 'enabled')
-    throw new UsageError('There is no server');
-  const { entry, timeoutMs, restart, era, bridging } = server.settings;
+  const { entry, timeoutMs, restart, era, bridging } = only;
   return bridge(entry, {
     ...bridging,
     ...options,
-    name: chosen,
+    name: only.name,
     ...(timeoutMs === undefined ? {} : { limits: { requestTimeoutMs: timeoutMs } }),
     ...(restart === undefined ? {} : { restart }),
     ...(era === undefined ? {} : { era }),
   });
-}
-
-/** Writes to stderr what the server writes to its own. */
-function passOn(text: string): void {
-  if (process.stderr.writableLength < maxUnreadBytes) process.stderr.write(withoutHidden(text));
 }

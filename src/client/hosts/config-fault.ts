@@ -8,6 +8,8 @@ import { printable, quoted } from '../../protocol/printable.ts';
 export interface ConfigFault {
   /** Undefined if the configuration was given as an object. */
   readonly file?: string | undefined;
+  /** From 1 on; undefined if no text was read, or if it is about the whole file. */
+  readonly line?: number | undefined;
   /** Undefined if it is about the whole file. */
   readonly server?: string | undefined;
   /** The key, down to the element: `args[1]`, `env.PORT`. Undefined if it is about the whole entry. */
@@ -16,9 +18,10 @@ export interface ConfigFault {
   readonly message: string;
 }
 
-/** One line: `mcp.json: server "github", key "args[1]": 3 is not a text`. */
-export function textOfFault({ file, server, key, message }: ConfigFault): string {
+/** One line: `mcp.json: line 7, server "github", key "args[1]": 3 is not a text`. */
+export function textOfFault({ file, line, server, key, message }: ConfigFault): string {
   const place = [
+    ...(line === undefined ? [] : [`line ${line}`]),
     ...(server === undefined ? [] : [`server ${quoted(server)}`]),
     ...(key === undefined ? [] : [`key ${quoted(key)}`]),
   ].join(', ');

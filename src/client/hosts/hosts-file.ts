@@ -6,7 +6,7 @@ import { watch } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Clock } from '../../actors/clock.ts';
 import { readFile } from 'node:fs/promises';
-import { parseTree, printParseErrorCode, getNodeValue } from 'jsonc-parser';
+import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Node, ParseError } from 'jsonc-parser';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -89,12 +89,44 @@ export function readHostsText(text: string, options: ReadHostsOptions = {}): Hos
     throw configInvalid(found.map((error) => ({ file, message: syntaxFault(source, error) })));
   }
   const config = readHosts(getNodeValue(root), options);
+  const placed = <T extends ConfigFault>(fault: T): T => ({
+    ...fault,
+    line: lineOf(source, root, fault),
+  });
+  const servers = new Map(
+    [...config.servers].map(([name, server]) => [
+      name,
+      server.kind === 'invalid' ? { ...server, faults: server.faults.map(placed) } : server,
+    ]),
+  );
   const twice = repeatedServers(root).map((server) => ({
     file,
     server,
     message: 'the name stands in the file twice, and only one of them counts: remove or rename one',
   }));
-  return { ...config, remarks: [...twice, ...config.remarks] };
+  return {
+    ...config,
+    servers,
+    faults: config.faults.map(placed),
+    remarks: [...twice, ...config.remarks].map(placed),
+  };
+}
+
+/** The line of a fault's key; of its server, if the key is missing. */
+function lineOf(source: string, root: Node, { server, key }: ConfigFault): number | undefined {
+  if (server === undefined) return undefined;
+  const steps = (key ?? '').match(/[^.[\]]+/g) ?? [];
+  const paths = steps.map((_, at) => steps.slice(0, steps.length - at));
+  for (const path of [...paths, []]) {
+    for (const servers of serverKeys) {
+      const where = [servers, server, ...path].map((step, at) =>
+        at > 1 && /^\d+$/.test(step) ? Number(step) : step,
+      );
+      const node = findNodeAtLocation(root, where);
+      if (node) return source.slice(0, node.offset).split('\n').length;
+    }
+  }
+  return undefined;
 }
 
 /** `line 3, column 7: CommaExpected` in words. */

@@ -123,7 +123,7 @@ describe('a file of servers', () => {
       { file: 'mcp.json' },
     );
     expect(remarks.map(textOfFault)).toEqual([
-      'mcp.json: server "a": the name stands in the file twice, and only one of them counts: remove or rename one',
+      'mcp.json: line 1, server "a": the name stands in the file twice, and only one of them counts: remove or rename one',
     ]);
   });
 });
@@ -265,6 +265,14 @@ describe('faults', () => {
       'mcp.json: server "": the name is empty',
     ]);
   });
+});
+
+test('a fault in a text has its line, and that of its server if the key is missing', () => {
+  const text = '{"mcpServers": {\n"a": {"command": "x",\n"args": ["y",\n3]},\n"b":\n{}}}';
+  expect(readHostsText(text).faults.map(({ line, key }) => [line, key])).toEqual([
+    [4, 'args[1]'],
+    [6, undefined],
+  ]);
 });
 
 describe('a file is refused', () => {

@@ -1,9 +1,12 @@
 /** `mcp-actors bridge` as a process: official clients of both eras before servers of both, over stdio and HTTP. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttp,
 } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connect as connectModern, modern, textOf } from '../../../../test/e2e/both-eras-client.ts';
@@ -95,6 +98,94 @@ describe('over HTTP', () => {
   });
 });
 
+describe('the servers of a file', () => {
+  const crowd = `${repository}/test/bridge/crowd-server.mjs`;
+  const mark = crypto.randomUUID();
+  const entry = (name: string, ...behaviour: readonly string[]) => ({
+    command: process.execPath,
+    args: [crowd, name, behaviour[0] ?? 'tools', mark, ...behaviour.slice(1)],
+  });
+  const write = (file: string, mcpServers: object, more = '') =>
+    writeFileSync(file, JSON.stringify({ mcpServers }, undefined, 2) + more);
+  /** The processes of each server, by its name. */
+  const pids = () => {
+    const found: { [name: string]: number[] } = {};
+    for (const { pid, command: line } of processTable()) {
+      if (!line.startsWith(`${process.execPath} ${crowd}`) || !line.includes(mark)) continue;
+      (found[line.split(' ')[2] ?? ''] ??= []).push(pid);
+    }
+    return found;
+  };
+
+  test('begin, end and begin anew as the file changes, and sessions stay; a fault changes nothing', async () => {
+    const file = join(temporaryFolder(), 'mcp.json');
+    const [a, b] = [entry('a'), entry('b')];
+    write(file, { a, b, loud: entry('loud', 'flood') });
+    const { url, server } = await launchHttp(bridgeTo('--http', '0', '--log-level', 'info', file));
+    const client = new Client({ name: 'over HTTP', version: '1' }, { capabilities: {} });
+    let changes = 0;
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void changes++);
+    await client.connect(new StreamableHTTPClientTransport(url) as never);
+    const listed = async () => {
+      const { tools } = await client.listTools();
+      return [...new Set(tools.map(({ name }) => name.split('__')[0]))].join(' ');
+    };
+    const polled = (names: string) => expect.poll(listed, { timeout: 30_000 }).toBe(names);
+    await polled('a b loud');
+    const newer = new ModernClient(
+      { name: 'newer', version: '1' },
+      { capabilities: {}, versionNegotiation: { mode: modern } },
+    );
+    await newer.connect(new ModernHttp(url));
+    const who = (name: string) => newer.callTool({ name: `${name}__who`, arguments: {} });
+    expect(textOf(await who('b'))).toBe('b');
+    const before = pids();
+
+    write(file, { a, b: entry('b', 'tools', 'tool=changed'), c: entry('c') });
+    await polled('a b c');
+    expect(changes).toBeGreaterThan(0);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('b__changed');
+    expect(textOf(await who('c'))).toBe('c');
+    await vi.waitFor(() => expect(pids()).not.toHaveProperty('loud'), { timeout: 30_000 });
+    expect(pids()['a']).toEqual(before['a']);
+    expect(pids()['b']).not.toEqual(before['b']);
+
+    const kept = pids();
+    write(file, { a, b: { command: 'x', args: ['y', 3] } });
+    await vi.waitFor(
+      () =>
+        expect(server.stderr).toMatch(/line 1\d, server \\"b\\", key \\"args\[1\]\\": 3 is not/),
+      { timeout: 30_000 },
+    );
+    expect(await listed()).toBe('a b c');
+    expect(pids()).toEqual(kept);
+    // A server that floods stderr has had its lines, and no more of them.
+    const noise = server.stderr.match(/^\[loud\] noise/gm) ?? [];
+    expect(noise.length).toBeGreaterThan(0);
+    expect(server.stderr).toMatch(/\[loud\] … \d+ more lines in this second/);
+    await newer.close();
+    await client.close();
+    server.child.kill('SIGTERM');
+    await server.exit;
+    await nothingLeft(mark);
+  });
+
+  test('over stdio, with three tools in place of all if the host is launched so', async () => {
+    const file = join(temporaryFolder(), 'mcp.json');
+    write(file, { a: entry('a'), b: entry('b') });
+    const { client } = await connectLegacy(bridgeTo('--search', file));
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['find_tools', 'describe_tool', 'call_tool']);
+    const call = { name: 'call_tool', arguments: { name: 'b__who' } };
+    expect(await client.callTool(call)).toMatchObject({ content: [{ text: 'b' }] });
+    const only = await connectLegacy(bridgeTo('--server', 'a', file));
+    expect(await only.client.callTool({ name: 'who' })).toMatchObject({ content: [{ text: 'a' }] });
+    await closeClients();
+    await nothingLeft(mark);
+  });
+});
+
 describe('a failure', () => {
   test('of the command is told in the answer to initialize and on stderr; the exit code is 1', async () => {
     const server = launch(bridgeTo('--', '/no/such/program'));
@@ -108,7 +199,7 @@ describe('a failure', () => {
     [['bridge'], /needs a file of servers, a URL, or a server's command/],
     [['bridge', '--', 'https://a.example'], /is a URL/],
     [['bridge', '--allow-host', 'a', '--', 'node'], /--allow-host is about HTTP/],
-    [['bridge', 'https://a.example/mcp', 'more'], /takes one server/],
+    [['bridge', 'https://a.example/mcp', 'more'], /takes one file, or one server/],
     [['bridge', '--htpp', '1', '--', 'node'], /--http/],
   ])('of the arguments %j is said in a sentence', async (args, said) => {
     const { code, stderr } = await startCommand(args, temporaryFolder()).ended;
