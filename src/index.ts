@@ -51,7 +51,7 @@ export type { ClosedSession, ServerDefinition } from './define/definition.ts';
 export type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from './define/upstream.ts';
 export type { IncomingCall, Middleware } from './features/middleware.ts';
 export type { Registry, RegistryEntry } from './features/registry.ts';
-export type { Viewer, Visible, VisibleByTag } from './define/visible.ts';
+export type { ItemViewer, Visible, VisibleByTag } from './define/visible.ts';
 export type { SwitchKeeper } from './session/session-scope.ts';
 export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';
 export type { ContentBlock, ResourceContents } from './protocol/content.ts';

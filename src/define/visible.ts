@@ -5,7 +5,7 @@ import type { PeerDescription } from '../protocol/initialize.ts';
 import type { Principal } from '../protocol/request-origin.ts';
 
 /** Who asks for a list, or for something in it. */
-export interface Viewer {
+export interface ItemViewer {
   /** Who it is, as the access token says; undefined without authentication. */
   readonly principal?: Principal | undefined;
   /** How the client describes itself. Everybody may say anything here. */
@@ -18,7 +18,7 @@ export interface Viewer {
  * Whether an item exists for a viewer. It answers at once, without side effects; if it throws, or
  * gives anything but true or false, the item is hidden and the log says why.
  */
-export type Visible = (viewer: Viewer) => boolean;
+export type Visible = (viewer: ItemViewer) => boolean;
 
 /** What an item says of those who see it. */
 export interface ForSome {
@@ -33,7 +33,10 @@ export interface ForSome {
 }
 
 /** By tag: whether the items with this tag exist for a viewer. */
-export type VisibleByTag = { readonly [tag: string]: Visible };
+export type VisibleByTag = {
+  /** Whether the items with this tag exist for a viewer. */
+  readonly [tag: string]: Visible;
+};
 
 /** @throws {TypeError} a member is not what it must be */
 export function checkForSome({ visible, tags }: ForSome, of: string): void {

@@ -7,14 +7,14 @@ import { isThenable } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Catalog, OfferedFeatures, SeenItems } from './registry.ts';
+import type { ServerCatalog, OfferedFeatures, SeenItems } from './registry.ts';
 import { promptArguments } from '../define/prompt.ts';
 import type { Complete, Filled, Resource, ResourceTemplate } from '../define/resource.ts';
 import { contextOf } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
 import { someOf, stringParam, unknownName } from './feature.ts';
 import { findPrompt, unknownArgument } from './prompts.ts';
-import type { Asker } from './visibility.ts';
+import type { ItemAsker } from './visibility.ts';
 
 /** @see MCP 2025-11-25, schema, "CompleteResult" */
 const maxValues = 100;
@@ -30,7 +30,7 @@ export function completesSomething({ prompts, resourceTemplates }: OfferedFeatur
 }
 
 /** Completion. */
-export function completionFeature(catalog: Catalog): Feature {
+export function completionFeature(catalog: ServerCatalog): Feature {
   return {
     capabilities: { completions: {} },
     handlers: {
@@ -55,10 +55,10 @@ export function completionFeature(catalog: Catalog): Feature {
  * @throws {ProtocolError} -32602 the prompt, the template or the argument does not exist
  */
 function completerOf(
-  catalog: Catalog,
+  catalog: ServerCatalog,
   ref: JsonObject,
   name: string,
-  asker: Asker,
+  asker: ItemAsker,
 ): Complete | undefined {
   const { type } = ref;
   switch (type) {

@@ -18,7 +18,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import type { ForSome } from '../define/visible.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { Visibility } from './visibility.ts';
-import type { Asker, Eyes, SeenList } from './visibility.ts';
+import type { ItemAsker, Eyes, SeenList } from './visibility.ts';
 
 /**
  * An item of a list, with its place. Later items have higher places, and the place of a removed
@@ -199,13 +199,13 @@ export class OfferedItems<T extends ForSome> extends Registry<T> implements Seen
   }
 
   /** What the sender of a request sees: all of it, if there is nothing that only some see. */
-  seenBy(asker: Asker): SeenItems<T> {
+  seenBy(asker: ItemAsker): SeenItems<T> {
     if (!this.isPartial) return this;
     return new ItemsInSight(this, this.visibility.eyesOf(asker));
   }
 
   /** The list that the sender of a request gets now. */
-  listedTo(asker: Asker): RegistryEntry<T>[] {
+  listedTo(asker: ItemAsker): RegistryEntry<T>[] {
     const seen = this.seenBy(asker);
     if (seen !== this) this.visibility.shown(asker, this);
     return seen.list();
@@ -249,7 +249,7 @@ export interface ItemsAtDoor<T> {
  */
 export function itemsAtDoor<T extends ForSome>(
   items: Registry<T>,
-  asker: () => Asker | undefined,
+  asker: () => ItemAsker | undefined,
 ): ItemsAtDoor<T> {
   if (!(items instanceof OfferedItems) || !items.isPartial) return items;
   const offered: OfferedItems<T> = items;
@@ -293,7 +293,7 @@ export interface OfferedFeatures {
 }
 
 /** The same as its features look at it. */
-export interface Catalog extends OfferedFeatures {
+export interface ServerCatalog extends OfferedFeatures {
   readonly tools: OfferedItems<Tool>;
   readonly resources: OfferedItems<Resource>;
   readonly resourceTemplates: OfferedItems<ResourceTemplate>;
@@ -304,7 +304,7 @@ export interface Catalog extends OfferedFeatures {
  * @throws {TypeError} an item is not defined as it must be, two have the same key, or a tool names
  *   an app that the server does not have
  */
-export function catalogOf(definition: ServerDefinition): Catalog {
+export function catalogOf(definition: ServerDefinition): ServerCatalog {
   const { tools, prompts } = definition;
   const visibility = new Visibility(definition.visible);
   const resources = new OfferedItems(visibility, resourceRules, definition.resources);

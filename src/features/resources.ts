@@ -13,8 +13,8 @@ import { isRetry } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import { latestHandshake } from '../protocol/dialects/registry.ts';
-import type { Catalog } from './registry.ts';
-import type { Asker, Eyes } from './visibility.ts';
+import type { ServerCatalog } from './registry.ts';
+import type { ItemAsker, Eyes } from './visibility.ts';
 import { hintsOf, uncached } from '../define/caching.ts';
 import { isUri } from '../define/uri-template.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
@@ -43,13 +43,13 @@ interface ReadableResource {
 }
 
 /** The resources of a server. */
-export function resourcesFeature(catalog: Catalog, inForce: InForce): ResourcesFeature {
+export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): ResourcesFeature {
   const { resources, resourceTemplates } = catalog;
   const { visibility } = resources;
   /** The URIs that each session's client has subscribed to. */
   const subscriptions = new PerSession((session) => new SubscribedUris(session));
 
-  const find = (uri: string, asker: Asker): ReadableResource => {
+  const find = (uri: string, asker: ItemAsker): ReadableResource => {
     const resource = resources.seenBy(asker).get(uri);
     if (resource) {
       const { mimeType } = resource;
@@ -137,7 +137,7 @@ export function resourcesFeature(catalog: Catalog, inForce: InForce): ResourcesF
 /** Whether somebody sees the resource with this URI. One that is no more is seen by all: its end is news. */
 export function isResourceSeen(
   uri: string,
-  { resources, resourceTemplates }: Pick<Catalog, 'resources' | 'resourceTemplates'>,
+  { resources, resourceTemplates }: Pick<ServerCatalog, 'resources' | 'resourceTemplates'>,
   eyes: Eyes,
 ): boolean {
   const resource = resources.get(uri);
@@ -212,7 +212,7 @@ const listedKind = 'resources/list/listed';
  * @see MCP 2025-11-25, server/resources, "Listing Resources"
  */
 async function resourcePage(
-  { resources, resourceTemplates }: Pick<Catalog, 'resources' | 'resourceTemplates'>,
+  { resources, resourceTemplates }: Pick<ServerCatalog, 'resources' | 'resourceTemplates'>,
   params: JsonObject | undefined,
   pageSize: number,
   call: Exchange,

@@ -18,10 +18,10 @@ import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../actors/transitions.ts';
 import type { UpstreamWatch } from '../define/upstream.ts';
 import type { Feature } from './feature.ts';
-import type { Catalog, OfferedItems } from './registry.ts';
+import type { ServerCatalog, OfferedItems } from './registry.ts';
 import { isResourceSeen } from './resources.ts';
 import { ToldAnswers } from './visibility.ts';
-import type { Asker } from './visibility.ts';
+import type { ItemAsker } from './visibility.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
 
 const machine = observedMachine('subscription', subscriptionMachine, sessionIn);
@@ -36,7 +36,7 @@ interface Open {
   /** Counts those of its owner, so that a recording can name it. */
   readonly number: number;
   /** Who listens, if what it sees depends on that; undefined if an upstream says what there is. */
-  readonly asker: Asker | undefined;
+  readonly asker: ItemAsker | undefined;
   /** What it was told of the lists that it listens for. Made once somebody sees less than others. */
   told: ToldAnswers | undefined;
 }
@@ -69,7 +69,7 @@ export interface SubscriptionsFeature extends Feature {
 export function subscriptionsFeature(
   hasTask: (session: SessionScope, taskId: string, call: Exchange) => boolean,
   behind: (call: Exchange) => Promise<ListenedUpstream> | undefined,
-  catalog: Catalog,
+  catalog: ServerCatalog,
 ): SubscriptionsFeature {
   const subscriptions = new WeakMap<object, Map<Subscription, Open>>();
   const { tools, prompts, resources, resourceTemplates } = catalog;
@@ -80,7 +80,7 @@ export function subscriptionsFeature(
   };
   /** Those of these lists in which some see less than others. */
   const partial = (all: readonly AnyItems[]) => all.filter(({ isForSome }) => isForSome);
-  const toldTo = (asker: Asker, methods: readonly string[]) => {
+  const toldTo = (asker: ItemAsker, methods: readonly string[]) => {
     const all = methods.flatMap((method) => lists[method] ?? []);
     if (partial(all).length === 0) return undefined;
     return new ToldAnswers(asker, all, tools.visibility);

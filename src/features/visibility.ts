@@ -5,14 +5,14 @@
 import type { Report } from '../actors/facts.ts';
 import type { CalledRequest } from '../actors/exchange.ts';
 import { sessionView } from '../context/session-view.ts';
-import type { ForSome, Viewer, VisibleByTag } from '../define/visible.ts';
+import type { ForSome, ItemViewer, VisibleByTag } from '../define/visible.ts';
 import { describe } from '../protocol/classify.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 
 /** What has to be known of a request to say what its sender sees. */
-export type Asker = Pick<CalledRequest, 'peer' | 'origin' | 'session'> & {
+export type ItemAsker = Pick<CalledRequest, 'peer' | 'origin' | 'session'> & {
   readonly params?: CalledRequest['params'];
 };
 
@@ -29,7 +29,7 @@ export interface SeenList {
 
 /** What the client of a session was told last. */
 interface Sight {
-  viewer: Viewer;
+  viewer: ItemViewer;
   readonly answers: Map<SeenList, string>;
 }
 
@@ -55,7 +55,7 @@ export class Visibility {
   }
 
   /** The eyes of a request's sender. */
-  eyesOf(asker: Asker): Eyes {
+  eyesOf(asker: ItemAsker): Eyes {
     const key = asker.params ?? asker;
     let eyes = this.#eyes.get(key);
     if (eyes) return eyes;
@@ -71,7 +71,7 @@ export class Visibility {
   }
 
   /** Eyes that look anew. */
-  newEyes({ peer, origin, session: scope }: Asker): Eyes {
+  newEyes({ peer, origin, session: scope }: ItemAsker): Eyes {
     const session = sessionIn({ scope });
     const viewer = {
       principal: origin?.principal,
@@ -82,7 +82,7 @@ export class Visibility {
   }
 
   /** A client gets a list, or subscribes. Without a session, it is told of changes by `subscriptions/listen` alone. */
-  shown(asker: Asker, list?: SeenList): void {
+  shown(asker: ItemAsker, list?: SeenList): void {
     const session = sessionIn({ scope: asker.session });
     if (!hasOwnSession(asker)) return;
     const eyes = this.eyesOf(asker);
@@ -118,9 +118,9 @@ export class Visibility {
   }
 
   #ask(
-    visible: (viewer: Viewer) => unknown,
+    visible: (viewer: ItemViewer) => unknown,
     item: ForSome,
-    viewer: Viewer,
+    viewer: ItemViewer,
     report: Report<VisibilityFactName>,
   ): boolean {
     try {
@@ -153,12 +153,12 @@ export class Visibility {
 
 /** What one viewer sees. Each item is asked about once. */
 export class Eyes {
-  readonly viewer: Viewer;
+  readonly viewer: ItemViewer;
   readonly session: SessionScope;
   readonly #visibility: Visibility;
   readonly #verdicts = new Map<ForSome, boolean>();
 
-  constructor(viewer: Viewer, session: SessionScope, visibility: Visibility) {
+  constructor(viewer: ItemViewer, session: SessionScope, visibility: Visibility) {
     this.viewer = viewer;
     this.session = session;
     this.#visibility = visibility;
@@ -178,11 +178,11 @@ export class Eyes {
 
 /** The answers that a subscription has told, or could have told, its client. */
 export class ToldAnswers {
-  readonly #asker: Asker;
+  readonly #asker: ItemAsker;
   readonly #visibility: Visibility;
   readonly #answers = new Map<SeenList, string>();
 
-  constructor(asker: Asker, lists: readonly SeenList[], visibility: Visibility) {
+  constructor(asker: ItemAsker, lists: readonly SeenList[], visibility: Visibility) {
     this.#asker = asker;
     this.#visibility = visibility;
     const eyes = visibility.newEyes(asker);
@@ -197,7 +197,7 @@ export class ToldAnswers {
 }
 
 /** Whether a client has a session to itself, in which it can be told something, and has something switched. */
-export function hasOwnSession({ peer, origin, session }: Asker): boolean {
+export function hasOwnSession({ peer, origin, session }: ItemAsker): boolean {
   return origin?.revision === undefined && peer.dialect.sessionOfRequest(session) !== undefined;
 }
 

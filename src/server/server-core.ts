@@ -30,7 +30,7 @@ import { appsFeature, offersApps, toolsFeature } from '../features/tools.ts';
 import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
-import type { Catalog } from '../features/registry.ts';
+import type { ServerCatalog } from '../features/registry.ts';
 import { checkVisibleByTag } from '../define/visible.ts';
 import { Upstreams } from './upstreams.ts';
 import { plainEnvironment } from '../session/session-environment.ts';
@@ -86,7 +86,7 @@ const rules: ItemRules = {
 };
 
 export class ServerCore implements InForce {
-  readonly catalog: Catalog;
+  readonly catalog: ServerCatalog;
   readonly sealer: StateSealer;
   /** The open sessions. */
   readonly sessions = new Set<SessionScope>();

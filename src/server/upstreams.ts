@@ -23,8 +23,8 @@ import type { Notice } from '../protocol/subscriptions.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from '../features/feature.ts';
-import type { Catalog, OfferedItems } from '../features/registry.ts';
-import type { Asker } from '../features/visibility.ts';
+import type { ServerCatalog, OfferedItems } from '../features/registry.ts';
+import type { ItemAsker } from '../features/visibility.ts';
 import type { ForSome } from '../define/visible.ts';
 
 /** What a server says of itself beside its upstream. */
@@ -113,7 +113,7 @@ export class Upstreams {
   }
 
   /** The server's features with its upstreams: what is the server's own is answered by it. */
-  feature(own: readonly Feature[], catalog: Catalog): Feature {
+  feature(own: readonly Feature[], catalog: ServerCatalog): Feature {
     const any: RequestHandler = (params, call) => {
       const at = this.#at(call);
       const { method, peer } = call.request;
@@ -419,11 +419,11 @@ function beside(
   method: string,
   own: RequestHandler,
   theirs: RequestHandler,
-  catalog: Catalog,
+  catalog: ServerCatalog,
 ): RequestHandler {
   const list = listMembers[method];
   if (list !== undefined) return joined(list, own, theirs);
-  const handlerFor = (params: JsonObject | undefined, asker?: Asker) =>
+  const handlerFor = (params: JsonObject | undefined, asker?: ItemAsker) =>
     isOwn(method, params, catalog, asker) ? own : theirs;
   return Object.assign(
     ((params, call) => handlerFor(params, call.request)(params, call)) satisfies RequestHandler,
@@ -472,8 +472,8 @@ function joined(member: string, own: RequestHandler, theirs: RequestHandler): Re
 function isOwn(
   method: string,
   params: JsonObject | undefined,
-  { tools, prompts, resources, resourceTemplates }: Catalog,
-  asker: Asker | undefined,
+  { tools, prompts, resources, resourceTemplates }: ServerCatalog,
+  asker: ItemAsker | undefined,
 ): boolean {
   const { name, uri } = params ?? {};
   const has = <T extends ForSome>(items: OfferedItems<T>, key: unknown) =>

@@ -1,0 +1,215 @@
+/** Operations of a document as tools: their schemas, what is sent for a call, and what comes back. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMcpServer } from 'mcp-actors';
+import type { JsonObject, Tool } from 'mcp-actors';
+import { testClient } from 'mcp-actors/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { toolsFromOpenApi } from '@mcp-actors/openapi';
+import type { OpenApiOptions, Operation, Unusable } from '@mcp-actors/openapi';
+import { serveApi, shop } from './shop.ts';
+import type { Said } from './shop.ts';
+
+/** A client of the document's tools, and what the API hears. */
+async function client(say: () => Said | Promise<Said> = () => ({}), options: OpenApiOptions = {}) {
+  const { asked, server } = await serveApi(say);
+  const tools = await toolsFromOpenApi(shop, { server, ...options });
+  const made = await testClient(createMcpServer({ name: 'shop', version: '1', tools }));
+  onTestFinished(() => made[Symbol.asyncDispose]());
+  return { asked, server, client: made };
+}
+
+const named = (tools: readonly Tool[]) => new Map(tools.map((tool) => [tool.name, tool]));
+const server = 'https://shop.example/v1';
+
+describe('the tools of a document', () => {
+  test('have names that depend on their own operation, and the hints of their method', async () => {
+    const unusable: Unusable[] = [];
+    const tools = await toolsFromOpenApi(shop, { server, onUnusable: (one) => unusable.push(one) });
+    expect(tools.map(({ name, annotations }) => [name, annotations])).toEqual(
+      [
+        ['getItem', true, undefined, true],
+        ['items_put_d5be1cc8', false, false, true],
+        ['delete_items_id_63e832be', false, true, true],
+        ['search', true, undefined, true],
+        ['styles', true, undefined, true],
+        ['postForm', false, false, false],
+        ['upload', false, false, false],
+      ].map(([name, readOnlyHint, destructiveHint, idempotentHint]) => [
+        name,
+        {
+          readOnlyHint,
+          ...(destructiveHint === undefined ? {} : { destructiveHint }),
+          idempotentHint,
+          openWorldHint: true,
+        },
+      ]),
+    );
+    expect(unusable).toEqual([
+      { operation: 'GET /broken/{id}', reason: 'the path has {id}, which no parameter describes' },
+    ]);
+  });
+
+  test('have schemas of 2020-12, in which a type that contains itself is a reference', async () => {
+    const tools = named(await toolsFromOpenApi(shop, { server }));
+    const item = {
+      type: 'object',
+      required: ['name'],
+      properties: {
+        name: { type: ['string', 'null'] },
+        price: { type: 'number', exclusiveMinimum: 0 },
+        parts: { type: 'array', items: { $ref: '#/$defs/Item' } },
+      },
+    };
+    expect(tools.get('getItem')?.outputSchema).toEqual({
+      $ref: '#/$defs/Item',
+      type: 'object',
+      $defs: { Item: item },
+    });
+    expect(tools.get('items_put_d5be1cc8')?.inputSchema).toEqual({
+      type: 'object',
+      properties: { id: { type: 'string' }, body: { $ref: '#/$defs/Item' } },
+      required: ['id', 'body'],
+      additionalProperties: false,
+      $defs: { Item: item },
+    });
+    const search = tools.get('search')?.inputSchema as JsonObject;
+    expect(Object.keys(search['properties'] as object)).not.toContain('Authorization');
+    const description = tools.get('getItem')?.description ?? '';
+    expect(description).toMatch(/^Gets an item\. Its parts, too\. More\./);
+    expect(description.length).toBeLessThanOrEqual(1024);
+  });
+
+  test('are those that are chosen, under the names that are given', async () => {
+    const names = async (options: OpenApiOptions) =>
+      (await toolsFromOpenApi(shop, { server, ...options })).map(({ name }) => name);
+    expect(await names({ include: ['tag:items'], exclude: ['DELETE'] })).toEqual(['getItem']);
+    expect(await names({ include: ['GET /s*', 'postForm'] })).toEqual(['search', 'postForm']);
+    const rename = ({ operationId }: Operation) => operationId?.replace('/', '.');
+    expect(await names({ include: ['PUT'], rename })).toEqual(['items.put']);
+    await expect(names({ include: ['GET'], rename: () => 'same' })).rejects.toThrow(
+      'Two operations would be the tool "same"',
+    );
+  });
+
+  test('are refused if nothing says where the API is, or the document is none', async () => {
+    await expect(toolsFromOpenApi(shop)).rejects.toThrow('give its address as "server"');
+    await expect(toolsFromOpenApi({ hello: 1 })).rejects.toThrow('it has neither "openapi"');
+  });
+
+  test('come from a file, in YAML, with parts in its folder and not outside of it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const document = (reference: string) =>
+      `openapi: 3.1.0\ninfo: {title: t, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: a\n      parameters:\n        - $ref: '${reference}'\n      responses: {}\n`;
+    await writeFile(join(folder, 'part.yaml'), 'name: n\nin: query\nschema: {type: integer}\n');
+    await writeFile(join(folder, 'good.yaml'), document('./part.yaml'));
+    await writeFile(join(folder, 'bad.yaml'), document('/etc/hostname'));
+    const [tool] = await toolsFromOpenApi(join(folder, 'good.yaml'), { server });
+    expect(tool?.inputSchema).toMatchObject({ properties: { n: { type: 'integer' } } });
+    const bad = toolsFromOpenApi(join(folder, 'bad.yaml'), { server });
+    await expect(bad).rejects.toThrow('/bad.yaml cannot be used as an OpenAPI document');
+  });
+});
+
+describe('a call', () => {
+  test('sends each parameter as the document writes it', async () => {
+    const { asked, client: made } = await client(() => ({ body: '["found"]' }));
+    const found = await made.callTool('search', {
+      words: ['a b', 'c&d'],
+      ids: ['1', '2'],
+      piped: ['x', 'y'],
+      filter: { status: 'new' },
+      where: { n: 1 },
+      'X-Trace': ['t', 'u'],
+      crumb: 'c',
+    });
+    expect(found.structured).toEqual({ result: ['found'] });
+    await made.callTool('styles', { label: ['a', 'b'], matrix: ['1', '2'] });
+    const [search, styles] = asked;
+    expect(search?.url).toBe(
+      '/v1/search?words=a%20b&words=c%26d&ids=1,2&piped=x%7Cy&filter[status]=new&where=%7B%22n%22%3A1%7D',
+    );
+    expect(search?.headers).toMatchObject({ 'x-trace': 't,u', cookie: 'crumb=c' });
+    expect(styles?.url).toBe('/v1/pages.a.b/;matrix=1,2');
+  });
+
+  test('sends bodies of each kind', async () => {
+    const { asked, client: made } = await client();
+    await made.callTool('items_put_d5be1cc8', { id: 'a/b', body: { name: null } });
+    await made.callTool('postForm', { body: { a: '1 2', b: 'é' } });
+    const base64 = Buffer.from('content').toString('base64');
+    await made.callTool('upload', { body: { note: 'n', file: { base64, filename: 'f.txt' } } });
+    expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'PUT /v1/items/a%2Fb',
+      'POST /v1/form',
+      'POST /v1/upload',
+    ]);
+    expect(asked[0]?.body).toBe('{"name":null}');
+    expect(asked[1]?.body).toBe('a=1%202&b=%C3%A9');
+    expect(asked[2]?.body).toMatch(/filename="f\.txt"[\s\S]*content/);
+  });
+
+  test.each(['..', '.', ''])('does not leave its path with %j', async (id) => {
+    const { asked, client: made } = await client();
+    const result = await made.callTool('getItem', { id });
+    expect([result.isError, asked.length]).toEqual([true, 0]);
+    expect(result.text).toContain('is a part of the path');
+  });
+
+  test('does not follow a redirection to another server, and does to its own', async () => {
+    const elsewhere = await serveApi(() => ({ body: '{"name":"stolen"}' }));
+    let location = elsewhere.server;
+    let asked = 0;
+    const { client: made } = await client(() =>
+      ++asked === 2 ? { body: '{"name":"here"}' } : { status: 302, headers: { location } },
+    );
+    const refused = await made.callTool('getItem', { id: '1' });
+    expect(refused.text).toContain("which is not the API's server");
+    expect(elsewhere.asked).toEqual([]);
+    asked = 0;
+    location = '/v1/moved';
+    expect((await made.callTool('getItem', { id: '1' })).structured).toEqual({ name: 'here' });
+  });
+
+  test('is authorized by its own headers', async () => {
+    const { asked, client: made } = await client(() => ({ body: '{"name":"x"}' }), {
+      auth: async ({ client: { info } }, { operationId }) => ({
+        authorization: `Bearer ${info.name} ${operationId}`,
+      }),
+    });
+    await made.callTool('getItem', { id: '1' });
+    expect(asked[0]?.headers.authorization).toBe('Bearer scripted-peer getItem');
+  });
+
+  test("gives the API's error with its body, cut", async () => {
+    const { client: made } = await client(() => ({ status: 422, body: `no ${'x'.repeat(9000)}` }));
+    const { isError, text } = await made.callTool('getItem', { id: '1' });
+    expect(isError).toBe(true);
+    expect(text).toMatch(
+      /^GET \/items\/\{id\} was answered with 422 Unprocessable Entity:\nno xxx/,
+    );
+    expect(text.length).toBeLessThan(4200);
+  });
+
+  test('is bounded in size and in time', async () => {
+    const large = await client(() => ({ body: `{"name":"${'x'.repeat(5000)}"}` }), {
+      maxResponseBytes: 1000,
+    });
+    const { text } = await large.client.callTool('getItem', { id: '1' });
+    expect(text).toContain('has more than 1000 bytes: ask for less');
+    const silent = await client(() => new Promise<Said>(() => {}), { timeoutMs: 50 });
+    const late = await silent.client.callTool('getItem', { id: '1' });
+    expect(late.text).toContain('was not answered within 50 ms');
+  });
+
+  test('gives what is no JSON as it is', async () => {
+    const { client: made } = await client(() => ({
+      headers: { 'content-type': 'image/png' },
+      body: 'png',
+    }));
+    const { content } = await made.callTool('upload', {});
+    expect(content).toEqual([{ type: 'image', mimeType: 'image/png', data: 'cG5n' }]);
+  });
+});

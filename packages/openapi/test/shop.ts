@@ -1,0 +1,146 @@
+/** A document with what documents have, and an API that says what it was asked. */
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+
+const json = (schema: object) => ({ 'application/json': { schema } });
+const answer = (schema: object) => ({
+  responses: { 200: { description: 'ok', content: json(schema) } },
+});
+const parameter = (name: string, place: string, schema: object, more: object = {}) => ({
+  name,
+  in: place,
+  schema,
+  ...more,
+});
+const list = { type: 'array', items: { type: 'string' } };
+const pair = { type: 'object', additionalProperties: { type: 'string' } };
+
+export const shop = {
+  openapi: '3.0.3',
+  info: { title: 'Shop', version: '1' },
+  servers: [{ url: '/v1' }],
+  paths: {
+    '/items/{id}': {
+      parameters: [parameter('id', 'path', { type: 'string' }, { required: true })],
+      get: {
+        operationId: 'getItem',
+        tags: ['items'],
+        summary: 'Gets an item',
+        description: `<p>Its [parts](https://shop.example/parts), too.</p> ${'More. '.repeat(400)}`,
+        ...answer({ $ref: '#/components/schemas/Item' }),
+      },
+      put: {
+        operationId: 'items/put',
+        requestBody: { required: true, content: json({ $ref: '#/components/schemas/Item' }) },
+        responses: { 204: { description: 'done' } },
+      },
+      delete: { tags: ['items'], responses: { 204: { description: 'done' } } },
+    },
+    '/search': {
+      get: {
+        operationId: 'search',
+        parameters: [
+          parameter('words', 'query', list),
+          parameter('ids', 'query', list, { explode: false }),
+          parameter('piped', 'query', list, { style: 'pipeDelimited', explode: false }),
+          parameter('filter', 'query', pair, { style: 'deepObject' }),
+          parameter('where', 'query', {}, { content: json({ type: 'object' }), schema: undefined }),
+          parameter('X-Trace', 'header', list),
+          parameter('crumb', 'cookie', { type: 'string' }),
+          parameter('Authorization', 'header', { type: 'string' }),
+        ],
+        ...answer(list),
+      },
+    },
+    '/pages{label}/{matrix}': {
+      get: {
+        operationId: 'styles',
+        parameters: [
+          parameter('label', 'path', list, { required: true, style: 'label', explode: true }),
+          parameter('matrix', 'path', list, { required: true, style: 'matrix' }),
+        ],
+        responses: { 200: { description: 'ok' } },
+      },
+    },
+    '/form': {
+      post: {
+        operationId: 'postForm',
+        requestBody: {
+          content: { 'application/x-www-form-urlencoded': { schema: pair } },
+        },
+        responses: { 200: { description: 'ok' } },
+      },
+    },
+    '/upload': {
+      post: {
+        operationId: 'upload',
+        requestBody: {
+          content: {
+            'multipart/form-data': {
+              schema: {
+                type: 'object',
+                properties: {
+                  note: { type: 'string' },
+                  file: { type: 'string', format: 'binary' },
+                },
+              },
+            },
+          },
+        },
+        responses: { 200: { description: 'ok' } },
+      },
+    },
+    '/broken/{id}': { get: { operationId: 'broken', responses: {} } },
+  },
+  components: {
+    schemas: {
+      Item: {
+        type: 'object',
+        required: ['name'],
+        properties: {
+          name: { type: 'string', nullable: true, example: 'a pen' },
+          price: { type: 'number', minimum: 0, exclusiveMinimum: true },
+          parts: { type: 'array', items: { $ref: '#/components/schemas/Item' } },
+        },
+      },
+    },
+  },
+};
+
+/** What the API was asked. */
+export interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** An answer of the API. */
+export interface Said {
+  readonly status?: number;
+  readonly headers?: { readonly [name: string]: string };
+  readonly body?: string;
+}
+
+/** Serves an API until the test is over. */
+export async function serveApi(say: (asked: Asked) => Said | Promise<Said>) {
+  const asked: Asked[] = [];
+  const http = createServer((request, response) => {
+    void (async () => {
+      const { method = '', url = '', headers } = request;
+      const one = { method, url, headers, body: await text(request) };
+      asked.push(one);
+      const { status = 200, headers: given = {}, body = '' } = await say(one);
+      response.writeHead(status, { 'content-type': 'application/json', ...given }).end(body);
+    })();
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return { asked, server: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1` };
+}
