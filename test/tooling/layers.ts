@@ -286,6 +286,7 @@ export const packageLayers: { readonly [name: string]: { readonly [path: string]
         'mcp-actors',
         '@mcp-actors/checker',
         '@mcp-actors/inspector',
+        '@mcp-actors/openapi',
         '@mcp-actors/workspace-server',
       ],
       node: true,
@@ -310,6 +311,14 @@ export const packageLayers: { readonly [name: string]: { readonly [path: string]
       holds: 'the page, and the way to the official inspector',
       imports: ['charts'],
       packages: ['mcp-actors', 'xstate', 'preact', '@statelyai/inspect', '#inspect-page'],
+      node: true,
+    },
+  },
+  openapi: {
+    '.': {
+      holds: 'the operations of an OpenAPI document as tools',
+      imports: [],
+      packages: ['mcp-actors', '@apidevtools/json-schema-ref-parser', '@scalar/openapi-upgrader'],
       node: true,
     },
   },

@@ -10,7 +10,7 @@ import { checkDirectories, refuseMistyped, workingDirectory } from './directorie
 import { options } from './options/serve-options.ts';
 import { openInspector } from './inspector.ts';
 import { fileSink } from './log-file.ts';
-import { commandNames, packageVersion } from './command.ts';
+import { UsageError, commandNames, packageVersion } from './command.ts';
 
 /** `inspect` and `record` are options here. */
 const commandsAndOptions = {
@@ -46,6 +46,10 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   if (invocation.place === 'where a command may stand') {
     refuseMistyped(invocation.directories, cwd, commandsAndOptions);
   }
+  const { openApi } = invocation;
+  if (openApi && invocation.directories.length > 0) {
+    throw new UsageError('--openapi serves an API in place of directories: give one of them');
+  }
   const given = checkDirectories(invocation.directories, cwd);
   const directories = given.all;
   const limits = { ...defaultLimits, ...invocation.limits };
@@ -69,6 +73,8 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
     onProject: (project) => log.report(projectFact(project)),
   };
   const { http, record } = invocation;
+  const api =
+    openApi && (await (await import('./serve-openapi.ts')).openApiServer(openApi, log.report));
   const launch = { directories, followRoots: invocation.followRoots, cwd };
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   const common = { ...inspector?.options, limits, report: log.report };
@@ -78,23 +84,24 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
     const { workspacesOf } = await import('./workspaces.ts');
     const environment =
       record && (await import('./recording.ts')).recordEach(record, launch, log.report);
-    const served = await serveOverHttp(http, workspacesOf(workspace), common, environment);
+    const served = await serveOverHttp(http, api ?? workspacesOf(workspace), common, environment);
     inspector?.serves(served.endpoint.url);
     serving = served;
   } else {
     const environment = record && (await import('./recording.ts')).recordOne(record, launch);
-    const own = startStdio(workspace, { ...common, ...(environment ? { environment } : {}) });
+    const listening = { ...common, ...(environment ? { environment } : {}) };
+    const own = api ? api.listen(stdio(), listening) : startStdio(workspace, listening);
     session = own;
     serving = { ending: own, sessions: () => [own] };
   }
-  for (const message of given.faults) {
+  for (const message of api ? [] : given.faults) {
     const fact: WorkspaceFact = { level: 'warning', name: 'directory.unusable', message };
     log.report(fact);
   }
   const { drainTimeoutMs } = invocation.limits;
   const release = inspector && (() => inspector.close());
   const ended = untilEnd(serving, { log, drainTimeoutMs, release });
-  if (!http && process.stdin.isTTY) await greet(script, given.usable);
+  if (!http && !api && process.stdin.isTTY) await greet(script, given.usable);
 
   return ended;
 }

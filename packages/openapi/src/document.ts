@@ -36,7 +36,14 @@ const documentTimeoutMs = 30_000;
 export async function readDocument(source: string | URL | JsonValue): Promise<ReadDocument> {
   const base = baseOf(source);
   const parser = new $RefParser();
-  const only = { order: 1, canRead: true, read: ({ url }: { url: string }) => readPart(url, base) };
+  // The parser tells only that something could not be read, not why.
+  const faults: unknown[] = [];
+  const read = ({ url }: { readonly url: string }) =>
+    readPart(url, base).catch((error: unknown) => {
+      faults.push(error);
+      throw error;
+    });
+  const only = { order: 1, canRead: true, read };
   const options = { resolve: { file: false, http: false, only } } as const;
   try {
     // As a value of our own: a document that was given is not changed.
@@ -48,9 +55,10 @@ export async function readDocument(source: string | URL | JsonValue): Promise<Re
       : parsed;
     return { document: upgrade(whole as never, '3.1') as unknown as JsonValue, base };
   } catch (error) {
+    const [cause = error] = faults;
     const what = base ? base.href : 'the document';
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`${what} cannot be used as an OpenAPI document: ${why}`, { cause: error });
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${what} cannot be used as an OpenAPI document: ${why}`, { cause });
   }
 }
 

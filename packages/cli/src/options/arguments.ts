@@ -9,6 +9,8 @@ import type { HttpWish } from './http-wish.ts';
 import { recordWish } from './record-options.ts';
 import type { RecordWish } from './record-options.ts';
 import { limitsIn, options } from './serve-options.ts';
+import { openApiWish } from './openapi-wish.ts';
+import type { OpenApiWish } from './openapi-wish.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 
 import { UsageError, commandNames, helpTopics, isCommandName } from '../command.ts';
@@ -37,6 +39,8 @@ export interface ServeInvocation {
   readonly record: RecordWish | undefined;
   /** Over HTTP in place of stdio. */
   readonly http: HttpWish | undefined;
+  /** The operations of a document in place of the workspace. */
+  readonly openApi: OpenApiWish | undefined;
   /** Only the limits that were given. */
   readonly limits: Partial<Limits>;
 }
@@ -79,6 +83,7 @@ export function readArguments(
     inspect: inspectorWish(values['inspect']),
     record: recordWish(values),
     http: httpWish(values, limits.http),
+    openApi: openApiWish(values, environment),
     limits: limits.session,
   };
 }

@@ -117,6 +117,31 @@ export const options = {
     placeholder: 'FILE',
     help: 'Append the log to this file instead of writing it to stderr.',
   },
+  openapi: {
+    kind: 'text',
+    placeholder: 'FILE_OR_URL',
+    help: 'Serve the operations of an OpenAPI document as tools in place of the workspace.',
+  },
+  'openapi-server': {
+    kind: 'text',
+    placeholder: 'URL',
+    help: "Where the API is. By default the document's first server.",
+  },
+  'openapi-header': {
+    kind: 'texts',
+    placeholder: "'NAME: VALUE'",
+    help: 'A header of each request to the API, such as one that authorizes it. ${NAME} in it is a variable of the environment. May be repeated.',
+  },
+  'openapi-include': {
+    kind: 'texts',
+    placeholder: 'NAME',
+    help: 'Only operations of this operationId, method, path, "METHOD path" or tag:NAME; * stands for anything. May be repeated.',
+  },
+  'openapi-exclude': {
+    kind: 'texts',
+    placeholder: 'NAME',
+    help: 'Not these operations, named as for --openapi-include. May be repeated.',
+  },
   'follow-roots': {
     kind: 'switch',
     help: "Let the client's roots replace the directories. Otherwise roots choose within them.",

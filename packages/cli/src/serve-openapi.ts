@@ -1,0 +1,37 @@
+/** `serve --openapi`: the operations of an API as tools. */
+import { createMcpServer } from 'mcp-actors';
+import type { Fact, McpServer, Report } from 'mcp-actors';
+import { toolsFromOpenApi } from '@mcp-actors/openapi';
+import { UsageError, packageVersion } from './command.ts';
+import type { OpenApiWish } from './options/openapi-wish.ts';
+
+/** What the log tells of a document. */
+type OpenApiFact = Fact</** An operation is left out: the document is wrong there. */
+'operation.unusable'>;
+
+/**
+ * A server with a tool for each operation that is wanted.
+ *
+ * @throws {UsageError} the document cannot be used, or has no such operation
+ */
+export async function openApiServer(
+  { document, server, headers, include, exclude }: OpenApiWish,
+  report: Report<OpenApiFact['name']>,
+): Promise<McpServer> {
+  try {
+    const tools = await toolsFromOpenApi(document, {
+      ...(server === undefined ? {} : { server }),
+      ...(include.length > 0 ? { include } : {}),
+      exclude,
+      auth: headers,
+      onUnusable: ({ operation, reason }) => {
+        const message = `${operation} is left out: ${reason}`;
+        report({ level: 'warning', name: 'operation.unusable', message });
+      },
+    });
+    if (tools.length === 0) throw new Error('there is no operation that could be served');
+    return createMcpServer({ name: 'openapi', version: packageVersion(), tools });
+  } catch (error) {
+    throw new UsageError(`--openapi: ${(error as Error).message}`, { cause: error });
+  }
+}
