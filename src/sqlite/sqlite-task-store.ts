@@ -2,10 +2,14 @@
  * Tasks in a directory: SQLite, with its log ahead of its data, and each write on the disk before it
  * settles. Any number of processes of one machine may share the directory.
  *
+ * SQLite itself does not wait for the disk: it would block the event loop. Its log is synced beside the loop, once for
+ * all that was written meanwhile. Whoever reads waits for it too, so that nobody is told what a power cut could undo.
+ *
  * As long as it lives, a process holds a lock that the kernel lets go of. So the lease of a process that
  * was killed is over at once.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, open as openFile, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
   AnyClaim,
@@ -115,7 +119,9 @@ export async function sqliteTaskStore(
   options: SqliteTaskStoreOptions = {},
 ): Promise<TaskStore> {
   await mkdir(ownersIn(directory), { recursive: true });
-  return new SqliteTaskStore(directory, await loadSqlite(), options);
+  const store = new SqliteTaskStore(directory, await loadSqlite(), options);
+  await store.begin();
+  return store;
 }
 
 /** Where the locks are. */
@@ -128,6 +134,12 @@ class SqliteTaskStore implements TaskStore {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #compiled = new Map<string, Statement>();
+  readonly #logPath: string;
+  #log: FileHandle | undefined = undefined;
+  /** Settles once the sync that runs is over, and the one after it. */
+  #syncs: { readonly running: Promise<void>; next?: Promise<void> | undefined } = {
+    running: Promise.resolve(),
+  };
   /** The locks that say that our owners live. */
   readonly #locks = new Map<string, Database>();
 
@@ -140,15 +152,28 @@ class SqliteTaskStore implements TaskStore {
     this.#now = now;
     this.#open = open;
     this.#owners = ownersIn(directory);
-    const database = open(join(directory, 'tasks.db'), busyTimeoutMs);
+    const path = join(directory, 'tasks.db');
+    this.#logPath = `${path}-wal`;
+    const database = open(path, busyTimeoutMs);
     this.#database = database;
     try {
       database.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON',
       );
       this.#transaction(() => this.#prepareTables(directory));
     } catch (error) {
       database.close();
+      throw error;
+    }
+  }
+
+  /** Call it before any other method. @throws {Error} the log cannot be opened */
+  async begin(): Promise<void> {
+    try {
+      // As long as the database is open here, it keeps its log.
+      this.#log = await openFile(this.#logPath, 'r+');
+    } catch (error) {
+      this.#database.close();
       throw error;
     }
   }
@@ -193,12 +218,15 @@ class SqliteTaskStore implements TaskStore {
       this.#run('create', taskId, server, owner, text, this.#now() + ttlMs);
       this.#append(taskId, steps);
     });
+    await this.#onDisk();
     return { taskId, fence: 1 };
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
     const row = this.#row(taskId);
-    return row && this.#foundOf(row, this.#living());
+    const found = row && this.#foundOf(row, this.#living());
+    await this.#onDisk();
+    return found;
   }
 
   async append(
@@ -246,6 +274,7 @@ class SqliteTaskStore implements TaskStore {
       const next = this.#get('next', server, now) as { readonly due_at: number } | undefined;
       return { tasks, nextInMs: next && Math.max(0, next.due_at - now) };
     });
+    await this.#onDisk();
     for (const other of ended) await this.#removeLock(other);
     return claimed;
   }
@@ -261,7 +290,9 @@ class SqliteTaskStore implements TaskStore {
   async list({ after = '', max }: TaskListRequest): Promise<readonly FoundTask[]> {
     const living = this.#living();
     const rows = this.#all('list', this.#now(), after, max) as readonly TaskRow[];
-    return rows.map((row) => this.#foundOf(row, living));
+    const found = rows.map((row) => this.#foundOf(row, living));
+    await this.#onDisk();
+    return found;
   }
 
   async close(): Promise<void> {
@@ -270,18 +301,38 @@ class SqliteTaskStore implements TaskStore {
     } catch {
       // Its lease ends by itself.
     }
+    // What was written settles before.
+    await this.#onDisk().catch(() => {});
+    await this.#log?.close();
     this.#database.close();
   }
 
+  /** Settles once all that was written so far is on the disk. */
+  #onDisk(): Promise<void> {
+    const syncs = this.#syncs;
+    // The one that runs may have begun too early.
+    syncs.next ??= syncs.running
+      // Whoever waits for that one hears of it.
+      .catch(() => {})
+      .then(() => {
+        const running = this.#log?.datasync() ?? Promise.resolve();
+        this.#syncs = { running };
+        return running;
+      });
+    return syncs.next;
+  }
+
   /** Writes to a task that has not ended, if nobody else has claimed it. */
-  #written(claim: AnyClaim | TaskClaim, write: () => void): TaskWritten {
-    return this.#transaction(() => {
+  async #written(claim: AnyClaim | TaskClaim, write: () => void): Promise<TaskWritten> {
+    const became = this.#transaction(() => {
       const row = this.#row(claim.taskId);
       if (row?.state !== 'open') return 'ended';
       if ('fence' in claim && claim.fence !== row.fence) return 'fenced';
       write();
       return 'written';
     });
+    await this.#onDisk();
+    return became;
   }
 
   #row(taskId: string): TaskRow | undefined {

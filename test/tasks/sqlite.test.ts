@@ -1,10 +1,11 @@
-import { cp, mkdtemp, rm, stat, truncate } from 'node:fs/promises';
+import { cp, mkdtemp, open, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TaskStore } from 'mcp-actors';
 import { taskStoreContract } from 'mcp-actors/testing';
 import type { TaskStoreWorld } from 'mcp-actors/testing';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { gate, turn } from 'mcp-actors/testing';
 import { loadSqlite } from '../../src/sqlite/sqlite.ts';
 import { sqliteTaskStore } from '../../src/sqlite/sqlite-task-store.ts';
 
@@ -47,6 +48,39 @@ describe('tasks in a directory', () => {
     expect(await Promise.all(texts)).toEqual([task.text, task.text, undefined]);
     await after.create({ ...task, taskId: 't3' });
     await after.close();
+  });
+
+  test('what was written and what is read settle once the log is on the disk, many by one sync', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'mcp-tasks-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const store = await sqliteTaskStore(directory);
+    onTestFinished(() => store.close());
+    const any = await open(join(directory, 'tasks.db-wal'));
+    const handles = Object.getPrototypeOf(any) as typeof any;
+    await any.close();
+    const disk = gate();
+    const { datasync } = handles;
+    const sync = vi.spyOn(handles, 'datasync').mockImplementation(async function (
+      this: typeof any,
+    ) {
+      await disk.pass();
+      return datasync.call(this);
+    });
+    const task = { server: 'shop', owner: 'a', text: 'begun', ttlMs: 60_000 };
+    const settled: string[] = [];
+    const begun = ['t1', 't2', 't3'].map(async (taskId) => {
+      await store.create({ ...task, taskId });
+      settled.push(taskId);
+    });
+    const reading = store.read('t1').then(() => settled.push('read'));
+    await turn();
+    expect([settled, sync.mock.calls.length]).toEqual([[], 1]);
+    disk.release();
+    await Promise.all([...begun, reading]);
+    expect(sync.mock.calls.length).toBeLessThanOrEqual(2);
+    sync.mockRejectedValueOnce(new Error('the disk is gone'));
+    await expect(store.create({ ...task, taskId: 't4' })).rejects.toThrow('the disk is gone');
+    await store.create({ ...task, taskId: 't5' });
   });
 
   test('a directory of a later version is refused', async () => {
