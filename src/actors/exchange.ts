@@ -60,6 +60,34 @@ export interface TaskHandle {
   describe(message: string): void;
 }
 
+/** What the work of a task does beside waiting for what its {@link WorkLedger} knows. */
+export interface WorkProbe {
+  /** True if it only waits. */
+  isAtRest(): boolean;
+}
+
+/**
+ * What has happened in work that goes on in another process, and what it waits for. While it only waits, it may be
+ * given up: its handler is run again when it goes on, and gets what was written here.
+ */
+export interface WorkLedger {
+  /** See {@link Exchange.checkpoint}. */
+  checkpoint: unknown;
+  /** See {@link Exchange.once}. What is made is written before it settles. */
+  once<T>(key: string, make: MakeOnce<T>): Promise<T>;
+  /** Settles when the time is over, counted from the first time that the work has come to this place. */
+  sleep(ms: number): Promise<void>;
+  /** The time by which timers go, milliseconds since 1970. */
+  now(): number;
+  /** Calls back at this time. The work may be given up until then; then it is its own to set the timer again. */
+  setTimer(callback: () => void, dueAt: number): unknown;
+  clearTimer(timer: unknown): void;
+  /** Asks whether the work does anything that the ledger does not know of. By default it does not. */
+  probe: WorkProbe | undefined;
+  /** Looks whether the work can be given up: something that it did has ended. */
+  rested(): void;
+}
+
 /** Work that outlives the request that began it. */
 export interface DetachedWork {
   readonly taskId: string;
@@ -88,7 +116,29 @@ export interface DetachedWork {
     /** How many questions have no answer yet. */
     readonly openQuestions: number;
   };
+  /** Present if the work can go on in another process. */
+  readonly resumable?: ResumableWork | undefined;
 }
+
+/** Work that can go on in another process. */
+export interface ResumableWork {
+  readonly ledger: WorkLedger;
+  /**
+   * Asks the client, unless the answer is known.
+   * @param send sends the question; without it, it waits in `polled`
+   */
+  ask(
+    question: RequestSpec,
+    send?: (question: RequestSpec) => Promise<JsonObject>,
+  ): Promise<JsonObject>;
+  /** The session begins to end: the work is given up as soon as it only waits. */
+  closing(): void;
+  /** The session has ended before that: others may go on with the work. */
+  left(): void;
+}
+
+/** Ends work. See {@link Exchange.detach}. */
+export type EndWork = (reason?: Error) => void;
 
 /** Calls that ask their client by ending, and go on with a retry. See `src/rounds`. */
 export interface CallRounds {
@@ -150,6 +200,8 @@ export interface Exchange {
   checkpoint: unknown;
   /** The machine that the tool is, once it runs: for those who watch. */
   machine: AnyActorRef | undefined;
+  /** What has happened in the work, if it can go on in another process. */
+  readonly ledger?: WorkLedger | undefined;
   /**
    * Makes a value once for the call, however often its handler is run.
    *
@@ -195,9 +247,10 @@ export interface Exchange {
   /**
    * Runs a handler that outlives this request, outside the caps and once the answers of this turn
    * are sent.
-   * @returns what cancels it
+   * @returns what ends it: with a reason its signal fires; without one it is let go of, and nobody hears of what it
+   *   comes to
    */
-  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void;
+  detach(handler: RequestHandler, work: DetachedWork): EndWork;
 }
 
 /** How a call may go on that was ended with questions to its client. */

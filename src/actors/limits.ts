@@ -97,6 +97,12 @@ export interface TaskLimits {
    * to live.
    */
   readonly taskPollIntervalMs: number;
+  /** How many times a durable task goes on after its process has ended while it ran. */
+  readonly maxRestarts: number;
+  /** How many steps a durable task may write: what is made once, questions, answers, sleeps. */
+  readonly maxTaskSteps: number;
+  /** How long a durable task has to wait yet, at least, to be given up until then, milliseconds. */
+  readonly taskParkMs: number;
 }
 
 /**
@@ -314,6 +320,19 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   taskPollIntervalMs: {
     default: 1 * second,
     help: 'How long clients are told to wait between two looks at a task; also its shortest time to live.',
+  },
+  maxRestarts: {
+    default: 5,
+    least: 0,
+    help: 'How many times a durable task goes on after its process has ended while it ran; past it the task fails.',
+  },
+  maxTaskSteps: {
+    default: 1000,
+    help: 'How many steps a durable task may write: values of once, questions, answers, sleeps, checkpoints.',
+  },
+  taskParkMs: {
+    default: 60 * second,
+    help: 'How long a durable task has to wait yet, at least, to be given up until then.',
   },
   upstreamTimeoutMs: {
     default: 60 * second,

@@ -1,7 +1,7 @@
 /**
  * The context of one call, over its exchange with the client. A handler pays only for what it uses.
  */
-import { refuseDuration, refuseWait } from '../actors/clock.ts';
+import { longestDelayMs, refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { forCaller, rejectedQuestion } from '../actors/exchange.ts';
 import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
@@ -57,6 +57,8 @@ export class CallContext implements HandlerContext {
   #log: HandlerLog | undefined;
   /** How many URLs it has asked to be opened. */
   #urls = 0;
+  /** How many times it has slept. */
+  #sleeps = 0;
 
   constructor(exchange: Exchange, scope: ContextScope) {
     this.#exchange = exchange;
@@ -115,6 +117,13 @@ export class CallContext implements HandlerContext {
     return (key, make) => this.#exchange.once(key, make);
   }
 
+  get sleep(): HandlerContext['sleep'] {
+    return (ms) => {
+      refuseWait('The time to sleep', ms);
+      return forCaller(this.#exchange.ledger?.sleep(ms) ?? this.#sleep(ms));
+    };
+  }
+
   get checkpoint(): unknown {
     return this.#exchange.checkpoint;
   }
@@ -166,6 +175,25 @@ export class CallContext implements HandlerContext {
   #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
     refuseWait('timeoutMs', timeoutMs);
     return forCaller(this.#exchange.roots({ timeoutMs, clock: this.#scope.clock }));
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    const nth = ++this.#sleeps;
+    let isNew = false;
+    // A handler that is run again for a retry wakes when it would have woken.
+    const dueAt = await this.#exchange.once(`sleep ${nth}`, () => {
+      isNew = true;
+      return Date.now() + ms;
+    });
+    const { clock } = this.#scope;
+    const leftMs = isNew ? ms : Math.max(0, dueAt - Date.now());
+    await new Promise<void>((resolve, reject) => {
+      const timer = clock.setTimeout(resolve, Math.min(leftMs, longestDelayMs));
+      this.#exchange.whenEnded(() => {
+        clock.clearTimeout(timer);
+        reject(this.signal.reason as Error);
+      });
+    });
   }
 
   #notify(method: string, params: JsonObject = {}): boolean {

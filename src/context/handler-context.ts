@@ -109,6 +109,15 @@ export interface HandlerContext {
    */
   once<T>(key: string, make: MakeOnce<T>): Promise<T>;
   /**
+   * Waits. In a task that can go on after its process it is over when it would have been over without the end of
+   * the process; while it is long, nothing of the handler is kept in memory, and the handler is run again then.
+   *
+   * @param ms milliseconds
+   * @throws {RangeError} `ms` is negative or NaN
+   * @throws {RuntimeError} CANCELLED, TRANSPORT_CLOSED: the call has ended
+   */
+  sleep(ms: number): Promise<void>;
+  /**
    * A value that the handler finds here if it is run again, as JSON. Setting it replaces the
    * answers so far: the handler then asks only what it has not asked before.
    *

@@ -22,6 +22,21 @@ export function faultOfContext(context: unknown): string | undefined {
   return `${where} is ${what}, which does not come back from JSON as it was`;
 }
 
+const unitsMs: { readonly [unit: string]: number } = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** The milliseconds of a time such as `500ms`, `30s`, `10m`, `24h` or `7d`; undefined for any other text. */
+export function durationOf(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const unitMs = unitsMs[unit];
+  return unitMs === undefined ? undefined : Number(count) * unitMs;
+}
+
 /**
  * Refuses a machine that could not go on from its snapshot, would not know what to ask, or goes
  * nowhere from an answer.
@@ -58,16 +73,16 @@ function checkNode(node: Node, outer: readonly Node[], tool: string): void {
   };
   const { ask } = (node.meta ?? {}) as WaitingMeta;
   const name = `the state "${node.id}"`;
+  const { delays } = node.machine.implementations;
+  for (const { delay } of node.after) {
+    if (typeof delay !== 'string' || Object.hasOwn(delays, delay) || durationOf(delay)) continue;
+    refuse(
+      `would not wait: ${name} has the delay "${delay}", which is neither declared in its delays nor a time such as "24h"`,
+    );
+  }
   if (node.tags.includes(waiting)) {
     if (ask === undefined)
       refuse(`cannot be resumed: ${name} waits, and its meta.ask does not say for what`);
-    for (const each of [...outer, node]) {
-      const which = each === node ? name : `the state "${each.id}"`;
-      const around = each === node ? '' : ` while "${node.id}" waits`;
-      if (each.invoke.length > 0) refuse(`cannot be resumed: ${which} invokes an actor${around}`);
-      if (each.after.length > 0)
-        refuse(`cannot be resumed: ${which} has delayed transitions${around}`);
-    }
     const fault = typeof ask === 'function' ? undefined : faultOfQuestion(ask);
     if (fault !== undefined) refuse(`cannot ask: meta.ask of ${name} ${fault}`);
     const missed = missedBy(node, outer, ask as NonNullable<WaitingMeta['ask']>);

@@ -1,7 +1,7 @@
 /**
  * Tools that are machines. The states of one that waits for its client say what they ask, and its
- * snapshot is all that has to be kept meanwhile: it goes on in the same state in any process, with
- * nothing run again.
+ * snapshot and its timers are all that has to be kept meanwhile: it goes on in the same state in any
+ * process, and what it had invoked starts anew.
  */
 import { createActor, waitFor } from 'xstate';
 import type {
@@ -9,14 +9,17 @@ import type {
   AnyMachineSnapshot,
   AnyStateMachine,
   InputFrom,
-  Snapshot,
   StateValue,
 } from 'xstate';
+import { systemClock } from '../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { WorkLedger } from '../actors/exchange.ts';
 import { stateName } from '../machines/names.ts';
 import type { FormAnswer, UrlAnswer } from '../context/elicitation.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { RuntimeError, ToolError } from '../protocol/errors.ts';
-import { faultOfContext } from './machine-faults.ts';
+import { MachineTimers, checkpointOf, fitting, resumableMachine } from './machine-checkpoint.ts';
+import type { MachineCheckpoint } from './machine-checkpoint.ts';
 import { faultOfQuestion, waiting } from './tool-question.ts';
 import type { ToolAnswer, ToolQuestion, WaitingMeta } from './tool-question.ts';
 
@@ -39,20 +42,63 @@ export function machineOfCall(context: HandlerContext): AnyActorRef | undefined 
 /** Tells the machines of a process apart, for those who watch. */
 let begun = 0;
 
+/** What a machine runs on. */
+export interface MachineHost {
+  readonly clock: Clock;
+  /** Set if the work can go on in another process: then each state is written down. */
+  readonly ledger?: WorkLedger | undefined;
+}
+
+const plainHost: MachineHost = { clock: systemClock };
+
+/** The handler of a machine. */
+type MachineRun = (input: unknown, context: HandlerContext, host?: MachineHost) => Promise<unknown>;
+
+/** Maps the state of an earlier version of a machine to one that this version has. */
+export type Migrate = (earlier: { readonly value: StateValue; readonly context: unknown }) => {
+  readonly value: StateValue;
+  readonly context: unknown;
+};
+
+/** How the states of earlier versions are mapped, by the handlers. */
+const migrations = new WeakMap<object, Migrate>();
+
 /** The handler of a tool that is this machine: its input is the arguments, its output the result. */
-export function machineHandler(machine: AnyStateMachine) {
-  const run = async (input: unknown, context: HandlerContext): Promise<unknown> => {
-    const { checkpoint } = context;
-    if (checkpoint !== undefined) refuseLostState(machine, checkpoint as Checkpoint);
-    const actor = createActor(machine, {
-      id: `${machine.id}-${++begun}`,
-      ...(checkpoint === undefined
-        ? { input: input as InputFrom<AnyStateMachine> }
-        : { snapshot: checkpoint as Snapshot<unknown> }),
-    });
+export function machineHandler(machine: AnyStateMachine, migrate?: Migrate): MachineRun {
+  const runnable = resumableMachine(machine);
+  const run: MachineRun = async (input, context, host = plainHost) => {
+    const { ledger } = host;
+    const earlier = context.checkpoint as MachineCheckpoint | undefined;
+    const timers = new MachineTimers(host);
+    const options = { id: `${machine.id}-${++begun}`, clock: timers };
+    const actor =
+      earlier === undefined
+        ? createActor(runnable, { ...options, input: input as InputFrom<AnyStateMachine> })
+        : createActor(runnable, { ...options, snapshot: fitting(runnable, earlier, migrate) });
+    timers.follow(actor, earlier?.timers ?? []);
     running.set(context, actor);
+    if (ledger) {
+      const children = () => Object.values((actor.getSnapshot() as AnyMachineSnapshot).children);
+      ledger.probe = {
+        isAtRest: () => !children().some((child) => isActive(child as AnyActorRef | undefined)),
+      };
+    }
+    const restored = earlier && actor.getSnapshot();
+    const faults: unknown[] = [];
     // The error is thrown below, by the code that waits for the actor.
-    actor.subscribe({ error: () => {} });
+    actor.subscribe({
+      next: (snapshot) => {
+        if (!ledger || snapshot.status !== 'active' || snapshot === restored) return;
+        try {
+          context.checkpoint = checkpointOf(actor, snapshot as AnyMachineSnapshot, timers);
+          ledger.rested();
+        } catch (error) {
+          faults.push(error);
+          actor.stop();
+        }
+      },
+      error: () => {},
+    });
     const { signal } = context;
     const stop = () => actor.stop();
     signal.addEventListener('abort', stop);
@@ -60,11 +106,14 @@ export function machineHandler(machine: AnyStateMachine) {
     try {
       let snapshot = await pauseOf(actor, signal);
       // A new checkpoint would drop the answer that the client may have brought for this state.
-      if (checkpoint !== undefined) snapshot = await answered(actor, snapshot, context);
-      while (snapshot.status === 'active') {
-        context.checkpoint = checkpointOf(actor, snapshot);
+      if (earlier !== undefined && snapshot.status === 'active') {
         snapshot = await answered(actor, snapshot, context);
       }
+      while (snapshot.status === 'active') {
+        if (!ledger) context.checkpoint = checkpointOf(actor, snapshot, timers);
+        snapshot = await answered(actor, snapshot, context);
+      }
+      if (faults.length > 0) throw faults[0];
       if (snapshot.status === 'error') throw snapshot.error;
       return snapshot.output;
     } finally {
@@ -73,34 +122,37 @@ export function machineHandler(machine: AnyStateMachine) {
     }
   };
   machines.set(run, machine);
+  if (migrate) migrations.set(run, migrate);
   return run;
 }
 
-/** What is read of a checkpoint. */
-interface Checkpoint {
-  readonly value: StateValue;
+/** Runs a tool that is a machine. */
+export function runMachine(
+  { handler }: { readonly handler: object },
+  input: unknown,
+  context: HandlerContext,
+  host: MachineHost,
+): Promise<unknown> {
+  return (handler as MachineRun)(input, context, host);
 }
 
-/**
- * Another version of the machine may have sealed the checkpoint. Nothing has been run yet, so the
- * call can still go on where the state is known.
- *
- * @throws {ToolError} naming the state in which the call waits, if the machine has none of its name
- */
-function refuseLostState(machine: AnyStateMachine, { value }: Checkpoint): void {
-  if (hasState(machine.root, value)) return;
-  throw new ToolError(
-    `The call waits in the state "${stateName({ machine, value })}", which the machine "${machine.id}" does not have any more. Call the tool anew, from the beginning`,
-    { code: 'NOT_RESUMABLE' },
-  );
+/** Why a task of a tool cannot go on from this checkpoint; undefined if it can. */
+export function faultOfResumption(
+  tool: { readonly handler: object },
+  checkpoint: unknown,
+): string | undefined {
+  const machine = machineOfTool(tool);
+  if (!machine || checkpoint === undefined) return undefined;
+  try {
+    fitting(machine, checkpoint as MachineCheckpoint, migrations.get(tool.handler));
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
-function hasState({ states }: AnyStateMachine['root'], value: StateValue): boolean {
-  const inner = typeof value === 'string' ? { [value]: undefined } : value;
-  return Object.entries(inner).every(([name, within]) => {
-    const child = states[name];
-    return child !== undefined && (within === undefined || hasState(child, within));
-  });
+function isActive(child: AnyActorRef | undefined): boolean {
+  return (child?.getSnapshot() as { readonly status?: string } | undefined)?.status === 'active';
 }
 
 /** The snapshot in which the machine waits or has ended. */
@@ -112,34 +164,77 @@ async function pauseOf(actor: AnyActorRef, signal: AbortSignal): Promise<AnyMach
   return (await waitFor(actor, isPause, { signal, timeout: Infinity })) as AnyMachineSnapshot;
 }
 
-/** Asks what the state in which it waits asks, and gives the next snapshot of {@link pauseOf}. */
+/**
+ * Asks what the state in which it waits asks, and gives the next snapshot of {@link pauseOf}. A timer, or an actor
+ * that it has invoked, may lead it out of that state first.
+ */
 async function answered(
   actor: AnyActorRef,
   snapshot: AnyMachineSnapshot,
   context: HandlerContext,
 ): Promise<AnyMachineSnapshot> {
-  let event: ToolAnswer;
+  const asks = askingState(snapshot);
+  const leaving = new AbortController();
+  const leave = (next: AnyMachineSnapshot) => {
+    if (next.status !== 'active' || askingState(next) !== asks) leaving.abort();
+  };
+  const subscription = actor.subscribe({
+    next: leave,
+    error: () => leaving.abort(),
+    complete: () => leaving.abort(),
+  });
   try {
-    event = await answerTo(questionOf(snapshot), context);
-  } catch (error) {
-    if (!(error instanceof RuntimeError)) throw error;
-    event = { type: 'answer.failed', error };
-    if (!snapshot.can(event)) throw error;
+    const event = await outcomeOf(snapshot, context, leaving.signal);
+    if (leaving.signal.aborted || !event) return await pauseOf(actor, context.signal);
+    subscription.unsubscribe();
+    const now = actor.getSnapshot() as AnyMachineSnapshot;
+    // To ask again and again a client that answers by itself would have no end.
+    if (!now.can(event)) {
+      if (event.type === 'answer.failed') throw event.error;
+      const message = `The call has ended: the state "${stateName(now)}" goes nowhere from "${event.type}"`;
+      throw new ToolError(message, { code: 'UNANSWERED' });
+    }
+    actor.send(event);
+    return await pauseOf(actor, context.signal);
+  } finally {
+    subscription.unsubscribe();
   }
-  // To ask again and again a client that answers by itself would have no end.
-  if (!snapshot.can(event)) {
-    const message = `The call has ended: the state "${stateName(snapshot)}" goes nowhere from "${event.type}"`;
-    throw new ToolError(message, { code: 'UNANSWERED' });
-  }
-  actor.send(event);
-  return await pauseOf(actor, context.signal);
 }
 
-async function answerTo(question: ToolQuestion, context: HandlerContext): Promise<ToolAnswer> {
-  if ('elicit' in question) return eventOf(await context.elicit(question.elicit));
-  if ('elicitUrl' in question) return eventOf(await context.elicitUrl(question.elicitUrl));
+/** What comes of its question; undefined if it was left before. */
+async function outcomeOf(
+  snapshot: AnyMachineSnapshot,
+  context: HandlerContext,
+  leaving: AbortSignal,
+): Promise<ToolAnswer | undefined> {
+  const left = new Promise<undefined>((resolve) => {
+    leaving.addEventListener('abort', () => resolve(undefined));
+  });
+  const answer = answerTo(questionOf(snapshot), context, leaving).catch(
+    (error: unknown): ToolAnswer => {
+      if (error instanceof RuntimeError) return { type: 'answer.failed', error };
+      throw error;
+    },
+  );
+  return await Promise.race([answer, left]);
+}
+
+/** The state that asks, by its id; undefined if none does. */
+function askingState(snapshot: AnyMachineSnapshot): string | undefined {
+  return snapshot.hasTag(waiting) ? innermostAsking(snapshot)?.[0] : undefined;
+}
+
+async function answerTo(
+  question: ToolQuestion,
+  context: HandlerContext,
+  signal: AbortSignal,
+): Promise<ToolAnswer> {
+  if ('elicit' in question) return eventOf(await context.elicit(question.elicit, { signal }));
+  if ('elicitUrl' in question) {
+    return eventOf(await context.elicitUrl(question.elicitUrl, { signal }));
+  }
   if ('sample' in question) {
-    return { type: 'answer.sampled', sample: await context.sample(question.sample) };
+    return { type: 'answer.sampled', sample: await context.sample(question.sample, { signal }) };
   }
   return { type: 'answer.roots', report: await context.roots() };
 }
@@ -155,23 +250,20 @@ function eventOf(answer: FormAnswer<unknown> | UrlAnswer): ToolAnswer {
   }
 }
 
-/** What the state that waits asks; of several at once, the innermost. */
-function questionOf(snapshot: AnyMachineSnapshot): ToolQuestion {
+/** Of the states that ask, the innermost. */
+function innermostAsking(snapshot: AnyMachineSnapshot) {
   const metas = Object.entries(snapshot.getMeta() as { [id: string]: WaitingMeta | undefined });
   const asking = metas.filter(([, meta]) => meta?.ask !== undefined);
-  const [, meta] = asking.toSorted(([a], [b]) => b.length - a.length)[0] ?? [];
+  return asking.toSorted(([a], [b]) => b.length - a.length)[0];
+}
+
+/** What the state that waits asks. */
+function questionOf(snapshot: AnyMachineSnapshot): ToolQuestion {
+  const [, meta] = innermostAsking(snapshot) ?? [];
   const ask = meta?.ask;
   if (!ask) throw new TypeError(`The state "${stateName(snapshot)}" waits, and asks nothing`);
   const question = typeof ask === 'function' ? ask({ context: snapshot.context as never }) : ask;
   const fault = faultOfQuestion(question);
   if (fault === undefined) return question;
   throw new TypeError(`meta.ask of the state "${stateName(snapshot)}" ${fault}`);
-}
-
-/** @throws {TypeError} JSON would not give the machine's context back as it is */
-function checkpointOf(actor: AnyActorRef, snapshot: AnyMachineSnapshot): unknown {
-  const fault = faultOfContext(snapshot.context);
-  // What has no value is not there: its output, before it has one.
-  if (fault === undefined) return JSON.parse(JSON.stringify(actor.getPersistedSnapshot()));
-  throw new TypeError(`The machine cannot be resumed from "${stateName(snapshot)}": ${fault}`);
 }

@@ -24,6 +24,7 @@ import { checkToolMachine } from './machine-faults.ts';
 import { machineHandler } from './tool-machine.ts';
 import { checkForSome } from './visible.ts';
 import type { ForSome } from './visible.ts';
+import type { Migrate } from './tool-machine.ts';
 
 /**
  * What a model sees of an error that a tool threw and did not mean for it, as anything but a
@@ -71,6 +72,12 @@ interface ToolDescription extends Described, ForSome {
    * the same answers. `false` refuses that: the model is told to call anew.
    */
   readonly replay?: boolean;
+  /**
+   * If the server keeps its tasks, a task of the tool goes on after the end of its process: the handler is run again,
+   * with its answers, with what `context.once` has made, and from its checkpoint. So whatever must not happen twice
+   * has to be in `context.once`. A tool that is a machine goes on in its state by itself, unless this is `false`.
+   */
+  readonly durable?: boolean;
   /** Refuses answers that come a second time; by default the first outcome is given again. */
   readonly singleUse?: boolean;
 }
@@ -170,6 +177,7 @@ export interface ToolSpecification<
   readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TReturned;
   /** A tool is a handler or a machine: see {@link MachineToolSpecification}. */
   readonly machine?: never;
+  readonly migrate?: never;
 }
 
 /** A tool that is a machine: {@link ToolSpecification} with `machine` in place of `handler`. */
@@ -187,6 +195,11 @@ export interface MachineToolSpecification<
    * waits, nothing but its snapshot is kept.
    */
   readonly machine: ParsedBy<TInput> extends InputFrom<TMachine> ? TMachine : never;
+  /**
+   * Maps the state of an earlier version of the machine that this version does not have. Without it a task in such a
+   * state does not go on here, and is left to processes that have the state.
+   */
+  readonly migrate?: Migrate;
   readonly handler?: never;
 }
 
@@ -229,9 +242,11 @@ export const toolRules: ItemRules = {
     singleUse: true,
     visible: true,
     tags: true,
+    durable: true,
+    migrate: true,
     handler: true,
     machine: true,
-  } satisfies Record<keyof Tool | 'machine', true>,
+  } satisfies Record<keyof Tool | 'machine' | 'migrate', true>,
   synonyms: {
     execute: 'handler',
     callback: 'handler',
@@ -278,13 +293,14 @@ export function defineTool<
       `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${describe(tool.taskSupport)}`,
     );
   }
+  checkDurable(tool);
   checkToolUi(tool.ui, `the tool "${tool.name}"`, tool._meta);
   checkScopes(tool.scopes, `the tool "${tool.name}"`);
   checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
   checkForSome(tool, `the tool "${tool.name}"`);
   const { machine } = tool;
   if (machine) checkToolMachine(machine, `the tool "${tool.name}"`);
-  const handler = machine ? machineHandler(machine) : tool.handler;
+  const handler = machine ? machineHandler(machine, tool.migrate) : tool.handler;
   const defined = { inputSchema: noArguments, ...tool, handler } as Tool;
   // Converted now, not when a client lists the tools: an author sees a mistake at the line that has
   // it.
@@ -301,6 +317,24 @@ export function defineTool<
 function checkMirrored(schema: ObjectSchema, what: string): void {
   const mirrored = mirroredParameters(schema);
   if (!mirrored.ok) throw new TypeError(`${what}: ${mirrored.fault}`);
+}
+
+/** @throws {TypeError} no call of the tool would go on */
+function checkDurable({
+  name,
+  durable,
+  taskSupport = 'forbidden',
+}: ToolDescription & { readonly name: string }) {
+  if (durable === undefined || typeof durable !== 'boolean') {
+    if (durable === undefined) return;
+    throw new TypeError(
+      `"durable" of the tool "${name}" must be a boolean, it is ${describe(durable)}`,
+    );
+  }
+  if (!durable || taskSupport !== 'forbidden') return;
+  throw new TypeError(
+    `"durable" of the tool "${name}" is for tasks, and its taskSupport is forbidden: make that "optional" or "required"`,
+  );
 }
 
 /** @throws {TypeError} they are not such hints */

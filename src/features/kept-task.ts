@@ -2,7 +2,7 @@
  * One task of a session: its machine, its handler's run, and the requests that wait for its result.
  */
 import type { ActorRefFrom } from 'xstate';
-import type { Exchange } from '../actors/exchange.ts';
+import type { EndWork, Exchange } from '../actors/exchange.ts';
 import type { Retained } from '../actors/room.ts';
 import { taskIn } from '../machines/task.machine.ts';
 import type { taskMachine } from '../machines/task.machine.ts';
@@ -11,7 +11,8 @@ import type { JsonObject, OutboundResponse, RelatedRequest } from '../protocol/f
 import type { DetailedTask, Task } from '../protocol/tasks.ts';
 import { answerOf, cancelledByClient, expired, resultOf } from '../tasks/seen-task.ts';
 import type { SeenTask, TaskAnswer } from '../tasks/seen-task.ts';
-import type { TaskQuestions } from './task-questions.ts';
+import type { TaskLedger } from '../tasks/task-ledger.ts';
+import type { TaskStep } from '../tasks/task-store.ts';
 
 type TaskRef = ActorRefFrom<typeof taskMachine>;
 
@@ -19,6 +20,16 @@ type TaskRef = ActorRefFrom<typeof taskMachine>;
 interface ResultWaiter {
   readonly request: RelatedRequest;
   settle(answer: TaskAnswer): void;
+  /** The task goes on elsewhere. */
+  moved(find: (call: Exchange) => Promise<SeenTask>): void;
+}
+
+/** What the work of a task asks a client that is sent no questions. */
+export interface AskedQuestions {
+  /** What is open. */
+  readonly inputRequests: JsonObject;
+  /** Takes answers. @throws {ProtocolError} -32602 naming the answer that is malformed */
+  answer(answers: JsonObject): Promise<void>;
 }
 
 /** True if the task's status will not change again. */
@@ -36,27 +47,31 @@ export class KeptTask implements SeenTask {
   readonly place: number;
   readonly #actor: TaskRef;
   /** What its work asks a client that is sent no questions. */
-  readonly questions: TaskQuestions;
+  readonly questions: AskedQuestions;
   /** Its params while its handler runs, its result after that, as they are counted. */
   readonly retained: Retained;
+  readonly ledger: TaskLedger | undefined;
+  readonly firstSteps: readonly TaskStep[] | undefined;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */
-  #cancelRun: (reason: Error) => void = () => {};
+  #endRun: EndWork = () => {};
 
   constructor(
     taskId: string,
     { request: { origin } }: Exchange,
     place: number,
     actor: TaskRef,
-    { questions, retained }: Pick<KeptTask, 'questions' | 'retained'>,
+    parts: Pick<KeptTask, 'questions' | 'retained' | 'ledger' | 'firstSteps'>,
   ) {
     this.taskId = taskId;
     this.owner = origin?.principal?.id;
     this.party = origin?.party;
     this.place = place;
     this.#actor = actor;
-    this.questions = questions;
-    this.retained = retained;
+    this.questions = parts.questions;
+    this.retained = parts.retained;
+    this.ledger = parts.ledger;
+    this.firstSteps = parts.firstSteps;
   }
 
   /** Whether the caller of this request may see it. */
@@ -94,14 +109,14 @@ export class KeptTask implements SeenTask {
   }
 
   /** Sets how the handler's run is ended. */
-  startedRun(cancel: (reason: Error) => void): void {
-    this.#cancelRun = cancel;
+  startedRun(end: EndWork): void {
+    this.#endRun = end;
   }
 
   cancel(): boolean {
     if (this.hasEnded) return false;
     this.#actor.send({ type: 'task.cancel', reason: cancelledByClient });
-    this.#cancelRun(new RuntimeError('CANCELLED', cancelledByClient));
+    this.#endRun(new RuntimeError('CANCELLED', cancelledByClient));
     return true;
   }
 
@@ -114,7 +129,7 @@ export class KeptTask implements SeenTask {
   endedElsewhere(response: OutboundResponse | undefined): void {
     if (!response) return void this.cancel();
     this.answered(response);
-    this.#cancelRun(new RuntimeError('CANCELLED', 'Another process has ended the task'));
+    this.#endRun(new RuntimeError('CANCELLED', 'Another process has ended the task'));
   }
 
   result(call: Exchange): JsonObject | Promise<JsonObject> {
@@ -137,10 +152,21 @@ export class KeptTask implements SeenTask {
    * @param answer for the requests that wait for the result
    */
   dispose(reason: RuntimeError, answer: ProtocolError): void {
-    this.#cancelRun(reason);
+    this.#endRun(reason);
     this.retained.release();
     this.#actor.stop();
     for (const waiter of [...this.#waiters]) waiter.settle(answer);
+  }
+
+  /**
+   * It does not run here any more, and may go on elsewhere.
+   * @param find finds it there, for a request that waits for its result
+   */
+  leave(find: (call: Exchange) => Promise<SeenTask>): void {
+    this.#endRun();
+    this.retained.release();
+    this.#actor.stop();
+    for (const waiter of [...this.#waiters]) waiter.moved(find);
   }
 
   #wait(call: Exchange): Promise<JsonObject> {
@@ -154,6 +180,11 @@ export class KeptTask implements SeenTask {
           signal.removeEventListener('abort', giveUp);
           if (answer instanceof ProtocolError) reject(answer);
           else resolve(answer);
+        },
+        moved: (find) => {
+          this.#waiters.delete(waiter);
+          signal.removeEventListener('abort', giveUp);
+          resolve(find(call).then((task) => task.result(call)));
         },
       };
       const giveUp = () => {

@@ -32,7 +32,13 @@ import { stringParam } from './feature.ts';
 import type { DurableTasks } from '../tasks/durable-tasks.ts';
 import { expired, notFound, notFoundHere } from '../tasks/seen-task.ts';
 import type { SeenTask } from '../tasks/seen-task.ts';
+import { TaskLedger } from '../tasks/task-ledger.ts';
+import type { TaskStep } from '../tasks/task-store.ts';
+import { WrittenSteps, stepKeys } from '../tasks/written-steps.ts';
+import type { WrittenCall } from '../tasks/written-steps.ts';
+import { ResumedTask } from '../tasks/written-task.ts';
 import { KeptTask, hasEnded } from './kept-task.ts';
+import type { RegistryEntry } from './registry.ts';
 import { TaskQuestions } from './task-questions.ts';
 
 /** The names of the facts that tasks report. */
@@ -45,12 +51,42 @@ export type TaskFactName =
 
 const machine = observedMachine('task', taskMachine, sessionIn);
 
+/** A task that was given up here. */
+interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'party' | 'place'> {
+  /** When it is no longer kept, milliseconds since 1970. */
+  readonly endsAt: number;
+  /** Whether its client can ask for a list. */
+  readonly isListed: boolean;
+}
+
+/** What a task is made of. */
+interface Preparation extends Pick<KeptTask, 'taskId' | 'retained' | 'firstSteps'> {
+  readonly ttlMs: number;
+  /** Set if it was begun before. */
+  readonly begun?: Task;
+  readonly steps?: WrittenSteps;
+}
+
+/** What a task goes on from. */
+function stepOfCall({ request }: Exchange): TaskStep {
+  const { params = {}, size, peer, origin } = request;
+  const { dialect, info, capabilities } = peer;
+  const { party, principal } = origin ?? {};
+  const call: WrittenCall = {
+    ...{ params, size, version: dialect.version, info, capabilities },
+    ...{ party, principal },
+  };
+  return { key: stepKeys.call, text: JSON.stringify(call) };
+}
+
 export class TaskBook {
   readonly #session: SessionScope;
   readonly #notice: (notice: Notice) => void;
   /** By id, the oldest first. */
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
+  /** Those that were given up here, and may go on elsewhere; they count, and are listed. */
+  readonly #elsewhere = new Map<string, TaskElsewhere>();
   /** What writes them down, if they are to outlive the process. */
   readonly #durable: DurableTasks<KeptTask> | undefined;
 
@@ -69,21 +105,52 @@ export class TaskBook {
    * Makes a task of a request. The handler starts once the request is answered.
    * @param requestedTtlMs the time to live that the client asks for. It gets at most the maximum
    *   and at least one poll interval
+   * @param isResumable whether the handler can go on after its process
    * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
    */
   create(
     call: Exchange,
     handler: RequestHandler,
     requestedTtlMs: number | undefined,
+    isResumable: boolean,
   ): Task | Promise<Task> {
-    this.#makeRoom(call.request.origin?.party);
+    const { origin } = call.request;
+    if (origin?.resumes instanceof ResumedTask) return this.#resume(call, handler, origin.resumes);
+    this.#makeRoom(origin?.party);
     const retained = this.#retain(call);
-    const session = this.#session;
-    const { limits, clock, inspect } = session;
-    const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
-    const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, pollIntervalMs);
+    const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs } = this.#session.limits;
+    const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, taskPollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
     const taskId = this.#session.randomId('task');
+    const firstSteps =
+      isResumable && this.#durable?.canResume === true ? [stepOfCall(call)] : undefined;
+    const { task, begin } = this.#prepare(call, handler, { taskId, ttlMs, retained, firstSteps });
+    return this.#durable?.begin(task, call, begin) ?? begin();
+  }
+
+  /** Goes on with a task that was claimed. */
+  #resume(call: Exchange, handler: RequestHandler, resumed: ResumedTask): Task {
+    const { claim, task: begun, ttlMs, steps } = resumed;
+    const { party } = call.request.origin ?? {};
+    const retained = this.#session.shares.retain(party, call.request.size, Infinity);
+    if (!retained) throw this.#tooMany('what is kept for clients has no room for it');
+    const { taskId } = claim;
+    const { task, begin } = this.#prepare(call, handler, {
+      ...{ taskId, ttlMs, retained, begun },
+      firstSteps: [stepOfCall(call)],
+      steps,
+    });
+    this.#durable?.resumes(task, resumed);
+    return begin();
+  }
+
+  #prepare(
+    call: Exchange,
+    handler: RequestHandler,
+    { taskId, ttlMs, retained, begun, firstSteps, steps = new WrittenSteps([]) }: Preparation,
+  ): { readonly task: KeptTask; readonly begin: () => Task } {
+    const session = this.#session;
+    const { clock, inspect, limits } = session;
     // A system of its own: one task's timers cost the same however many others the session has.
     const actor = createActor(machine, {
       id: taskId,
@@ -91,16 +158,31 @@ export class TaskBook {
         scope: session,
         taskId,
         ttlMs,
-        pollIntervalMs,
+        pollIntervalMs: limits.taskPollIntervalMs,
         timeOfDay: () => session.timeOfDay(),
+        begun,
       },
       clock,
       logger: (...words: unknown[]) =>
         this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
       ...(inspect ? { inspect } : {}),
     });
-    const questions = new TaskQuestions(clock);
-    const task = new KeptTask(taskId, call, this.#nextPlace++, actor, { questions, retained });
+    const ledger =
+      firstSteps &&
+      this.#durable &&
+      new TaskLedger(
+        steps,
+        this.#durable.ledgerPort(() => task, limits, {
+          inputRequested: (method) => actor.send({ type: 'input.requested', method }),
+          inputReceived: () => actor.send({ type: 'input.received' }),
+          parked: () => this.#parked(task, call.request.peer.dialect.offers('tasks/list')),
+        }),
+      );
+    const polled = ledger ? undefined : new TaskQuestions(clock);
+    const task: KeptTask = new KeptTask(taskId, call, this.#nextPlace++, actor, {
+      questions: ledger ?? (polled as TaskQuestions),
+      ...{ retained, ledger, firstSteps },
+    });
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
     const begin = () => {
@@ -108,17 +190,21 @@ export class TaskBook {
       // From here on. That the task begins is the answer to the request, not a change.
       actor.on('task.changed', ({ task: now }) => this.#changed(task, now, dialect));
       actor.on('task.expired', () => this.#expired(task));
-      task.startedRun(call.detach(handler, this.#workOf(task, actor)));
       this.#tasks.set(taskId, task);
+      task.startedRun(call.detach(handler, this.#workOf(task, actor, polled)));
       this.#tell('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
       return task.item;
     };
-    return this.#durable?.begin(task, call, begin) ?? begin();
+    return { task, begin };
   }
 
-  #workOf(task: KeptTask, actor: ActorRefFrom<typeof taskMachine>): DetachedWork {
+  #workOf(
+    task: KeptTask,
+    actor: ActorRefFrom<typeof taskMachine>,
+    polled: TaskQuestions | undefined,
+  ): DetachedWork {
     const session = this.#session;
-    const { questions } = task;
+    const { ledger } = task;
     return {
       taskId: task.taskId,
       answered: (response) => {
@@ -131,10 +217,10 @@ export class TaskBook {
       inputRequested: (method) => actor.send({ type: 'input.requested', method }),
       inputReceived: () => actor.send({ type: 'input.received' }),
       polled: {
-        ask: (question) => questions.ask(question),
-        end: (reason) => questions.end(reason),
+        ask: (question) => (ledger ?? (polled as TaskQuestions)).ask(question),
+        end: (reason) => polled?.end(reason),
         get openQuestions() {
-          return questions.openQuestions;
+          return (ledger ?? polled)?.openQuestions ?? 0;
         },
         roots: (run) => {
           const { environment, resolveRoots } = session;
@@ -142,7 +228,23 @@ export class TaskBook {
           return askForRoots(run, (question) => run.ask(question), resolve);
         },
       },
+      resumable: ledger && {
+        ledger,
+        ask: (question, send) => ledger.ask(question, send),
+        closing: () => ledger.closing(),
+        left: () => ledger.left(),
+      },
     };
+  }
+
+  /** Its work is given up until it is due, and goes on wherever somebody claims it. */
+  #parked(task: KeptTask, isListed: boolean): void {
+    if (!this.#durable || !this.#tasks.delete(task.taskId)) return;
+    const { taskId, owner, party, place, item } = task;
+    const endsAt = Date.parse(item.createdAt) + item.ttl;
+    this.#elsewhere.set(taskId, { taskId, owner, party, place, endsAt, isListed });
+    const durable = this.#durable;
+    task.leave((call) => durable.find(taskId, call));
   }
 
   /**
@@ -176,9 +278,38 @@ export class TaskBook {
     return [...this.#tasks.values()];
   }
 
+  /** A page's worth of the caller's tasks, the oldest first. Those that go on elsewhere are looked up when they are read. */
+  listFor(call: Exchange): readonly RegistryEntry<Promise<Task | undefined>>[] {
+    const own = this.list()
+      .filter((task) => task.isOf(call))
+      .map(({ place, item }) => ({ place, item: Promise.resolve<Task | undefined>(item) }));
+    const durable = this.#durable;
+    if (!durable || this.#elsewhere.size === 0) return own;
+    this.#forgetElsewhere();
+    const owner = call.request.origin?.principal?.id;
+    const elsewhere = [...this.#elsewhere.values()]
+      .filter((task) => task.isListed && task.owner === owner)
+      .map(({ place, taskId }) => ({
+        place,
+        get item() {
+          return durable.read(taskId).then((found) => found?.task);
+        },
+      }));
+    return [...own, ...elsewhere].toSorted((a, b) => a.place - b.place);
+  }
+
+  #forgetElsewhere(): void {
+    const now = Date.parse(this.#session.timeOfDay());
+    for (const { taskId, endsAt } of this.#elsewhere.values()) {
+      if (endsAt <= now) this.#elsewhere.delete(taskId);
+    }
+  }
+
   /** Ends and forgets all tasks. Call it at the end of the session. */
   stop(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
+    const left = [...this.#tasks.values()].filter(({ ledger }) => ledger);
+    for (const task of left) task.ledger?.left();
     for (const task of this.#tasks.values()) task.dispose(reason, fromWireError(shuttingDown));
     this.#tasks.clear();
   }
@@ -186,23 +317,23 @@ export class TaskBook {
   #makeRoom(party: string | undefined): void {
     const beginning = [...(this.#durable?.beginning ?? [])];
     const all = [...this.list(), ...beginning];
-    if (party === undefined) return this.#makeRoomAmong(all, 1);
-    this.#makeRoomAmong(
-      all.filter((task) => task.party === party),
-      1,
-    );
-    this.#makeRoomAmong([...this.list(), ...beginning], fullParties);
+    if (this.#elsewhere.size > 0) this.#forgetElsewhere();
+    const elsewhere = [...this.#elsewhere.values()];
+    if (party === undefined) return this.#makeRoomAmong(all, elsewhere.length, 1);
+    const isOfParty = (task: Pick<KeptTask, 'party'>) => task.party === party;
+    this.#makeRoomAmong(all.filter(isOfParty), elsewhere.filter(isOfParty).length, 1);
+    this.#makeRoomAmong([...this.list(), ...beginning], elsewhere.length, fullParties);
   }
 
   /** @param times how many times the bounds of one client hold */
-  #makeRoomAmong(tasks: readonly KeptTask[], times: number): void {
+  #makeRoomAmong(tasks: readonly KeptTask[], elsewhere: number, times: number): void {
     const { limits } = this.#session;
     const [maxTasks, maxKeptTasks] = [limits.maxTasks * times, limits.maxKeptTasks * times];
     const running = tasks.filter((task) => !task.hasEnded).length;
     if (running >= maxTasks) {
       throw this.#tooMany(`${maxTasks} tasks run; try again when one of them has ended`);
     }
-    if (tasks.length < maxKeptTasks) return;
+    if (tasks.length + elsewhere < maxKeptTasks) return;
     // The others are kept for as long as their clients were promised.
     const cancelled = tasks.find(({ item }) => item.status === 'cancelled');
     if (!cancelled) {

@@ -12,6 +12,7 @@ import { readInputResponses } from '../protocol/input-required.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
 import type { OfferedItems } from './registry.ts';
 import type { Tool } from '../define/tool.ts';
+import { machineOfTool } from '../define/tool-machine.ts';
 import { PerSession, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
@@ -36,6 +37,11 @@ export function offersTasks(tools: OfferedItems<Tool>): boolean {
   return tools
     .list()
     .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
+}
+
+/** Whether the tasks of a tool can go on after their process. */
+function isResumable(tool: Tool): boolean {
+  return tool.durable ?? machineOfTool(tool) !== undefined;
 }
 
 /**
@@ -65,7 +71,8 @@ export function tasksFeature(
       const { dialect, capabilities } = call.request.peer;
       const wanted = tool && dialect.taskRequest(tool, params, capabilities);
       if (!wanted) return handler(params, call);
-      const created = bookOf(call).create(call, handler, wanted.requestedTtlMs);
+      const { requestedTtlMs } = wanted;
+      const created = bookOf(call).create(call, handler, requestedTtlMs, isResumable(tool));
       if (created instanceof Promise) return created.then((task) => dialect.createdTask(task));
       return dialect.createdTask(created);
     };
@@ -77,13 +84,12 @@ export function tasksFeature(
       'tasks/get': ifOffered(async (params, call) =>
         call.request.peer.dialect.task((await taskOf(params, call)).detailed),
       ),
-      'tasks/list': ifOffered((params, call) => {
+      'tasks/list': ifOffered(async (params, call) => {
         const { pageSize } = scopeOfCall(call).limits;
-        const own = bookOf(call)
-          .list()
-          .filter((task) => task.isOf(call));
+        const own = bookOf(call).listFor(call);
         const { items, ...next } = pageOf('tasks/list', own, params, pageSize);
-        return { tasks: items, ...next };
+        const known = await Promise.all(items);
+        return { tasks: known.filter((task) => task !== undefined), ...next };
       }),
       'tasks/result': ifOffered(async (params, call) => {
         const book = bookOf(call);

@@ -17,7 +17,8 @@ import type { SchemaCheck } from '../schema/schema.ts';
 import type { Checked } from '../schema/schema-run.ts';
 import { schemaOf } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
-import { machineOfCall, machineOfTool } from '../define/tool-machine.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
+import { machineOfCall, machineOfTool, runMachine } from '../define/tool-machine.ts';
 import { contextOf, scopeOfCall } from '../session/session-scope.ts';
 import { stringParam, unknownName } from './feature.ts';
 import type { Feature, InForce } from './feature.ts';
@@ -143,12 +144,20 @@ class CallableTool {
     }
     const context = contextOf(call);
     // The tool's own input schema has accepted them.
-    const output = this.#tool.handler(args.value as never, context);
-    if (this.#isMachine) call.machine = machineOfCall(context);
+    const output = this.#isMachine
+      ? this.#runMachine(args.value, context, call)
+      : this.#tool.handler(args.value as never, context);
     if (output instanceof Promise || isThenable(output)) {
       return this.#after(output, (late) => this.#result(late, call), call);
     }
     return this.#result(output, call);
+  }
+
+  #runMachine(input: unknown, context: HandlerContext, call: Exchange): unknown {
+    const { hostClock: clock } = scopeOfCall(call);
+    const output = runMachine(this.#tool, input, context, { clock, ledger: call.ledger });
+    call.machine = machineOfCall(context);
+    return output;
   }
 
   #result(given: unknown, call: Exchange): ToolCallResult {

@@ -25,6 +25,8 @@ export interface TaskInput extends InputScope {
   readonly pollIntervalMs: number;
   /** The time of day, ISO 8601. */
   readonly timeOfDay: () => string;
+  /** Set if the task was begun before: when, and how long it is kept from then. */
+  readonly begun?: Pick<Task, 'createdAt' | 'ttl'> | undefined;
 }
 
 /** What the machine takes. */
@@ -80,7 +82,7 @@ export function failureMessage(response: OutboundResponse): string {
 }
 
 function taskOf(context: TaskContext, status: TaskStatus): Task {
-  const { taskId, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = context;
+  const { taskId, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs, begun } = context;
   const statusMessage =
     status === 'input_required'
       ? `Waiting for the client's answer to ${context.question}`
@@ -91,7 +93,7 @@ function taskOf(context: TaskContext, status: TaskStatus): Task {
     ...(statusMessage === undefined ? {} : { statusMessage }),
     createdAt,
     lastUpdatedAt,
-    ttl: ttlMs,
+    ttl: begun?.ttl ?? ttlMs,
     pollInterval: pollIntervalMs,
   };
 }
@@ -139,11 +141,11 @@ export const taskMachine = setup({
 }).createMachine({
   id: 'task',
   context: ({ input }) => {
-    const createdAt = input.timeOfDay();
+    const now = input.timeOfDay();
     return {
       ...input,
-      createdAt,
-      lastUpdatedAt: createdAt,
+      createdAt: input.begun?.createdAt ?? now,
+      lastUpdatedAt: now,
       statusMessage: undefined,
       question: undefined,
       openInputs: 0,

@@ -2,6 +2,7 @@
  * What a transport knows of a request that it answers by itself, as HTTP does. A request without an
  * origin is answered with everything else that its session has to say.
  */
+import type { PeerDescription } from './initialize.ts';
 
 /** Who sends a request, as its access token says. */
 export interface Principal {
@@ -20,6 +21,12 @@ export interface Principal {
   readonly claims: { readonly [name: string]: unknown };
   /** When the token expires, milliseconds since 1970. */
   readonly expiresAt?: number;
+}
+
+/** Work that an earlier request has begun, perhaps in another process. */
+export interface ResumedWork {
+  /** Who has sent that request. */
+  readonly peer: PeerDescription;
 }
 
 /** The HTTP request that brought a message. */
@@ -72,4 +79,6 @@ export interface RequestOrigin {
   readonly party?: string | undefined;
   /** That of the batch which it came in, if its answer is sent with the others of that. */
   readonly batch?: RequestOrigin | undefined;
+  /** The work that the request goes on with: no client has sent it, and nobody hears of its answer. */
+  readonly resumes?: ResumedWork | undefined;
 }

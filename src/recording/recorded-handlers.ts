@@ -7,6 +7,7 @@ import { isThenable } from '../actors/exchange.ts';
 import type {
   CalledRequest,
   DetachedWork,
+  EndWork,
   Exchange,
   MakeOnce,
   RequestHandler,
@@ -132,7 +133,7 @@ class RecordedExchange implements Exchange {
     this.#exchange.park();
   }
 
-  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+  detach(handler: RequestHandler, work: DetachedWork): EndWork {
     return this.#exchange.detach(handler, work);
   }
 

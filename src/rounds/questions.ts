@@ -134,7 +134,7 @@ export type Gathered =
  * run again begins with the answers of the earlier run.
  */
 export class CallQuestions {
-  readonly #sealer: StateSealer;
+  readonly #sealer: Pick<StateSealer, 'digest' | 'turn'>;
   /** The questions that the handler waits for. */
   #open: RoundQuestion[] = [];
   /** The questions that have an answer, and those of an earlier run. */
@@ -145,7 +145,7 @@ export class CallQuestions {
   readonly #made = new Map<string, Promise<unknown>>();
   readonly #values = new Map<string, unknown>();
 
-  constructor(sealer: StateSealer, earlier: EarlierRun | undefined) {
+  constructor(sealer: Pick<StateSealer, 'digest' | 'turn'>, earlier: EarlierRun | undefined) {
     const { questions, kept } = earlier ?? { questions: [], kept: [] };
     this.#sealer = sealer;
     this.#stated = [...questions];
@@ -160,6 +160,11 @@ export class CallQuestions {
   /** The unanswered questions, for people. */
   get labels(): readonly string[] {
     return this.#open.map(({ label }) => label);
+  }
+
+  /** A question of an earlier run that has an answer, and that this run has not asked. */
+  get missed(): StatedQuestion | undefined {
+    return this.#unclaimed.find(({ answer }) => answer);
   }
 
   /** @returns the promise of the answer; undefined if too many questions are open */
@@ -268,7 +273,7 @@ export class CallQuestions {
    * @throws {RuntimeError} REPLAY_DIVERGED, naming both questions
    */
   refuseDivergence(method: string, open: readonly RoundQuestion[]): void {
-    const missed = this.#unclaimed.find(({ answer }) => answer);
+    const { missed } = this;
     const other = open.find(({ key }) => !this.#stated.some((stated) => stated.key === key));
     if (!missed || !other) return;
     const message = `The handler of ${method} was run again, and asks otherwise than before: where it asked ${missed.label} (${missed.key}), it now asks ${other.label}. What a handler asks may depend only on its arguments, on the answers, and on what it keeps with context.once`;

@@ -10,6 +10,7 @@ import { isThenable, rejectedQuestion } from '../actors/exchange.ts';
 import type {
   CalledRequest,
   DetachedWork,
+  EndWork,
   Exchange,
   MakeOnce,
   RequestHandler,
@@ -191,7 +192,7 @@ export class SuspendableCall implements Exchange {
     this.#open.park();
   }
 
-  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+  detach(handler: RequestHandler, work: DetachedWork): EndWork {
     return this.#open.detach(handler, work);
   }
 

@@ -1,9 +1,8 @@
 /** Opens what keeps the tasks of a process: in a directory, in Postgres or Redis, or in a store that is there already. */
 import { systemClock } from '../actors/clock.ts';
-import type { Report } from '../actors/facts.ts';
 import { TaskKeeper } from '../tasks/task-keeper.ts';
+import type { TaskKeeperOptions } from '../tasks/task-keeper.ts';
 import type { TaskStore } from '../tasks/task-store.ts';
-import type { TaskKeeperFactName } from '../tasks/written-task.ts';
 
 /** The part of a server that is used here. One that is made for each request has no name yet. */
 type Named = { readonly definition: { readonly name: string } } | ((...input: never) => unknown);
@@ -12,11 +11,11 @@ type Named = { readonly definition: { readonly name: string } } | ((...input: ne
 export async function openKeeper(
   durable: string | TaskStore,
   of: Named,
-  report: Report<TaskKeeperFactName>,
+  options: Pick<TaskKeeperOptions, 'report' | 'resumer' | 'limits'>,
 ): Promise<TaskKeeper> {
   const store = typeof durable === 'string' ? await openTaskStore(durable) : durable;
   const server = typeof of === 'function' ? '' : of.definition.name;
-  const keeper = new TaskKeeper({ store, server, clock: systemClock, report });
+  const keeper = new TaskKeeper({ store, server, clock: systemClock, ...options });
   try {
     await keeper.begin();
     return keeper;

@@ -10,10 +10,11 @@ import { announce } from './doctor/exchange.ts';
 import { dumpOnSignal } from './doctor/dump-signal.ts';
 import { AddressError } from '../transports/listen-on.ts';
 import { stdio } from '../transports/stdio.ts';
-import { defaultLimits } from '../actors/limits.ts';
+import { defaultLimits, limitsWith } from '../actors/limits.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { McpSession } from '../server/session.ts';
 import type { ServerOf } from '../http/index.ts';
+import type { SessionlessTasks } from '../server/task-resumer.ts';
 import type { TaskKeeper } from '../tasks/task-keeper.ts';
 import type { TaskStore } from '../tasks/task-store.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
@@ -97,12 +98,26 @@ export async function serve(
   const log = options.report ? hostLog(options.report) : processLog({ level });
   let started: Started;
   let keeper: TaskKeeper | undefined;
+  let resumer: SessionlessTasks | undefined;
   try {
     const { durable, ...served } = options;
     if (durable !== undefined) {
       // A server that keeps nothing starts without it.
       const { openKeeper } = await import('./open-keeper.ts');
-      keeper = await openKeeper(durable, server, log.report);
+      const { SessionlessTasks } = await import('../server/task-resumer.ts');
+      const { report } = log;
+      // A server that is made for each request is not there without one.
+      const made = typeof server === 'function' ? undefined : server;
+      const limits = limitsWith(options.limits ?? {});
+      keeper = await openKeeper(durable, server, {
+        ...{ report, limits },
+        resumer:
+          made &&
+          ((by) => {
+            const { logLevel: _, beforeExit: __, ...common } = sessionOptions(served);
+            return (resumer = new SessionlessTasks(made, by, { ...common, report }));
+          }),
+      });
     }
     const common = keeper ? { ...served, durable: keeper } : served;
     started =
@@ -120,7 +135,8 @@ export async function serve(
   const release =
     (beforeExit ?? keeper) &&
     (() => released(() => Promise.all([beforeExit?.(), keeper?.close()]), log));
-  const ended = untilEnd(started, { log, drainTimeoutMs, release });
+  const sessions = () => [...started.sessions(), ...(resumer?.session ? [resumer.session] : [])];
+  const ended = untilEnd({ ...started, sessions }, { log, drainTimeoutMs, release });
   // The host that has launched it waits for its first answer.
   setImmediate(announce).unref();
   await exitProcess(await ended);
@@ -178,6 +194,20 @@ async function refuseAddress({ message, code }: AddressError, log: Log): Promise
   } satisfies CommandFact);
   await log.close();
   await exitProcess(1);
+}
+
+/** What the session of tasks that go on has in common with others. */
+function sessionOptions(
+  options: Undurable<ServeOptions | ServeOverHttpOptions>,
+): Omit<Undurable<ServeOptions>, 'environment'> {
+  const {
+    environment: _,
+    http: __,
+    ...common
+  } = options as Undurable<ServeOptions> & {
+    readonly http?: unknown;
+  };
+  return common;
 }
 
 /** With what its option has been made of. */

@@ -2,22 +2,31 @@
  * The tasks of one session that are written down, and those that the store has of other sessions and
  * processes. What a client hears is written first: that a task has begun, and how it has ended.
  */
+import { longestDelayMs } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Exchange } from '../actors/exchange.ts';
 import type { Report } from '../actors/facts.ts';
 import { failureMessage, isFailure, longestMessage } from '../machines/task.machine.ts';
-import { ErrorCode, ProtocolError, textOfError } from '../protocol/errors.ts';
+import { ErrorCode, ProtocolError, invalidParams, textOfError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../protocol/frames.ts';
+import { faultOfAnswer } from '../protocol/input-required.ts';
+import { withMeta } from '../protocol/meta.ts';
+import { relatedTask } from '../protocol/tasks.ts';
 import type { DetailedTask, Task } from '../protocol/tasks.ts';
 import { answerOf, cancelledByClient, expired, notFound, resultOf } from './seen-task.ts';
 import type { SeenTask } from './seen-task.ts';
+import type { LedgerLimits, LedgerPort, TaskLedger } from './task-ledger.ts';
+import { answerStep } from './written-steps.ts';
+import type { AskedStep } from './written-steps.ts';
 import type {
   FoundWrittenTask,
+  ResumedTask,
   TaskKeeperFactName,
+  TaskRunner,
   TaskWriter,
   WrittenTask,
 } from './written-task.ts';
-import type { TaskClaim } from './task-store.ts';
+import type { TaskClaim, TaskStep } from './task-store.ts';
 
 /** A session, as its durable tasks know it. */
 export interface TaskSession {
@@ -45,6 +54,10 @@ export interface RunningTask {
   cancel(): void;
   /** Somebody else has ended it; without a response it was cancelled. */
   endedElsewhere(response: OutboundResponse | undefined): void;
+  /** What has happened in its work, if that can go on in another process. */
+  readonly ledger: TaskLedger | undefined;
+  /** What its work goes on from, if it can. */
+  readonly firstSteps: readonly TaskStep[] | undefined;
 }
 
 /** The book that a task of this session stands in. */
@@ -82,12 +95,76 @@ export class DurableTasks<TTask extends RunningTask> {
     this.beginning.add(task);
     try {
       const written = { task: task.item, principal: task.owner ?? null };
-      const overtaken = () => void this.#overtaken(task);
-      this.#claims.set(task, await this.#keeper.create(written, { overtaken }));
+      const claim = await this.#keeper.create(written, this.#runnerOf(task), task.firstSteps);
+      this.#claims.set(task, claim);
     } catch (error) {
       throw this.#unavailable('Tasks cannot be written down at present', error);
     } finally {
       this.beginning.delete(task);
+    }
+  }
+
+  #runnerOf(task: TTask): TaskRunner {
+    return {
+      item: () => task.item,
+      overtaken: () => void this.#overtaken(task),
+      heard: (steps) => void task.ledger?.heard(steps),
+    };
+  }
+
+  /** Whether tasks that begin can go on after their process. */
+  get canResume(): boolean {
+    return this.#keeper.canResume;
+  }
+
+  /** A task that was claimed goes on in this session. */
+  resumes(task: TTask, { claim }: ResumedTask): void {
+    this.#claims.set(task, claim);
+    this.#keeper.runs(claim, this.#runnerOf(task));
+  }
+
+  /** What the ledger of a task stands on. It is asked once the task is written down. */
+  ledgerPort(
+    task: () => TTask,
+    limits: LedgerLimits,
+    heard: Pick<LedgerPort, 'inputRequested' | 'inputReceived' | 'parked'>,
+  ): LedgerPort {
+    const keeper = this.#keeper;
+    const { appendWith } = keeper;
+    const claimOf = () => this.#claims.get(task()) as TaskClaim;
+    return {
+      ...heard,
+      clock: this.#session.clock,
+      limits,
+      now: () => keeper.now(),
+      append: (progress) => keeper.append(claimOf(), progress, () => this.#book.has(task())),
+      appendWith: appendWith && ((key, make) => appendWith(claimOf(), key, make)),
+      overtaken: () => {
+        keeper.forget(task().taskId);
+        void this.#overtaken(task());
+      },
+      answerElsewhere: (answers) => this.answer(task().taskId, answers),
+    };
+  }
+
+  /**
+   * Answers what a task asks that does not run in this session.
+   * @throws {ProtocolError} -32602 naming the answer that is malformed; -32000, retryable
+   */
+  async answer(taskId: string, answers: JsonObject): Promise<void> {
+    const found = await this.read(taskId);
+    const steps: TaskStep[] = [];
+    for (const { key, method } of found?.steps.open ?? []) {
+      if (!Object.hasOwn(answers, key)) continue;
+      const fault = faultOfAnswer(method, answers[key]);
+      if (fault !== undefined) throw invalidParams(`"inputResponses.${key}" ${fault}`);
+      steps.push(answerStep(key, { answer: answers[key] as JsonObject }));
+    }
+    if (steps.length === 0) return;
+    try {
+      await this.#keeper.appendElsewhere(taskId, steps);
+    } catch (error) {
+      throw this.#unavailable('Tasks cannot be answered at present', error);
     }
   }
 
@@ -114,6 +191,7 @@ export class DurableTasks<TTask extends RunningTask> {
 
   /** Writes down how a task has ended, then tells it. Without a response it is cancelled. */
   async end(task: TTask, response?: OutboundResponse): Promise<void> {
+    task.ledger?.end();
     await this.#ends.get(task);
     const claim = this.#claims.get(task);
     if (!claim || task.hasEnded) return;
@@ -168,13 +246,22 @@ export class DurableTasks<TTask extends RunningTask> {
     }
   }
 
-  /** The end of a task that runs elsewhere. It is looked at as often as clients are told to look. */
-  async untilEnded({ task: { taskId, pollInterval } }: WrittenTask, call: Exchange) {
+  /**
+   * The end of a task that runs elsewhere. It is looked at as often as clients are told to look; what it asks
+   * meanwhile, the client of this call is asked.
+   */
+  async untilEnded(given: FoundWrittenTask, call: Exchange) {
+    const { taskId, pollInterval } = given.task;
+    const asked = new Set<string>();
     const { clock } = this.#session;
     call.park();
     this.waiters++;
     try {
-      for (;;) {
+      for (let now = given; ;) {
+        for (const question of now.steps.open) {
+          if (!asked.has(question.key)) void this.#askThrough(call, taskId, question);
+          asked.add(question.key);
+        }
         await new Promise<void>((resolve, reject) => {
           const timer = clock.setTimeout(resolve, pollInterval);
           call.whenEnded(() => {
@@ -185,9 +272,25 @@ export class DurableTasks<TTask extends RunningTask> {
         const found = await this.read(taskId);
         if (!found) throw expired(taskId);
         if (found.hasEnded) return found;
+        now = found;
       }
     } finally {
       this.waiters--;
+    }
+  }
+
+  /** Asks the client of a call what a task asks that has no session of its own. */
+  async #askThrough(call: Exchange, taskId: string, question: AskedStep): Promise<void> {
+    const { key, method, params, until } = question;
+    const timeoutMs = Math.min((until ?? Infinity) - this.#keeper.now(), longestDelayMs);
+    try {
+      const related = withMeta(params ?? {}, relatedTask(taskId));
+      const answer = await call.ask({ method, params: related, timeoutMs, maxTotalMs: timeoutMs });
+      await this.answer(taskId, { [key]: answer });
+    } catch (error) {
+      // The task waits on: the client may ask for its result again.
+      const message = `The client was not asked ${question.label} for the task ${taskId}: ${textOfError(error)}`;
+      this.#session.report({ level: 'warning', name: 'task.unasked', message, details: { error } });
     }
   }
 
@@ -213,7 +316,7 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 }
 
-type AnyTasks = Pick<DurableTasks<never>, 'cancel' | 'untilEnded'>;
+type AnyTasks = Pick<DurableTasks<never>, 'answer' | 'cancel' | 'untilEnded'>;
 
 /** A task that does not run in this session, as it was when it was read. */
 class WrittenTaskView implements SeenTask {
@@ -234,14 +337,12 @@ class WrittenTaskView implements SeenTask {
   }
 
   get detailed(): DetailedTask {
-    return { ...this.item, inputRequests: {}, response: this.#found.response };
+    const { steps, response } = this.#found;
+    return { ...this.item, inputRequests: steps.inputRequests, response };
   }
 
   readonly questions = {
-    answer: async () => {
-      if (this.hasEnded) return;
-      throw unavailable(`The task ${this.item.taskId} runs elsewhere; answer where it was begun`);
-    },
+    answer: (answers: JsonObject) => this.#tasks.answer(this.item.taskId, answers),
   };
 
   result(call: Exchange): JsonObject | Promise<JsonObject> {

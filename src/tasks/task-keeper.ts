@@ -1,21 +1,34 @@
 /**
  * The tasks of one process that are written down: it has one lease for all that it runs, hears of what
- * others do to them, and looks after what processes have left that have ended.
+ * others do to them, and goes on with what is due, and with what processes have left that have ended.
  */
 import type { Clock } from '../actors/clock.ts';
+import type { MakeOnce } from '../actors/exchange.ts';
 import type { Report } from '../actors/facts.ts';
 import { ErrorCode, errorResponse, textOfError } from '../protocol/errors.ts';
 import type { WireError } from '../protocol/frames.ts';
 import { DurableTasks, endedTask } from './durable-tasks.ts';
 import type { DurableBook, RunningTask, TaskSession } from './durable-tasks.ts';
+import { ResumedTask, readWritten } from './written-task.ts';
 import type {
   FoundWrittenTask,
   TaskKeeperFactName,
+  TaskResumer,
   TaskRunner,
   TaskWriter,
   WrittenTask,
 } from './written-task.ts';
-import type { TaskClaim, TaskRecord, TaskStore, TaskWritten } from './task-store.ts';
+import { stepKeys } from './written-steps.ts';
+import type {
+  FoundTask,
+  TaskClaim,
+  TaskListRequest,
+  TaskProgress,
+  TaskRecord,
+  TaskStep,
+  TaskStore,
+  TaskWritten,
+} from './task-store.ts';
 
 /** What a keeper of tasks is made of. */
 export interface TaskKeeperOptions {
@@ -27,6 +40,17 @@ export interface TaskKeeperOptions {
   readonly clock: Clock;
   /** Hears what happens. */
   readonly report: Report<TaskKeeperFactName>;
+  /** Makes what goes on with tasks; without it none goes on here. */
+  readonly resumer?: ((keeper: TaskKeeper) => TaskResumer) | undefined;
+  readonly limits?: KeeperLimits | undefined;
+}
+
+/** Bounds of the tasks of a process that go on. */
+export interface KeeperLimits {
+  /** How many times a task goes on after its process has ended. */
+  readonly maxRestarts: number;
+  /** How many tasks that go on run here at once. */
+  readonly maxTasks: number;
 }
 
 /** How long to wait for a store that is away, milliseconds. */
@@ -35,12 +59,18 @@ const retryMs = 1000;
 const beatMs = 3000;
 /** How many tasks are claimed at a time. */
 const claimedAtOnce = 100;
+/** How long a task is left to others that cannot go on here, milliseconds. */
+const refusedMs = 30_000;
+/** The longest wait before a task goes on whose process ends again and again, milliseconds. */
+const longestBackoffMs = 60_000;
 
-const processEnded: WireError = Object.freeze({
+const processEnded = (message: string): WireError => ({
   code: ErrorCode.serverUnavailable,
-  message: 'The process that ran it has ended',
+  message,
   data: { reason: 'process-ended', retryable: false },
 });
+
+const noLimits: KeeperLimits = { maxRestarts: 5, maxTasks: 64 };
 
 /** Writes tasks down, and knows of those that others have written: see {@link TaskStore}. */
 export class TaskKeeper implements TaskWriter {
@@ -53,18 +83,55 @@ export class TaskKeeper implements TaskWriter {
   readonly #closing = new AbortController();
   #beat: unknown = undefined;
   #seen: number | undefined = undefined;
+  readonly #resumer: TaskResumer | undefined;
+  readonly #limits: KeeperLimits;
+  /** The tasks that go on here. */
+  readonly #resumed = new Set<string>();
+  /** When the next parked task is due, before the next beat. */
+  #dueTimer: unknown = undefined;
+  /** The store's clock less ours, milliseconds. */
+  #aheadMs = 0;
+  #unwatch: (() => void) | undefined = undefined;
+  readonly #listeners = new Set<(taskId: string) => void>();
 
   /** Call {@link begin} before any other method. */
   constructor(options: TaskKeeperOptions) {
     this.#options = options;
+    this.#limits = options.limits ?? noLimits;
+    this.#resumer = options.resumer?.(this);
+  }
+
+  get canResume(): boolean {
+    return this.#resumer !== undefined;
+  }
+
+  now(): number {
+    return this.#options.clock.now() + this.#aheadMs;
+  }
+
+  /** The lease of this process, as records name it. */
+  get owner(): string {
+    return this.#owner;
+  }
+
+  /** Calls back when others may have changed a task. @returns ends it */
+  listen(listener: (taskId: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** All tasks of the store, in pages. @throws what the store throws */
+  list(request: TaskListRequest): Promise<readonly FoundTask[]> {
+    return this.#options.store.list(request);
   }
 
   /** Takes the lease, and looks after what others have left. @throws what the store throws */
   async begin(): Promise<void> {
     const { store } = this.#options;
     await store.lease(this.#owner);
-    this.#seen = (await store.changes(undefined)).upTo;
+    await this.#lookAround();
     await this.#takeOver();
+    this.#unwatch = store.watch?.(() => void this.#lookSoon());
     this.#beatLater();
   }
 
@@ -74,37 +141,87 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** Writes a task down that begins. @throws what the store throws */
-  async create(written: WrittenTask, runner: TaskRunner): Promise<TaskClaim> {
+  async create(
+    written: WrittenTask,
+    runner: TaskRunner,
+    steps: readonly TaskStep[] | undefined,
+  ): Promise<TaskClaim> {
     const { store, server } = this.#options;
     const { taskId, ttl: ttlMs } = written.task;
     const text = JSON.stringify(written);
-    const claim = await store.create({ taskId, server, owner: this.#owner, text, ttlMs });
-    this.#running.set(taskId, { ...claim, overtaken: () => runner.overtaken() });
+    const record = { taskId, server, owner: this.#owner, text, ttlMs };
+    const claim = await store.create(steps ? { ...record, steps } : record);
+    this.runs(claim, runner);
     return claim;
+  }
+
+  runs(claim: TaskClaim, runner: TaskRunner): void {
+    const { taskId } = claim;
+    this.#running.set(taskId, {
+      ...claim,
+      item: () => runner.item(),
+      overtaken: () => runner.overtaken(),
+      heard: (steps) => runner.heard(steps),
+    });
   }
 
   /** Writes down how a task that runs here has ended. While the store is away it waits. */
   finish(claim: TaskClaim, written: WrittenTask, isAwaited: () => boolean): Promise<TaskWritten> {
     // What follows is its own doing.
-    this.#running.delete(claim.taskId);
-    const writing = this.#finish(claim, written, isAwaited).finally(() =>
+    this.forget(claim.taskId);
+    const text = JSON.stringify(written);
+    const what = `The end of the task ${claim.taskId}`;
+    return this.#written(what, () => this.#options.store.finish(claim, text), isAwaited);
+  }
+
+  /** Writes down how a task that runs here goes on. While the store is away it waits. */
+  async append(
+    claim: TaskClaim,
+    progress: TaskProgress,
+    isAwaited: () => boolean,
+  ): Promise<TaskWritten> {
+    const { taskId } = claim;
+    const { parkForMs } = progress;
+    if (parkForMs !== undefined) this.forget(taskId);
+    const what = `A step of the task ${taskId}`;
+    const became = await this.#written(
+      what,
+      () => this.#options.store.append(claim, progress),
+      isAwaited,
+    );
+    if (parkForMs !== undefined) this.#dueIn(parkForMs);
+    return became;
+  }
+
+  get appendWith() {
+    const { store } = this.#options;
+    if (!store.appendWith) return undefined;
+    return async (claim: TaskClaim, key: string, make: MakeOnce<string>): Promise<TaskWritten> =>
+      (await store.appendWith?.(claim, key, async (sql) => make({ sql }))) ?? 'ended';
+  }
+
+  async #written(
+    what: string,
+    write: () => Promise<TaskWritten>,
+    isAwaited: () => boolean,
+  ): Promise<TaskWritten> {
+    const writing = this.#tried(what, write, isAwaited).finally(() =>
       this.#unwritten.delete(writing),
     );
     this.#unwritten.add(writing);
     return writing;
   }
 
-  async #finish(
-    claim: TaskClaim,
-    written: WrittenTask,
+  async #tried(
+    what: string,
+    write: () => Promise<TaskWritten>,
     isAwaited: () => boolean,
   ): Promise<TaskWritten> {
-    const text = JSON.stringify(written);
     for (;;) {
       try {
-        return await this.#options.store.finish(claim, text);
+        return await write();
       } catch (error) {
-        this.#away(`The end of the task ${claim.taskId} is not written yet`, error);
+        this.#away(`${what} is not written yet`, error);
       }
       if (this.#closing.signal.aborted || !isAwaited()) return 'ended';
       await this.#pause();
@@ -112,14 +229,27 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** Ends a task that runs elsewhere. @throws what the store throws */
-  finishElsewhere(written: WrittenTask): Promise<TaskWritten> {
+  async finishElsewhere(written: WrittenTask): Promise<TaskWritten> {
     const { taskId } = written.task;
-    return this.#options.store.finish({ taskId }, JSON.stringify(written));
+    const became = await this.#options.store.finish({ taskId }, JSON.stringify(written));
+    await this.#look(taskId);
+    return became;
+  }
+
+  /** Adds to a task that runs elsewhere. @throws what the store throws */
+  async appendElsewhere(taskId: string, steps: readonly TaskStep[]): Promise<TaskWritten> {
+    const became = await this.#options.store.append({ taskId }, { steps });
+    await this.#look(taskId);
+    // If it was parked, it is due.
+    if (became === 'written') this.#dueIn(0);
+    return became;
   }
 
   /** The end of a task that runs here is no longer awaited. */
   forget(taskId: string): void {
     this.#running.delete(taskId);
+    // There is room for another one.
+    if (this.#resumed.delete(taskId)) this.#dueIn(0);
   }
 
   /** The task as it is now; undefined if none is kept. @throws what the store throws */
@@ -127,16 +257,28 @@ export class TaskKeeper implements TaskWriter {
     const found = await this.#options.store.read(taskId);
     if (!found) return undefined;
     const { record, isOwned } = found;
-    if (record.state === 'ended' || isOwned) return readWritten(record);
+    const isLeft = record.state === 'open' && !isOwned && record.dueInMs === undefined;
+    if (!isLeft) return this.#seenHere(record);
     await this.#takeOver(taskId);
     const after = await this.#options.store.read(taskId);
-    return after && readWritten(after.record);
+    return after && this.#seenHere(after.record);
+  }
+
+  /** What runs here says more of itself than is written. */
+  #seenHere(record: TaskRecord): FoundWrittenTask {
+    const found = readWritten(record);
+    const running = this.#running.get(record.taskId);
+    if (found.hasEnded || running?.fence !== record.fence) return found;
+    return { ...found, task: running.item() };
   }
 
   /** Ends when what has to be written is written, or cannot be. Never rejects. */
   async close(): Promise<void> {
     const { store, clock } = this.#options;
     clock.clearTimeout(this.#beat);
+    clock.clearTimeout(this.#dueTimer);
+    this.#unwatch?.();
+    await this.#resumer?.close();
     this.#closing.abort();
     await Promise.allSettled(this.#unwritten);
     try {
@@ -147,22 +289,77 @@ export class TaskKeeper implements TaskWriter {
     await store.close();
   }
 
-  /** Claims what belongs to nobody, and says that it cannot go on. */
+  /** Claims what belongs to nobody and what is due, and goes on with it, or says that it cannot go on. */
   async #takeOver(taskId?: string): Promise<void> {
-    const { store, server, report } = this.#options;
-    const request = { owner: this.#owner, server, taskId, max: claimedAtOnce };
-    let claimed: readonly TaskRecord[];
-    do {
-      claimed = (await store.claim(request)).tasks;
-      for (const record of claimed) {
-        const { task, principal } = readWritten(record);
-        const response = errorResponse(undefined, processEnded);
-        const ended = endedTask(task, new Date().toISOString(), response);
-        await store.finish(record, JSON.stringify({ task: ended, principal, response }));
-        const message = `The process that ran the task ${record.taskId} has ended`;
-        report({ level: 'warning', name: 'task.orphaned', message });
+    const { store, server } = this.#options;
+    for (;;) {
+      const room = this.#resumer ? this.#limits.maxTasks - this.#resumed.size : claimedAtOnce;
+      const max = taskId === undefined ? Math.min(room, claimedAtOnce) : 1;
+      if (max <= 0 || this.#closing.signal.aborted) return;
+      const { tasks, nextInMs } = await store.claim({ owner: this.#owner, server, taskId, max });
+      for (const record of tasks) await this.#goOn(record);
+      if (tasks.length === max && taskId === undefined) continue;
+      if (nextInMs !== undefined) this.#dueIn(nextInMs);
+      return;
+    }
+  }
+
+  async #goOn(record: TaskRecord): Promise<void> {
+    const { store, report } = this.#options;
+    const { taskId, claims } = record;
+    const found = readWritten(record);
+    const { steps } = found;
+    const { call } = steps;
+    if (!call || !this.#resumer) return this.#orphaned(record, 'The process that ran it has ended');
+    const { maxRestarts } = this.#limits;
+    if (claims > maxRestarts) {
+      const times = claims === 1 ? 'once' : `${claims} times`;
+      const why = `The process that ran it has ended ${times}, and it may go on ${maxRestarts} times`;
+      return this.#orphaned(record, why);
+    }
+    if (claims > 1 && claims > steps.restarts) {
+      const parkForMs = Math.min(1000 * 2 ** (claims - 2), longestBackoffMs);
+      const waited = { key: stepKeys.restarts, text: JSON.stringify(claims) };
+      await store.append(record, { steps: [waited], parkForMs });
+      return this.#dueIn(parkForMs);
+    }
+    this.#resumed.add(taskId);
+    const { task } = JSON.parse(record.text) as WrittenTask;
+    const refusal = this.#resumer.resume(new ResumedTask(record, task, steps, call));
+    if (refusal === undefined) {
+      const details = { taskId, claims };
+      const message = `The task ${taskId} goes on`;
+      return report({ level: 'debug', name: 'task.resumed', message, details });
+    }
+    this.#resumed.delete(taskId);
+    const message = `The task ${taskId} does not go on here: ${refusal}`;
+    report({ level: 'warning', name: 'task.refused', message, details: { taskId } });
+    await store.append(record, { steps: [], parkForMs: refusedMs });
+  }
+
+  async #orphaned(record: TaskRecord, why: string): Promise<void> {
+    const { store, report } = this.#options;
+    const { task, principal } = readWritten(record);
+    const response = errorResponse(undefined, processEnded(why));
+    const ended = endedTask(task, new Date().toISOString(), response);
+    await store.finish(record, JSON.stringify({ task: ended, principal, response }));
+    const message = `The process that ran the task ${record.taskId} has ended`;
+    report({ level: 'warning', name: 'task.orphaned', message });
+  }
+
+  /** Something is due, perhaps before the next beat. */
+  #dueIn(ms: number): void {
+    const { clock } = this.#options;
+    if (ms >= beatMs || this.#closing.signal.aborted || !this.#resumer) return;
+    const due = async () => {
+      try {
+        await this.#takeOver();
+      } catch (error) {
+        this.#away('What is due waits', error);
       }
-    } while (claimed.length === claimedAtOnce);
+    };
+    clock.clearTimeout(this.#dueTimer);
+    this.#dueTimer = clock.setTimeout(() => void due(), ms);
   }
 
   #beatLater(): void {
@@ -174,9 +371,7 @@ export class TaskKeeper implements TaskWriter {
     const { store } = this.#options;
     try {
       await store.lease(this.#owner);
-      const { upTo, taskIds } = await store.changes(this.#seen);
-      for (const taskId of taskIds) await this.#look(taskId);
-      this.#seen = upTo;
+      await this.#lookAround();
       await this.#takeOver();
     } catch (error) {
       this.#away('The lease of this process is not prolonged', error);
@@ -184,14 +379,36 @@ export class TaskKeeper implements TaskWriter {
     if (!this.#closing.signal.aborted) this.#beatLater();
   }
 
+  /** Looks what others have done, and what time it is. */
+  async #lookAround(): Promise<void> {
+    const { store, clock } = this.#options;
+    const { upTo, taskIds, now } = await store.changes(this.#seen);
+    this.#aheadMs = now - clock.now();
+    for (const taskId of taskIds) await this.#look(taskId);
+    this.#seen = upTo;
+    for (const taskId of taskIds) for (const listener of this.#listeners) listener(taskId);
+  }
+
+  /** The store has told that something has changed. */
+  async #lookSoon(): Promise<void> {
+    try {
+      await this.#lookAround();
+      this.#dueIn(0);
+    } catch (error) {
+      this.#away('What others have done is not known', error);
+    }
+  }
+
   /** Somebody has done something to a task. */
   async #look(taskId: string): Promise<void> {
     const running = this.#running.get(taskId);
     if (!running) return;
     const record = (await this.#options.store.read(taskId))?.record;
-    const isOurs = record?.state === 'open' && record.fence === running.fence;
-    if (isOurs || this.#running.get(taskId) !== running) return;
-    this.#running.delete(taskId);
+    if (this.#running.get(taskId) !== running) return;
+    if (record?.state === 'open' && record.fence === running.fence) {
+      return running.heard(readWritten(record).steps);
+    }
+    this.forget(taskId);
     const message = `Another process has ended or claimed the task ${taskId}`;
     this.#options.report({ level: 'warning', name: 'task.overtaken', message });
     running.overtaken();
@@ -214,8 +431,4 @@ export class TaskKeeper implements TaskWriter {
     const message = `${what}: ${textOfError(error)}`;
     this.#options.report({ level: 'error', name: 'tasks.away', message, details: { error } });
   }
-}
-
-function readWritten({ text, state }: TaskRecord): FoundWrittenTask {
-  return { ...(JSON.parse(text) as WrittenTask), hasEnded: state === 'ended' };
 }

@@ -50,6 +50,7 @@ export function fakeContext(
     supportsApps: false,
     roots: async () => report,
     once: async (_, make) => make({}),
+    sleep: async () => {},
     checkpoint: undefined,
     progress: (progress, details) => void reported.push({ progress, ...details }),
     session: {

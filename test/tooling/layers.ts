@@ -50,7 +50,7 @@ export const layers: { readonly [path: string]: Layer } = {
   context: { holds: 'what a handler gets', imports: [...core, 'schema'] },
   define: {
     holds: 'what a server offers, as its author writes it',
-    imports: ['protocol', 'machines', 'schema', 'context'],
+    imports: [...core, 'schema', 'context'],
     packages: ['uri-template', 'xstate'],
   },
   transports: {
@@ -58,7 +58,10 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: core,
     packages: ['xstate'],
   },
-  tasks: { holds: 'tasks that outlive their process, and where they are kept', imports: core },
+  tasks: {
+    holds: 'tasks that outlive their process, and where they are kept',
+    imports: [...core, 'rounds'],
+  },
   diagnosis: {
     holds: "a session's dump, its causes, what is secret",
     imports: core,

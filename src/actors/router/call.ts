@@ -33,6 +33,7 @@ import type {
   CalledRequest,
   Caller,
   DetachedWork,
+  EndWork,
   Exchange,
   MakeOnce,
   RequestHandler,
@@ -60,11 +61,7 @@ export interface CallScope {
    * Runs work that outlives the call. The end of the session waits for it as for any other. See
    * {@link Exchange.detach}.
    */
-  readonly detach: (
-    call: Call,
-    handler: RequestHandler,
-    work: DetachedWork,
-  ) => (reason: Error) => void;
+  readonly detach: (call: Call, handler: RequestHandler, work: DetachedWork) => EndWork;
   /**
    * Frees the place of a call that from now on only waits for others: it takes none of those that
    * may run at once.
@@ -87,7 +84,8 @@ export interface Replies {
 /** Why a request to the peer is cancelled whose call was answered without it. */
 const requestEnded = 'its request has ended';
 
-export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
+/** `left`: it may go on elsewhere, and what its handler still does here concerns nobody. */
+export type CallState = 'waiting' | 'running' | 'parked' | 'left' | 'ended';
 
 export class Call implements Asker, Exchange, CalledRequest {
   readonly request: CalledRequest = this;
@@ -177,7 +175,7 @@ export class Call implements Asker, Exchange, CalledRequest {
   }
 
   get hasEnded(): boolean {
-    return this.state === 'ended';
+    return this.state === 'ended' || this.state === 'left';
   }
 
   get correlation(): Ref<CorrelationEvent> {
@@ -189,7 +187,7 @@ export class Call implements Asker, Exchange, CalledRequest {
    * minutes to answer, and others need not wait for that.
    */
   ask(spec: RequestSpec): Promise<JsonObject> {
-    if (this.state === 'ended') {
+    if (this.hasEnded) {
       return rejectedQuestion(cancelledUnsent(spec.method, this.#endedBy ?? requestEnded));
     }
     const aborted = abortedBefore(spec);
@@ -239,7 +237,7 @@ export class Call implements Asker, Exchange, CalledRequest {
   }
 
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
-    if (this.state === 'ended') return;
+    if (this.hasEnded) return;
     // What it has asked before goes first.
     this.#sendAsked();
     const { relatedTo, meta } = this;
@@ -282,7 +280,7 @@ export class Call implements Asker, Exchange, CalledRequest {
   /** As a value without the call, because a machine keeps it. */
   get #asker(): RelatedRequest | undefined {
     const { relatedTo } = this;
-    if (!relatedTo || this.state === 'ended') return undefined;
+    if (!relatedTo || this.hasEnded) return undefined;
     return { id: relatedTo.id, origin: relatedTo.origin };
   }
 
@@ -312,7 +310,7 @@ export class Call implements Asker, Exchange, CalledRequest {
     this.scope.park(this);
   }
 
-  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+  detach(handler: RequestHandler, work: DetachedWork): EndWork {
     return this.scope.detach(this, handler, work);
   }
 
@@ -341,6 +339,12 @@ export class Call implements Asker, Exchange, CalledRequest {
     // They look at the signal for the reason.
     this.#callBack();
     this.#cancelAsked(reason);
+  }
+
+  /** It is let go of: see {@link EndWork}. */
+  leave(): void {
+    this.state = 'left';
+    this.#callBack();
   }
 
   #callBack(): void {

@@ -26,6 +26,7 @@ import { inPlaceOf, isThenable } from '../exchange.ts';
 import type {
   CallRounds,
   DetachedWork,
+  EndWork,
   Exchange,
   RequestHandler,
   SuspendedCall,
@@ -179,11 +180,13 @@ export class CallsInFlight implements CallScope, CallRunner {
       // A promise of another kind becomes one of the platform, which settles once.
       Promise.resolve(result).then(
         (late) => {
+          if (call.state === 'left') return;
           this.#unsettled--;
           this.#succeed(call, late);
           this.#owner.late();
         },
         (error: unknown) => {
+          if (call.state === 'left') return;
           this.#unsettled--;
           this.#fail(call, error);
           this.#owner.late();
@@ -195,7 +198,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   #succeed(call: Call, result: unknown): void {
-    if (call.state === 'ended') return;
+    if (call.hasEnded) return;
     if (!isJsonObject(result)) {
       const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
       return this.#fail(call, new TypeError(message));
@@ -207,7 +210,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   #fail(call: Call, error: unknown): void {
-    if (call.state === 'ended') return;
+    if (call.hasEnded) return;
     this.#answer(call, errorResponse(call.id, this.#wireError(call, error)));
   }
 
@@ -299,7 +302,7 @@ export class CallsInFlight implements CallScope, CallRunner {
 
   /** Starts the calls that outlive their requests: after the turn's answers are sent. */
   startDetached(): void {
-    for (const call of this.detached.splice(0)) if (call.state !== 'ended') this.run(call);
+    for (const call of this.detached.splice(0)) if (!call.hasEnded) this.run(call);
   }
 
   /**
@@ -314,15 +317,19 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   /** Takes work that outlives its call; it begins at the end of the turn. Gives what cancels it. */
-  detach(call: Call, handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+  detach(call: Call, handler: RequestHandler, work: DetachedWork): EndWork {
     const run = new TaskRun(call, handler, work);
     run.state = 'running';
     (this.#outliving ??= new Set()).add(run);
     this.detached.push(run);
     return (reason) => {
-      if (run.state === 'ended') return;
+      if (run.hasEnded) return;
       this.#forget(run);
-      run.abort(reason);
+      if (reason) return run.abort(reason);
+      // It has begun, and its promise is open: only what awaits is let go of.
+      run.leave();
+      this.#unsettled--;
+      this.#owner.late();
     };
   }
 

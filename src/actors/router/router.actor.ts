@@ -72,8 +72,8 @@ export type RouterGate =
 /**
  * How a request is served. `ordinary`: by the handler of its method, once the gate is open. `greeting`: by the
  * owner. `settling`: as `stateless`, after the owner has heard that it settles the era. `stateless`: it says
- * itself who its client is, or has to. `sessionless`: of the legacy era, without a session. `forbidden`: not
- * at all.
+ * itself who its client is, or has to. `sessionless`: of the legacy era, without a session. `resuming`: it goes on
+ * with work of an earlier one. `forbidden`: not at all.
  */
 export type RequestKind =
   | 'ordinary'
@@ -81,6 +81,7 @@ export type RequestKind =
   | 'settling'
   | 'stateless'
   | 'sessionless'
+  | 'resuming'
   | 'forbidden';
 
 /** The router, as its side knows it. */

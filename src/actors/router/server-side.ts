@@ -51,6 +51,7 @@ type ServerRouter = RouterOfSide<SessionRouterInput, ServerRouterOptions>;
 
 export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
   kindOf({ method, params, origin, size }, gate) {
+    if (origin?.resumes) return 'resuming';
     const isEnveloping = params?.['_meta'] !== undefined && isEnveloped(params);
     if (origin?.revision !== undefined) {
       return isEnveloping || method === Method.discover ? 'stateless' : 'sessionless';
@@ -70,6 +71,7 @@ export const serverSide: RouterSide<SessionRouterInput, ServerRouterOptions> = {
       const reading = readInitialize(params);
       return owner.send({ type: 'initialize.received', request: { id, origin }, reading });
     }
+    if (kind === 'resuming') return resume(request, router, replies);
     if (kind === 'settling') owner.send({ type: 'envelope.received' });
     const revision = request.origin?.revision;
     const response =
@@ -186,6 +188,17 @@ function serveSessionless(
   const { calls, lastHeardAt } = router;
   calls.start(new StatelessCall(request, handler, calls, caller, replies), lastHeardAt);
   return undefined;
+}
+
+/** Goes on with the work of an earlier request, whose client is not here. */
+function resume(request: InboundRequest, router: ServerRouter, replies: Replies): void {
+  const { id, method, origin } = request;
+  const { options, isClosing, calls } = router;
+  const handler = options.handlers.get(method);
+  const peer = origin?.resumes?.peer;
+  if (isClosing || !handler || !peer) return replies.add(errorResponse(id, shuttingDown), request);
+  const caller = { peer, logLevel: 'none' } as const;
+  calls.start(new StatelessCall(request, handler, calls, caller, replies), router.lastHeardAt);
 }
 
 /** The call of a request without a session. */

@@ -11,11 +11,20 @@ import { relatedTask } from '../../protocol/tasks.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import { Call } from './call.ts';
 import { rejectedQuestion } from '../exchange.ts';
-import type { DetachedWork, RequestHandler, RequestSpec, TaskHandle } from '../exchange.ts';
+import type {
+  DetachedWork,
+  MakeOnce,
+  RequestHandler,
+  RequestSpec,
+  TaskHandle,
+  WorkLedger,
+} from '../exchange.ts';
 
 export class TaskRun extends Call {
   readonly #work: DetachedWork;
   readonly #handle: TaskHandle;
+  /** Takes what came of it. */
+  #answered: DetachedWork['answered'] = (response) => this.#work.answered(response);
   /** Set if its client is sent no requests. */
   readonly #polled: DetachedWork['polled'] | undefined;
 
@@ -25,24 +34,27 @@ export class TaskRun extends Call {
    */
   constructor(call: Call, handler: RequestHandler, work: DetachedWork) {
     super(call, handler, call.scope, call, {
-      add: (response) => work.answered(response),
+      add: (response) => this.#answered(response),
       drop: () => {},
     });
     this.#work = work;
+    if (work.resumable) keepCheckpoint(this, work.resumable.ledger);
     this.#polled = call.sendsRequests ? undefined : work.polled;
     this.receivedAt = call.receivedAt;
     this.#handle = {
       taskId: work.taskId,
       describe: (message) => {
-        if (this.state !== 'ended') work.described(String(message));
+        if (!this.hasEnded) work.described(String(message));
       },
     };
   }
 
-  /** No answer can come from now on: what waits for one goes on. */
+  /** No answer can come from now on: what waits for one goes on, or is given up. */
   override closing(): void {
     super.closing();
-    this.#polled?.end('The session is ending');
+    const { resumable } = this.#work;
+    if (resumable) resumable.closing();
+    else this.#polled?.end('The session is ending');
   }
 
   override end(): void {
@@ -51,8 +63,20 @@ export class TaskRun extends Call {
   }
 
   override abort(reason: Error): void {
+    const { resumable } = this.#work;
+    if (resumable && reason instanceof RuntimeError && reason.code === 'TRANSPORT_CLOSED') {
+      this.#answered = () => resumable.left();
+    }
     super.abort(reason);
     this.#polled?.end(reason.message);
+  }
+
+  get ledger(): WorkLedger | undefined {
+    return this.#work.resumable?.ledger;
+  }
+
+  override once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+    return this.ledger?.once(key, make) ?? super.once(key, make);
   }
 
   override get task(): TaskHandle {
@@ -81,19 +105,36 @@ export class TaskRun extends Call {
   }
 
   override ask(question: RequestSpec): Promise<JsonObject> {
-    if (this.state === 'ended' || question.signal?.aborted) return super.ask(question);
+    if (this.hasEnded || question.signal?.aborted) return super.ask(question);
     if (this.#polled && this.scope.isClosing()) {
       const message = `${question.method} was not asked: the session is ending`;
       return rejectedQuestion(new RuntimeError('TRANSPORT_CLOSED', message));
     }
-    const waiting = this.#polled?.ask(question);
-    // First the status, then the question: who looks at the task sees why it does not go on.
-    this.#work.inputRequested(question.method);
-    const asked = waiting ?? super.ask(question);
+    const { resumable } = this.#work;
+    if (resumable) {
+      const send = (spec: RequestSpec) => this.#counted(spec, super.ask(spec));
+      return this.#polled ? resumable.ask(question) : resumable.ask(question, send);
+    }
+    return this.#counted(question, this.#polled?.ask(question) ?? super.ask(question));
+  }
+
+  /** The status of the task says that a question is open. */
+  #counted({ method }: RequestSpec, asked: Promise<JsonObject>): Promise<JsonObject> {
+    this.#work.inputRequested(method);
     const received = () => {
-      if (this.state !== 'ended') this.#work.inputReceived();
+      if (!this.hasEnded) this.#work.inputReceived();
     };
     asked.then(received, received);
     return asked;
   }
+}
+
+/** The checkpoint is the ledger's. */
+function keepCheckpoint(run: TaskRun, ledger: WorkLedger): void {
+  Object.defineProperty(run, 'checkpoint', {
+    get: () => ledger.checkpoint,
+    set: (value: unknown) => {
+      ledger.checkpoint = value;
+    },
+  });
 }

@@ -1,0 +1,94 @@
+/**
+ * Goes on with tasks whose process or session has ended, in a session of its own that no client has: a request for
+ * each begins the work again, and what is said to its client is looked at in the store.
+ */
+import { plainActor } from '../machines/port.ts';
+import type { Behaviour, Port, Recipient } from '../machines/port.ts';
+import type {
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  TransportFact,
+  WriterEvent,
+  WriterInput,
+} from '../machines/peer-ports.ts';
+import { withOrigin } from '../protocol/frames.ts';
+import type { InboundRequestId } from '../protocol/frames.ts';
+import type { RequestOrigin } from '../protocol/request-origin.ts';
+import { faultOfResumption } from '../define/tool-machine.ts';
+import type { TaskKeeper } from '../tasks/task-keeper.ts';
+import type { ResumedTask, TaskResumer } from '../tasks/written-task.ts';
+import type { ListenOptions, McpServer } from './create-server.ts';
+import type { McpSession } from './session.ts';
+
+/** Whom the reader tells before it has started. */
+const nobody = { send: (_event: RouterEvent): void => {} };
+
+/** Goes on with the tasks of one server. */
+export class SessionlessTasks implements TaskResumer {
+  readonly #server: McpServer;
+  readonly #options: ListenOptions;
+  #router: Recipient<RouterEvent> = nobody;
+  /** Begun for the first task. */
+  #session: McpSession | undefined = undefined;
+  #nextId = 1;
+
+  /** @param options those of the server's other sessions */
+  constructor(server: McpServer, keeper: TaskKeeper, options: ListenOptions) {
+    this.#server = server;
+    this.#options = { ...options, durable: keeper };
+  }
+
+  /** The session, if any task has gone on. */
+  get session(): McpSession | undefined {
+    return this.#session;
+  }
+
+  resume(task: ResumedTask): string | undefined {
+    const { params, size, party, principal } = task.call;
+    const { name } = params;
+    const tool = typeof name === 'string' ? this.#server.tools.get(name) : undefined;
+    if (!tool) return `this server has no tool ${JSON.stringify(name)}`;
+    const fault = faultOfResumption(tool, task.steps.checkpoint?.value);
+    if (fault !== undefined) return fault;
+    const origin: RequestOrigin = { idScope: 'request', resumes: task, party, principal };
+    const id = this.#nextId++ as InboundRequestId & number;
+    const request = { kind: 'request', id, method: 'tools/call', params, size } as const;
+    this.#session ??= this.#begin();
+    const frames = [withOrigin(request, origin)];
+    this.#router.send({ type: 'frames.received', frames });
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    const session = this.#session;
+    if (!session) return;
+    session.shutdown('The process ends', 0);
+    await session.closed;
+  }
+
+  #begin(): McpSession {
+    const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
+      this.#router = input.router;
+      return { receive: () => {} };
+    });
+    const writer: Port<WriterEvent, WriterInput> = plainActor(
+      ({ input: { owner } }) => new UnreadWriter(owner),
+    );
+    return this.#server.listen(() => ({ reader, writer }), this.#options);
+  }
+}
+
+/** The writer of a session without a client. */
+class UnreadWriter implements Behaviour<WriterEvent> {
+  readonly isAtRest = true;
+  readonly #owner: Recipient<TransportFact>;
+
+  constructor(owner: Recipient<TransportFact>) {
+    this.#owner = owner;
+  }
+
+  receive({ type }: WriterEvent): void {
+    if (type === 'output.flush') this.#owner.send({ type: 'output.flushed' });
+  }
+}

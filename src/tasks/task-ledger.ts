@@ -1,0 +1,485 @@
+/**
+ * What has happened in the work of a task that can go on in another process, while it runs here: each step is
+ * written down before the handler hears of it. And what it waits for: when it only waits, and for long, it is given
+ * up, so a task at rest costs its process nothing.
+ */
+import { madeOnce, rejectedQuestion } from '../actors/exchange.ts';
+import type { MakeOnce, RequestSpec, WorkLedger, WorkProbe } from '../actors/exchange.ts';
+import type { Clock } from '../actors/clock.ts';
+import { taskWorkChart } from '../machines/task-work.machine.ts';
+import type { TaskWorkEvent } from '../machines/task-work.machine.ts';
+import { RuntimeError } from '../protocol/errors.ts';
+import type { RuntimeErrorCode } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { inputRequestsOf } from '../protocol/input-required.ts';
+import { CallQuestions } from '../rounds/questions.ts';
+import type { RoundQuestion } from '../rounds/questions.ts';
+import { digestOf } from '../rounds/request-state.ts';
+import type { TaskProgress, TaskStep, TaskWritten } from './task-store.ts';
+import { WrittenSteps, answerStep, stepKeys } from './written-steps.ts';
+import type { AskedStep, CheckpointStep } from './written-steps.ts';
+
+/** What the ledger of a task stands on. */
+export interface LedgerPort {
+  readonly clock: Clock;
+  readonly limits: LedgerLimits;
+  /** The time by which timers go, milliseconds since 1970. */
+  now(): number;
+  /** Writes progress down. While the store is away it waits. */
+  append(progress: TaskProgress): Promise<TaskWritten>;
+  /** The same for a step that is made in the transaction that writes it. Absent if the store has none. */
+  readonly appendWith?: ((key: string, make: MakeOnce<string>) => Promise<TaskWritten>) | undefined;
+  /** The client is asked something by the task. */
+  inputRequested(method: string): void;
+  /** That has an outcome. */
+  inputReceived(): void;
+  /** Nobody has the task any more. */
+  parked(): void;
+  /** Somebody else has claimed or ended it. */
+  overtaken(): void;
+  /** Takes answers for a task that does not run here any more. */
+  answerElsewhere(answers: JsonObject): Promise<void>;
+}
+
+/** Bounds of the work of one task. */
+export interface LedgerLimits {
+  /** What may be pending at once. */
+  readonly maxPending: number;
+  /** How many steps it may write. */
+  readonly maxTaskSteps: number;
+  /** How long it has to wait yet, at least, to be given up, milliseconds. */
+  readonly taskParkMs: number;
+}
+
+/** Something that the work waits for. */
+interface Wait {
+  readonly dueAt: number;
+  /** Before that it is not given up. */
+  readonly restsAt: number;
+  readonly fire: () => void;
+}
+
+type Send = (question: RequestSpec) => Promise<JsonObject>;
+
+/** Settles after all promise callbacks that are already due. */
+const turn = async () => void (await digestOf(null));
+
+export class TaskLedger implements WorkLedger {
+  readonly #port: LedgerPort;
+  /** What was written when the work began here. */
+  readonly #earlier: WrittenSteps;
+  readonly #questions: CallQuestions;
+  readonly #made = new Map<string, Promise<unknown>>();
+  #state = taskWorkChart.begun;
+  #checkpoint: CheckpointStep | undefined;
+  /** The text of a checkpoint that is not being written yet. */
+  #unwrittenCheckpoint: CheckpointStep | undefined = undefined;
+  #slept: number;
+  #stepCount: number;
+  /** How the questions of this run are sent, by what they ask. */
+  readonly #sends = new Map<RequestSpec, { readonly spec: RequestSpec; readonly send?: Send }>();
+  /** The questions that the client is asked, by their keys. */
+  readonly #asked = new Map<string, RoundQuestion>();
+  readonly #askedKeys: Set<string>;
+  readonly #waits = new Set<Wait>();
+  /** What it does beside waiting. */
+  #busy = 0;
+  #written: Promise<unknown> = Promise.resolve();
+  #asking: Promise<unknown> = Promise.resolve();
+  #looking: Promise<void> | undefined = undefined;
+  #timer: unknown = undefined;
+  #parkMs: number;
+  probe: WorkProbe | undefined = undefined;
+
+  constructor(steps: WrittenSteps, port: LedgerPort) {
+    this.#port = port;
+    this.#earlier = steps;
+    this.#checkpoint = steps.checkpoint;
+    this.#slept = steps.checkpoint?.slept ?? 0;
+    this.#stepCount = steps.count;
+    this.#parkMs = port.limits.taskParkMs;
+    const before = steps.checkpoint?.asked ?? 0;
+    const questions = steps.asked.map(({ key, print, label }, at) => {
+      // Their keys are taken; what they asked is over.
+      if (at < before) return { key, print: '', label, isDemand: true } as const;
+      const known = steps.answer(key);
+      return known && 'answer' in known
+        ? { key, print, label, answer: known.answer }
+        : { key, print, label };
+    });
+    this.#askedKeys = new Set(questions.map(({ key }) => key));
+    this.#questions = new CallQuestions({ digest: digestOf, turn }, { questions, kept: [] });
+  }
+
+  /** What its client is asked. */
+  get inputRequests(): JsonObject {
+    const open = [...this.#asked.values()].filter(({ state }) => state === 'open');
+    return inputRequestsOf(
+      open.map(({ key, spec: { method, params } }) => ({ key, method, params })),
+    );
+  }
+
+  get openQuestions(): number {
+    return this.#asked.size;
+  }
+
+  now(): number {
+    return this.#port.now();
+  }
+
+  // What was made.
+
+  get checkpoint(): unknown {
+    return this.#checkpoint?.value;
+  }
+
+  set checkpoint(value: unknown) {
+    this.#questions.dropAnswers();
+    const checkpoint = { value, asked: this.#askedKeys.size, slept: this.#slept };
+    this.#checkpoint = checkpoint;
+    const isQueued = this.#unwrittenCheckpoint !== undefined;
+    this.#unwrittenCheckpoint = checkpoint;
+    // Of several that wait to be written, the last is enough.
+    if (isQueued) return;
+    const steps = () => {
+      const text = JSON.stringify(this.#unwrittenCheckpoint);
+      this.#unwrittenCheckpoint = undefined;
+      return [{ key: stepKeys.checkpoint, text }];
+    };
+    // Whoever waits for something else hears of it.
+    this.#write(steps).catch(() => {});
+  }
+
+  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+    const known = this.#made.get(key);
+    if (known) return known as Promise<T>;
+    const text = this.#earlier.made(key);
+    const made = text === undefined ? this.#during(() => this.#make(key, make)) : readMade(text);
+    this.#made.set(key, made);
+    made.catch(() => this.#made.delete(key));
+    return made as Promise<T>;
+  }
+
+  async #make<T>(key: string, make: MakeOnce<T>): Promise<T> {
+    const { appendWith } = this.#port;
+    const step = stepKeys.once(key);
+    if (!appendWith) {
+      const value = await madeOnce(key, make);
+      await this.#write(() => [{ key: step, text: textOfMade(value) }]);
+      return value;
+    }
+    let made: { readonly value: T } | undefined;
+    await this.#inOrder(() =>
+      appendWith(step, async (tools) => {
+        const value = await madeOnce(key, make, tools);
+        made = { value };
+        return textOfMade(value);
+      }),
+    );
+    return (made as unknown as { readonly value: T }).value;
+  }
+
+  // What it waits for.
+
+  async sleep(ms: number): Promise<void> {
+    const nth = ++this.#slept;
+    let dueAt = this.#earlier.wakesAt(nth);
+    if (dueAt === undefined) {
+      dueAt = this.now() + ms;
+      await this.#during(async () => {
+        // What is asked in this turn claims its answer first.
+        await turn();
+        this.#refuseDivergence(`sleeps for ${ms} ms`);
+        await this.#write(() => [{ key: stepKeys.sleep(nth), text: JSON.stringify(dueAt) }]);
+      });
+    }
+    const until = dueAt;
+    await new Promise<void>((resolve) => this.#wait({ dueAt: until, restsAt: 0, fire: resolve }));
+  }
+
+  setTimer(callback: () => void, dueAt: number): unknown {
+    return this.#wait({ dueAt, restsAt: 0, fire: callback });
+  }
+
+  clearTimer(timer: unknown): void {
+    this.#waits.delete(timer as Wait);
+    this.rested();
+  }
+
+  #wait(wait: Wait): Wait {
+    this.#waits.add(wait);
+    this.rested();
+    return wait;
+  }
+
+  /** Asks the client, unless the answer is known. See {@link ResumableWork}. */
+  ask(spec: RequestSpec, send?: Send): Promise<JsonObject> {
+    // Its deadline goes by the store's clock, and holds in the next process.
+    const asked: RequestSpec = { ...spec, timeoutMs: Infinity, maxTotalMs: Infinity };
+    const { clock, limits } = this.#port;
+    const bounds = { clock, limits: { ...limits, suspendedCallTimeoutMs: Infinity } };
+    const answer = this.#questions.ask(asked, bounds);
+    if (!answer) {
+      const message = `${spec.method} was not asked: ${limits.maxPending} questions of the task are open`;
+      return rejectedQuestion(new RuntimeError('LIMIT_EXCEEDED', message));
+    }
+    this.#sends.set(asked, send ? { spec, send } : { spec });
+    const asking = this.#during(() => this.#asking.then(() => this.#askClient()));
+    this.#asking = asking.catch((error: unknown) => {
+      const cause = { cause: error };
+      const failure =
+        error instanceof RuntimeError
+          ? error
+          : new RuntimeError('REQUEST_FAILED', 'The client could not be asked', cause);
+      this.#questions.fail(() => failure);
+    });
+    return answer;
+  }
+
+  async #askClient(): Promise<void> {
+    const gathered = await this.#questions.gather();
+    if ('refused' in gathered) {
+      throw new RuntimeError('INVALID_RESPONSE', gathered.refused.message);
+    }
+    const fresh = gathered.open.filter(({ key }) => !this.#asked.has(key));
+    for (const question of fresh) {
+      const { key, spec } = question;
+      const known = this.#earlier.answer(key);
+      if (known && 'error' in known) {
+        question.fail(new RuntimeError(known.error.code as RuntimeErrorCode, known.error.message));
+        continue;
+      }
+      const sent = this.#sends.get(spec) ?? { spec };
+      const before = this.#earlier.asked.find((each) => each.key === key);
+      const step = before ?? this.#askedStep(question, sent.spec);
+      if (!before) {
+        this.#refuseDivergence(`asks ${question.label}`);
+        this.#askedKeys.add(key);
+        const text = JSON.stringify(step);
+        await this.#write(() => [{ key: stepKeys.asked(key), text }], { isTold: true });
+      }
+      if (question.state === 'open') this.#isAsked(question, step, sent);
+    }
+  }
+
+  #askedStep({ key, print, label }: RoundQuestion, spec: RequestSpec): AskedStep {
+    const { method, params, timeoutMs } = spec;
+    const askedAt = this.now();
+    const until = Number.isFinite(timeoutMs) ? { until: askedAt + timeoutMs } : {};
+    return { key, method, params, print, label, askedAt, ...until };
+  }
+
+  /** The client can answer from now on. */
+  #isAsked(
+    question: RoundQuestion,
+    { key, method, askedAt, until = Infinity }: AskedStep,
+    { spec, send }: { readonly spec: RequestSpec; readonly send?: Send },
+  ): void {
+    this.#asked.set(key, question);
+    const wait = this.#wait({
+      dueAt: until,
+      restsAt: askedAt + this.#parkMs,
+      fire: () => {
+        const message = `The client did not answer ${method} in time`;
+        question.fail(new RuntimeError('REQUEST_TIMEOUT', message));
+      },
+    });
+    const settled = () => {
+      this.#asked.delete(key);
+      this.clearTimer(wait);
+      if (!send) this.#port.inputReceived();
+    };
+    question.result.then(settled, (error: unknown) => {
+      settled();
+      if (!(error instanceof RuntimeError) || !this.#state.hasTag('here')) return;
+      const { code, message } = error;
+      this.#write(() => [answerStep(key, { error: { code, message } })], { isTold: true }).catch(
+        () => {},
+      );
+    });
+    if (!send) return this.#port.inputRequested(method);
+    void this.#during(async () => {
+      try {
+        await this.#answered([[question, await send(spec)]]);
+      } catch (error) {
+        if (!(error instanceof RuntimeError)) throw error;
+        // The next session of the client is asked.
+        if (error.code !== 'TRANSPORT_CLOSED') question.fail(error);
+      }
+    }).catch(() => {});
+  }
+
+  /**
+   * Takes answers; those to what is not open are ignored.
+   * @throws {ProtocolError} -32602 naming the answer that is malformed; none is taken then
+   */
+  async answer(answers: JsonObject): Promise<void> {
+    const given = await this.#questions.read(answers);
+    if (this.#state.hasTag('here')) return await this.#answered(given);
+    await this.#written;
+    await this.#port.answerElsewhere(answers);
+  }
+
+  async #answered(given: readonly (readonly [RoundQuestion, JsonObject])[]): Promise<void> {
+    const open = given.filter(([{ state }]) => state === 'open');
+    if (open.length === 0) return;
+    await this.#during(async () => {
+      await this.#write(() => open.map(([{ key }, answer]) => answerStep(key, { answer })));
+      this.#questions.settle(open);
+    });
+  }
+
+  /** Others have written to the task. */
+  async heard(steps: WrittenSteps): Promise<void> {
+    for (const [key, question] of this.#asked) {
+      const known = steps.answer(key);
+      if (!known || question.state !== 'open') continue;
+      if ('error' in known) continue;
+      const fault = await question.faultOf(known.answer);
+      if (fault === undefined) this.#questions.settle([[question, known.answer]]);
+      else question.fail(new RuntimeError('INVALID_RESPONSE', `The answer to ${key} ${fault}`));
+    }
+  }
+
+  /** @throws {RuntimeError} REPLAY_DIVERGED, naming both */
+  #refuseDivergence(does: string): void {
+    const missed = this.#questions.missed;
+    const sleeps = this.#earlier.wakesAt(this.#slept + 1) !== undefined && does.startsWith('asks');
+    if (!missed && !sleeps) return;
+    const did = missed ? `asked ${missed.label} (${missed.key})` : `slept (${this.#slept + 1})`;
+    const message = `The handler was run again, and does otherwise than before: where it ${did}, it now ${does}. What a handler asks, and how often it sleeps, may depend only on its arguments, on the answers, and on what it keeps with context.once`;
+    throw new RuntimeError('REPLAY_DIVERGED', message);
+  }
+
+  // Whether it goes on.
+
+  /** Counts what the work does. */
+  async #during<T>(act: () => Promise<T>): Promise<T> {
+    this.#busy++;
+    this.#move({ type: 'work.stirred' });
+    try {
+      return await act();
+    } finally {
+      this.#busy--;
+      this.rested();
+    }
+  }
+
+  /** The session begins to end: the work is given up as soon as it only waits. */
+  closing(): void {
+    this.#parkMs = 0;
+    this.rested();
+  }
+
+  /** The session has ended. */
+  left(): void {
+    if (this.#move({ type: 'session.ended' })) void this.#park(0);
+  }
+
+  /** The work has ended. */
+  end(): void {
+    this.#move({ type: 'work.ended' });
+    this.#stopTimer();
+  }
+
+  rested(): void {
+    if (!this.#state.hasTag('here')) return;
+    this.#looking ??= turn().then(() => {
+      this.#looking = undefined;
+      this.#look();
+    });
+  }
+
+  #look(): void {
+    this.#stopTimer();
+    if (!this.#state.hasTag('here')) return;
+    const now = this.now();
+    const due = [...this.#waits].filter(({ dueAt }) => dueAt <= now);
+    if (due.length > 0) this.#move({ type: 'work.stirred' });
+    for (const wait of due) {
+      this.#waits.delete(wait);
+      wait.fire();
+    }
+    if (due.length > 0) return this.rested();
+    let next = Math.min(...[...this.#waits].map(({ dueAt }) => dueAt));
+    if (this.#waits.size > 0 && this.#busy === 0 && this.probe?.isAtRest() !== false) {
+      this.#move({ type: 'work.rested' });
+      const isClosing = this.#parkMs === 0;
+      const restsAt = Math.max(...[...this.#waits].map((wait) => wait.restsAt));
+      const isLong = isClosing || next - now >= this.#parkMs;
+      if (isLong && (isClosing || restsAt <= now)) {
+        this.#move({ type: 'parking.begun' });
+        return void this.#park(next - now);
+      }
+      if (isLong) next = restsAt;
+    }
+    if (next < Infinity) {
+      const { clock } = this.#port;
+      this.#timer = clock.setTimeout(() => this.#look(), Math.max(0, next - now));
+    }
+  }
+
+  /** What it waits for at most, if only the client can go on with it. */
+  async #park(waitMs: number): Promise<void> {
+    const parkForMs = Math.min(waitMs, longestParkMs);
+    try {
+      await this.#inOrder(() => this.#port.append({ steps: [], parkForMs }));
+    } catch {
+      return;
+    }
+    if (this.#move({ type: 'parking.written' })) this.#port.parked();
+  }
+
+  #stopTimer(): void {
+    this.#port.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  // What is written.
+
+  #write(
+    steps: () => readonly TaskStep[],
+    more: Pick<TaskProgress, 'isTold'> = {},
+  ): Promise<unknown> {
+    const { maxTaskSteps } = this.#port.limits;
+    if (++this.#stepCount > maxTaskSteps) {
+      const message = `A task may write ${maxTaskSteps} steps`;
+      return Promise.reject(new RuntimeError('LIMIT_EXCEEDED', message));
+    }
+    return this.#inOrder(() => this.#port.append({ steps: steps(), ...more }));
+  }
+
+  /** Writes after everything that was to be written before. */
+  #inOrder(write: () => Promise<TaskWritten>): Promise<void> {
+    const writing = this.#written.then(async () => {
+      if (this.#state.hasTag('over')) throw goesOnElsewhere();
+      if ((await write()) === 'written') return;
+      if (this.#move({ type: 'task.overtaken' })) this.#port.overtaken();
+      throw goesOnElsewhere();
+    });
+    this.#written = writing.catch(() => {});
+    return writing;
+  }
+
+  /** @returns false if the state does not take the event */
+  #move(event: TaskWorkEvent): boolean {
+    const before = this.#state;
+    this.#state = taskWorkChart.next(before, event);
+    return this.#state !== before;
+  }
+}
+
+/** A task that waits for its client alone is looked at again after this time, milliseconds. */
+const longestParkMs = 30 * 24 * 3600_000;
+
+function goesOnElsewhere(): RuntimeError {
+  return new RuntimeError('CANCELLED', 'The task has ended, or goes on in another process');
+}
+
+function textOfMade(value: unknown): string {
+  return value === undefined ? '' : JSON.stringify(value);
+}
+
+async function readMade(text: string): Promise<unknown> {
+  return text === '' ? undefined : JSON.parse(text);
+}

@@ -1,0 +1,131 @@
+/** What is written of a task that can go on in another process: its steps, and what they say. */
+import type { JsonObject } from '../protocol/frames.ts';
+import { inputRequestsOf } from '../protocol/input-required.ts';
+import type { Principal } from '../protocol/request-origin.ts';
+import type { TaskStep } from './task-store.ts';
+
+/** The request that a task was begun with. */
+export interface WrittenCall {
+  readonly params: JsonObject;
+  /** How long its message was, in UTF-16 units. */
+  readonly size: number;
+  /** Who has sent it. */
+  readonly version: string;
+  readonly info: JsonObject;
+  readonly capabilities: JsonObject;
+  readonly party?: string | undefined;
+  readonly principal?: Principal | undefined;
+}
+
+/** A question that the task has asked. Times are milliseconds since 1970, by the store's clock. */
+export interface AskedStep {
+  readonly key: string;
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+  /** The digest of its method and params. */
+  readonly print: string;
+  /** For people: which question this is. */
+  readonly label: string;
+  readonly askedAt: number;
+  /** When it fails without an answer; absent if it waits as long as its task. */
+  readonly until?: number | undefined;
+}
+
+/** What has become of a question. */
+export type AnswerStep =
+  | { readonly answer: JsonObject }
+  | { readonly error: { readonly code: string; readonly message: string } };
+
+/** From where a handler goes on. What was asked and slept before it counts no more. */
+export interface CheckpointStep {
+  readonly value: unknown;
+  /** How many questions were asked before. */
+  readonly asked: number;
+  /** How many times it had slept before. */
+  readonly slept: number;
+}
+
+/** The keys of steps. */
+export const stepKeys = {
+  call: 'call',
+  checkpoint: 'checkpoint',
+  /** After how many deaths of its process a task waits before it goes on. */
+  restarts: 'restarts',
+  once: (key: string) => `once:${key}`,
+  asked: (key: string) => `asked:${key}`,
+  answer: (key: string) => `answer:${key}`,
+  sleep: (nth: number) => `sleep:${nth}`,
+} as const;
+
+/** The step of an answer. */
+export function answerStep(key: string, answer: AnswerStep): TaskStep {
+  return { key: stepKeys.answer(key), text: JSON.stringify(answer) };
+}
+
+/** The steps of a task, read. */
+export class WrittenSteps {
+  readonly #texts: ReadonlyMap<string, string>;
+  /** What was asked, in order. */
+  readonly asked: readonly AskedStep[];
+
+  constructor(steps: readonly TaskStep[]) {
+    this.#texts = new Map(steps.map(({ key, text }) => [key, text]));
+    this.asked = steps
+      .filter(({ key }) => key.startsWith(stepKeys.asked('')))
+      .map(({ text }) => JSON.parse(text) as AskedStep);
+  }
+
+  /** The request; undefined if the task cannot go on. */
+  get call(): WrittenCall | undefined {
+    return this.#read<WrittenCall>(stepKeys.call);
+  }
+
+  get checkpoint(): CheckpointStep | undefined {
+    return this.#read<CheckpointStep>(stepKeys.checkpoint);
+  }
+
+  get restarts(): number {
+    return this.#read<number>(stepKeys.restarts) ?? 0;
+  }
+
+  /** What `once` has made under a key, as JSON; empty for undefined. Undefined if it was not made. */
+  made(key: string): string | undefined {
+    return this.#texts.get(stepKeys.once(key));
+  }
+
+  answer(key: string): AnswerStep | undefined {
+    return this.#read<AnswerStep>(stepKeys.answer(key));
+  }
+
+  /** When the nth sleep is over; undefined if it was not begun. */
+  wakesAt(nth: number): number | undefined {
+    return this.#read<number>(stepKeys.sleep(nth));
+  }
+
+  /** The questions that wait for an answer. */
+  get open(): readonly AskedStep[] {
+    const { asked = 0 } = this.checkpoint ?? {};
+    return this.asked.slice(asked).filter(({ key }) => this.answer(key) === undefined);
+  }
+
+  /** The same, as clients are asked. */
+  get inputRequests(): JsonObject {
+    return inputRequestsOf(this.open);
+  }
+
+  /** How many there are. */
+  get count(): number {
+    return this.#texts.size;
+  }
+
+  /** For people: the step that came last, such as `once:charge`; undefined if there was none. */
+  get last(): string | undefined {
+    const key = [...this.#texts.keys()].at(-1);
+    return key === stepKeys.call ? undefined : key;
+  }
+
+  #read<T>(key: string): T | undefined {
+    const text = this.#texts.get(key);
+    return text === undefined ? undefined : (JSON.parse(text) as T);
+  }
+}
