@@ -324,10 +324,15 @@ export class CallContext implements HandlerContext {
     accepts?: RequestSpec['accepts'],
   ): Promise<JsonObject> {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
-    const { timeoutMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs } = options;
+    const usualMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs;
+    // What a task asks that can go on after its process waits as long as the task.
+    const isPatient = this.#exchange.ledger !== undefined && options.timeoutMs === undefined;
+    const { timeoutMs = isPatient ? Infinity : usualMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
-    refuseDuration('timeoutMs', timeoutMs);
-    refuseDuration('maxTotalMs', maxTotalMs);
+    if (!isPatient) {
+      refuseDuration('timeoutMs', timeoutMs);
+      refuseDuration('maxTotalMs', maxTotalMs);
+    }
     const { onProgress, signal, key } = options;
     // Not with a spread: each question would have a hidden class of its own (docs/performance.md).
     return this.#exchange.ask({

@@ -28,6 +28,7 @@ import { stdioChannelMachine } from './stdio-channel.machine.ts';
 import { subscriptionMachine } from './subscription.machine.ts';
 import { suspendableCallMachine } from './suspendable-call.machine.ts';
 import { taskMachine } from './task.machine.ts';
+import { taskWorkMachine } from './task-work.machine.ts';
 import { updatesMachine } from './updates.machine.ts';
 import { upstreamMachine } from './upstream.machine.ts';
 
@@ -37,6 +38,7 @@ export const charts = {
   roots: rootsMachine,
   keepalive: keepaliveMachine,
   task: taskMachine,
+  'task-work': taskWorkMachine,
   subscription: subscriptionMachine,
   call: suspendableCallMachine,
   upstream: upstreamMachine,

@@ -45,6 +45,8 @@ export interface LedgerPort {
 export interface LedgerLimits {
   /** What may be pending at once. */
   readonly maxPending: number;
+  /** How long a session is asked that the task was begun in, milliseconds; then the task waits on. */
+  readonly humanTimeoutMs: number;
   /** How many steps it may write. */
   readonly maxTaskSteps: number;
   /** How long it has to wait yet, at least, to be given up, milliseconds. */
@@ -287,7 +289,7 @@ export class TaskLedger implements WorkLedger {
     const settled = () => {
       this.#asked.delete(key);
       this.clearTimer(wait);
-      if (!send) this.#port.inputReceived();
+      if (!send && this.#state.hasTag('here')) this.#port.inputReceived();
     };
     question.result.then(settled, (error: unknown) => {
       settled();
@@ -298,13 +300,17 @@ export class TaskLedger implements WorkLedger {
       );
     });
     if (!send) return this.#port.inputRequested(method);
+    const isPatient = !Number.isFinite(spec.timeoutMs);
+    const { humanTimeoutMs: ms } = this.#port.limits;
+    const sent = isPatient ? { ...spec, timeoutMs: ms, maxTotalMs: ms } : spec;
     void this.#during(async () => {
       try {
-        await this.#answered([[question, await send(spec)]]);
+        await this.#answered([[question, await send(sent)]]);
       } catch (error) {
         if (!(error instanceof RuntimeError)) throw error;
-        // The next session of the client is asked.
-        if (error.code !== 'TRANSPORT_CLOSED') question.fail(error);
+        // The next request for the result is asked.
+        if (error.code === 'TRANSPORT_CLOSED') return;
+        if (!isPatient || error.code !== 'REQUEST_TIMEOUT') question.fail(error);
       }
     }).catch(() => {});
   }

@@ -187,26 +187,9 @@ describe('a machine that could not be resumed is refused when it is defined', ()
   const waits = (more: object) => naming({ tags: 'waiting', ...more });
   test.each([
     [
-      'a timer in a waiting state',
-      {
-        initial: 'naming',
-        states: { naming: { tags: 'waiting', meta, after: { 1000: 'naming' } } },
-      },
-      /of the tool "t" cannot be resumed: the state "m\.naming" has delayed transitions/,
-    ],
-    [
-      'an invocation around a waiting state',
-      {
-        initial: 'form',
-        states: {
-          form: {
-            initial: 'naming',
-            invoke: { src: 'x' },
-            states: { naming: { tags: 'waiting', meta } },
-          },
-        },
-      },
-      /the state "m\.form" invokes an actor while "m\.form\.naming" waits/,
+      'a delay that would be over at once',
+      naming({ after: { '24hours': 'naming' } }),
+      /the state "m\.naming" has the delay "24hours", which is neither declared .* nor a time such as "24h"/,
     ],
     [
       'a waiting state that asks nothing',

@@ -1,0 +1,409 @@
+/** Tasks that go on after their process has ended, over a store in memory and a clock that the tests move. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { JsonObject, Task, TaskSupport, ToolAnswer } from 'mcp-actors';
+import { TestClock, converse, enveloped, gate, turn } from 'mcp-actors/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMachine, fromPromise, setup } from 'xstate';
+import { SessionlessTasks } from '../../src/server/task-resumer.ts';
+import { TaskKeeper } from '../../src/tasks/task-keeper.ts';
+import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
+
+type Tools = NonNullable<Parameters<typeof createMcpServer>[0]['tools']>;
+
+const extension = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+const capabilities = { elicitation: { form: {} }, ...extension };
+const required: TaskSupport = 'required';
+
+/** What several processes share: a store and the time. */
+class World {
+  readonly table = new TaskTable();
+  readonly clock = new TestClock();
+
+  /** Lets time pass, and everything that is due then happen. */
+  async pass(ms: number): Promise<void> {
+    await settled();
+    this.table.now += ms;
+    this.clock.increment(ms);
+    await settled();
+  }
+
+  /** A process, with a client of 2026-07-28. */
+  async start(tools: Tools, limits: { readonly maxRestarts?: number } = {}) {
+    const { clock, table } = this;
+    const store = new MemoryTaskStore(table);
+    const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
+    const facts: string[] = [];
+    const report = ({ name }: { readonly name: string }) => void facts.push(name);
+    const keeper = new TaskKeeper({
+      ...{ store, server: 'shop', clock, report },
+      limits: { maxRestarts: 5, maxTasks: 64, ...limits },
+      resumer: (by) => new SessionlessTasks(server, by, { clock, report }),
+    });
+    await keeper.begin();
+    const days = 48 * 3_600_000;
+    const ttl = { taskTtlMs: days, maxTaskTtlMs: days };
+    const { peer, session } = converse(server, { durable: keeper, clock, limits: ttl });
+    let id = 0;
+    const ask = async (method: string, params: JsonObject): Promise<JsonObject> => {
+      peer.send(enveloped(++id, method, params, { capabilities }));
+      return (await peer.response(id)).result as JsonObject;
+    };
+    const end = async () => {
+      if (session.actor.getSnapshot().status !== 'active') return;
+      session.shutdown('the test is over', 0);
+      clock.increment(1);
+      await session.closed;
+    };
+    onTestFinished(end);
+    const begin = async (name: string, args: JsonObject = {}) =>
+      (await ask('tools/call', { name, arguments: args })) as unknown as Task;
+    /** Looks until the task has this status: what is written and digested takes its turns. */
+    const sees = async (task: Pick<Task, 'taskId'>, status: Task['status']) => {
+      for (let at = 0; at < 500; at++) {
+        const seen = await look(task);
+        if (seen['status'] === status) return seen;
+        await turn();
+      }
+      return look(task);
+    };
+    const look = ({ taskId }: Pick<Task, 'taskId'>) => ask('tasks/get', { taskId });
+    return { store, keeper, facts, ask, begin, look, sees, end, peer };
+  }
+
+  /** The process is gone: nothing that it still says is heard, and its lease ends. */
+  async kill({ store }: { readonly store: MemoryTaskStore }): Promise<void> {
+    store.fault = () => new Promise(() => {});
+    this.table.now += store.leaseMs;
+    await settled();
+  }
+}
+
+/** Everything that is due without time passing has happened. */
+async function settled(): Promise<void> {
+  for (let at = 0; at < 100; at++) await turn();
+}
+
+const textOf = (task: JsonObject) =>
+  ((task['result'] as JsonObject | undefined)?.['content'] as JsonObject[] | undefined)?.[0]?.[
+    'text'
+  ];
+
+/** A tool that charges once, then waits at a gate. */
+function charging() {
+  const charges: string[] = [];
+  const door = gate();
+  const tool = defineTool({
+    name: 'charge',
+    description: 'Charges',
+    taskSupport: required,
+    durable: true,
+    handler: async (_, context) => {
+      const id = await context.once('charge', () => {
+        charges.push('charged');
+        return `charge ${charges.length}`;
+      });
+      await door.pass();
+      return id;
+    },
+  });
+  return { charges, door, tool };
+}
+
+describe('a handler', () => {
+  test('is run again with what it has made once', async () => {
+    const world = new World();
+    const { charges, door, tool } = charging();
+    const first = await world.start([tool]);
+    const task = await first.begin('charge');
+    await settled();
+    await world.kill(first);
+    const second = await world.start([tool]);
+    await settled();
+    expect((await second.look(task))['status']).toBe('working');
+    door.release();
+    await settled();
+    expect(textOf(await second.sees(task, 'completed'))).toBe('charge 1');
+    expect(charges).toEqual(['charged']);
+    expect(second.facts).toContain('task.resumed');
+  });
+
+  test('fails if its process ends too often, and waits longer each time', async () => {
+    const world = new World();
+    const { charges, tool } = charging();
+    let process = await world.start([tool], { maxRestarts: 2 });
+    const task = await process.begin('charge');
+    await settled();
+    for (const waitMs of [0, 1000]) {
+      await world.kill(process);
+      process = await world.start([tool], { maxRestarts: 2 });
+      await settled();
+      expect(process.facts.includes('task.resumed')).toBe(waitMs === 0);
+      await world.pass(waitMs);
+      expect(process.facts).toContain('task.resumed');
+    }
+    await world.kill(process);
+    const last = await world.start([tool], { maxRestarts: 2 });
+    const { status, error } = (await last.look(task)) as { status: string; error: JsonObject };
+    expect([status, charges.length]).toEqual(['failed', 1]);
+    expect(error['message']).toContain('3 times');
+  });
+
+  test('is given the answers of its client, and asks on', async () => {
+    const world = new World();
+    const seen: unknown[] = [];
+    const form = (name: string) => ({
+      message: name,
+      schema: { type: 'object', properties: { [name]: { type: 'string' } } } as const,
+    });
+    const tool = defineTool({
+      name: 'order',
+      description: 'Orders',
+      taskSupport: required,
+      durable: true,
+      handler: async (_, { elicit }) => {
+        const size = await elicit(form('size'));
+        seen.push(size);
+        const colour = await elicit(form('colour'));
+        return JSON.stringify([size, colour]);
+      },
+    });
+    const first = await world.start([tool]);
+    const task = await first.begin('order');
+    const { taskId } = task;
+    await settled();
+    const answer = (key: string, value: string) => ({
+      [key]: { action: 'accept', content: { [value]: 'x' } },
+    });
+    expect(await first.sees(task, 'input_required')).toMatchObject({ status: 'input_required' });
+    await first.ask('tasks/update', { taskId, inputResponses: answer('q1', 'size') });
+    await settled();
+    await world.kill(first);
+    const second = await world.start([tool]);
+    await settled();
+    const asked = await second.sees(task, 'input_required');
+    expect(asked).toMatchObject({ status: 'input_required' });
+    const [key = ''] = Object.keys(asked['inputRequests'] as JsonObject);
+    await second.ask('tasks/update', { taskId, inputResponses: answer(key, 'colour') });
+    await settled();
+    expect(textOf(await second.sees(task, 'completed'))).toContain('"colour"');
+    expect(seen).toHaveLength(2);
+  });
+
+  test('is answered by another process', async () => {
+    const world = new World();
+    const tool = defineTool({
+      name: 'order',
+      description: 'Orders',
+      taskSupport: required,
+      durable: true,
+      handler: async (_, { elicit }) => {
+        const schema = { type: 'object', properties: { size: { type: 'string' } } } as const;
+        return JSON.stringify(await elicit({ message: 'Size?', schema }));
+      },
+    });
+    const [first, second] = [await world.start([tool]), await world.start([tool])];
+    const task = await first.begin('order');
+    const { taskId } = task;
+    await settled();
+    const asked = await second.sees(task, 'input_required');
+    expect(asked).toMatchObject({ status: 'input_required', inputRequests: { q1: {} } });
+    const inputResponses = { q1: { action: 'accept', content: { size: 'L' } } };
+    await second.ask('tasks/update', { taskId, inputResponses });
+    await world.pass(200);
+    expect(textOf(await first.sees(task, 'completed'))).toContain('"L"');
+    expect(textOf(await second.sees(task, 'completed'))).toContain('"L"');
+  });
+
+  test('that does otherwise than before fails with an error that names both', async () => {
+    const world = new World();
+    const asking = (message: string) =>
+      defineTool({
+        name: 'order',
+        description: 'Orders',
+        taskSupport: required,
+        durable: true,
+        handler: async (_, { elicit, sleep }) => {
+          await elicit({ message, schema: { type: 'object', properties: {} } });
+          await sleep(3_600_000);
+          return 'done';
+        },
+      });
+    const first = await world.start([asking('How many?')]);
+    const task = await first.begin('order');
+    await settled();
+    const inputResponses = { q1: { action: 'accept', content: {} } };
+    await first.ask('tasks/update', { taskId: task.taskId, inputResponses });
+    await settled();
+    const second = await world.start([asking('Which colour?')]);
+    await world.kill(first);
+    await world.pass(3_600_000);
+    const { result } = (await second.sees(task, 'completed')) as { result: JsonObject };
+    const text = textOf({ result });
+    expect(text).toContain('How many?');
+    expect(text).toContain('Which colour?');
+  });
+
+  test('sleeps over the end of its process, costs nothing meanwhile, and wakes once', async () => {
+    const world = new World();
+    const woken: string[] = [];
+    const tool = defineTool({
+      name: 'remind',
+      description: 'Reminds',
+      taskSupport: required,
+      durable: true,
+      handler: async (_, { sleep, once }) => {
+        await sleep(600_000);
+        await once('wake', () => void woken.push('woken'));
+        return 'awake';
+      },
+    });
+    const first = await world.start([tool]);
+    const parked = async ({ taskId }: Task) => {
+      while (world.table.tasks.get(taskId)?.owner !== '') await turn();
+      await turn();
+    };
+    await parked(await first.begin('remind'));
+    const timers = world.clock.liveTimers;
+    const task = await first.begin('remind');
+    await parked(task);
+    expect(world.clock.liveTimers).toBe(timers);
+    expect(await first.look(task)).toMatchObject({ status: 'working' });
+    await world.kill(first);
+    await world.pass(300_000);
+    const second = await world.start([tool]);
+    await world.pass(299_000);
+    expect(woken).toEqual([]);
+    await world.pass(1000);
+    expect(textOf(await second.sees(task, 'completed'))).toBe('awake');
+    await world.pass(600_000);
+    expect(woken).toEqual(['woken', 'woken']);
+  });
+
+  test('that only waits is given up when its session ends, and goes on in the next', async () => {
+    const world = new World();
+    const tool = defineTool({
+      name: 'nap',
+      description: 'Naps',
+      taskSupport: required,
+      durable: true,
+      handler: async (_, { sleep }) => {
+        await sleep(5000);
+        return 'awake';
+      },
+    });
+    const first = await world.start([tool]);
+    const task = await first.begin('nap');
+    await settled();
+    await first.end();
+    await first.keeper.close();
+    const second = await world.start([tool]);
+    expect(await second.look(task)).toMatchObject({ status: 'working' });
+    await world.pass(5000);
+    expect(textOf(await second.sees(task, 'completed'))).toBe('awake');
+  });
+});
+
+test('a tool that is not durable fails honestly', async () => {
+  const world = new World();
+  const { tool } = charging();
+  const plain = { ...tool, durable: false };
+  const first = await world.start([plain]);
+  const task = await first.begin('charge');
+  await world.kill(first);
+  const second = await world.start([plain]);
+  expect(await second.look(task)).toMatchObject({
+    status: 'failed',
+    error: { message: 'The process that ran it has ended' },
+  });
+});
+
+describe('a machine', () => {
+  const reminding = (states: { readonly fetching?: () => Promise<string> } = {}) =>
+    setup({
+      types: {
+        context: {} as { readonly said: string[] },
+        events: {} as ToolAnswer,
+        output: {} as string,
+        tags: {} as 'waiting',
+      },
+      actors: { fetch: fromPromise(states.fetching ?? (async () => 'fetched')) },
+      delays: { '24h': 86_400_000 },
+    }).createMachine({
+      id: 'reminding',
+      context: { said: [] },
+      initial: 'asking',
+      states: {
+        asking: {
+          tags: 'waiting',
+          meta: {
+            ask: { elicit: { message: 'Now?', schema: { type: 'object', properties: {} } } },
+          },
+          after: { '24h': 'fetching' },
+          on: { 'answer.*': 'fetching' },
+        },
+        fetching: { invoke: { src: 'fetch', onDone: 'done' } },
+        done: { type: 'final' },
+      },
+      output: 'reminded',
+    });
+  const toolOf = (machine: Parameters<typeof createMachine>[0] | ReturnType<typeof reminding>) =>
+    defineTool({
+      name: 'remind',
+      description: 'Reminds',
+      taskSupport: required,
+      machine: machine as ReturnType<typeof reminding>,
+    });
+
+  test('goes on in its state, and its timers are due when they were', async () => {
+    const world = new World();
+    const first = await world.start([toolOf(reminding())]);
+    const task = await first.begin('remind');
+    await settled();
+    expect(await first.sees(task, 'input_required')).toMatchObject({ status: 'input_required' });
+    await world.pass(80_000_000);
+    await world.kill(first);
+    const second = await world.start([toolOf(reminding())]);
+    expect(await second.sees(task, 'input_required')).toMatchObject({ status: 'input_required' });
+    await world.pass(6_399_000);
+    expect(await second.sees(task, 'input_required')).toMatchObject({ status: 'input_required' });
+    await world.pass(1000);
+    expect(textOf(await second.sees(task, 'completed'))).toBe('reminded');
+  });
+
+  test('invokes its actors anew', async () => {
+    const world = new World();
+    let fetches = 0;
+    const fetching = () => (++fetches === 1 ? new Promise<string>(() => {}) : Promise.resolve(''));
+    const first = await world.start([toolOf(reminding({ fetching }))]);
+    const task = await first.begin('remind');
+    await settled();
+    const inputResponses = { q1: { action: 'accept', content: {} } };
+    await first.ask('tasks/update', { taskId: task.taskId, inputResponses });
+    await settled();
+    expect(fetches).toBe(1);
+    await world.kill(first);
+    const second = await world.start([toolOf(reminding({ fetching }))]);
+    await settled();
+    expect([textOf(await second.sees(task, 'completed')), fetches]).toEqual(['reminded', 2]);
+  });
+
+  test('of a version without its state does not go on, and loses nothing', async () => {
+    const world = new World();
+    const first = await world.start([toolOf(reminding())]);
+    const task = await first.begin('remind');
+    await settled();
+    await world.kill(first);
+    const other = createMachine({ id: 'reminding', initial: 'idle', states: { idle: {} } });
+    const newer = await world.start([toolOf(other as never)]);
+    await settled();
+    expect(newer.facts).toContain('task.refused');
+    expect(await newer.sees(task, 'input_required')).toMatchObject({ status: 'input_required' });
+    await newer.keeper.close();
+    const older = await world.start([toolOf(reminding())]);
+    await world.pass(30_000);
+    const inputResponses = { q1: { action: 'accept', content: {} } };
+    await older.ask('tasks/update', { taskId: task.taskId, inputResponses });
+    await settled();
+    expect(textOf(await older.sees(task, 'completed'))).toBe('reminded');
+  });
+});
