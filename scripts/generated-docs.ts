@@ -7,6 +7,7 @@ import { bridgeOptions } from '../packages/cli/src/bridge.ts';
 import { checkOptions } from '../packages/cli/src/check.ts';
 import { callOptions } from '../packages/cli/src/client/call.ts';
 import { shellOptions } from '../packages/cli/src/client/shell.ts';
+import { devOptions } from '../packages/cli/src/dev/dev.ts';
 import { diagramOptions } from '../packages/cli/src/diagram.ts';
 import { doctorOptions } from '../packages/cli/src/doctor/doctor.ts';
 import { optionsTable, quantitiesTable } from '../packages/cli/src/options/option.ts';
@@ -44,6 +45,7 @@ const parts: { readonly [name: string]: () => string } = {
   'check options': () => optionsTable(checkOptions).trim(),
   'check invariants': () => invariantsTable(invariants),
   'check invariants over HTTP': () => invariantsTable(onlyOverHttp),
+  'dev options': () => optionsTable(devOptions).trim(),
   'diagram options': () => optionsTable(diagramOptions).trim(),
   'doctor options': () => optionsTable(doctorOptions).trim(),
   'secret keys': () => secretKeyWords.map((word) => `\`${word}\``).join(', '),

@@ -39,6 +39,9 @@ export * as disk from './roots/disk/disk.ts';
 export { readFileUri } from './roots/file-uri.ts';
 export { whyNoRoots } from './roots/roots-boundary.ts';
 
+// One server of a bridge.
+export { BridgedEntry } from './bridge/bridged-entry.ts';
+
 // Processes that are launched, and this one as one that serves.
 export { processActor } from './processes/child.actor.ts';
 export { StderrLog } from './processes/stderr-log.ts';

@@ -92,7 +92,7 @@ export async function serve(
   options: ServeOptions | ServeOverHttpOptions = {},
 ): Promise<void> {
   // The module is loaded for its server alone: what it does after the end would never come.
-  if (typeof server !== 'function' && isTaken(server)) return await new Promise(() => {});
+  if (isTaken(server)) return await new Promise(() => {});
   const isHttp = 'http' in options;
   const { logLevel: level = isHttp ? 'info' : 'warning', beforeExit } = options;
   const log = options.report ? hostLog(options.report) : processLog({ level });
@@ -317,17 +317,17 @@ async function released(beforeExit: () => Promise<unknown>, log: Log): Promise<v
 const key = Symbol.for('mcp-actors.takeServed');
 
 interface Place {
-  [key]?: ((server: McpServer) => void) | undefined;
+  [key]?: ((server: ServerOf) => void) | undefined;
 }
 
 const place = globalThis as Place;
 
 /**
- * Runs something that may call `serve`, and gives what it comes to, or the server, if that is first.
- * The server is not served.
+ * Runs something that may call `serve`, and gives what it comes to, or what was to be served, if that
+ * is first. It is not served.
  */
-export async function orServed<T>(run: () => Promise<T>): Promise<T | McpServer> {
-  const served = new Promise<McpServer>((resolve) => {
+export async function orServed<T>(run: () => Promise<T>): Promise<T | ServerOf> {
+  const served = new Promise<ServerOf>((resolve) => {
     place[key] = resolve;
   });
   try {
@@ -338,7 +338,7 @@ export async function orServed<T>(run: () => Promise<T>): Promise<T | McpServer>
 }
 
 /** True if the server was taken. */
-function isTaken(server: McpServer): boolean {
+function isTaken(server: ServerOf): boolean {
   const take = place[key];
   take?.(server);
   return take !== undefined;

@@ -19,7 +19,7 @@ import { httpWish } from './options/http-wish.ts';
 import type { OptionTable } from './options/option.ts';
 import { count, duration, optionsText } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
-import { httpOptions, limitsIn, options } from './options/serve-options.ts';
+import { httpOptions, limitsIn, noLimitFlags, options } from './options/serve-options.ts';
 import { StderrLines, passOn } from './stderr-lines.ts';
 
 /** The command's options; the documentation has them too. */
@@ -123,7 +123,7 @@ export const command = commandOf(
         `${name} takes one file, or one server; put the command of a server behind --`,
       );
     }
-    const flags = { ...noFlags, limit: values.limit };
+    const flags = { ...noLimitFlags, limit: values.limit };
     const given = limitsIn(flags);
     const limits = { ...defaultLimits, ...given.session };
     const http = httpWish({ ...values, chdir: false }, given.http);
@@ -167,17 +167,6 @@ export const command = commandOf(
     return hasFailed ? 1 : code;
   },
 );
-
-/** Limits have their own option here. */
-const noFlags = {
-  'roots-timeout': undefined,
-  'drain-timeout': undefined,
-  'keepalive-interval': undefined,
-  'max-running': undefined,
-  'max-sessions': undefined,
-  'session-idle-timeout': undefined,
-  'max-body': undefined,
-};
 
 /** What the options say of processes; what they do not say is taken from the file. */
 function sharingIn(values: {

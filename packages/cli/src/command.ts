@@ -22,6 +22,7 @@ export const commandNames = [
   'call',
   'check',
   'config',
+  'dev',
   'diagram',
   'doctor',
   'init',

@@ -32,6 +32,11 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
     summary: 'Print the configuration with which hosts launch the server.',
     load: () => import('./config.ts'),
   },
+  dev: {
+    usage: '[options] FILE',
+    summary: 'Serve a module of your own, and its newest code after each save.',
+    load: () => import('./dev/dev.ts'),
+  },
   diagram: {
     usage: '[NAME]',
     summary: "Print a machine's chart.",

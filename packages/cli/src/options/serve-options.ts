@@ -100,6 +100,17 @@ export const flagsOfLimits = {
 
 type LimitFlag = keyof typeof flagsOfLimits;
 
+/** For commands that take limits by `--limit` alone. */
+export const noLimitFlags: { readonly [flag in LimitFlag]: undefined } = {
+  'roots-timeout': undefined,
+  'drain-timeout': undefined,
+  'keepalive-interval': undefined,
+  'max-running': undefined,
+  'max-sessions': undefined,
+  'session-idle-timeout': undefined,
+  'max-body': undefined,
+};
+
 const limitFlags = Object.fromEntries(
   Object.entries(flagsOfLimits).map(([flag, name]) => [flag, limits[name]]),
 ) as { readonly [flag in LimitFlag]: Measured };

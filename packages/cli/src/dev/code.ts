@@ -1,0 +1,249 @@
+/** One version of the code, in a process of its own: it cannot hold up the host, and leaves nothing. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { SdkTransport } from 'mcp-actors';
+import { UsageError } from '../command.ts';
+import { passOn } from '../stderr-lines.ts';
+import { codeVariable } from './runner.ts';
+import type { CodeFault, FromCode, LoadedCode, ToCode } from './wire.ts';
+
+/** How processes with code are started. */
+export interface CodeSetup {
+  /** The module, absolute. */
+  readonly file: string;
+  /** What runs TypeScript; undefined if Node does. */
+  readonly loader: string | undefined;
+  /** Seals what waits, so that the next version can go on with it. */
+  readonly stateKeys: string;
+}
+
+/** How long a module may take to load, milliseconds: code that never ends holds up nothing. */
+const loadTimeoutMs = 30_000;
+
+/** How long a process may take to say that it still answers, milliseconds. */
+const probeTimeoutMs = 5000;
+
+/** How long a process may take to end when it is told to, milliseconds. */
+const endTimeoutMs = 1000;
+
+/**
+ * What runs TypeScript: tsx of the project, else Node itself.
+ *
+ * @throws {UsageError} neither is there, and the module is TypeScript
+ */
+export function loaderFor(file: string): string | undefined {
+  for (const from of [file, join(process.cwd(), 'any.js'), import.meta.url]) {
+    try {
+      return pathToFileURL(createRequire(from).resolve('tsx')).href;
+    } catch {
+      // It may be at the next place.
+    }
+  }
+  const { features } = process as { readonly features: { readonly typescript?: unknown } };
+  if (!/\.[cm]?tsx?$/.test(file) || features.typescript) return undefined;
+  throw new UsageError(
+    `dev ${file}: this Node (${process.version}) runs no TypeScript. Install tsx in your project: npm install --save-dev tsx`,
+  );
+}
+
+/** Why a version of the code does not serve. */
+export class CodeError extends Error {
+  override readonly name = 'CodeError';
+  /** What it was read from, as far as that came. */
+  readonly files: readonly string[];
+
+  constructor({ message, files }: CodeFault) {
+    super(message);
+    this.files = files;
+  }
+}
+
+/** The process of one version. */
+export class Code {
+  /** What it was loaded from; set by {@link load}. */
+  loaded: LoadedCode = { files: [], machines: [] };
+  /** Resolves when the process is gone, with how it went. */
+  readonly gone: Promise<string>;
+  readonly #child: ChildProcess;
+  readonly #sessions = new Map<number, CodeSession>();
+  readonly #warmed: Promise<void>;
+  #waiting: ((said: FromCode) => void) | undefined = undefined;
+  #opened = 0;
+
+  constructor({ file, loader, stateKeys }: CodeSetup) {
+    const [, script = ''] = process.argv;
+    const imports = loader === undefined ? [] : ['--import', loader];
+    this.#child = spawn(process.execPath, [...process.execArgv, ...imports, script, 'dev'], {
+      env: { MCP_STATE_KEYS: stateKeys, ...process.env, [codeVariable]: file },
+      // Stdout is the host's. A process that ends would set a terminal back to the mode that it found.
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      // A Ctrl-C at the terminal is for the process that serves.
+      detached: process.platform !== 'win32',
+    });
+    this.gone = new Promise((resolve) => {
+      this.#child.once('error', (error) => resolve(`could not be started: ${error.message}`));
+      this.#child.once('exit', (status, signal) =>
+        resolve(signal ? `was ended by ${signal}` : `ended with exit code ${status}`),
+      );
+    });
+    void this.gone.then(() => this.#closeSessions());
+    this.#warmed = new Promise((resolve) => {
+      this.#child.on('message', (message) => {
+        const said = message as FromCode;
+        if (said.type === 'code.warmed') resolve();
+        else this.#heard(said);
+      });
+    });
+    for (const output of [this.#child.stdout, this.#child.stderr]) {
+      output?.setEncoding('utf8').on('data', passOn);
+      (output as Socket | null)?.unref();
+    }
+    // It alone keeps no process alive.
+    this.#child.unref();
+    this.#child.channel?.unref();
+  }
+
+  /** The process's id; undefined if it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /**
+   * Loads the module, once. Until this is called, the process only waits.
+   *
+   * @throws {CodeError} it cannot be loaded, or has no server; the process has been ended
+   */
+  async load(signal: AbortSignal): Promise<this> {
+    let timer: NodeJS.Timeout | undefined;
+    const failed = (message: string): FromCode => ({ type: 'code.failed', message, files: [] });
+    const answered = new Promise<FromCode>((resolve) => {
+      this.#waiting = resolve;
+      signal.addEventListener('abort', () => resolve(failed('There is newer code')), {
+        once: true,
+      });
+      void this.gone.then((how) => resolve(failed(`Its process ${how} while it was loaded`)));
+    });
+    void this.#warmed.then(() => {
+      if (signal.aborted) return;
+      const late = `It has not been loaded within ${loadTimeoutMs / 1000} s: does it wait for something, or never end?`;
+      timer = setTimeout(() => this.#waiting?.(failed(late)), loadTimeoutMs).unref();
+      this.#tell({ type: 'code.load' });
+    });
+    const said = await answered;
+    clearTimeout(timer);
+    if (said.type === 'code.loaded') {
+      const { files, machines } = said;
+      this.loaded = { files, machines };
+      return this;
+    }
+    this.end();
+    throw new CodeError(said.type === 'code.failed' ? said : { message: said.type, files: [] });
+  }
+
+  /** Opens a session of the server in the process. */
+  transport(): SdkTransport {
+    const session = ++this.#opened;
+    const transport = new CodeSession({
+      opened: () => {
+        this.#sessions.set(session, transport);
+        this.#tell({ type: 'session.open', session });
+      },
+      said: (message) => this.#tell({ type: 'session.message', session, message }),
+      closed: () => {
+        if (this.#sessions.delete(session)) this.#tell({ type: 'session.close', session });
+      },
+    });
+    return transport;
+  }
+
+  /** Ends the process if it no longer answers: code that never ends would hold a processor. */
+  async probe(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), probeTimeoutMs).unref();
+    });
+    const answer = new Promise<FromCode>((resolve) => {
+      this.#waiting = resolve;
+    });
+    this.#tell({ type: 'code.probe' });
+    if ((await Promise.race([answer, late, this.gone])) === 'late') this.#kill('SIGKILL');
+    clearTimeout(timer);
+  }
+
+  /** Ends the process, and what it has started. */
+  end(): void {
+    this.#closeSessions();
+    this.#kill('SIGTERM');
+    const timer = setTimeout(() => this.#kill('SIGKILL'), endTimeoutMs);
+    void this.gone.then(() => clearTimeout(timer));
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    try {
+      // The group of the process, which has what it has started.
+      process.kill(process.platform === 'win32' ? pid : -pid, signal);
+    } catch {
+      // It is gone already.
+    }
+  }
+
+  #tell(message: ToCode): void {
+    // If the process is gone, `gone` tells it.
+    if (this.#child.connected) this.#child.send(message, () => {});
+  }
+
+  #heard(said: FromCode): void {
+    switch (said.type) {
+      case 'session.message':
+        return this.#sessions.get(said.session)?.onmessage?.(said.message);
+      case 'session.closed': {
+        const session = this.#sessions.get(said.session);
+        this.#sessions.delete(said.session);
+        return session?.onclose?.();
+      }
+      default:
+        this.#waiting?.(said);
+    }
+  }
+
+  #closeSessions(): void {
+    const open = [...this.#sessions.values()];
+    this.#sessions.clear();
+    for (const session of open) session.onclose?.();
+  }
+}
+
+interface SessionPort {
+  opened(): void;
+  said(message: object): void;
+  closed(): void;
+}
+
+/** This end of a session in the process. */
+class CodeSession implements SdkTransport {
+  readonly #port: SessionPort;
+  onmessage?: SdkTransport['onmessage'];
+  onclose?: SdkTransport['onclose'];
+
+  constructor(port: SessionPort) {
+    this.#port = port;
+  }
+
+  async start(): Promise<void> {
+    this.#port.opened();
+  }
+
+  async send(message: object): Promise<void> {
+    this.#port.said(message);
+  }
+
+  async close(): Promise<void> {
+    this.#port.closed();
+  }
+}

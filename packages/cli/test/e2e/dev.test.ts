@@ -1,0 +1,190 @@
+/** A module in development: its host stays connected, and its next call runs the newest code. */
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { connect } from 'mcp-actors/client';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { gate } from 'mcp-actors/testing';
+import { modern } from '../../../../test/e2e/both-eras-client.ts';
+import { gone } from '../../../../test/e2e/server-process.ts';
+import { DevProject, moduleWith, says } from './dev-project.ts';
+import { atTerminal, hasTerminals } from './terminal.ts';
+
+const accept = { action: 'accept', content: {} } as const;
+const asks = (answer: string) => `tool('ask', async (_: unknown, context: any) => {
+  const { action } = await context.elicit({ message: 'Sure?', schema: { type: 'object', properties: {} } });
+  return ${JSON.stringify(answer)} + ' ' + action;
+})`;
+const machine = (
+  state: string,
+  answer: string,
+) => `defineTool({ name: 'order', description: 'Orders.',
+  machine: createMachine({ id: 'order', initial: '${state}', output: '${answer}', states: {
+    ${state}: { tags: 'waiting', on: { 'answer.*': 'done' },
+      meta: { ask: { elicit: { message: 'Sure?', schema: { type: 'object', properties: {} } } } } },
+    done: { type: 'final' } } }) })`;
+
+/** The processes that this one has started. */
+function childrenOf(pid: number): readonly number[] {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).split('\n');
+  const pairs = lines.map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []));
+}
+
+describe('on a save', { timeout: 180_000 }, () => {
+  test('the next call runs the new code, in the session and with the subscriptions that there are', async () => {
+    const project = new DevProject();
+    const touch = `tool('touch', () => { server.resourceUpdated('note://one'); return 'touched'; })`;
+    project.save(moduleWith(`${says('one')}, ${touch}`, `console.log('on stdout');`));
+    const host = await project.host({ capabilities: { elicitation: {} } });
+    const { client, pid } = host;
+    const told: string[] = [];
+    client.fallbackNotificationHandler = async ({ method }) => void told.push(method);
+    await client.subscribeResource({ uri: 'note://one' });
+    expect(await host.call('say')).toBe('one');
+
+    project.save(moduleWith(`${says('two')}, ${touch}`));
+    expect(await host.call('say')).toBe('two');
+    await host.call('touch');
+    await expect.poll(() => told, { timeout: 60_000 }).toContain('notifications/resources/updated');
+    // Their descriptions are the same.
+    expect(told).not.toContain('notifications/tools/list_changed');
+
+    project.save(moduleWith(`${says('three')}, ${asks('old')}`));
+    await expect
+      .poll(() => told, { timeout: 60_000 })
+      .toContain('notifications/tools/list_changed');
+    const held = gate();
+    client.setRequestHandler('elicitation/create', async () => {
+      await held.pass();
+      return accept;
+    });
+    const asked = host.call('ask');
+    await held.arrived();
+    project.save(moduleWith(`${says('four')}, ${asks('new')}`));
+    expect(await host.call('say')).toBe('four');
+    held.release();
+    expect(await asked).toBe('old accept');
+    expect(await host.call('ask')).toBe('new accept');
+
+    // An endless loop holds up its own process alone.
+    project.save(moduleWith(`tool('loop', () => { console.log('for ever'); for (;;); })`));
+    const endless = host.call('loop').catch(String);
+    await expect.poll(() => host.stderr, { timeout: 30_000 }).toContain('for ever');
+    project.save(moduleWith(says('five')));
+    expect(await host.call('say')).toBe('five');
+    expect(await endless).toContain('The server has closed');
+    expect(host.pid).toBe(pid);
+    expect(host.stderr).toContain('on stdout');
+  });
+
+  test('code that cannot be loaded leaves the old one running, and the model is told once', async () => {
+    const project = new DevProject();
+    project.save('export const nothing = 1;');
+    const host = await project.host();
+    const told: string[] = [];
+    host.client.fallbackNotificationHandler = async ({ method }) => void told.push(method);
+    expect((await host.client.listTools()).tools).toEqual([]);
+    expect(await host.call('say')).toMatch(/CODE_FAILED: .*\n.*has no server: export the server/);
+
+    project.save(`import { text } from './text.ts';\n${moduleWith(`tool('say', () => text)`)}`);
+    project.save(`export const text: string = 'mended';`, 'text.ts');
+    await expect
+      .poll(() => told, { timeout: 60_000 })
+      .toContain('notifications/tools/list_changed');
+    expect(await host.call('say')).toBe('mended');
+
+    project.save('export const text = ;', 'text.ts');
+    const failed = await host.call('say');
+    expect(failed).toMatch(/CODE_FAILED[^]*text\.ts:1:\d+: ERROR: Unexpected ";"[^]*still runs/);
+    expect(host.stderr).toContain('ERROR: Unexpected ";"');
+    expect(await host.call('say')).toBe('mended');
+
+    project.save(`export const text = ''; process.exit(3);`, 'text.ts');
+    expect(await host.call('say')).toContain('ended with exit code 3 while it was loaded');
+    project.save(`export const text = 'last';`, 'text.ts');
+    expect(await host.call('say')).toBe('last');
+    // A server that is exported will do as well.
+    const exported = moduleWith(says('exported')).replace(
+      'await serve(server)',
+      'export default server',
+    );
+    project.save(exported);
+    expect(await host.call('say')).toBe('exported');
+  });
+
+  test('a handler that waits goes on with its code, a machine in its state with the new one', async () => {
+    const project = new DevProject();
+    const tools = (state: string, text: string) =>
+      moduleWith(`${asks(text)}, ${machine(state, text)}`);
+    project.save(tools('confirming', 'old'));
+    const host = await project.host({
+      capabilities: { elicitation: { form: {} } },
+      versionNegotiation: { mode: modern },
+    });
+    const saved: string[] = [];
+    host.client.setRequestHandler('elicitation/create', () => {
+      for (const text of saved.splice(0)) project.save(text);
+      return accept;
+    });
+    saved.push(tools('confirming', 'new'));
+    expect(await host.call('ask')).toBe('old accept');
+    expect(await host.call('ask')).toBe('new accept');
+    saved.push(tools('confirming', 'newer'));
+    expect(await host.call('order')).toBe('newer');
+    saved.push(tools('agreeing', 'newest'));
+    expect(await host.call('order')).toContain(
+      'NOT_RESUMABLE: The call waits in the state "confirming"',
+    );
+    expect(await host.call('order')).toBe('newest');
+  });
+
+  test('nothing is left of the code before, however often', async () => {
+    const project = new DevProject();
+    project.save(moduleWith(says('0')));
+    const host = await project.host();
+    const seen = new Set<number>();
+    for (let time = 1; time <= 5; time++) {
+      project.save(moduleWith(says(`${time}`)));
+      expect(await host.call('say')).toBe(`${time}`);
+      for (const pid of childrenOf(host.pid)) seen.add(pid);
+    }
+    // That which serves, and the next one.
+    await expect
+      .poll(() => childrenOf(host.pid).length, { timeout: 30_000 })
+      .toBeLessThanOrEqual(2);
+    expect(seen.size).toBeGreaterThanOrEqual(5);
+    await host.client.close();
+    for (const pid of seen) await gone(pid);
+  });
+});
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe.skipIf(!hasTerminals)('at a terminal, over HTTP', { timeout: 60_000 }, () => {
+  test('calls are shown, r repeats the last one with the newest code, and q ends', async () => {
+    const project = new DevProject();
+    project.save(moduleWith(says('one')));
+    const port = await freePort();
+    const screen = atTerminal(
+      ['dev', '--http', `${port}`, `${project.folder}/server.ts`],
+      project.folder,
+    );
+    await screen.shows('serves: 1 tool, 1 resource');
+    const connection = await connect({ url: `http://127.0.0.1:${port}/mcp` });
+    onTestFinished(() => connection.close());
+    expect(await connection.callTool('say')).toMatchObject({ content: [{ text: 'one' }] });
+    await screen.shows('tools/call say');
+    project.save(moduleWith(says('two')));
+    screen.press('r');
+    await screen.shows('"text": "two"');
+    screen.press('q');
+    expect((await screen.ended).code).toBe(0);
+  });
+});
