@@ -12,7 +12,7 @@ export async function readBounded(response: Response, maxBytes: number): Promise
   const chunks: Uint8Array[] = [];
   let length = 0;
   let isWhole = true;
-  const reader = response.body?.getReader();
+  const reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
   for (;;) {
     const chunk = await reader?.read();
     if (!chunk || chunk.done) break;

@@ -125,13 +125,15 @@ function serverOf(
   const variables = (first?.['variables'] ?? {}) as { readonly [name: string]: JsonValue };
   // The defaults, and nothing that a caller says.
   const filled = written.replaceAll(/\{([^}]+)\}/g, (_, name: string) =>
-    String(variables[name]?.['default'] ?? ''),
+    textOf(variables[name]?.['default']),
   );
   const isRelative = !/^[a-z][a-z0-9+.-]*:/i.test(filled);
   if (isRelative && base?.protocol === 'file:') throw new TypeError(noServer(filled));
   if (isRelative && !base) throw new TypeError(noServer(filled));
   return webAddress(isRelative ? new URL(filled, base).href : filled);
 }
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
 const noServer = (written: string) =>
   `The document's server is ${JSON.stringify(written)}, which says not where the API is: give its address as "server"`;

@@ -194,7 +194,7 @@ export class ToolSchemas {
         written[member] = this.#cut(value, maxFieldDescription);
       } else if (values.has(member)) written[member] = value;
       else if (byName.has(member) && typeof value === 'object' && value !== null) {
-        const members = Object.entries(value);
+        const members = Object.entries(value as JsonValue);
         written[member] = Object.fromEntries(
           members.map(([name, each]) => [name, this.#rewritten(each, references)]),
         );
