@@ -128,7 +128,7 @@ export type {
   WireError,
 } from './protocol/frames.ts';
 export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
-export type { Implementation } from './protocol/implementation.ts';
+export type { Implementation, ServerStanding } from './protocol/implementation.ts';
 export type { PeerDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
 export type { TaskKeeper, TaskKeeperOptions } from './tasks/task-keeper.ts';

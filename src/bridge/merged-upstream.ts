@@ -142,6 +142,10 @@ export class MergedUpstream implements Upstream, MemberHost {
     return joinedInstructions(parts);
   }
 
+  get standings(): readonly MemberReport[] {
+    return this.#options.report(this);
+  }
+
   moved(member: Member): void {
     this.#moved(member);
   }
@@ -262,7 +266,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   }
 
   #status(): JsonObject {
-    const text = JSON.stringify({ servers: this.#options.report(this) }, undefined, 2);
+    const text = JSON.stringify({ servers: this.standings }, undefined, 2);
     return { contents: [{ uri: serversUri, mimeType: 'application/json', text }] };
   }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../actors/clock.ts';
 import type { HostedServer } from '../client/hosts/server-entry.ts';
 import { redactText } from '../diagnosis/redaction.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { ServerStanding } from '../protocol/implementation.ts';
 import type { Member } from './member.actor.ts';
 
 export const serversUri = 'bridge://servers';
@@ -17,14 +18,8 @@ export const serversResource: JsonObject = {
   mimeType: 'application/json',
 };
 
-/** One server as the resource and a dump have it. */
-export interface MemberReport {
-  readonly name: string;
-  readonly state: string;
-  /** ISO 8601; absent if the configuration says it. */
-  readonly since?: string;
-  /** Why it cannot be used, or could not be last. */
-  readonly why?: string;
+/** One server as the resource has it. */
+export interface MemberReport extends ServerStanding {
   /** How it calls itself. */
   readonly server?: string;
   readonly tools?: number;

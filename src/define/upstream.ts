@@ -3,7 +3,7 @@
  * each client, after it has said who it is.
  */
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Implementation } from '../protocol/implementation.ts';
+import type { Implementation, ServerStanding } from '../protocol/implementation.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
 import type { Principal } from '../protocol/request-origin.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
@@ -78,6 +78,8 @@ export interface Upstream {
   notified?(method: string, params: JsonObject | undefined): void;
   /** The client listens for the changes of these resources (2026-07-28). */
   watch?(uris: readonly string[]): Promise<UpstreamWatch>;
+  /** Where the servers that it is made of stand, for a dump of the session. */
+  readonly standings?: readonly ServerStanding[];
   /** Called once, when the client no longer needs it. The end of the session waits for it. */
   close?(): unknown;
 }

@@ -166,10 +166,27 @@ export function describeDump(dump: SessionDump): string {
         waiters > 0 ? `, ${waiters} wait for it` : '',
       ].join(''),
     ),
+    ...serverLines(dump),
     `Memory: ${levelInWords(inFlightBytes)} are requests in flight, ${levelInWords(retainedBytes)} outlive their requests`,
     `Actors: ${dump.actors.map(({ id: name, status, state: at }) => `${name} ${at ?? status}`).join(', ')}`,
     '',
   ].join('\n');
+}
+
+/** How many of the servers behind it can be used, and what is wrong with the others. */
+function serverLines({ servers = [] }: SessionDump): readonly string[] {
+  if (servers.length === 0) return [];
+  const bad = servers.filter(({ state }) => state !== 'ready');
+  return [
+    `Servers: ${servers.length - bad.length} of ${servers.length} can be used`,
+    ...rows(bad, ({ name, state, since, why }) =>
+      [
+        `${printableName(name)}: ${state}`,
+        since === undefined ? '' : ` since ${since}`,
+        why === undefined ? '' : `: ${printableName(why, 500)}`,
+      ].join(''),
+    ),
+  ];
 }
 
 function levelInWords({ count, max }: Level): string {

@@ -9,6 +9,7 @@ import type { SessionTag } from '../machines/session-ports.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
 import type { RootsStatus, Root } from '../protocol/roots.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { ServerStanding } from '../protocol/implementation.ts';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { Task } from '../protocol/tasks.ts';
 import { fullParties } from '../actors/limits.ts';
@@ -53,6 +54,8 @@ export interface SessionDump extends PeerDump {
   };
   /** The tasks that are kept, each with the number of requests that wait for its result. */
   readonly tasks: readonly (Task & { readonly waiters: number })[];
+  /** The servers behind it, those of all its clients; absent without any. */
+  readonly servers?: readonly ServerStanding[];
   /** What waits and what runs, each with its bound. */
   readonly queues: PeerDump['queues'] & {
     readonly [
@@ -88,6 +91,7 @@ export interface DumpSource {
     'status' | 'context' | 'value' | 'machine' | 'children' | 'hasTag'
   >;
   readonly tasks: readonly KeptTaskView[];
+  readonly servers: readonly ServerStanding[];
   readonly limits: Limits;
   /** What is kept in memory for its clients, in all their sessions together. */
   readonly held: { readonly [use in RoomUse]: number };
@@ -143,6 +147,7 @@ export function dumpSession(source: DumpSource): SessionDump {
     },
     ...inFlight,
     tasks: source.tasks.map((task) => ({ ...task.item, waiters: task.waiters })),
+    ...(source.servers.length > 0 ? { servers: source.servers } : {}),
     queues: {
       ...queues,
       running: ofAll(queues.running),

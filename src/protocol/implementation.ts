@@ -69,3 +69,15 @@ export function withShortNames(info: Implementation & JsonObject): Implementatio
 function cut(name: string): string {
   return name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
 }
+
+/** Where one of the servers behind another stands. */
+export interface ServerStanding {
+  /** As the configuration calls it. */
+  readonly name: string;
+  /** `ready` if it can be used. */
+  readonly state: string;
+  /** ISO 8601; absent if the configuration says it. */
+  readonly since?: string;
+  /** Why it cannot be used, or could not be last. Contains no secret. */
+  readonly why?: string;
+}

@@ -230,6 +230,9 @@ export class ServedSession extends SessionScope implements McpSession {
       held: shares.held,
       snapshot: this.actor.getSnapshot(),
       tasks: this.#core.tasksOf(this),
+      servers: (this.#core.upstreams?.in(this) ?? []).flatMap(
+        ({ upstream }) => upstream?.standings ?? [],
+      ),
       limits,
       now: hostClock.now(),
       startedAt,

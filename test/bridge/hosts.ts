@@ -6,7 +6,7 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { JsonObject, McpServer } from 'mcp-actors';
+import type { JsonObject, McpServer, McpSession } from 'mcp-actors';
 import { memory, toSdkTransport } from 'mcp-actors';
 
 export type Era = 'legacy' | 'modern';
@@ -19,6 +19,8 @@ export interface Note {
 /** What both official clients have, as the tests use it. */
 export interface Host {
   readonly era: Era;
+  /** The other side. */
+  readonly session: McpSession;
   /** Sends a request, and gives its result. */
   request(method: string, params?: JsonObject, options?: HostOptions): Promise<JsonObject>;
   callTool(name: string, options?: HostOptions): Promise<string>;
@@ -128,6 +130,7 @@ export async function hostOf(
     )) as unknown as JsonObject;
   return {
     era,
+    session,
     request,
     callTool: async (name, options) => {
       const { content } = (await request('tools/call', { name, arguments: {} }, options)) as {

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
+import { describeDump } from '../../src/diagnosis/dump-text.ts';
 import { hostOf } from './hosts.ts';
 import type { Era, Host } from './hosts.ts';
 
@@ -174,6 +175,9 @@ test('four bad servers of twenty cost the others nothing, and each is shown with
   expect(told['s1']).toMatchObject({ state: 'opening' });
   expect(told['s2']?.state).toMatch(/opening|failed/);
   expect(told['s19']).toMatchObject({ state: 'ready', server: 'server s19 1' });
+  const dumped = describeDump(to.session.dump());
+  expect(dumped).toContain('Servers: 17 of 20 can be used');
+  expect(dumped).toMatch(/ s0: (?:failed|opening) since \S+: .*code 3/);
   await expect(to.callTool('s0__who')).rejects.toThrow(/The server s0 cannot be used/);
 });
 

@@ -44,9 +44,10 @@ export function changesBetween(
 }
 
 /** The settings that a connection is made with. The rest concerns only the manager. */
-const toConnection = ({ entry, timeoutMs, restart, era }: ServerSettings) => ({
+const toConnection = ({ entry, timeoutMs, restart, era, bridging }: ServerSettings) => ({
   entry,
   timeoutMs,
   restart,
   era,
+  bridging,
 });
