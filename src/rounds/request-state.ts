@@ -77,17 +77,40 @@ const method = { alg: 'dir', enc: 'A256GCM' } as const;
  * @throws {TypeError} naming the invalid key
  */
 export function stateSealer(audience: string, keys: readonly string[] = []): StateSealer {
+  const box = textSealer(keys);
+  return {
+    seal: (state) => box.seal(JSON.stringify({ ...state, audience })),
+    async open(token) {
+      const text = await box.open(token);
+      if (text === undefined) return undefined;
+      const state = JSON.parse(text) as SealedState;
+      return state.version === 1 && state.audience === audience ? state : undefined;
+    },
+    digest: digestOf,
+    turn: async () => void (await digestOf(null)),
+  };
+}
+
+/** Encrypts and authenticates texts. */
+export interface TextSealer {
+  seal(text: string): Promise<string>;
+  /** @returns undefined for anything that was not sealed with one of the keys */
+  open(token: string): Promise<string | undefined>;
+}
+
+/** See {@link stateSealer}. */
+export function textSealer(keys: readonly string[]): TextSealer {
   const given = keys.map((key, at) => readKey(key, at));
   // Random bytes load Node's crypto, so they are made only when needed.
   let made: readonly Uint8Array[] | undefined;
   const all = () =>
     (made ??= given.length > 0 ? given : [crypto.getRandomValues(new Uint8Array(keyBytes))]);
   return {
-    async seal(state) {
+    async seal(text) {
       const { CompactEncrypt } = await import('jose');
-      const text = new TextEncoder().encode(JSON.stringify({ ...state, audience }));
       const [key] = all() as readonly [Uint8Array];
-      return new CompactEncrypt(text).setProtectedHeader(method).encrypt(key);
+      const bytes = new TextEncoder().encode(text);
+      return new CompactEncrypt(bytes).setProtectedHeader(method).encrypt(key);
     },
     async open(token) {
       const { compactDecrypt } = await import('jose');
@@ -97,8 +120,7 @@ export function stateSealer(audience: string, keys: readonly string[] = []): Sta
             keyManagementAlgorithms: [method.alg],
             contentEncryptionAlgorithms: [method.enc],
           });
-          const state = JSON.parse(new TextDecoder().decode(plaintext)) as SealedState;
-          return state.version === 1 && state.audience === audience ? state : undefined;
+          return new TextDecoder().decode(plaintext);
         } catch {
           // Another key may open it. If no key does, it was not sealed here; the forger learns
           // nothing else.
@@ -106,8 +128,6 @@ export function stateSealer(audience: string, keys: readonly string[] = []): Sta
       }
       return undefined;
     },
-    digest: digestOf,
-    turn: async () => void (await digestOf(null)),
   };
 }
 

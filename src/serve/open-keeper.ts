@@ -1,11 +1,15 @@
 /** Opens what keeps the tasks of a process: in a directory, in Postgres or Redis, or in a store that is there already. */
 import { systemClock } from '../actors/clock.ts';
+import { textSealer } from '../rounds/request-state.ts';
+import { sealedTaskStore } from '../tasks/sealed-task-store.ts';
 import { TaskKeeper } from '../tasks/task-keeper.ts';
 import type { TaskKeeperOptions } from '../tasks/task-keeper.ts';
 import type { TaskStore } from '../tasks/task-store.ts';
 
 /** The part of a server that is used here. One that is made for each request has no name yet. */
-type Named = { readonly definition: { readonly name: string } } | ((...input: never) => unknown);
+type Named =
+  | { readonly definition: { readonly name: string; readonly stateKeys?: readonly string[] } }
+  | ((...input: never) => unknown);
 
 /** @throws {Error} the store cannot be used, or what it needs is not installed; what the store throws */
 export async function openKeeper(
@@ -13,8 +17,10 @@ export async function openKeeper(
   of: Named,
   options: Pick<TaskKeeperOptions, 'report' | 'resumer' | 'limits'>,
 ): Promise<TaskKeeper> {
-  const store = typeof durable === 'string' ? await openTaskStore(durable) : durable;
-  const server = typeof of === 'function' ? '' : of.definition.name;
+  const { name: server, stateKeys = [] } = typeof of === 'function' ? { name: '' } : of.definition;
+  const sealer = stateKeys.length > 0 ? textSealer(stateKeys) : undefined;
+  const opened = typeof durable === 'string' ? await openTaskStore(durable) : durable;
+  const store = sealer ? sealedTaskStore(opened, sealer) : opened;
   const keeper = new TaskKeeper({ store, server, clock: systemClock, ...options });
   try {
     await keeper.begin();

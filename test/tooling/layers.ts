@@ -203,7 +203,17 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   serve: {
     holds: 'a server as a process, and over HTTP; an entry of its own',
-    imports: [...runtime, 'sqlite', 'postgres', 'redis', 'diagnosis', 'log', 'http', 'http/node'],
+    imports: [
+      ...runtime,
+      'rounds',
+      'sqlite',
+      'postgres',
+      'redis',
+      'diagnosis',
+      'log',
+      'http',
+      'http/node',
+    ],
     node: true,
   },
   'client/auth': {
