@@ -190,7 +190,7 @@ function sharingIn(values: {
 /**
  * From how many tools on a host is given three.
  *
- * @throws {UsageError} it is no number
+ * @throws {UsageError} it is not a number
  */
 function searchFrom(value: string | undefined): boolean | number {
   if (value === undefined) return false;
