@@ -17,6 +17,8 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../machines/peer-ports.ts';
+import type { ReadyClient } from '../machines/session-ports.ts';
+import type { InitializedClient, PeerDescription } from '../protocol/initialize.ts';
 import type { AnsweredInput, OutboundMessage } from '../protocol/frames.ts';
 import { defaultReport } from '../session/default-report.ts';
 import { itemsAtDoor } from '../features/registry.ts';
@@ -44,8 +46,8 @@ export abstract class EndpointSession {
   /** A request was cancelled: nothing more is sent for it. */
   drop(_request: AnsweredInput): void {}
 
-  /** The two actors of its transport. */
-  protected actors(report: Report, shares: Shares): SharingActors {
+  /** The two actors of its transport. @param ready its client, if it may be served without them */
+  protected actors(report: Report, shares: Shares, ready?: InitializedClient): SharingActors {
     this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.router = input.router;
@@ -55,8 +57,25 @@ export abstract class EndpointSession {
       this.writable(owner);
       return new EndpointWriter(this);
     });
-    return { reader, writer, shares };
+    return {
+      reader,
+      writer,
+      shares,
+      ready: ready && this.#ready(ready),
+      ended: () => this.ended(),
+    };
   }
+
+  #ready(client: InitializedClient): ReadyClient {
+    const served: ReadyClient['served'] = (router, owner) => {
+      this.router = router;
+      this.#owner = owner;
+    };
+    return { client, writer: new EndpointWriter(this), served };
+  }
+
+  /** The session is over, whether it had actors or not. */
+  protected ended(): void {}
 
   /** Its writer has started. */
   protected writable(owner: Recipient<TransportFact>): void {
@@ -84,13 +103,16 @@ export abstract class EndpointSession {
 
 /** The tools that the sender of a request in a session sees. */
 export function toolsSeenIn(
-  session: { readonly server: McpServer; readonly mcp: McpSession },
+  session: {
+    readonly server: McpServer;
+    readonly mcp: McpSession;
+    readonly client: PeerDescription | undefined;
+  },
   { principal }: HttpExchange,
 ): ItemsAtDoor<Tool> {
   return itemsAtDoor(session.server.tools, () => {
     // Read only now: it may have to be made.
-    const { mcp } = session;
-    const peer = mcp.actor.getSnapshot().context.client;
+    const { mcp, client: peer } = session;
     return peer && { peer, origin: { idScope: 'session', principal }, session: mcp };
   });
 }

@@ -20,6 +20,8 @@ export type HttpSessionEvent =
   | { readonly type: 'session.greeted' }
   /** Its client has said since that it is ready. */
   | { readonly type: 'session.readied' }
+  /** Its client has asked for something since. */
+  | { readonly type: 'session.listened' }
   /** Its actors were made. */
   | { readonly type: 'session.served' }
   /** No request of it is in progress, and no stream is open. */
@@ -87,7 +89,12 @@ export const httpSessionMachine = setup({
               tags: 'greeted',
               on: { 'session.readied': 'ready' },
             },
-            ready: { description: 'It has said that it is ready, and no more.', tags: 'ready' },
+            ready: {
+              description: 'It has said that it is ready, and no more.',
+              tags: 'ready',
+              on: { 'session.listened': 'asking' },
+            },
+            asking: { description: 'It asks, and is answered. No actor is needed for that.' },
             served: { description: 'The actors of a session speak with it.' },
           },
         },

@@ -2,10 +2,15 @@
  * XState's own names of events, which version 6 changes, and the names of states as they are shown
  * outside of a machine.
  */
-import type { AnyMachineSnapshot, AnyStateNode, StateValue } from 'xstate';
+import type { AnyMachineSnapshot, AnyStateNode, ErrorActorEvent, StateValue } from 'xstate';
 
 /** Any child actor that failed. */
 export const anyActorFailed = 'xstate.error.actor.*';
+
+/** What a parent hears of a child that failed. */
+export function actorFailed(actorId: string, error: unknown): ErrorActorEvent {
+  return { type: `xstate.error.actor.${actorId}`, error, actorId };
+}
 
 /** What an actor's logic receives last. */
 export const actorStopped = 'xstate.stop';

@@ -258,6 +258,6 @@ export type CallsFact = { readonly type: 'calls.drained' } | { readonly type: 'c
 
 export interface RouterInput extends InputScope {
   readonly owner: Ref<CallsFact>;
-  readonly writer: Ref<WriterEvent>;
+  readonly writer: Recipient<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
 }

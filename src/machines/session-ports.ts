@@ -6,9 +6,15 @@ import type {
   InitializeReading,
   PeerDescription,
 } from '../protocol/initialize.ts';
-import type { Ref } from './port.ts';
+import type { Behaviour, Recipient, Ref } from './port.ts';
 import type { RootsFact, RootsUpdated } from './roots.machine.ts';
-import type { CallsFact, RouterInput, TransportFact } from './peer-ports.ts';
+import type {
+  CallsFact,
+  RouterEvent,
+  RouterInput,
+  TransportFact,
+  WriterEvent,
+} from './peer-ports.ts';
 
 /** What the keepalive machine tells the session. */
 export interface ClientUnresponsive {
@@ -32,6 +38,19 @@ export interface InitializeReceived {
 export interface ClientGreeted {
   readonly type: 'client.greeted' | 'client.readied';
   readonly client: InitializedClient;
+}
+
+/** A client that was answered, and has said that it is ready, before its session began. */
+export interface ReadyClient {
+  readonly client: InitializedClient;
+  /** Takes what the session sends while it has no actors. */
+  readonly writer: Behaviour<WriterEvent>;
+  /**
+   * The session is served.
+   * @param router takes what its client says
+   * @param owner takes what its transport says
+   */
+  served(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void;
 }
 
 /** What the session hears from its actors. */

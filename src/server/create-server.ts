@@ -14,10 +14,11 @@ import type { Middleware } from '../features/middleware.ts';
 import type { OfferedFeatures } from '../features/registry.ts';
 import { rememberChanges } from './changes.ts';
 import { ServerCore } from './server-core.ts';
-import { sessionLogic, sessionOf } from './session-actor.ts';
+import { connected, sessionLogic } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
 import { plainEnvironment } from '../session/session-environment.ts';
 import type { SessionEnvironment } from '../session/session-environment.ts';
+import { ServedSession } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
 import type { Transport } from '../transports/transport.ts';
 
@@ -86,7 +87,7 @@ export function createMcpServer<
       return core.definition as ServerDefinition<TTools, TPrompts>;
     },
     sessionLogic: logic,
-    listen: (transport, options = {}) => listen(logic, transport, options),
+    listen: (transport, options = {}) => listen(core, logic, transport, options),
     replace: (next) => core.replace(next),
     use: (middleware) => core.use(middleware),
     resourceUpdated: (uri) => core.resourceChanged(uri),
@@ -100,26 +101,44 @@ export function createMcpServer<
   return server;
 }
 
+/** Whether anyone wants to see a session from its beginning on. */
+export function isWatched(listening: ListenOptions): boolean {
+  const { environment, inspect, onEmitted, onRootsUpdated, report, signal, watchers } = listening;
+  return Boolean(
+    environment ||
+    inspect ||
+    onEmitted ||
+    onRootsUpdated ||
+    signal ||
+    watchers?.length ||
+    (report && (report.threshold ?? 'debug') === 'debug'),
+  );
+}
+
 /** Runs a session in an actor system of its own. */
 function listen(
+  core: ServerCore,
   logic: SessionLogic,
   transport: Transport,
-  { clock: hostClock = systemClock, environment = plainEnvironment, ...options }: ListenOptions,
+  listening: ListenOptions,
 ): McpSession {
+  const { clock: hostClock = systemClock, environment = plainEnvironment, ...options } = listening;
   const { inspect, report } = options;
   const clock = environment.clock(hostClock);
-  const own = { transport, host: { environment, clock, hostClock } };
-  const actor = createActor(logic, {
-    // With a spread in front of it, each session's input would have a hidden class of its own.
-    input: Object.assign({}, options, own),
-    clock,
-    logger: report ? loggerOf(report) : silent,
-    ...(inspect ? { inspect } : {}),
+  const host = { environment, clock, hostClock };
+  const session = new ServedSession(core, options, host, (listened) => {
+    const actor = createActor(logic, {
+      input: { transport, session: listened },
+      clock,
+      logger: report ? loggerOf(report) : silent,
+      ...(inspect ? { inspect } : {}),
+    });
+    throwIfFailed(actor);
+    actor.start();
+    throwIfFailed(actor);
+    return actor;
   });
-  throwIfFailed(actor);
-  const session = sessionOf(actor);
-  actor.start();
-  throwIfFailed(actor);
+  connected(session, transport).open(isWatched(listening));
   return session;
 }
 

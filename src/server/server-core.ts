@@ -222,8 +222,7 @@ export class ServerCore implements InForce {
       whenReady: (session, callback) => session.whenOperating(callback),
       tell: (session) => {
         // The definition may have got its first one since the client was greeted.
-        const { server } = session.actor.getSnapshot().context;
-        const isDeclared = server.capabilities[capability] !== undefined;
+        const isDeclared = session.declared.capabilities[capability] !== undefined;
         if (isDeclared && visibility.differ(session, here)) session.notify(changed);
       },
     });

@@ -19,10 +19,10 @@ import type { Transport } from '../transports/transport.ts';
 
 /** The input of a session as actor logic. */
 export interface SessionLogicInput extends SessionOptions {
-  /** Serves only this session. It makes its two actors when the session's actor is created. */
+  /** Serves only this session. It makes its two actors as the session begins. */
   readonly transport: Transport;
-  /** Given by `listen`. A session in a host's system goes by that system's clock. */
-  readonly host?: SessionHost;
+  /** Given by `listen`, which has connected it. */
+  readonly session?: ServedSession;
 }
 
 /**
@@ -76,12 +76,14 @@ export function descriptionOf(logic: SessionLogic): ServerDescription | undefine
 export function sessionLogic(core: ServerCore, machine = servedMachine): SessionLogic {
   const logic: SessionLogic = {
     provide: (implementations) => sessionLogic(core, provideMachine(machine, implementations)),
-    getInitialSnapshot: (scope, { transport, host, ...options }) => {
+    getInitialSnapshot: (scope, { transport, session: listened, ...options }) => {
       const actor = scope.self as SessionActorRef;
-      const around = host ?? hostOf(actor);
-      const session = new ServedSession(core, actor, options, around);
-      const server = connected(session, core, transport);
+      const session =
+        listened ??
+        connected(new ServedSession(core, options, hostOf(actor), () => actor), transport);
+      session.attach(actor);
       const { limits } = session;
+      const { server } = session.actorless ?? session;
       const isPrepared = core.upstreams !== undefined;
       return machine.getInitialSnapshot(scope, { scope: session, server, limits, isPrepared });
     },
@@ -104,20 +106,22 @@ export function sessionLogic(core: ServerCore, machine = servedMachine): Session
   return logic;
 }
 
-/** As {@link connect}. If that throws, the session fails when it is started, and is a session until then. */
-function connected(session: ServedSession, core: ServerCore, transport: Transport) {
+/**
+ * Gives a session its handlers and its transport. If that throws, the session fails when it is started, and is
+ * a session until then.
+ */
+export function connected(session: ServedSession, transport: Transport): ServedSession {
   try {
-    return connect(session, core, transport);
+    join(session, transport);
   } catch (error) {
     session.refuse(error);
-    return core.server;
   }
+  return session;
 }
 
-/** Gives a session its handlers and its transport. Returns what `initialize` is answered with. */
-function connect(session: ServedSession, core: ServerCore, transport: Transport) {
-  const { environment, limits, report } = session;
-  const server = environment.begin({
+function join(session: ServedSession, transport: Transport): void {
+  const { core, environment, limits, report } = session;
+  session.server = environment.begin({
     get server() {
       return core.server;
     },
@@ -132,7 +136,6 @@ function connect(session: ServedSession, core: ServerCore, transport: Transport)
     notify: (...notification) => session.send(...notification),
     notice: (...change) => core.notice(session, ...change),
   });
-  session.server = server;
   session.handlers = core.handlers(environment);
   // A transport's actors may be callback logic. Only the input of their snapshots is ever read.
   session.ends = environment.transport(transport)({
@@ -141,7 +144,6 @@ function connect(session: ServedSession, core: ServerCore, transport: Transport)
     peer: session.peer,
   }) as typeof session.ends;
   if (session.ends.shares) session.traffic.keepNothing();
-  return server;
 }
 
 /**

@@ -12,7 +12,7 @@ import type { ClosingSnapshot } from '../machines/closing.machine.ts';
 import type { RootsReport } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
-import type { CloseCause, InitializeReceived } from '../machines/session-ports.ts';
+import type { CloseCause, InitializeReceived, SessionShutdown } from '../machines/session-ports.ts';
 import type { PreparationOutcome } from '../machines/session-context.ts';
 import type { InboundNotification } from '../protocol/frames.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
@@ -27,6 +27,7 @@ import type { Limits } from '../actors/limits.ts';
 import type { ServerCore } from './server-core.ts';
 import { dumpSession } from '../diagnosis/session-dump.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
+import { ActorlessSession } from '../session/actorless-session.ts';
 import { SessionScope } from '../session/session-scope.ts';
 import type { ScopeOptions, SessionHost } from '../session/session-scope.ts';
 import { sessionStreams } from '../session/session-streams.observable.ts';
@@ -78,7 +79,8 @@ export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'close
 export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposable {
   /**
    * The session's actor: its snapshot, its emitted events, its children. If a listener throws, that
-   * is reported and ends nothing.
+   * is reported and ends nothing. A session over HTTP that only asks has no actors: they are made for
+   * those who read this, `state`, `dump()` or an observable.
    */
   readonly actor: SessionActorRef;
   /**
@@ -114,7 +116,10 @@ export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposab
 
 /** A session and its actor. */
 export class ServedSession extends SessionScope implements McpSession {
-  readonly #core: ServerCore;
+  readonly core: ServerCore;
+  #actor: SessionActorRef | undefined = undefined;
+  actorless: ActorlessSession | undefined = undefined;
+  readonly #start: (session: ServedSession) => SessionActorRef;
   readonly #options: SessionOptions;
   /** Why it has ended, once it has. */
   #cause: CloseCause | undefined = undefined;
@@ -130,50 +135,87 @@ export class ServedSession extends SessionScope implements McpSession {
   /** What kept it from being connected. */
   #refusal: { readonly error: unknown } | undefined = undefined;
 
-  /** @param actor may have no snapshot yet */
+  /** @param start makes its actor and starts it */
   constructor(
     core: ServerCore,
-    actor: SessionActorRef,
     options: SessionOptions,
     host: SessionHost,
+    start: (session: ServedSession) => SessionActorRef,
   ) {
-    super(actor, options, host);
-    this.#core = core;
+    super(options, host);
+    this.core = core;
+    this.server = core.server;
     if (this.switches) core.catalog.tools.visibility.isSwitched = true;
     this.#options = options;
+    this.#start = start;
+  }
+
+  get actor(): SessionActorRef {
+    return this.#actor ?? this.#started();
+  }
+
+  /** Makes the session one of the actor's, which may have no snapshot yet. */
+  attach(actor: SessionActorRef): void {
+    this.#actor = actor;
     // The session's own listeners come first, unguarded.
-    this.#listen();
+    this.#listen(actor);
     guardListeners(actor, this);
   }
 
+  /** Begins the session: with its actors, if it cannot be served without them or anybody watches it. */
+  open(isWatched: boolean): void {
+    const { ready } = this.ends;
+    if (isWatched || !ready) {
+      this.#started();
+      return;
+    }
+    this.actorless = new ActorlessSession(this, ready);
+    this.core.sessions.add(this);
+  }
+
+  /** Somebody needs its actors. */
+  #started(): SessionActorRef {
+    const actor = this.#start(this);
+    const { ready } = this.ends;
+    if (!ready) return actor;
+    this.actorless = undefined;
+    actor.send({ type: 'client.readied', client: ready.client });
+    const cause = this.#cause;
+    // It is asked for after the end: it ends, too.
+    if (cause?.kind === 'shutdown') {
+      actor.send({ type: 'session.shutdown', reason: cause.reason, drainTimeoutMs: 0 });
+    }
+    return actor;
+  }
+
   get sealer() {
-    return this.#core.sealer;
+    return this.core.sealer;
   }
 
   get discovery() {
-    return this.#core.caching.discovery;
+    return this.core.caching.discovery;
   }
 
   get logging() {
-    return this.#core.definition.logging;
+    return this.core.definition.logging;
   }
 
   get resolveRoots() {
-    return this.#core.definition.resolveRoots;
+    return this.core.definition.resolveRoots;
   }
 
   prepare(received: InitializeReceived, signal: AbortSignal): Promise<PreparationOutcome> {
-    const { upstreams } = this.#core;
+    const { upstreams } = this.core;
     if (!upstreams) throw new TypeError('The server has the same for all clients');
     return upstreams.prepare(this, received, signal);
   }
 
   get describe() {
-    return this.#core.upstreams?.describe;
+    return this.core.upstreams?.describe;
   }
 
   forwards({ method, params }: InboundNotification): boolean {
-    return this.#core.upstreams?.forwards(this, method, params) ?? false;
+    return this.core.upstreams?.forwards(this, method, params) ?? false;
   }
 
   get closed(): Promise<CloseCause> {
@@ -208,19 +250,32 @@ export class ServedSession extends SessionScope implements McpSession {
   shutdown(reason: string, drainTimeoutMs?: number): void {
     if (drainTimeoutMs !== undefined) refuseWait('drainTimeoutMs', drainTimeoutMs);
     const event = { type: 'session.shutdown', reason, drainTimeoutMs } as const;
-    this.environment.shutdown(event, () => this.actor.send(event));
+    this.environment.shutdown(event, () => this.#shutdown(event));
+  }
+
+  /** A session without actors has nothing to drain, if nothing is under way. */
+  #shutdown(event: SessionShutdown): void {
+    if (this.#cause) return;
+    const { router } = this.actorless ?? {};
+    if (!router?.isAtRest) return this.actor.send(event);
+    router.stop();
+    const cause: CloseCause = { kind: 'shutdown', reason: event.reason };
+    new SessionFacts(this.report).emitted({ type: 'session.closed', cause });
+    const { drainTimeoutMs: most } = this.limits;
+    this.#close(cause, Math.min(event.drainTimeoutMs ?? most, most));
+    this.finish(cause);
   }
 
   resourceUpdated(uri: string): void {
-    this.#core.resourceUpdated(this, uri);
+    this.core.resourceUpdated(this, uri);
   }
 
   enable(name: string): void {
-    this.#core.switch(this, name, true);
+    this.core.switch(this, name, true);
   }
 
   disable(name: string): void {
-    this.#core.switch(this, name, false);
+    this.core.switch(this, name, false);
   }
 
   dump(): SessionDump {
@@ -229,8 +284,8 @@ export class ServedSession extends SessionScope implements McpSession {
       id,
       held: shares.held,
       snapshot: this.actor.getSnapshot(),
-      tasks: this.#core.tasksOf(this),
-      servers: (this.#core.upstreams?.in(this) ?? []).flatMap(
+      tasks: this.core.tasksOf(this),
+      servers: (this.core.upstreams?.in(this) ?? []).flatMap(
         ({ upstream }) => upstream?.standings ?? [],
       ),
       limits,
@@ -285,7 +340,7 @@ export class ServedSession extends SessionScope implements McpSession {
   begin(): void {
     if (this.#refusal) throw this.#refusal.error;
     this.#watch();
-    this.#core.sessions.add(this);
+    this.core.sessions.add(this);
     const { signal } = this.#options;
     if (!signal) return;
     const abort = () => this.shutdown(textOfError(signal.reason));
@@ -306,8 +361,7 @@ export class ServedSession extends SessionScope implements McpSession {
     }));
   }
 
-  #listen(): void {
-    const { actor } = this;
+  #listen(actor: SessionActorRef): void {
     const facts = new SessionFacts(this.report);
     actor.subscribe(new SessionObserver(this, facts));
     // Always, because the last emitted event is known only if someone listens.
@@ -330,7 +384,7 @@ export class ServedSession extends SessionScope implements McpSession {
       const closed = this.#ended;
       const dump = () => this.dump();
       const toolMachine = (name: string) => {
-        const tool = this.#core.catalog.tools.get(name);
+        const tool = this.core.catalog.tools.get(name);
         return tool && machineOfTool(tool);
       };
       const watched = { actor, closed, dump, traffic, transitions, toolMachine, limits, clock };
@@ -339,15 +393,15 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   /** Only the first cause counts. */
-  #close(cause: CloseCause): void {
+  #close(cause: CloseCause, drainTimeoutMs?: number): void {
     if (this.#closing.value !== 'open') return;
     this.#closing = closingChart.next(this.#closing, { type: 'close.begin' });
     this.#cause = cause;
     this.environment.closed(cause);
-    const { onClose } = this.#core.definition;
+    const { onClose } = this.core.definition;
     const { hostClock: clock, report } = this;
-    const options = { timeoutMs: this.#leftOfDrainMs(), clock, report };
-    const { upstreams } = this.#core;
+    const options = { timeoutMs: drainTimeoutMs ?? this.#leftOfDrainMs(), clock, report };
+    const { upstreams } = this.core;
     const close =
       upstreams &&
       (async (ended: ClosedSession) => Promise.all([upstreams.close(this), onClose?.(ended)]));
@@ -373,8 +427,9 @@ export class ServedSession extends SessionScope implements McpSession {
   /** The actor has ended. */
   finish(cause: CloseCause): void {
     this.#close(cause);
-    this.#core.sessions.delete(this);
+    this.core.sessions.delete(this);
     this.end();
+    this.ends.ended?.();
   }
 }
 

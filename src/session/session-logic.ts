@@ -36,7 +36,7 @@ export const servedMachine = observedMachine(
     actors: {
       reader: readerPort(sessionIn),
       writer: observedWriter(sessionIn),
-      router: routerActor(serverSide, sessionIn),
+      router: routerActor(serverSide, sessionIn, (input) => sessionIn(input).actorless?.router),
       correlation: correlationActor(sessionIn),
       preparation: preparationActor,
       roots: observedMachine('roots', rootsMachine.provide({ actors: { ask } }), sessionIn),

@@ -16,6 +16,8 @@ import { Shares } from '../actors/room.ts';
 import { Traffic } from '../actors/traffic.ts';
 import { unprovided, viewOf } from '../machines/port.ts';
 import type { TransportEnds } from '../machines/peer-ports.ts';
+import type { SharingActors } from '../transports/transport.ts';
+import type { ActorlessSession } from './actorless-session.ts';
 import type { Report } from '../actors/facts.ts';
 import type { PreparationOutcome, RootsRef } from '../machines/session-context.ts';
 import type { InitializeReceived } from '../machines/session-ports.ts';
@@ -91,18 +93,16 @@ export interface SessionHost {
   readonly hostClock: Clock;
 }
 
-/** The two actors of a session's transport. */
-export interface SessionEnds extends TransportEnds {
-  /** See `SharingActors`; without them the session has its bounds in bytes to itself. */
-  readonly shares?: Shares;
-}
+/** The two actors of a session's transport, and what it knows of the session; see `SharingActors`. */
+export type SessionEnds = TransportEnds & Partial<Omit<SharingActors, keyof TransportEnds>>;
 
 const nobody: ServerDescription = { serverInfo: { name: '', version: '' }, capabilities: {} };
 const noHandlers: ReadonlyMap<string, RequestHandler> = new Map();
 const noEnds: SessionEnds = { reader: unprovided('reader'), writer: unprovided('writer') };
 
 export abstract class SessionScope implements SessionHandle {
-  readonly actor: SessionActorRef;
+  /** Started when it is needed, if the session begins without. */
+  abstract readonly actor: SessionActorRef;
   readonly environment: SessionEnvironment;
   readonly clock: Clock;
   readonly hostClock: Clock;
@@ -141,12 +141,7 @@ export abstract class SessionScope implements SessionHandle {
   #contexts: ContextScope | undefined = undefined;
   #releases: (() => void)[] | undefined = undefined;
 
-  constructor(
-    actor: SessionActorRef,
-    options: ScopeOptions,
-    { environment, clock, hostClock }: SessionHost,
-  ) {
-    this.actor = actor;
+  constructor(options: ScopeOptions, { environment, clock, hostClock }: SessionHost) {
     this.environment = environment;
     this.clock = clock;
     this.hostClock = hostClock;
@@ -157,6 +152,9 @@ export abstract class SessionScope implements SessionHandle {
     this.switches = options.switches?.made.size ? new Map(options.switches.made) : undefined;
     this.traffic = new Traffic(this);
   }
+
+  /** What serves the session while it has no actors. */
+  abstract readonly actorless: ActorlessSession | undefined;
 
   abstract resourceUpdated(uri: string): void;
 
@@ -209,7 +207,14 @@ export abstract class SessionScope implements SessionHandle {
     return viewOf<RouterView>(router)?.lastHeardAt ?? -Infinity;
   }
 
+  /** How the server described itself to the client. */
+  get declared(): ServerDescription {
+    return (this.actorless ?? this.actor.getSnapshot().context).server;
+  }
+
   get isOperating(): boolean {
+    const { actorless } = this;
+    if (actorless) return !actorless.router.isClosing;
     return this.actor.getSnapshot().hasTag('operating');
   }
 
@@ -253,6 +258,7 @@ export abstract class SessionScope implements SessionHandle {
 
   /** The machine of the client's roots, if it declares any: made now for a client that had not to be asked before. */
   roots(): RootsRef | undefined {
+    if (this.actorless && !declaresRoots(this.actorless.client.capabilities)) return undefined;
     const { status, context } = this.actor.getSnapshot();
     const { roots, client } = context;
     if (roots || status !== 'active' || !declaresRoots(client?.capabilities)) return roots;
@@ -312,7 +318,7 @@ export abstract class SessionScope implements SessionHandle {
     const frame: OutboundNotification = params
       ? { jsonrpc: '2.0', method, params }
       : { jsonrpc: '2.0', method };
-    const { writer } = this.actor.getSnapshot().context;
+    const { writer } = this.actorless ?? this.actor.getSnapshot().context;
     if (rejected) writer.send({ type: 'frames.send', frames: [frame], rejected });
     else writer.send({ type: 'frames.send', frames: [frame] });
     return true;

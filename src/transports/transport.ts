@@ -11,6 +11,7 @@ import type {
 import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from '../actors/limits.ts';
 import type { Shares } from '../actors/room.ts';
+import type { ReadyClient } from '../machines/session-ports.ts';
 
 /** The names of the facts that transports report. */
 export type TransportFactName =
@@ -32,12 +33,17 @@ export interface TransportActors {
   readonly writer: Port<WriterEvent, WriterInput> | CallbackActorLogic<WriterEvent, WriterInput>;
 }
 
-/** The actors of a session that shares its bounds in bytes with others. */
+/** The actors of a session at an endpoint that has many. */
 export interface SharingActors extends TransportActors {
+  /** The session shares its bounds in bytes with others. By default it has them to itself. */
   readonly shares: Shares;
+  /** Its client, if that was answered before and is ready: it can be served without these actors. */
+  readonly ready?: ReadyClient | undefined;
+  /** Told once the session has ended, whether it had actors or not. */
+  readonly ended?: () => void;
 }
 
-/** Makes the two actors of one session. Called when the session's own actor is created. */
+/** Makes the two actors of one session. Called as the session begins. */
 export type Transport = (options: {
   readonly limits: TransportLimits;
   readonly report: Report;

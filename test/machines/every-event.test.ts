@@ -118,6 +118,7 @@ const subscription: Table<SubscriptionEvent> = {
 const httpSession: Table<HttpSessionEvent> = {
   'session.greeted': true,
   'session.readied': true,
+  'session.listened': true,
   'session.served': true,
   'session.quieted': true,
   'session.used': true,

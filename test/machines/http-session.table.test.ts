@@ -96,6 +96,7 @@ describe('the http-session machine', () => {
     [['session.readied'], []],
     [['session.served', 'session.greeted'], []],
     [['session.greeted', 'session.served', 'session.readied'], []],
+    [['session.greeted', 'session.readied', 'session.listened'], []],
     [['session.greeted', 'session.readied', 'session.served'], []],
   ] as const)('after %j its client is %j, whatever its use [HTTP-10]', (names, told) => {
     for (const use of ['greeting', 'greeted', 'active', 'idle'] as const) {
@@ -103,6 +104,13 @@ describe('the http-session machine', () => {
       const tags = (['greeted', 'ready'] as const).filter((tag) => state.hasTag(tag));
       expect([stateName(state), tags]).toEqual([use, told]);
     }
+  });
+
+  test('says whether its client, which asks, is served by actors', () => {
+    const asking = follow('session.greeted', 'session.readied', 'session.listened');
+    expect(asking.value).toMatchObject({ open: { client: 'asking' } });
+    const served = nextHttpSession(asking, { type: 'session.served' });
+    expect(served.value).toMatchObject({ open: { client: 'served' } });
   });
 
   test('is the same for all sessions in one state: a session needs no actor of it', () => {

@@ -3,7 +3,7 @@
  * not an XState actor, because a promise and a record cost a third of one
  * (docs/decisions/0001-control-plane-and-data-plane.md).
  */
-import type { Ref } from '../../machines/port.ts';
+import type { Recipient, Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
 import type { CorrelationEvent, WriterEvent } from '../../machines/peer-ports.ts';
 import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
@@ -47,7 +47,7 @@ import { settledRoots } from '../roots/settled-roots.ts';
 export interface CallScope {
   /** What the server keeps of the session, as the router's input has it. */
   readonly session?: object | undefined;
-  readonly writer: Ref<WriterEvent>;
+  readonly writer: Recipient<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
   /** The machine of the client's roots; undefined for a client that declares none. */
   readonly roots: () => RootsRef | undefined;

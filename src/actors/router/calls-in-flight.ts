@@ -67,6 +67,8 @@ export interface CallsView {
 
 /** The router, as the calls know it. */
 export interface CallsOwner {
+  /** Who takes what the calls send. */
+  readonly input: RouterInput;
   /** True once the session ends: no new request is served. */
   readonly isClosing: boolean;
   /** Something has happened outside of a turn: a promise has settled, or a place is free. */
@@ -80,8 +82,6 @@ export class CallsInFlight implements CallScope, CallRunner {
   readonly #options: CallsInFlightOptions;
   readonly #owner: CallsOwner;
   readonly session: object | undefined;
-  readonly writer: CallScope['writer'];
-  readonly correlation: CallScope['correlation'];
   #calls = new Map<InboundRequestId | RequestOrigin, Call>();
   /** Calls that the map has taken. */
   #added = 0;
@@ -104,13 +104,19 @@ export class CallsInFlight implements CallScope, CallRunner {
   /** The handlers in rounds, by the handlers themselves. */
   #inRounds: WeakMap<RequestHandler, RequestHandler> | undefined = undefined;
 
-  constructor(options: CallsInFlightOptions, input: RouterInput, owner: CallsOwner) {
+  constructor(options: CallsInFlightOptions, owner: CallsOwner) {
     this.#options = options;
     this.#owner = owner;
-    this.session = input.scope;
-    this.writer = input.writer;
-    this.correlation = input.correlation;
+    this.session = owner.input.scope;
     this.places = new CallPlaces(options.limits);
+  }
+
+  get writer(): CallScope['writer'] {
+    return this.#owner.input.writer;
+  }
+
+  get correlation(): CallScope['correlation'] {
+    return this.#owner.input.correlation;
   }
 
   /** The call of a request: by the peer's id, or by its origin if others may have the same id. */

@@ -9,7 +9,7 @@
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2025-11-25, basic/utilities/cancellation
  */
-import type { Behaviour, Port, Ref } from '../../machines/port.ts';
+import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { PeerRole, RouterEvent, RouterInput } from '../../machines/peer-ports.ts';
 import { describe, isRequestId } from '../../protocol/classify.ts';
@@ -142,12 +142,20 @@ export interface RouterView extends CallsView {
   readonly lastHeardAt: number;
 }
 
-/** The router's logic. Its snapshot's `view` is a {@link RouterView}. */
+/**
+ * The router's logic. Its snapshot's `view` is a {@link RouterView}.
+ * @param servingOf the router that serves already, before there was an actor of it
+ */
 export function routerActor<TInput extends RouterInput, TOptions extends RouterOptions>(
   side: RouterSide<TInput, TOptions>,
   optionsOf: (input: NoInfer<TInput>) => NoInfer<TOptions>,
+  servingOf?: (input: NoInfer<TInput>) => Router<TInput, TOptions> | undefined,
 ): Port<RouterEvent, TInput> {
-  return plainActor(({ input, self }) => new Router(side, optionsOf(input), input, self));
+  return plainActor(({ input, self }) => {
+    const serving = servingOf?.(input);
+    serving?.enter(input, self);
+    return serving ?? new Router(side, optionsOf(input), input, self);
+  });
 }
 
 const emptyResult = Object.freeze({});
@@ -157,13 +165,13 @@ const unopened: RouterGate = { state: 'unopened' };
 const drained: RouterGate = { state: 'drained' };
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
-class Router<TInput extends RouterInput, TOptions extends RouterOptions>
+export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   implements Behaviour<RouterEvent>, RouterOfSide<TInput, TOptions>, CallsOwner, Replies
 {
   readonly #side: RouterSide<TInput, TOptions>;
   readonly options: TOptions;
-  readonly input: TInput;
-  readonly #self: Ref<RouterEvent>;
+  input: TInput;
+  #self: Recipient<RouterEvent>;
   #calls: CallsInFlight | undefined = undefined;
   /** What is said at the end of this turn. */
   #frames: OutboundFrame[] = [];
@@ -183,10 +191,16 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     side: RouterSide<TInput, TOptions>,
     options: TOptions,
     input: TInput,
-    self: Ref<RouterEvent>,
+    self: Recipient<RouterEvent>,
   ) {
     this.#side = side;
     this.options = options;
+    this.input = input;
+    this.#self = self;
+  }
+
+  /** From now on an actor takes its events, and others take what it sends. Calls in flight go on. */
+  enter(input: TInput, self: Recipient<RouterEvent>): void {
     this.input = input;
     this.#self = self;
   }
@@ -205,7 +219,7 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
 
   /** Made for the first request: most sessions are idle most of the time. */
   get calls(): CallsInFlight {
-    return (this.#calls ??= new CallsInFlight(this.options, this.input, this));
+    return (this.#calls ??= new CallsInFlight(this.options, this));
   }
 
   get isClosing(): boolean {

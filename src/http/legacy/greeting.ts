@@ -10,7 +10,7 @@ import type { InboundFrame, OutboundResponse } from '../../protocol/frames.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
 import type { InitializedClient } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
-import type { ListenOptions, McpServer } from '../../server/create-server.ts';
+import type { McpServer } from '../../server/create-server.ts';
 import { descriptionOf } from '../../server/session-actor.ts';
 
 export interface Greeting {
@@ -42,18 +42,4 @@ export function greet(server: McpServer, frame: InboundFrame): Greeting | undefi
   const body = encodeFrame(response, (_, error) => unwritable.push(error));
   if (unwritable.length > 0) return undefined;
   return { client: reading.client, response, body };
-}
-
-/** Whether anyone wants to see a session from its beginning on. */
-export function isWatched(listening: ListenOptions): boolean {
-  const { environment, inspect, onEmitted, onRootsUpdated, report, signal, watchers } = listening;
-  return Boolean(
-    environment ||
-    inspect ||
-    onEmitted ||
-    onRootsUpdated ||
-    signal ||
-    watchers?.length ||
-    (report && (report.threshold ?? 'debug') === 'debug'),
-  );
 }

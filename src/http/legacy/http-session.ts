@@ -29,6 +29,7 @@ import type {
 } from '../../protocol/frames.ts';
 import type { InitializedClient } from '../../protocol/initialize.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
+import { isWatched } from '../../server/create-server.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { SwitchKeeper } from '../../session/session-scope.ts';
 import type { McpSession } from '../../server/session.ts';
@@ -51,7 +52,7 @@ import { unavailable } from '../owner/unavailable.ts';
 import type { FactChange, LoggedText } from '../nodes/stores.ts';
 import type { HttpLimits } from '../options.ts';
 import type { Claim, Party, PlaceHolder } from '../parties.ts';
-import { greet, isGreeting, isReadiness, isWatched } from './greeting.ts';
+import { greet, isGreeting, isReadiness } from './greeting.ts';
 import { PostAnswer } from '../answers.ts';
 import type { AnsweringHome, AnsweringSession } from '../answers.ts';
 import type { SessionStream } from './session-stream.ts';
@@ -142,7 +143,12 @@ export class HttpSession
 
   /** The revision that was negotiated; undefined before that. */
   get dialect(): Dialect | undefined {
-    return (this.#client ?? this.#mcp?.actor.getSnapshot().context.client)?.dialect;
+    return this.client?.dialect;
+  }
+
+  /** Its client, once that has said who it is. */
+  get client(): InitializedClient | undefined {
+    return this.#client ?? this.#mcp?.actor.getSnapshot().context.client;
   }
 
   get claim(): Claim {
@@ -394,13 +400,14 @@ export class HttpSession
     const kept = this.share ? { switches: this.#keeperOf(this.share) } : {};
     const more = { clock: this.clock, ...own, ...kept };
     const options = Object.assign({}, this.listening, more);
-    const mcp = this.server.listen(({ report }) => this.actors(report, this.party.shares), options);
     const [client, isReady] = [this.#client, this.#life.hasTag('ready')];
+    const mcp = this.server.listen(
+      ({ report }) => this.actors(report, this.party.shares, isReady ? client : undefined),
+      options,
+    );
     this.#mcp = mcp;
-    this.#live({ type: 'session.served' });
-    const end = () => this.#end();
-    mcp.actor.subscribe({ complete: end, error: end });
-    if (client) mcp.actor.send({ type: isReady ? 'client.readied' : 'client.greeted', client });
+    this.#live({ type: 'session.listened' });
+    if (client && !isReady) mcp.actor.send({ type: 'client.greeted', client });
     return mcp;
   }
 
@@ -446,8 +453,9 @@ export class HttpSession
     if (this.#life.status === 'done' && before.status !== 'done') this.#over(event);
   }
 
-  /** The session that is served has ended. */
-  #end(): void {
+  protected override ended(): void {
+    // If it has not begun, those who wanted it are told.
+    if (!this.#mcp) return;
     // If only this endpoint ends, its client may go on at another node.
     this.#made?.close(this.home.isClosing ? this.limits.retryMs : undefined);
     this.#live({ type: 'session.ended' });
@@ -458,9 +466,7 @@ export class HttpSession
     this.home.ended(this);
     upkeep.delete(this);
     // What is still in flight is answered with an error at once: the client does not come back.
-    const mcp = this.#mcp;
-    if (mcp && mcp.state !== 'closed')
-      mcp.shutdown(reasonOfEnd(type, this.limits.sessionIdleTimeoutMs), 0);
+    this.#mcp?.shutdown(reasonOfEnd(type, this.limits.sessionIdleTimeoutMs), 0);
     this.#made?.closeOwnStream();
   }
 
@@ -487,6 +493,7 @@ export class HttpSession
 
   protected override writable(owner: Recipient<TransportFact>): void {
     super.writable(owner);
+    this.#live({ type: 'session.served' });
     // The client opens its first stream later, if ever.
     if (!this.#client) this.tell({ type: 'ownStream.closed' });
   }

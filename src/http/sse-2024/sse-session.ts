@@ -4,6 +4,7 @@
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
+import type { PeerDescription } from '../../protocol/initialize.ts';
 import type { FramesToSend } from '../../machines/peer-ports.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
@@ -94,6 +95,11 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
     const isAnswered = frame.kind === 'request' || frame.kind === 'batch';
     const given = isAnswered ? { ...frame, origin: originOf(exchange) } : frame;
     this.router.send({ type: 'frames.received', frames: [given] });
+  }
+
+  /** Its client, once that has said who it is. */
+  get client(): PeerDescription | undefined {
+    return this.mcp.actor.getSnapshot().context.client;
   }
 
   get admission(): Admission | undefined {
