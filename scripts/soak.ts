@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { soakBridge } from './soak/bridge.ts';
 import { SoakClient } from './soak/client.ts';
 import { makeProject } from './soak/project.ts';
 import { modernActs } from './soak/modern.ts';
@@ -14,12 +15,25 @@ import { halvesOf, leaksIn, leastHeap, mebibytes, processesWith } from './soak/v
 import type { Vitals } from './soak/vitals.ts';
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string', default: '1' } },
+  options: {
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
+    bridge: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '2000' },
+  },
 });
 const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
-if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
-  process.stderr.write('Usage: npm run soak -- [--minutes N] [--seed INTEGER]\n');
+const bridgeRounds = Number(values.rounds);
+if (!(minutes > 0) || !Number.isSafeInteger(seed) || !(bridgeRounds > 0)) {
+  process.stderr.write(
+    'Usage: npm run soak -- [--minutes N] [--seed INTEGER]\n       npm run soak -- --bridge [--rounds N] [--seed INTEGER]\n',
+  );
   process.exit(2);
+}
+if (values.bridge) {
+  const found = await soakBridge(bridgeRounds, randomOf(seed));
+  for (const fault of found) process.stdout.write(`${fault}\n`);
+  process.exit(found.length === 0 ? 0 : 1);
 }
 
 /** Both eras, in one session. */

@@ -2,7 +2,7 @@
  * A server of the legacy era that writes down what arrives, in a file that outlives it, and does what a call's arguments say:
  * `steps`, one after another, each with the call's `mark` in it.
  */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 
@@ -37,6 +37,8 @@ const steps = {
   'ask-late': ({ mark }) => void ask(mark),
   change: () => notify('notifications/tools/list_changed'),
   update: () => [...watched].forEach((uri) => notify('notifications/resources/updated', { uri })),
+  /** In the first life it never ends. */
+  once: () => (isFirst ? new Promise(() => {}) : undefined),
   stay: () => new Promise(() => {}),
   // What was written until then has arrived.
   exit: () => process.exit(9),
@@ -74,6 +76,8 @@ const methods = {
   },
 };
 
+const isFirst = !existsSync(`${journal}.pid`);
+writeFileSync(`${journal}.pid`, JSON.stringify({ pid: process.pid }));
 note('start');
 if (how === 'broken') process.exit(9);
 for await (const line of createInterface({ input: process.stdin })) {
