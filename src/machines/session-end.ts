@@ -1,5 +1,6 @@
 /** Why a session ends, and how long it may take. */
 import type { RequestFailure } from '../protocol/errors.ts';
+import type { SessionContext } from './session-context.ts';
 import type { CloseCause, SessionEvent } from './session-ports.ts';
 
 /** Reads from an event why the session ends. */
@@ -32,4 +33,11 @@ export function endedBefore(cause: CloseCause | undefined): RequestFailure {
 /** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */
 export function drainTimeoutOf(event: SessionEvent): number {
   return event.type === 'session.shutdown' ? (event.drainTimeoutMs ?? Infinity) : Infinity;
+}
+
+/**
+ * How long the output of an idle session may take before it is checked for a stall, milliseconds.
+ */
+export function promptMs({ limits, drainTimeoutMs }: SessionContext): number {
+  return Math.min(limits.stallTimeoutMs, drainTimeoutMs);
 }

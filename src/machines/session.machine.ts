@@ -42,7 +42,7 @@ import type {
 } from './session-ports.ts';
 import type { StateMeta } from './names.ts';
 import { anyActorFailed } from './names.ts';
-import { causeOf, drainTimeoutOf, endOf, endedBefore } from './session-end.ts';
+import { causeOf, drainTimeoutOf, endOf, endedBefore, promptMs } from './session-end.ts';
 
 export type { SessionEmitted, SessionEvent, SessionOutput } from './session-ports.ts';
 
@@ -55,13 +55,6 @@ const unprepared: PreparationOutcome = { error: shuttingDown };
 /** What the router sends for an `initialize`. */
 function answer({ request }: InitializeReceived, response: OutboundResponse): RouterEvent {
   return { type: 'lifecycle.answered', response, request };
-}
-
-/**
- * How long the output of an idle session may take before it is checked for a stall, milliseconds.
- */
-function promptMs({ limits, drainTimeoutMs }: SessionContext): number {
-  return Math.min(limits.stallTimeoutMs, drainTimeoutMs);
 }
 
 /**

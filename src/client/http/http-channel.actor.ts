@@ -223,7 +223,11 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   lost(post: Post, sent: Unanswered): void {
     const { error } = sent;
     const isReady = this.#isReady;
-    if (isReady && sent.kind === 'unreachable') post.giveBack(error);
+    if (isReady && sent.kind === 'unreachable') {
+      post.giveBack(error);
+      // They have not been sent either.
+      for (const waiting of this.#posts.takeWaiting()) waiting.giveBack(error);
+    }
     if (sent.kind === 'unreachable') this.#tellLost({ kind: 'unreachable', error });
     else if (!isReady)
       this.#tellLost(lossOf(error, sent.kind === 'broken' ? 'unreachable' : 'refused'));
