@@ -12,6 +12,7 @@ export const programs = [
   'examples/arktype/server.ts',
   'examples/booking/server.ts',
   'examples/bridge/server.ts',
+  'examples/checkout/server.ts',
   'examples/client/inspected.ts',
   'examples/client/many-servers.ts',
   'examples/coming-from/mcp-actors.ts',
