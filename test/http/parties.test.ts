@@ -7,7 +7,7 @@ import { Room } from '../../src/actors/room.ts';
 import { Places } from '../../src/http/parties.ts';
 import type { Claim, PlaceHolder } from '../../src/http/parties.ts';
 import { addressParty } from '../../src/protocol/address-party.ts';
-import { initializeOf, postHeaders } from './raw-client.ts';
+import { EventReader, initializeOf, postHeaders } from './raw-client.ts';
 
 test.each([
   ['192.0.2.7', '192.0.2.7'],
@@ -184,9 +184,8 @@ describe('if there is no more room', () => {
   test('over HTTP+SSE, a flood from many addresses ends no session whose client has spoken [HTTP-17]', async () => {
     const { listen, handler } = endpoint({ limits: { maxSessions: 10 }, sse: true });
     const stream = await listen('192.0.2.1', '/sse');
-    const reader = stream.body?.getReader();
-    const first = new TextDecoder().decode((await reader?.read())?.value as Uint8Array);
-    const target = new URL(/data: (\S+)/.exec(first)?.[1] ?? '', 'http://localhost/');
+    const first = await new EventReader(stream).next();
+    const target = new URL(String(first?.data), 'http://localhost/');
     const post = async (message: object) => {
       const body = JSON.stringify({ jsonrpc: '2.0', ...message });
       const request = new Request(target, { method: 'POST', headers: postHeaders, body });

@@ -11,7 +11,7 @@ import type { SinkOutlet, SinkOwner } from '../../src/http/watched-sink.ts';
 import { exchangeHome } from './exchange-home.ts';
 import { posted } from './faults/wire.ts';
 import { headersOf } from './modern/asking.ts';
-import { RawSession, begin } from './raw-client.ts';
+import { EventReader, RawSession, begin } from './raw-client.ts';
 import type { Message } from './raw-client.ts';
 import { reported, serveHttp, serveTools } from './serving.ts';
 
@@ -193,10 +193,9 @@ test('a stream of another node of which its client takes nothing is cut off [HTT
   ];
   const session = await begin(one);
   const call = await session.call('big', {}, 7);
-  const reader = call.body?.getReader();
-  let got = '';
-  while (!/id: (\S+-1)\n/.test(got)) got += new TextDecoder().decode((await reader?.read())?.value);
-  const [, id] = /id: (\S+-1)\n/.exec(got) ?? [];
+  const events = new EventReader(call);
+  let id: string | undefined = '';
+  while (id?.endsWith('-1') !== true) ({ id } = (await events.next()) ?? {});
   const socket = await unreadAnswer(
     other,
     `GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nLast-Event-ID: ${id}\r\nMcp-Session-Id: ${session.id}\r\n\r\n`,
@@ -208,7 +207,7 @@ test('a stream of another node of which its client takes nothing is cut off [HTT
     { message: expect.stringContaining('for 3000 ms') },
   ]);
   expect(await lengthOfRest(socket)).toBeLessThan(long);
-  await reader?.cancel();
+  await events.leave();
 });
 
 /** A sink over an outlet of which the test says what has left it. */

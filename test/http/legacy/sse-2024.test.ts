@@ -64,10 +64,10 @@ async function opened(url: URL) {
   onTestFinished(() => abort.abort());
   const headers = { accept: 'text/event-stream' };
   const response = await fetch(at(url, '/sse'), { headers, signal: abort.signal });
-  const reader = response.body?.getReader();
-  const first = new TextDecoder().decode((await reader?.read())?.value);
-  const [, messages = ''] = /^event: endpoint\ndata: (.+)\n\n$/.exec(first) ?? [];
-  return { abort, reader, messages: at(url, messages) };
+  const events = new EventReader(response);
+  const first = await events.next();
+  expect(first?.event).toBe('endpoint');
+  return { abort, events, messages: at(url, String(first?.data)) };
 }
 
 describe('HTTP+SSE', () => {
@@ -106,11 +106,13 @@ describe('HTTP+SSE', () => {
 
   test('accepts what is posted with 202, and answers on the stream as messages [HTTP-17]', async () => {
     const { url } = await serveTools([], { sse: true });
-    const { reader, messages } = await opened(url);
+    const { events, messages } = await opened(url);
     const accepted = await post(messages, initializeOf('2024-11-05'));
     expect([accepted.status, await accepted.text()]).toEqual([202, '']);
-    const text = new TextDecoder().decode((await reader?.read())?.value);
-    expect(text).toMatch(/^event: message\ndata: \{.*"protocolVersion":"2024-11-05".*\}\n\n$/);
+    expect(await events.next()).toMatchObject({
+      event: 'message',
+      data: { result: { protocolVersion: '2024-11-05' } },
+    });
   });
 
   test.each([
@@ -151,9 +153,9 @@ describe('HTTP+SSE', () => {
   test('says something now and then [HTTP-17]', async () => {
     const clock = new SimulatedClock();
     const { url } = await serveTools([], { sse: true, clock });
-    const { reader } = await opened(url);
+    const { events } = await opened(url);
     for (let second = 0; second < 16; second++) clock.increment(1000);
-    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(':\n\n');
+    expect(await events.next()).toEqual({ comment: '' });
   });
 
   const plain = createMcpServer({ name: 'plain', version: '1' });
