@@ -3,6 +3,7 @@
  * states are explored up to a bound, which is higher in the long run; `EXPLORE=all` leaves none out.
  */
 import { describe, expect, test } from 'vitest';
+import type { TestContext } from 'vitest';
 import { inLongRun } from '../../tooling/long-run.ts';
 import { DirectoryRules } from '../nodes/memory-stores.ts';
 import { explore } from './ownership-model.ts';
@@ -35,8 +36,9 @@ describe('ownership keeps what was acknowledged, answers everything, and revives
   );
 });
 
-/** What is found after some ten thousand states. */
-const testLong = test.runIf(inLongRun(true, false));
+/** For what is found after some ten thousand states. */
+const onlyInLongRun = (context: TestContext): void =>
+  context.skip(inLongRun(false, true), 'explores ten thousand states: npm run long does');
 
 describe('the exploration finds', () => {
   test('a claim that does not wait until the others have put back what was lost', async () => {
@@ -48,35 +50,29 @@ describe('the exploration finds', () => {
     expect(violations).not.toEqual([]);
   }, 120_000);
 
-  testLong(
-    'a store without fences',
-    async () => {
-      const { violations } = await explore('stopped', 20_000, ({ rules, log }) => {
-        const fenceOf = () => rules.data.records.get('s1')?.fence ?? 0;
-        const { write } = rules;
-        rules.write = (at, change) => write.call(rules, { ...at, fence: fenceOf() }, change);
-        const { append } = log;
-        log.append = (_, entries) => append.call(log, { fence: fenceOf() }, entries);
-      });
-      expect(violations).not.toEqual([]);
-    },
-    120_000,
-  );
+  test('a store without fences', async (context) => {
+    onlyInLongRun(context);
+    const { violations } = await explore('stopped', 20_000, ({ rules, log }) => {
+      const fenceOf = () => rules.data.records.get('s1')?.fence ?? 0;
+      const { write } = rules;
+      rules.write = (at, change) => write.call(rules, { ...at, fence: fenceOf() }, change);
+      const { append } = log;
+      log.append = (_, entries) => append.call(log, { fence: fenceOf() }, entries);
+    });
+    expect(violations).not.toEqual([]);
+  }, 120_000);
 
-  testLong(
-    'a log that takes a session for one of another node that the store has lost',
-    async () => {
-      const { violations } = await explore('emptied', 20_000, ({ log }) => {
-        const { append } = log;
-        log.append = (at, entries) => {
-          const written = append.call(log, at, entries);
-          return written === 'behind' ? 'fenced' : written;
-        };
-      });
-      expect(violations).not.toEqual([]);
-    },
-    120_000,
-  );
+  test('a log that takes a session for one of another node that the store has lost', async (context) => {
+    onlyInLongRun(context);
+    const { violations } = await explore('emptied', 20_000, ({ log }) => {
+      const { append } = log;
+      log.append = (at, entries) => {
+        const written = append.call(log, at, entries);
+        return written === 'behind' ? 'fenced' : written;
+      };
+    });
+    expect(violations).not.toEqual([]);
+  }, 120_000);
 
   test('a store that takes a node for dead that lives', async () => {
     const { violations } = await explore('none', 20_000, ({ rules }) => {
