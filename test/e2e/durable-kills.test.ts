@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import { enveloped } from 'mcp-actors/testing';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
@@ -21,9 +22,18 @@ const seed = Number(process.env['SEED'] ?? Date.now() % 1e6);
 
 /**
  * Where starts are killed, in turn: when the task is written that the client has not heard of; before and
- * after its end is written; while others are looked after; and by the test, while a task runs.
+ * after a step or an end is written; while others are looked after; and by the test, while tasks run.
  */
-const points = ['after:2', 'before:4', 'after:4', 'after:1', 'before:99'];
+const points = [
+  'after:2',
+  'before:4',
+  'after:4',
+  'after:1',
+  'before:5',
+  'after:6',
+  'before:7',
+  'before:99',
+];
 
 /** Numbers below 1, the same for a seed (mulberry32). */
 function random(from: number): () => number {
@@ -40,6 +50,9 @@ afterEach(reapServers);
 
 /** What a client has heard of its tasks: the last status of each. */
 const heard = new Map<string, string>();
+
+/** The tasks that go on after their process, and what each has come to. */
+const charges = new Map<string, string | undefined>();
 
 /** A client of one start; it goes on until the process ends. */
 class Start {
@@ -62,7 +75,9 @@ class Start {
   async begin(name: string): Promise<string | undefined> {
     const task = await this.ask('tools/call', { name });
     const taskId = task?.['taskId'] as string | undefined;
-    if (taskId !== undefined) heard.set(taskId, 'working');
+    if (taskId === undefined) return undefined;
+    heard.set(taskId, 'working');
+    if (name === 'charge') charges.set(taskId, undefined);
     return taskId;
   }
 
@@ -73,9 +88,29 @@ class Start {
     const status = task['status'] as string;
     const before = heard.get(taskId);
     if (before !== 'working') expect(status, `${taskId} was ${before}`).toBe(before);
-    if (status === 'completed') expect(isJsonObject(task['result'])).toBe(true);
+    if (status === 'completed') this.#compare(taskId, task['result']);
     heard.set(taskId, status);
     return status;
+  }
+
+  /** What a task has come to does not change, and is what its steps have made. */
+  #compare(taskId: string, result: unknown): void {
+    expect(isJsonObject(result)).toBe(true);
+    if (!charges.has(taskId)) return;
+    const [{ text = '' } = {}] = (result as { content: { text?: string }[] }).content;
+    const [charge = ''] = text.split(':');
+    expect(text).toBe(`${charge}: receipt of ${charge}`);
+    expect(text).toBe(charges.get(taskId) ?? text);
+    charges.set(taskId, text);
+  }
+
+  /** Looks until a task that goes on has ended. */
+  async untilEnded(taskId: string): Promise<string | undefined> {
+    for (;;) {
+      const status = await this.look(taskId);
+      if (status !== 'working') return status;
+      await delay(10);
+    }
   }
 
   /** Everything that a start does. @returns false if it has ended meanwhile */
@@ -84,15 +119,11 @@ class Start {
       const status = await this.look(taskId);
       if (status === undefined) return false;
       // Whoever had it is dead.
-      expect(status).not.toBe('working');
+      if (!charges.has(taskId)) expect(status).not.toBe('working');
     }
+    if ((await this.begin('charge')) === undefined) return false;
     const said = await this.begin('say');
-    if (said === undefined) return false;
-    for (;;) {
-      const status = await this.look(said);
-      if (status === undefined) return false;
-      if (status !== 'working') break;
-    }
+    if (said === undefined || (await this.untilEnded(said)) === undefined) return false;
     const held = await this.begin('hold');
     if (held === undefined || !(await this.ask('tasks/cancel', { taskId: held }))) return false;
     heard.set(held, 'cancelled');
@@ -113,10 +144,15 @@ test('no task that a client knows is lost, and none changes once it has ended', 
     if (isAlive) child.child.kill('SIGKILL');
     expect((await child.exit).signal, `the seed is ${seed}, at ${point}`).toBe('SIGKILL');
     // The results of those before are looked at again by a few starts.
-    for (const taskId of [...heard.keys()].slice(0, -12)) heard.delete(taskId);
+    const old = [...heard].filter(([, status]) => status !== 'working').slice(0, -12);
+    for (const [taskId] of old) heard.delete(taskId);
   }
   const last = new Start(launch([...server, state]));
   expect(await last.play()).toBe(true);
+  // No task that was begun is lost: each ends, with its own steps.
+  for (const taskId of charges.keys()) {
+    if (heard.get(taskId) === 'working') expect(await last.untilEnded(taskId)).toBe('completed');
+  }
   expect([...heard.values()]).toContain('completed');
   expect([...heard.values()]).toContain('failed');
 });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import type { SdkClient } from './sdk-client.ts';
 import { gone, launch, reapServers } from './server-process.ts';
 
 const server = program('test/e2e/durable-server.ts');
+const cli = join(import.meta.dirname, '../../packages/cli/dist/cli.js');
 let state: string;
 
 beforeEach(async () => {
@@ -74,6 +76,32 @@ describe('a server that is killed', () => {
       status: 'failed',
       error: { message: 'The process that ran it has ended' },
     });
+  });
+
+  test('goes on with what can go on, and the command shows, lists and cancels it', async () => {
+    const envelope = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
+    const first = launch([...server, state]);
+    first.send(enveloped(1, 'tools/call', { name: 'charge' }, envelope));
+    first.send(enveloped(2, 'tools/call', { name: 'nap' }, envelope));
+    const idOf = async (id: number) =>
+      ((await first.answer(id))['result'] as { readonly taskId: string }).taskId;
+    const [charged, napping] = [await idOf(1), await idOf(2)];
+    kill(first.child.pid as number);
+    await first.exit;
+    const second = launch([...server, state]);
+    second.send(enveloped(1, 'tools/call', { name: 'say' }, envelope));
+    await second.answer(1);
+    const tasks = (...args: readonly string[]) =>
+      spawnSync(process.execPath, [cli, 'tasks', '--durable', state, ...args], {
+        encoding: 'utf8',
+      });
+    expect(tasks().stdout).toContain(napping);
+    expect(tasks('show', napping).stdout).toMatch(/waitsFor: a timer, due in \d+ s/);
+    expect(tasks('cancel', napping).status).toBe(0);
+    expect(tasks('cancel', napping).status).toBe(1);
+    expect(tasks('show', charged, '--json').stdout).toContain('"restarts":');
+    second.send(enveloped(2, 'tasks/get', { taskId: napping }, envelope));
+    expect((await second.answer(2))['result']).toMatchObject({ status: 'cancelled' });
   });
 
   test('leaves its locks to nobody, and no other process waits for them', async () => {

@@ -19,9 +19,10 @@ async function numbered<T>(write: () => Promise<T>): Promise<T> {
 }
 
 const store = await sqliteTaskStore(directory);
-const { create, finish, claim } = store;
+const { create, append, finish, claim } = store;
 const deadly: TaskStore = Object.assign(store, {
   create: (...args: Parameters<typeof create>) => numbered(() => create.apply(store, args)),
+  append: (...args: Parameters<typeof append>) => numbered(() => append.apply(store, args)),
   finish: (...args: Parameters<typeof finish>) => numbered(() => finish.apply(store, args)),
   claim: (...args: Parameters<typeof claim>) => numbered(() => claim.apply(store, args)),
 });

@@ -28,6 +28,7 @@ export const commandNames = [
   'init',
   'replay',
   'shell',
+  'tasks',
 ] as const;
 
 /** What `mcp-actors help TOPIC` tells more of, beside the commands. */

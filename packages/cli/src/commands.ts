@@ -62,4 +62,9 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
     summary: 'Connect to MCP servers, and take commands for them.',
     load: () => import('./client/shell.ts'),
   },
+  tasks: {
+    usage: '[list | show ID | cancel ID]',
+    summary: 'List, show and cancel the durable tasks of a directory or a database.',
+    load: () => import('./tasks.ts'),
+  },
 };
