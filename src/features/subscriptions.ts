@@ -67,7 +67,7 @@ export interface SubscriptionsFeature extends Feature {
  * @param catalog what the server has, of which each may see a part
  */
 export function subscriptionsFeature(
-  hasTask: (session: SessionScope, taskId: string, call: Exchange) => boolean,
+  hasTask: (session: SessionScope, taskId: string, call: Exchange) => Promise<boolean>,
   behind: (call: Exchange) => Promise<ListenedUpstream> | undefined,
   catalog: ServerCatalog,
 ): SubscriptionsFeature {
@@ -105,17 +105,18 @@ export function subscriptionsFeature(
     if (wanted.taskIds.length > 0) refuseWithoutTasks(call);
     const upstream = await behind(call);
     const { owner, capabilities } = upstream ?? { owner: session, ...session.server };
-    const served = servedInterests(wanted, capabilities, (taskId) =>
-      hasTask(session, taskId, call),
-    );
+    const { taskIds } = wanted;
+    const own = taskIds.map(async (taskId) => (await hasTask(session, taskId, call)) && taskId);
+    const kept: ReadonlySet<unknown> = new Set(own.length > 0 ? await Promise.all(own) : []);
+    const served = servedInterests(wanted, capabilities, (taskId) => kept.has(taskId));
     const watch = served.uris.length > 0 ? await upstream?.watch(served.uris) : undefined;
     if (watch) call.whenEnded(() => watch.end());
     const interests = watch ? { ...served, uris: watch.uris } : served;
     const open = subscriptions.get(owner) ?? new Map<Subscription, Open>();
     subscriptions.set(owner, open);
     const party = call.request.origin?.party;
-    const own = [...open.values()].filter((other) => other.party === party);
-    refuseTooMany(interests, own, maxSubscriptions);
+    const others = [...open.values()].filter((other) => other.party === party);
+    refuseTooMany(interests, others, maxSubscriptions);
     const { clock, inspect } = session;
     const { id } = call.request;
     const actor = createActor(machine, {

@@ -90,6 +90,11 @@ export class TaskBook {
   /** What writes them down, if they are to outlive the process. */
   readonly #durable: DurableTasks<KeptTask> | undefined;
 
+  /** The tasks that run elsewhere and that the session's subscriptions are told of, with the form in which they are. */
+  readonly #watched = new Map<string, Dialect>();
+  /** Ends hearing of them. */
+  #unlisten: (() => void) | undefined = undefined;
+
   /** @param notice tells the session's subscriptions */
   constructor(session: SessionScope, notice: (notice: Notice) => void) {
     this.#session = session;
@@ -175,7 +180,7 @@ export class TaskBook {
         this.#durable.ledgerPort(() => task, limits, {
           inputRequested: (method) => actor.send({ type: 'input.requested', method }),
           inputReceived: () => actor.send({ type: 'input.received' }),
-          parked: () => this.#parked(task, call.request.peer.dialect.offers('tasks/list')),
+          parked: () => this.#parked(task, call.request.peer.dialect),
         }),
       );
     const polled = ledger ? undefined : new TaskQuestions(clock);
@@ -238,11 +243,13 @@ export class TaskBook {
   }
 
   /** Its work is given up until it is due, and goes on wherever somebody claims it. */
-  #parked(task: KeptTask, isListed: boolean): void {
+  #parked(task: KeptTask, dialect: Dialect): void {
     if (!this.#durable || !this.#tasks.delete(task.taskId)) return;
     const { taskId, owner, party, place, item } = task;
+    const isListed = dialect.offers('tasks/list');
     const endsAt = Date.parse(item.createdAt) + item.ttl;
     this.#elsewhere.set(taskId, { taskId, owner, party, place, endsAt, isListed });
+    this.#watch(taskId, dialect);
     const durable = this.#durable;
     task.leave((call) => durable.find(taskId, call));
   }
@@ -258,6 +265,33 @@ export class TaskBook {
     if (task) throw notFound(taskId);
     if (this.#durable) return this.#durable.find(taskId, call);
     throw notFoundHere(taskId);
+  }
+
+  /** Whether a caller may listen to a task; from then on it is told of, wherever it runs. */
+  async listenTo(taskId: string, call: Exchange): Promise<boolean> {
+    const task = this.#tasks.get(taskId);
+    if (task || !this.#durable) return task?.isOf(call) ?? false;
+    const found = await this.#durable.read(taskId);
+    if (!found || found.principal !== (call.request.origin?.principal?.id ?? null)) return false;
+    if (!found.hasEnded) this.#watch(taskId, call.request.peer.dialect);
+    return true;
+  }
+
+  #watch(taskId: string, dialect: Dialect): void {
+    this.#watched.set(taskId, dialect);
+    this.#unlisten ??= this.#durable?.listen((changed) => void this.#noticeElsewhere(changed));
+  }
+
+  /** A task that runs elsewhere has changed. */
+  async #noticeElsewhere(taskId: string): Promise<void> {
+    const dialect = this.#watched.get(taskId);
+    if (!dialect || this.#tasks.has(taskId)) return;
+    const found = await this.#durable?.read(taskId).catch(() => undefined);
+    if (!found) return;
+    if (found.hasEnded) this.#watched.delete(taskId);
+    const { task, steps, response } = found;
+    const detailed = { ...task, inputRequests: steps.inputRequests, response };
+    this.#notice({ method: taskChanged, subject: taskId, params: () => dialect.task(detailed) });
   }
 
   /** Stops the work of a task. @returns false if it has ended already */
@@ -301,13 +335,16 @@ export class TaskBook {
   #forgetElsewhere(): void {
     const now = Date.parse(this.#session.timeOfDay());
     for (const { taskId, endsAt } of this.#elsewhere.values()) {
-      if (endsAt <= now) this.#elsewhere.delete(taskId);
+      if (endsAt > now) continue;
+      this.#elsewhere.delete(taskId);
+      this.#watched.delete(taskId);
     }
   }
 
   /** Ends and forgets all tasks. Call it at the end of the session. */
   stop(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
+    this.#unlisten?.();
     const left = [...this.#tasks.values()].filter(({ ledger }) => ledger);
     for (const task of left) task.ledger?.left();
     for (const task of this.#tasks.values()) task.dispose(reason, fromWireError(shuttingDown));

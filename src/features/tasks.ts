@@ -28,6 +28,8 @@ export interface TasksFeature extends Feature {
    * task.
    */
   augment(handler: RequestHandler): RequestHandler;
+  /** Whether a caller may listen to a task. */
+  listenTo(session: SessionScope, taskId: string, call: Exchange): Promise<boolean>;
   /** The tasks that are kept of a session, the oldest first. */
   kept(session: SessionScope): readonly KeptTask[];
 }
@@ -113,6 +115,7 @@ export function tasksFeature(
       }),
     },
     augment: (handler) => inPlaceOf(handler, callTool(handler)),
+    listenTo: (session, taskId, call) => books.of(session).listenTo(taskId, call),
     kept: (session) => books.known(session)?.list() ?? [],
   };
 }

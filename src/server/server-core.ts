@@ -113,8 +113,7 @@ export class ServerCore implements InForce {
     this.#definition = definition;
     this.catalog = catalog;
     this.#subscriptions = subscriptionsFeature(
-      (session, taskId, call) =>
-        this.tasksOf(session).some((task) => task.taskId === taskId && task.isOf(call)),
+      (session, taskId, call) => this.#tasks.listenTo(session, taskId, call),
       (call) => this.upstreams?.listening(call),
       catalog,
     );

@@ -236,6 +236,11 @@ export class DurableTasks<TTask extends RunningTask> {
     }
   }
 
+  /** Calls back when others may have changed a task. @returns ends it */
+  listen(listener: (taskId: string) => void): () => void {
+    return this.#keeper.listen(listener);
+  }
+
   /** Cancels a task that runs elsewhere. @returns false if it has ended */
   async cancel(found: FoundWrittenTask): Promise<boolean> {
     try {

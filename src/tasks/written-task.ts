@@ -138,6 +138,8 @@ export interface TaskWriter {
   finishElsewhere(written: WrittenTask): Promise<TaskWritten>;
   /** Adds to a task that runs elsewhere. @throws what the store throws */
   appendElsewhere(taskId: string, steps: readonly TaskStep[]): Promise<TaskWritten>;
+  /** Calls back when others may have changed a task. @returns ends it */
+  listen(listener: (taskId: string) => void): () => void;
   /** The end of a task that runs here is no longer awaited. */
   forget(taskId: string): void;
   /** The task as it is now; undefined if none is kept. @throws what the store throws */

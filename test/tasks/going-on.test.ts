@@ -207,9 +207,21 @@ describe('a handler', () => {
     await settled();
     const asked = await second.sees(task, 'input_required');
     expect(asked).toMatchObject({ status: 'input_required', inputRequests: { q1: {} } });
+    second.peer.send(
+      enveloped(
+        99,
+        'subscriptions/listen',
+        { notifications: { taskIds: [taskId] } },
+        { capabilities },
+      ),
+    );
+    await second.peer.notification('notifications/subscriptions/acknowledged');
     const inputResponses = { q1: { action: 'accept', content: { size: 'L' } } };
     await second.ask('tasks/update', { taskId, inputResponses });
     await world.pass(200);
+    await world.pass(200);
+    const told = await second.peer.notification('notifications/tasks');
+    expect(told.params).toMatchObject({ taskId });
     expect(textOf(await first.sees(task, 'completed'))).toContain('"L"');
     expect(textOf(await second.sees(task, 'completed'))).toContain('"L"');
   });
