@@ -88,6 +88,12 @@ export interface WorkLedger {
   rested(): void;
 }
 
+/** Work that an earlier request has begun, perhaps in another process. */
+export interface ResumedWork {
+  /** Who has sent that request. */
+  readonly peer: PeerDescription;
+}
+
 /** Work that outlives the request that began it. */
 export interface DetachedWork {
   readonly taskId: string;

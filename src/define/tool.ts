@@ -177,6 +177,7 @@ export interface ToolSpecification<
   readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TReturned;
   /** A tool is a handler or a machine: see {@link MachineToolSpecification}. */
   readonly machine?: never;
+  /** For tools that are machines. */
   readonly migrate?: never;
 }
 

@@ -159,7 +159,7 @@ export class KeptTask implements SeenTask {
   }
 
   /**
-   * It does not run here any more, and may go on elsewhere.
+   * It no longer runs here, and may go on elsewhere.
    * @param find finds it there, for a request that waits for its result
    */
   leave(find: (call: Exchange) => Promise<SeenTask>): void {

@@ -21,6 +21,7 @@ import {
 } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../protocol/frames.ts';
 import type { Dialect } from '../protocol/dialects/dialect.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
 import { taskChanged } from '../protocol/subscriptions.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
 import type { Task } from '../protocol/tasks.ts';
@@ -90,8 +91,8 @@ export class TaskBook {
   /** What writes them down, if they are to outlive the process. */
   readonly #durable: DurableTasks<KeptTask> | undefined;
 
-  /** The tasks that run elsewhere and that the session's subscriptions are told of, with the form in which they are. */
-  readonly #watched = new Map<string, Dialect>();
+  /** The tasks that run elsewhere and that the session's subscriptions are told of, and who hears of them. */
+  readonly #watched = new Map<string, PeerDescription>();
   /** Ends hearing of them. */
   #unlisten: (() => void) | undefined = undefined;
 
@@ -180,7 +181,7 @@ export class TaskBook {
         this.#durable.ledgerPort(() => task, limits, {
           inputRequested: (method) => actor.send({ type: 'input.requested', method }),
           inputReceived: () => actor.send({ type: 'input.received' }),
-          parked: () => this.#parked(task, call.request.peer.dialect),
+          parked: () => this.#parked(task, call.request.peer),
         }),
       );
     const polled = ledger ? undefined : new TaskQuestions(clock);
@@ -243,13 +244,13 @@ export class TaskBook {
   }
 
   /** Its work is given up until it is due, and goes on wherever somebody claims it. */
-  #parked(task: KeptTask, dialect: Dialect): void {
+  #parked(task: KeptTask, peer: PeerDescription): void {
     if (!this.#durable || !this.#tasks.delete(task.taskId)) return;
     const { taskId, owner, party, place, item } = task;
-    const isListed = dialect.offers('tasks/list');
+    const isListed = peer.dialect.offers('tasks/list');
     const endsAt = Date.parse(item.createdAt) + item.ttl;
     this.#elsewhere.set(taskId, { taskId, owner, party, place, endsAt, isListed });
-    this.#watch(taskId, dialect);
+    this.#watch(taskId, peer);
     const durable = this.#durable;
     task.leave((call) => durable.find(taskId, call));
   }
@@ -273,25 +274,29 @@ export class TaskBook {
     if (task || !this.#durable) return task?.isOf(call) ?? false;
     const found = await this.#durable.read(taskId);
     if (!found || found.principal !== (call.request.origin?.principal?.id ?? null)) return false;
-    if (!found.hasEnded) this.#watch(taskId, call.request.peer.dialect);
+    if (!found.hasEnded) this.#watch(taskId, call.request.peer);
     return true;
   }
 
-  #watch(taskId: string, dialect: Dialect): void {
-    this.#watched.set(taskId, dialect);
+  #watch(taskId: string, peer: PeerDescription): void {
+    this.#watched.set(taskId, peer);
     this.#unlisten ??= this.#durable?.listen((changed) => void this.#noticeElsewhere(changed));
   }
 
   /** A task that runs elsewhere has changed. */
   async #noticeElsewhere(taskId: string): Promise<void> {
-    const dialect = this.#watched.get(taskId);
-    if (!dialect || this.#tasks.has(taskId)) return;
+    const peer = this.#watched.get(taskId);
+    if (!peer || this.#tasks.has(taskId)) return;
     const found = await this.#durable?.read(taskId).catch(() => undefined);
     if (!found) return;
     if (found.hasEnded) this.#watched.delete(taskId);
     const { task, steps, response } = found;
     const detailed = { ...task, inputRequests: steps.inputRequests, response };
-    this.#notice({ method: taskChanged, subject: taskId, params: () => dialect.task(detailed) });
+    this.#notice({
+      method: taskChanged,
+      subject: taskId,
+      params: () => peer.dialect.task(detailed),
+    });
   }
 
   /** Stops the work of a task. @returns false if it has ended already */

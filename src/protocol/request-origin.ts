@@ -2,7 +2,6 @@
  * What a transport knows of a request that it answers by itself, as HTTP does. A request without an
  * origin is answered with everything else that its session has to say.
  */
-import type { PeerDescription } from './initialize.ts';
 
 /** Who sends a request, as its access token says. */
 export interface Principal {
@@ -21,12 +20,6 @@ export interface Principal {
   readonly claims: { readonly [name: string]: unknown };
   /** When the token expires, milliseconds since 1970. */
   readonly expiresAt?: number;
-}
-
-/** Work that an earlier request has begun, perhaps in another process. */
-export interface ResumedWork {
-  /** Who has sent that request. */
-  readonly peer: PeerDescription;
 }
 
 /** The HTTP request that brought a message. */
@@ -79,6 +72,6 @@ export interface RequestOrigin {
   readonly party?: string | undefined;
   /** That of the batch which it came in, if its answer is sent with the others of that. */
   readonly batch?: RequestOrigin | undefined;
-  /** The work that the request goes on with: no client has sent it, and nobody hears of its answer. */
-  readonly resumes?: ResumedWork | undefined;
+  /** The `ResumedWork` that the request goes on with: no client has sent it, and nobody hears of its answer. */
+  readonly resumes?: object | undefined;
 }

@@ -14,7 +14,7 @@ import { defaultLimits, limitsWith } from '../actors/limits.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { McpSession } from '../server/session.ts';
 import type { ServerOf } from '../http/index.ts';
-import type { SessionlessTasks } from '../server/task-resumer.ts';
+import type { SessionlessTasks } from '../server/task-resumer.actor.ts';
 import type { TaskKeeper } from '../tasks/task-keeper.ts';
 import type { TaskStore } from '../tasks/task-store.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
@@ -104,7 +104,7 @@ export async function serve(
     if (durable !== undefined) {
       // A server that keeps nothing starts without it.
       const { openKeeper } = await import('./open-keeper.ts');
-      const { SessionlessTasks } = await import('../server/task-resumer.ts');
+      const { SessionlessTasks } = await import('../server/task-resumer.actor.ts');
       const { report } = log;
       // A server that is made for each request is not there without one.
       const made = typeof server === 'function' ? undefined : server;

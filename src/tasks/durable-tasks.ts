@@ -295,7 +295,7 @@ export class DurableTasks<TTask extends RunningTask> {
     } catch (error) {
       // The task waits on: the client may ask for its result again.
       const message = `The client was not asked ${question.label} for the task ${taskId}: ${textOfError(error)}`;
-      this.#session.report({ level: 'warning', name: 'task.unasked', message, details: { error } });
+      this.#session.report({ level: 'warning', name: 'tasks.away', message, details: { error } });
     }
   }
 

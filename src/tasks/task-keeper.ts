@@ -42,6 +42,7 @@ export interface TaskKeeperOptions {
   readonly report: Report<TaskKeeperFactName>;
   /** Makes what goes on with tasks; without it none goes on here. */
   readonly resumer?: ((keeper: TaskKeeper) => TaskResumer) | undefined;
+  /** Bounds of the tasks that go on. */
   readonly limits?: KeeperLimits | undefined;
 }
 
@@ -101,10 +102,12 @@ export class TaskKeeper implements TaskWriter {
     this.#resumer = options.resumer?.(this);
   }
 
+  /** Whether tasks go on here. */
   get canResume(): boolean {
     return this.#resumer !== undefined;
   }
 
+  /** The store's clock, milliseconds since 1970. */
   now(): number {
     return this.#options.clock.now() + this.#aheadMs;
   }
@@ -155,6 +158,7 @@ export class TaskKeeper implements TaskWriter {
     return claim;
   }
 
+  /** A task that was claimed runs. */
   runs(claim: TaskClaim, runner: TaskRunner): void {
     const { taskId } = claim;
     this.#running.set(taskId, {
@@ -193,6 +197,7 @@ export class TaskKeeper implements TaskWriter {
     return became;
   }
 
+  /** See {@link TaskStore.appendWith}. */
   get appendWith() {
     const { store } = this.#options;
     if (!store.appendWith) return undefined;

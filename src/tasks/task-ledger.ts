@@ -33,11 +33,11 @@ export interface LedgerPort {
   inputRequested(method: string): void;
   /** That has an outcome. */
   inputReceived(): void;
-  /** Nobody has the task any more. */
+  /** The task is given up, and has no owner. */
   parked(): void;
   /** Somebody else has claimed or ended it. */
   overtaken(): void;
-  /** Takes answers for a task that does not run here any more. */
+  /** Takes answers for a task that no longer runs here. */
   answerElsewhere(answers: JsonObject): Promise<void>;
 }
 
@@ -148,7 +148,7 @@ export class TaskLedger implements WorkLedger {
       this.#unwrittenCheckpoint = undefined;
       return [{ key: stepKeys.checkpoint, text }];
     };
-    // Whoever waits for something else hears of it.
+    // The next write says so, too.
     this.#write(steps).catch(() => {});
   }
 

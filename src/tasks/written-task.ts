@@ -4,16 +4,15 @@ import type { Task } from '../protocol/tasks.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
 import { negotiateDialect, statelessDialect } from '../protocol/dialects/registry.ts';
-import type { ResumedWork } from '../protocol/request-origin.ts';
 import type { Implementation } from '../protocol/implementation.ts';
-import type { MakeOnce } from '../actors/exchange.ts';
+import type { MakeOnce, ResumedWork } from '../actors/exchange.ts';
 import type { TaskClaim, TaskProgress, TaskRecord, TaskStep, TaskWritten } from './task-store.ts';
 import { WrittenSteps } from './written-steps.ts';
 import type { WrittenCall } from './written-steps.ts';
 
 /** The names of the facts that durable tasks report. */
 export type TaskKeeperFactName =
-  /** The store could not be asked. What is to be written is tried again. */
+  /** The store could not be asked, and what is to be written is tried again; or a client what its task asks, and the task waits on. */
   | 'tasks.away'
   /** The process that ran a task has ended, and the task cannot go on. */
   | 'task.orphaned'
@@ -22,9 +21,7 @@ export type TaskKeeperFactName =
   /** A task goes on here. */
   | 'task.resumed'
   /** A task cannot go on here, such as with this version of its tool: another process may go on with it. */
-  | 'task.refused'
-  /** The client could not be asked what a task asks; the task waits on. */
-  | 'task.unasked';
+  | 'task.refused';
 
 /** What is kept of a task. */
 export interface WrittenTask {

@@ -37,6 +37,7 @@ const cursorPaths: Citation = [
   'maxKeptCharacters = 8 * 1024 * 1024',
 ];
 const shared: Citation = [session, 'fullParties = 4'];
+const backoff: Citation = ['src/tasks/task-keeper.ts', '1000 * 2 ** (claims - 2)'];
 const suspended: Citation = [session, 'suspendedCallTimeoutMs: 10 * minute'];
 const retained: Citation = [session, 'maxRetainedBytes: 64 * MiB'];
 const shortestGiven: Citation = ['src/diagnosis/secrets.ts', 'shortestGiven = 6'];
@@ -157,6 +158,16 @@ export const citations: {
   'docs/driver.md': {
     '16 MiB': [longestLine],
     'timeoutMs 60000': [['examples/driver/translation.ts', 'requestMs = 60_000']],
+  },
+  'docs/durability.md': {
+    '1 min': [[session, 'taskParkMs: 60 * second']],
+    '1 s': [backoff],
+    '2 s': [backoff],
+    '4 s': [backoff],
+    '3 s': [['src/tasks/task-keeper.ts', 'beatMs = 3000']],
+    '30 s': [['src/postgres/postgres-task-store.ts', 'leaseMs = 30_000']],
+    '5 s': [['src/postgres/postgres.ts', '5000']],
+    'maxRestarts 5': [[session, 'maxRestarts: 5']],
   },
   'docs/eras.md': {
     'maxSuspendedCalls 1,024': [[session, 'maxSuspendedCalls: 1024']],

@@ -4,7 +4,7 @@ import type { JsonObject, Task, TaskSupport, ToolAnswer } from 'mcp-actors';
 import { TestClock, converse, enveloped, gate, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMachine, fromPromise, setup } from 'xstate';
-import { SessionlessTasks } from '../../src/server/task-resumer.ts';
+import { SessionlessTasks } from '../../src/server/task-resumer.actor.ts';
 import { TaskKeeper } from '../../src/tasks/task-keeper.ts';
 import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
 

@@ -1,12 +1,5 @@
 /** `mcp-actors tasks`: what a store of durable tasks has, for people. */
-import {
-  cancelTask,
-  openTaskStore,
-  printableLines,
-  quoted,
-  taskOverview,
-} from 'mcp-actors/internal';
-import type { TaskOverview } from 'mcp-actors/internal';
+import { openTaskStore, printableLines, quoted, storedTasks } from 'mcp-actors/internal';
 import type { TaskStore } from 'mcp-actors';
 import { UsageError, print } from './command.ts';
 import { optionsText } from './options/option.ts';
@@ -85,7 +78,7 @@ async function list(store: TaskStore, asJson: boolean): Promise<number> {
   for (;;) {
     const page = await store.list({ after, max: pageSize });
     for (const found of page) {
-      const task = taskOverview(found);
+      const task = storedTasks.taskOverview(found);
       await print(process.stdout, asJson ? `${JSON.stringify(task)}\n` : `${inOneLine(task)}\n`);
     }
     count += page.length;
@@ -99,7 +92,7 @@ async function list(store: TaskStore, asJson: boolean): Promise<number> {
 async function show(store: TaskStore, taskId: string, asJson: boolean): Promise<number> {
   const found = await store.read(taskId);
   if (!found) return await missing(taskId);
-  const task = taskOverview(found);
+  const task = storedTasks.taskOverview(found);
   const rows = Object.entries(task).filter(([, value]) => value !== undefined);
   const lines = rows.map(([name, value]) => `${name}: ${printableLines([String(value)])}\n`);
   await print(process.stdout, asJson ? `${JSON.stringify(task)}\n` : lines.join(''));
@@ -107,7 +100,7 @@ async function show(store: TaskStore, taskId: string, asJson: boolean): Promise<
 }
 
 async function cancel(store: TaskStore, taskId: string): Promise<number> {
-  const became = await cancelTask(store, taskId);
+  const became = await storedTasks.cancelTask(store, taskId);
   if (became === undefined) return await missing(taskId);
   if (became === 'written') {
     await print(process.stdout, `The task ${taskId} is cancelled.\n`);
@@ -122,7 +115,7 @@ async function missing(taskId: string): Promise<number> {
   return 1;
 }
 
-function inOneLine(task: TaskOverview): string {
+function inOneLine(task: storedTasks.TaskOverview): string {
   const { taskId, status, tool, server, owner, lastStep, waitsFor, createdAt } = task;
   const age = Math.max(0, Math.round((Date.now() - Date.parse(createdAt)) / 1000));
   const parts = [

@@ -204,7 +204,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   #succeed(call: Call, result: unknown): void {
-    if (call.hasEnded) return;
+    if (call.state === 'ended') return;
     if (!isJsonObject(result)) {
       const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
       return this.#fail(call, new TypeError(message));
@@ -216,7 +216,7 @@ export class CallsInFlight implements CallScope, CallRunner {
   }
 
   #fail(call: Call, error: unknown): void {
-    if (call.hasEnded) return;
+    if (call.state === 'ended') return;
     this.#answer(call, errorResponse(call.id, this.#wireError(call, error)));
   }
 

@@ -31,7 +31,7 @@ import { Method, methodNotOffered } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
 import { declaresRoots, unaskedRoots } from '../../protocol/roots.ts';
 import { anyMethod, rejectedQuestion } from '../exchange.ts';
-import type { Exchange, RequestHandler, RequestSpec } from '../exchange.ts';
+import type { Exchange, RequestHandler, RequestSpec, ResumedWork } from '../exchange.ts';
 import { Call } from './call.ts';
 import type { Replies } from './call.ts';
 import type { RouterOfSide, RouterOptions, RouterSide } from './router.actor.ts';
@@ -195,7 +195,7 @@ function resume(request: InboundRequest, router: ServerRouter, replies: Replies)
   const { id, method, origin } = request;
   const { options, isClosing, calls } = router;
   const handler = options.handlers.get(method);
-  const peer = origin?.resumes?.peer;
+  const { peer } = (origin?.resumes ?? {}) as Partial<ResumedWork>;
   if (isClosing || !handler || !peer) return replies.add(errorResponse(id, shuttingDown), request);
   const caller = { peer, logLevel: 'none' } as const;
   calls.start(new StatelessCall(request, handler, calls, caller, replies), router.lastHeardAt);
