@@ -231,6 +231,21 @@ test('TLS is spoken where it is asked for', async () => {
   expect(rows).toContainEqual({ ssl: true });
 });
 
+test('a Postgres that is gone refuses at once, and takes up what waits when it is back', async () => {
+  const own = await PostgresServer.start();
+  onTestFinished(() => own.stop());
+  const store = await postgresTaskStore({ url: own.url });
+  onTestFinished(() => store.close());
+  await store.lease('a');
+  const claim = await store.create(task);
+  await own.kill();
+  await expect(store.create({ ...task, taskId: 't2' })).rejects.toThrow();
+  await expect(store.finish(claim, 'done')).rejects.toThrow();
+  await own.start();
+  await expect.poll(() => store.finish(claim, 'done').catch(String)).toBe('written');
+  expect((await store.read('t1'))?.record.text).toBe('done');
+});
+
 test('a pool that has no connection to give refuses in time', async () => {
   const small = new pg.Pool({ connectionString: server.url, max: 1 });
   onTestFinished(() => small.end());
