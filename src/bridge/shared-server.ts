@@ -136,7 +136,7 @@ export class SharedServer {
     }
   }
 
-  /** Ends it, whoever shares it. */
+  /** Ends it, even if clients share it. */
   async close(): Promise<void> {
     this.#options.clock.clearTimeout(this.#timer);
     this.#gone();
@@ -168,7 +168,7 @@ export class SharedServer {
     this.#rest();
   }
 
-  /** Nobody may be left. */
+  /** It rests if all clients have left. */
   #rest(): void {
     if (this.#clients.size > 0) return;
     if (this.#state.value === 'opening') return void this.close();

@@ -89,6 +89,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   note(params.arguments ? `${method} ${params.arguments.mark}` : method);
   if (id === undefined || (how === 'silent' && method === 'initialize')) continue;
   const run = methods[method];
-  if (run) Promise.resolve(run(params)).then((done) => send({ id, result: done }));
+  if (run) void Promise.resolve(run(params)).then((done) => send({ id, result: done }));
   else send({ id, error: { code: -32601, message: `No ${method}` } });
 }
