@@ -31,7 +31,7 @@ const documentTimeoutMs = 30_000;
  * it has a URL.
  *
  * @param source a document, the path of a file, or a URL
- * @throws {Error} it cannot be read, or is no OpenAPI document: the message says what is wrong
+ * @throws {Error} it cannot be read, or is not an OpenAPI document: the message says what is wrong
  */
 export async function readDocument(source: string | URL | JsonValue): Promise<ReadDocument> {
   const base = baseOf(source);

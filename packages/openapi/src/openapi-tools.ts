@@ -41,7 +41,7 @@ export interface OpenApiOptions {
   readonly maxResponseBytes?: number;
   /** Whether results are structured if the document has a schema for them; by default they are. */
   readonly structured?: boolean;
-  /** Hears of operations that cannot be a tool; by default nobody does. */
+  /** Hears of operations that cannot be a tool; by default they are left out silently. */
   readonly onUnusable?: (unusable: Unusable) => void;
   /** Sends requests; by default the platform's `fetch`. */
   readonly fetch?: typeof fetch;
@@ -62,7 +62,7 @@ const maxRedirects = 5;
  * Makes a tool of each operation of an OpenAPI document (2.0, 3.0 or 3.1).
  *
  * @param document a document as a value, a file's path, or a URL; JSON or YAML
- * @throws {Error} the document cannot be read, or is none
+ * @throws {Error} the document cannot be read, or is not OpenAPI
  * @throws {TypeError} two tools have the same name, or it is not known where the API is
  */
 export async function toolsFromOpenApi(

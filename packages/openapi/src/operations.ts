@@ -172,7 +172,7 @@ function documented(
   };
 }
 
-/** Headers that say how a message is written, or who sends it, are no parameters. */
+/** Headers that say how a message is written, or who sends it, do not count as parameters. */
 const notParameters = new Set(['accept', 'content-type', 'authorization']);
 
 function parameterOf(given: JsonValue): Parameter | undefined {

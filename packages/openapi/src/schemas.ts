@@ -1,5 +1,5 @@
 /**
- * Schemas of tools, made of a document's. What a schema refers to comes with it as a definition, and refers to others
+ * Schemas of tools, made from those in a document. What a schema refers to comes with it as a definition, and refers to others
  * in the same way: a type that contains itself is finite. Each part of a document is rewritten once for all tools.
  */
 import type { JsonValue } from './document.ts';
@@ -33,7 +33,7 @@ export interface ToolInput {
 /** The schema of what a tool gives. */
 export interface ToolAnswer {
   readonly schema: ObjectSchema;
-  /** Whether the answer is the member `result` of what the tool gives: it is no object itself. */
+  /** Whether the answer is the member `result` of what the tool gives: it is not an object itself. */
   readonly isWrapped: boolean;
 }
 
