@@ -165,8 +165,8 @@ export const citations: {
     '2 s': [backoff],
     '4 s': [backoff],
     '3 s': [['src/tasks/task-keeper.ts', 'beatMs = 3000']],
-    '30 s': [['src/postgres/postgres-task-store.ts', 'leaseMs = 30_000']],
-    '5 s': [['src/postgres/postgres.ts', '5000']],
+    '30 s': [['src/postgres/postgres-task-store.ts', 'leaseMs: 30_000']],
+    '5 s': [['src/postgres/postgres-task-store.ts', 'commandTimeoutMs: 5000']],
     'maxRestarts 5': [[session, 'maxRestarts: 5']],
   },
   'docs/eras.md': {

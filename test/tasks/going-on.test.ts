@@ -388,9 +388,10 @@ describe('a machine', () => {
     const fetching = () => (++fetches === 1 ? new Promise<string>(() => {}) : Promise.resolve(''));
     const first = await world.start([toolOf(reminding({ fetching }))]);
     const task = await first.begin('remind');
-    await settled();
+    await first.sees(task, 'input_required');
     const inputResponses = { q1: { action: 'accept', content: {} } };
     await first.ask('tasks/update', { taskId: task.taskId, inputResponses });
+    while (fetches === 0) await turn();
     await settled();
     expect(fetches).toBe(1);
     await world.kill(first);
@@ -403,7 +404,7 @@ describe('a machine', () => {
     const world = new World();
     const first = await world.start([toolOf(reminding())]);
     const task = await first.begin('remind');
-    await settled();
+    await first.sees(task, 'input_required');
     await world.kill(first);
     const other = createMachine({ id: 'reminding', initial: 'idle', states: { idle: {} } });
     const newer = await world.start([toolOf(other as never)]);

@@ -66,6 +66,10 @@ export const command = commandOf(
       if (what === 'list') return await list(store, values.json);
       if (what === 'show') return await show(store, taskId ?? '', values.json);
       return await cancel(store, taskId ?? '');
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      const message = 'The tasks are sealed: their server has stateKeys, and only it can read them';
+      throw new UsageError(message, { cause: error });
     } finally {
       await store.close();
     }
