@@ -75,7 +75,7 @@ function statementsIn(schema: string) {
   const stepsOf = `coalesce((SELECT json_agg(json_build_object('key', s.key, 'text', s.body) ORDER BY s.place)
     FROM ${steps} s WHERE s.task = t.id AND t.state = 'open'), '[]') AS steps`;
   const isOwned = `EXISTS (SELECT FROM ${leases} l WHERE l.owner = t.owner AND l.ends_at > ${now})`;
-  /** A task of this id that can still be written to by whoever has this fence; by anybody without one. */
+  /** A task of this id that can still be written to: with a fence, by its holder alone. */
   const writable = `id = $1 AND state = 'open' AND expires_at > ${now} AND fence = coalesce($2::bigint, fence)`;
   const claimable = `t.state = 'open' AND t.server = $2 AND t.id = coalesce($3, t.id) AND t.expires_at > ${now}`;
   /** Steps for what the statement calls task, from lists of keys and of texts. */
@@ -134,7 +134,7 @@ function statementsIn(schema: string) {
       WHERE state = 'open' AND owner = '' AND server = $1 AND expires_at > ${now} HAVING count(*) > 0`,
     list: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
       WHERE t.id > $1 AND t.expires_at > ${now} ORDER BY t.id LIMIT $2`,
-    // What is below has ended: a transaction of a lower number can change nothing any more.
+    // What is below has ended: a transaction of a lower number can no longer change anything.
     upTo: `SELECT ${upTo}`,
     changes: `SELECT ${upTo}, coalesce((SELECT json_agg(json_build_object('id', id, 'by', changed::text)) FROM ${tasks}
         WHERE changed >= $1::text::xid8), '[]') AS changed`,
@@ -256,7 +256,7 @@ class PostgresTaskStore implements TaskStore {
     );
     const ids = given.map(({ id }) => id);
     const [tasks, [next]] = await Promise.all([
-      // Only now can the owner before add no step any more.
+      // Only now can the owner before no longer add a step.
       ids.length > 0 ? this.#rows<TaskRow>('claimed', owner, ids) : [],
       this.#rows<Pick<TaskRow, 'due'>>('next', server),
     ]);

@@ -10,14 +10,19 @@ import { sqlName } from './migrations.ts';
 export interface PostgresClient extends SqlConnection {
   /** Gives it back; with `true` it is closed. */
   release(destroy?: boolean): void;
+  /** Hears of `notification`, `error` and `end`. */
   on(event: string, listener: (...args: never[]) => void): unknown;
+  /** Ends what `on` began. */
   removeListener(event: string, listener: (...args: never[]) => void): unknown;
 }
 
 /** A pool of connections, as `pg` has it. */
 export interface PostgresPool extends SqlConnection {
+  /** Takes a connection, which is given back by `release`. Rejects if none can be had. */
   connect(): Promise<PostgresClient>;
+  /** Closes all connections. */
   end(): Promise<void>;
+  /** Hears of the `error` of a connection that is at rest. */
   on(event: string, listener: (...args: never[]) => void): unknown;
 }
 
@@ -56,7 +61,7 @@ async function madePool({
     ...(url === undefined ? {} : { connectionString: url }),
     application_name: 'mcp-actors',
     connectionTimeoutMillis: commandTimeoutMs,
-    // The server gives up what nobody waits for any more.
+    // The server gives up what no caller waits for.
     statement_timeout: commandTimeoutMs,
     // A handler that hangs in its transaction keeps its locks no longer than this.
     idle_in_transaction_session_timeout: 60_000,
@@ -133,7 +138,7 @@ export class Postgres {
   tell(): void {
     this.#telling ??= globalThis.setTimeout(() => {
       this.#telling = undefined;
-      // It is a commit: nobody has to wait until it is on the disk.
+      // It is a commit, and need not wait for the disk.
       const text = `BEGIN; SET LOCAL synchronous_commit = off; NOTIFY ${sqlName(this.#channel)}; COMMIT`;
       // Who was not told looks by themselves.
       this.#inTime(this.#pool.query(text)).catch(() => {});
@@ -157,13 +162,13 @@ export class Postgres {
 
   async #listen(changed: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // Nothing is lost with it: whoever watches looks by themselves as well.
+      // Nothing is lost with it: watchers also look by themselves.
       await this.#hear(changed, signal).catch(() => {});
       await setTimeout(listenAgainMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
-  /** Settles once the connection is lost, or is not needed any more. */
+  /** Settles once the connection is lost, or is no longer needed. */
   async #hear(changed: () => void, signal: AbortSignal): Promise<void> {
     const client = await this.#connection();
     try {

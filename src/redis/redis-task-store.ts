@@ -36,7 +36,7 @@ export interface RedisTaskStoreOptions extends Partial<
   readonly leaseMs?: number;
 }
 
-/** How long others leave a task to whoever claims it, milliseconds. */
+/** How long others leave a task to the process that claims it, milliseconds. */
 const reservedMs = 10_000;
 
 /** How long what leads to tasks is kept if no task asks for more, milliseconds. */
@@ -179,7 +179,7 @@ keep(KEYS[1], ARGV[4])
 return 1
 `);
 
-/** Whoever looks so seldom that more has changed misses some: its next write tells it. */
+/** A process that looks so seldom that more has changed misses some; its next write tells it. */
 const changesKept = 50_000;
 
 /** Notes that a task has changed. KEYS[1] and KEYS[2]: the last change, what has changed. */
@@ -194,7 +194,7 @@ end
 `;
 
 /**
- * KEYS: last change, changes, and what does not lead to it any more. ARGV: task, its id if it is told, how long
+ * KEYS: last change, changes, and what no longer leads to it. ARGV: task, its id if it is told, how long
  * changes are kept.
  */
 const leadNoMore = luaScript(`${changed}

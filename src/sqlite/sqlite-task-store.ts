@@ -3,7 +3,7 @@
  * settles. Any number of processes of one machine may share the directory.
  *
  * SQLite itself does not wait for the disk: it would block the event loop. Its log is synced beside the loop, once for
- * all that was written meanwhile. Whoever reads waits for it too, so that nobody is told what a power cut could undo.
+ * all that was written meanwhile. A read waits for it too, so that it tells nothing that a power cut could undo.
  *
  * As long as it lives, a process holds a lock that the kernel lets go of. So the lease of a process that
  * was killed is over at once.
@@ -312,7 +312,7 @@ class SqliteTaskStore implements TaskStore {
     const syncs = this.#syncs;
     // The one that runs may have begun too early.
     syncs.next ??= syncs.running
-      // Whoever waits for that one hears of it.
+      // Its own callers hear of it.
       .catch(() => {})
       .then(() => {
         const running = this.#log?.datasync() ?? Promise.resolve();

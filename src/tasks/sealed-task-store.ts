@@ -14,8 +14,8 @@ interface Sealer {
 const own = '';
 
 /**
- * A store whose texts are sealed. A task that this cannot open, because its keys are not there any more or
- * somebody has changed it, is as one that is not there.
+ * A store whose texts are sealed. If a task cannot be opened, because its key is gone or its text was changed, it
+ * is as if there were no such task.
  */
 export function sealedTaskStore(store: TaskStore, sealer: Sealer): TaskStore {
   const seal = (...whole: readonly [taskId: string, name: string, text: string]) =>
