@@ -17,24 +17,3 @@ export function stateOf({ value, status }: Pick<SessionSnapshot, 'value' | 'stat
 
 /** A state of the session machine. Handlers run in the states from `negotiated` on. */
 export type SessionState = ReturnType<typeof stateOf>;
-
-/** What the states mean outside of the machine: code asks for tags, not for state names. */
-export const sessionTags = [
-  /** The client has not said who it is. */
-  'awaitsInitialize',
-  /** The client has not said that it is ready: no requests may be sent to it. */
-  'awaitsInitialized',
-  /** Both sides may send requests and notifications. */
-  'operating',
-  /** Each request identifies its client, and nothing is sent outside of requests. */
-  'stateless',
-  /** The session is ending: calls may still finish. */
-  'settling',
-  /** The session is ending: the remaining calls were cancelled, and clean up. */
-  'aborting',
-  /** The session is ending: the rest of the output is written. */
-  'flushing',
-  'closed',
-] as const;
-
-export type SessionTag = (typeof sessionTags)[number];

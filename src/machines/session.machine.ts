@@ -38,9 +38,8 @@ import type {
   SessionEvent,
   SessionOutput,
   SessionRouterInput,
-  SessionTag,
 } from './session-ports.ts';
-import type { StateMeta } from './names.ts';
+import type { SessionTag, StateMeta } from './names.ts';
 import { anyActorFailed } from './names.ts';
 import { causeOf, drainTimeoutOf, endOf, endedBefore, promptMs } from './session-end.ts';
 

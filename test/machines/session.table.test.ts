@@ -5,7 +5,7 @@ import { sessionMachine } from '../../src/machines/session.machine.ts';
 import { stateOf } from '../../src/machines/session-state.ts';
 import type { SessionInput } from '../../src/machines/session-context.ts';
 import type { SessionEvent } from '../../src/machines/session-ports.ts';
-import type { SessionTag } from '../../src/machines/session-state.ts';
+import type { SessionTag } from '../../src/machines/names.ts';
 import type { SessionState } from '../../src/machines/session-state.ts';
 import { shuttingDown } from '../../src/protocol/errors.ts';
 import { stateName } from '../../src/machines/names.ts';
