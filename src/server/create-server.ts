@@ -45,12 +45,8 @@ export interface McpServer<
   /** Sessions as actor logic, for a host that invokes or spawns them in its own actor system. */
   readonly sessionLogic: SessionLogic;
   /**
-<<<<<<< HEAD
-   * Exchanges the definition of the server: tools, resources, prompts and all else that it
-   * says. New calls get it, in all sessions at once. Calls that run or are suspended go on with what
-=======
-   * Replaces the definition of the server: tools, resources, prompts and all else that it says. New calls get it, in all sessions at once. Calls that run or are suspended go on with what
->>>>>>> 605f6358 (mcp-actors dev keeps the code in processes of its own, and its phases in a chart)
+   * Replaces the definition of the server: tools, resources, prompts and all else that it says. New
+   * calls get it, in all sessions at once. Calls that run or are suspended go on with what
    * they began with. Clients are told of each list that is not the same for them. What was added,
    * removed or disabled since is forgotten; sessions, subscriptions and middleware stay.
    *

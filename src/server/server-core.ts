@@ -154,11 +154,7 @@ export class ServerCore implements InForce {
   }
 
   /**
-<<<<<<< HEAD
-   * Exchanges the definition of the server, for all that comes from now on. What runs or
-=======
    * Replaces the definition, for all that comes from now on. What runs or
->>>>>>> 605f6358 (mcp-actors dev keeps the code in processes of its own, and its phases in a chart)
    * is suspended goes on with the one that it began with.
    *
    * @throws {TypeError} the definition is wrong, or cannot take the place; nothing has changed
