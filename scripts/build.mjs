@@ -252,14 +252,32 @@ export const { ${names.join(', ')} } = createRequire(import.meta.url)('xstate');
 `;
 }
 
-/** The library's entries are the package's exports: `./dist/x.js` is built from `src/x.ts`. */
-const entries = Object.values(manifest.exports)
-  .map((target) => /^\.\/dist\/(.+)\.js$/.exec(target.default)?.[1])
-  .filter((name) => name !== undefined);
+/**
+ * A package's entries are its exports: `./dist/x.js` is built from `src/x.ts`.
+ * @param {{ readonly exports: { readonly [name: string]: { readonly default?: string } } }} manifest
+ */
+const entriesOf = ({ exports }) =>
+  Object.values(exports)
+    .map((target) => /^\.\/dist\/(.+)\.js$/.exec(target.default)?.[1])
+    .filter((name) => name !== undefined);
 
-/** The inspector is published beside the library, which it asks for as any user does. */
-const inspector = join(root, 'packages', 'inspector');
-const inspectorManifest = JSON.parse(await readFile(join(inspector, 'package.json'), 'utf8'));
+/** Published beside the library, which they ask for as any user does. */
+const besides = ['inspector', 'openapi'].map((name) => join(root, 'packages', name));
+
+/** @param {string} folder of such a package */
+async function buildBeside(folder) {
+  const own = await manifestOf(folder);
+  const path = relative(root, folder).split(sep).join('/');
+  return splitBuild({
+    ...common,
+    entryPoints: Object.fromEntries(
+      entriesOf(own).map((name) => [name, `./${path}/src/${name}.ts`]),
+    ),
+    outdir: `${path}/dist`,
+    chunkNames: 'chunks/[name]-[hash]',
+    external: packageNames(own).flatMap((name) => [name, `${name}/*`]),
+  });
+}
 
 /** The inspector's page: its scripts and its style, as modules of texts, which the inspector imports as `#inspect-page`. */
 async function pageAssets() {
@@ -317,7 +335,7 @@ await Promise.all(assetFiles.map(({ path, contents }) => replaceFile(path, conte
 const builds = [
   splitBuild({
     ...common,
-    entryPoints: Object.fromEntries(entries.map((name) => [name, `./src/${name}.ts`])),
+    entryPoints: Object.fromEntries(entriesOf(manifest).map((name) => [name, `./src/${name}.ts`])),
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     external,
@@ -345,18 +363,7 @@ const builds = [
     ],
     legalComments: 'none',
   }),
-  splitBuild({
-    ...common,
-    entryPoints: Object.fromEntries(
-      ['index', 'diagrams'].map((name) => [name, `./packages/inspector/src/${name}.ts`]),
-    ),
-    outdir: 'packages/inspector/dist',
-    chunkNames: 'chunks/[name]-[hash]',
-    external: Object.keys(inspectorManifest.peerDependencies).flatMap((name) => [
-      name,
-      `${name}/*`,
-    ]),
-  }),
+  ...besides.map(buildBeside),
   // What turns the compile cache on has to be loaded before what comes from it.
   build({
     ...common,
@@ -473,8 +480,8 @@ await chmod(command, 0o755);
 await Promise.all(builtFolders.map((folder) => removeStale(folder, outputs)));
 await keepBuilt(sourcesBefore);
 if (!isBundleOnly) {
-  // The inspector's are made of the library's.
-  for (const folder of [root, inspector]) {
+  // Theirs are made of the library's.
+  for (const folder of [root, ...besides]) {
     await rm(join(folder, 'dist', 'types'), { recursive: true, force: true });
     emitDeclarations(folder);
   }

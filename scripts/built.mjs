@@ -30,11 +30,12 @@ const made = [
   ...packages.flatMap((folder) => [join(folder, 'package.json'), join(folder, 'src')]),
 ];
 
-/** The folders of what is built: the library's, the command's and the inspector's. */
+/** The folders of what is built: the library's, the command's, and those of the packages that are published beside them. */
 export const builtFolders = /** @type {const} */ ([
   join(root, 'dist'),
   join(root, 'packages', 'cli', 'dist'),
   join(root, 'packages', 'inspector', 'dist'),
+  join(root, 'packages', 'openapi', 'dist'),
 ]);
 
 /**

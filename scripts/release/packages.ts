@@ -31,7 +31,12 @@ export interface Versions {
 export const serverFolder = 'packages/cli';
 
 /** The folders of the packages that are published, in the order in which they are: what another one needs comes first. */
-export const publishedFolders = ['.', 'packages/inspector', serverFolder] as const;
+export const publishedFolders = [
+  '.',
+  'packages/inspector',
+  'packages/openapi',
+  serverFolder,
+] as const;
 
 /** The folders of all packages. */
 export const packageFolders = [

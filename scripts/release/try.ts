@@ -85,6 +85,7 @@ async function tryPacked(packed: string): Promise<void> {
         'mcp-actors/http',
         'mcp-actors/serve',
         '@mcp-actors/inspector',
+        '@mcp-actors/openapi',
       ]
         .map((name) => `await import('${name}');\n`)
         .join(''),

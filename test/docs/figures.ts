@@ -13,6 +13,7 @@ const lists = 'src/client/lists/lists.ts';
 const process = 'src/machines/process.machine.ts';
 const stderr = 'src/processes/stderr-log.ts';
 const page = 'packages/inspector/src/loopback-server.ts';
+const openApi = 'packages/openapi/src/openapi-tools.ts';
 const processEnd = 'src/serve/process-end.ts';
 const initialize = 'src/protocol/initialize.ts';
 
@@ -291,6 +292,16 @@ export const citations: {
     '350 ms': [[processEnd, 'graceMs = 350']],
   },
   'docs/machine-tools.md': { '10 minutes': [suspended] },
+  'docs/openapi.md': {
+    '64 characters': [['packages/openapi/src/operations.ts', 'maxName = 64']],
+    '1,024 characters': [[openApi, 'maxDescription = 1024']],
+    '16 KiB': [[openApi, 'maxAnswerSchema = 16 * 1024']],
+    '4,000 characters': [[openApi, 'maxErrorCharacters = 4000']],
+    'five times': [[openApi, 'maxRedirects = 5']],
+    '30 s': [[openApi, 'timeoutMs = 30_000']],
+    '1 MiB': [[openApi, 'maxResponseBytes = 1024 * 1024']],
+    '64 MiB': [['packages/openapi/src/document.ts', 'maxDocumentBytes = 64 * 1024 * 1024']],
+  },
   'docs/opentelemetry.md': {
     '256 characters': [['src/opentelemetry/subject.ts', 'value.slice(0, 256)']],
   },

@@ -29,6 +29,8 @@ import type {
 } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
 import type { InspectedPage } from '@mcp-actors/inspector';
+import { toolsFromOpenApi } from '@mcp-actors/openapi';
+import type { OpenApiOptions } from '@mcp-actors/openapi';
 import { openTelemetry, sessionDurations } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions, SessionDurationsOptions } from 'mcp-actors/opentelemetry';
 import { testClient, gate, serverContract } from 'mcp-actors/testing';
@@ -166,6 +168,23 @@ const html = await (await fetch(inspected.url)).text();
 await watched.close();
 await inspected.close();
 
+const pets: OpenApiOptions = {
+  server: 'https://pets.example',
+  fetch: async () => Response.json({}, { status: 404 }),
+};
+const operation = { operationId: 'getPet', responses: {} };
+const tools = await toolsFromOpenApi(
+  {
+    openapi: '3.1.0',
+    info: { title: 'Pets', version: '1' },
+    paths: { '/pet': { get: operation } },
+  },
+  pets,
+);
+const shop = await testClient(createMcpServer({ name: 'pets', version: '1', tools }));
+const pet = (await shop.callTool('getPet')).text;
+await shop.close();
+
 const limits: Limits = defaultLimits;
 const door = gate();
 door.release();
@@ -177,6 +196,7 @@ console.log(
     kind,
     methods: methods.slice(0, 4),
     page: limits.pageSize,
+    pet,
     charts: Object.keys(
       JSON.parse(/id="machines">(.*)<\/script>/.exec(html)?.[1] ?? '{}') as object,
     ).length,

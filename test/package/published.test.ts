@@ -16,7 +16,12 @@ import { entries } from '../tooling/entries.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** One checker: each that it has by default checks most of the library anew. */
 const tsc = [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--checkers', '1'];
-const inspectorFolder = join(root, 'packages', 'inspector');
+/** Published beside the library: each with the files that its declarations are made of. */
+const besides = [
+  { name: 'inspector', sources: ['index.ts', 'diagrams.ts', 'page-assets.d.ts'], most: 150_000 },
+  { name: 'openapi', sources: ['index.ts'], most: 50_000 },
+] as const;
+const folderOf = (name: string) => join(root, 'packages', name);
 const typeRoots = join(root, 'node_modules', '@types');
 const run = promisify(execFile);
 const json = async <T>(path: string): Promise<T> => JSON.parse(await readFile(path, 'utf8')) as T;
@@ -42,7 +47,7 @@ describe('the published package', { timeout: 600_000 }, () => {
   let manifest: Manifest;
   let packed: Packed;
   let command: Packed;
-  let inspector: Packed;
+  let packedBeside: readonly Packed[];
   /** Why nothing could be installed, where that is not the package's fault. */
   let unreachable: string | undefined;
 
@@ -82,25 +87,27 @@ describe('the published package', { timeout: 600_000 }, () => {
     return JSON.parse(stdout) as readonly Packed[];
   }
 
-  /** The inspector's declarations are made of those of the library that is packed. */
-  async function declareInspector(stage: string, library: string): Promise<void> {
-    const project = join(folder, 'tsconfig.inspector.json');
+  /** A package's declarations are made of those of the library that is packed. */
+  async function declareBeside(
+    { name, sources }: (typeof besides)[number],
+    stage: string,
+    library: string,
+  ): Promise<void> {
+    const project = join(folder, `tsconfig.${name}.json`);
     const types = (entry: string) => [join(library, 'dist', 'types', entry)];
     const paths = {
       'mcp-actors': types('index.d.ts'),
       'mcp-actors/client': types('client/index.d.ts'),
       'mcp-actors/internal': types('internal.d.ts'),
     };
-    const include = ['index.ts', 'diagrams.ts', 'page-assets.d.ts'].map((name) =>
-      join(inspectorFolder, 'src', name),
-    );
+    const include = sources.map((source) => join(folderOf(name), 'src', source));
     const compilerOptions = {
       paths,
-      rootDir: join(inspectorFolder, 'src'),
+      rootDir: join(folderOf(name), 'src'),
       typeRoots: [typeRoots],
     };
     const config = {
-      extends: join(inspectorFolder, 'tsconfig.build.json'),
+      extends: join(folderOf(name), 'tsconfig.build.json'),
       compilerOptions,
       include,
     };
@@ -115,7 +122,9 @@ describe('the published package', { timeout: 600_000 }, () => {
     // The versions that are in npm's cache already.
     const beside = [...Object.keys(peerDependencies), '@types/node'];
     const wanted = beside.map((name) => `${name}@${devDependencies[name]}`);
-    const tarballs = [packed, command, inspector].map(({ filename }) => join(folder, filename));
+    const tarballs = [packed, command, ...packedBeside].map(({ filename }) =>
+      join(folder, filename),
+    );
     try {
       await npm(['install', '--prefer-offline', ...tarballs, ...wanted], app);
     } catch (error) {
@@ -127,16 +136,19 @@ describe('the published package', { timeout: 600_000 }, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'published-'));
     manifest = await json<Manifest>(join(root, 'package.json'));
-    const stages = [join(folder, 'library'), join(folder, 'inspector')] as const;
-    const [library, inspectorStage] = stages;
+    const library = join(folder, 'library');
     await stageOf(root, library);
-    await stageOf(inspectorFolder, inspectorStage);
     await declare(join(root, 'tsconfig.build.json'), library);
-    await declareInspector(inspectorStage, library);
-    [packed, inspector, command] = (await packedIn(...stages, join(root, 'packages', 'cli'))) as [
+    for (const beside of besides) {
+      const stage = join(folder, beside.name);
+      await stageOf(folderOf(beside.name), stage);
+      await declareBeside(beside, stage, library);
+    }
+    const stages = besides.map(({ name }) => join(folder, name));
+    [packed, command, ...packedBeside] = (await packedIn(library, folderOf('cli'), ...stages)) as [
       Packed,
       Packed,
-      Packed,
+      ...Packed[],
     ];
     await install(manifest);
   }, 600_000);
@@ -190,13 +202,15 @@ describe('the published package', { timeout: 600_000 }, () => {
     expect(command.size).toBeLessThanOrEqual(2_000_000);
   });
 
-  it('contains of the inspector what is built, and not the library once more', () => {
-    const others = inspector.files
+  it.each(besides)('has the package $name beside it, built and without the library', (beside) => {
+    const { files, size } = packedBeside[besides.indexOf(beside)] as Packed;
+    const others = files
       .map(({ path }) => path)
       .filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path))
       .sort();
     expect(others).toEqual(['LICENSE', 'README.md', 'package.json']);
-    expect(inspector.size).toBeLessThanOrEqual(150_000);
+    expect(files.some(({ path }) => path === 'dist/types/index.d.ts')).toBe(true);
+    expect(size).toBeLessThanOrEqual(beside.most);
   });
 
   it('runs nothing where it is installed, not even npm’s `prepare`', () => {
@@ -253,6 +267,7 @@ describe('the published package', { timeout: 600_000 }, () => {
       kind: 'input-ended',
       methods: ['tools/call', 'tools/call', 'tools/call', 'resources/read'],
       page: 100,
+      pet: 'GET /pet was answered with 404:\n{}',
       charts: Object.keys(charts).length,
       machines: 2,
       isOneXState: true,

@@ -189,6 +189,7 @@ describe('npm run release:check', () => {
     expect(await faultsOfRelease(copy.edits())).toEqual([
       'package.json has no repository, homepage, bugs: run `npm run release -- --repository https://github.com/OWNER/NAME`',
       'packages/inspector/package.json has no repository, homepage, bugs: run `npm run release -- --repository https://github.com/OWNER/NAME`',
+      'packages/openapi/package.json has no repository, homepage, bugs: run `npm run release -- --repository https://github.com/OWNER/NAME`',
       'packages/cli/package.json has no repository, homepage, bugs, mcpName: run `npm run release -- --repository https://github.com/OWNER/NAME`',
       'server.json: name is missing',
       'server.json: repository is missing',
@@ -294,6 +295,7 @@ describe('publishing', () => {
     expect(ran).toEqual([
       `npm publish mcp-actors-2.3.4-beta.1.tgz ${how}`,
       `npm publish mcp-actors-inspector-2.3.4-beta.1.tgz ${how}`,
+      `npm publish mcp-actors-openapi-2.3.4-beta.1.tgz ${how}`,
       `npm publish mcp-actors-cli-2.3.4-beta.1.tgz ${how}`,
     ]);
   });
@@ -309,6 +311,7 @@ describe('publishing', () => {
     await publishPacked({ ...publication(copy), by: again.by });
     expect(again.ran.map((line) => line.split(' ')[2])).toEqual([
       'mcp-actors-inspector-2.3.4-beta.1.tgz',
+      'mcp-actors-openapi-2.3.4-beta.1.tgz',
       'mcp-actors-cli-2.3.4-beta.1.tgz',
     ]);
   });

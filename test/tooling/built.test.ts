@@ -22,6 +22,7 @@ async function repository(): Promise<{ readonly root: string; readonly built: Bu
     'packages/cli/src/cli.ts': 'export {};',
     'packages/cli/dist/cli.js': 'export {};',
     'packages/inspector/dist/index.js': 'export {};',
+    'packages/openapi/dist/index.js': 'export {};',
     'dist/index.js': 'export const a = 1;',
     'dist/types/index.d.ts': 'export const a = 1;',
   });
@@ -56,6 +57,7 @@ describe('what is built', () => {
     ['a manifest', 'packages/cli/package.json'],
     ['the script of the build', 'scripts/replace-file.mjs'],
     ['what was built', 'packages/inspector/dist/index.js'],
+    ['what was built of another package', 'packages/openapi/dist/index.js'],
   ])('is built anew when %s has changed or is gone', async (_what, path) => {
     const { root, built } = await repository();
     const sources = await built.sourcesHash();
