@@ -35,6 +35,7 @@ export const programs = [
   'examples/notes/server.ts',
   'examples/opentelemetry/server.ts',
   'examples/quickstart/main.ts',
+  'examples/reminder/server.ts',
   'examples/roots/server.ts',
   'examples/sampling/server.ts',
   'examples/valibot/server.ts',
