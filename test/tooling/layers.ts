@@ -302,6 +302,8 @@ export const packageLayers: { readonly [name: string]: { readonly [path: string]
         '@mcp-actors/inspector',
         '@mcp-actors/openapi',
         '@mcp-actors/workspace-server',
+        'jsonc-parser',
+        'smol-toml',
         'xstate',
       ],
       node: true,

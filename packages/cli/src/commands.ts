@@ -29,7 +29,7 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
   },
   config: {
     usage: '[HOST] [options] [directories...]',
-    summary: 'Print the configuration with which hosts launch the server.',
+    summary: 'Print what tells hosts to launch the server, or write it into their files.',
     load: () => import('./config.ts'),
   },
   dev: {

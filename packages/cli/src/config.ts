@@ -1,4 +1,7 @@
-/** `mcp-actors config`: the configuration with which hosts launch the server, without serving. */
+/**
+ * `mcp-actors config`: the configuration with which hosts launch the server, printed, or written
+ * into their own files.
+ */
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { statSync } from 'node:fs';
@@ -11,15 +14,22 @@ import {
   greeting,
   hostBlock,
   hostConfiguration,
+  hostEntry,
   hostNames,
   isHostName,
   launchOf,
   isInstalled,
   npxLaunch,
+  ownServerName,
   quotedForShell,
   servedAt,
 } from './host-configuration.ts';
-import type { LaunchCommand, ServedAddress } from './host-configuration.ts';
+import type { HostName, OfferedServer } from './host-configuration.ts';
+import { checkEntries } from './host-files/check-entries.ts';
+import { hasFile, hostFile, hostsWithFiles } from './host-files/host-files.ts';
+import type { HostFile, HostWithFile } from './host-files/host-files.ts';
+import { namingFile, offerChange, readHostFile } from './host-files/write-entry.ts';
+import { interruptible } from './interruption.ts';
 import { httpWish } from './options/http-wish.ts';
 import type { HttpWish } from './options/http-wish.ts';
 import { optionsText } from './options/option.ts';
@@ -28,7 +38,26 @@ import { optionsGiven, parseOptions, switchIn } from './options/parse-options.ts
 import type { GivenOption } from './options/parse-options.ts';
 import { limitsIn, options as serveOptions } from './options/serve-options.ts';
 
+/** What is done with the hosts' own files; without any of them the configuration is printed. */
+const fileOptions = {
+  write: {
+    kind: 'switch',
+    help: "Put the server into the host's own file. What stands there stays, comments included; the difference is shown, and you are asked.",
+  },
+  remove: { kind: 'switch', help: "Take it out of the host's own file again, in the same way." },
+  check: {
+    kind: 'switch',
+    help: 'Say which hosts on this machine have it in their files, and start it as it is written there. With a HOST, look only at that.',
+  },
+} as const satisfies OptionTable;
+
 const ownOptions = {
+  ...fileOptions,
+  yes: {
+    kind: 'switch',
+    short: 'y',
+    help: 'With --write and --remove: do not ask. It is needed where there is no terminal.',
+  },
   local: {
     kind: 'switch',
     help: 'Launch this copy by its absolute path, with this Node, instead of by npx. It breaks if either moves. So it is in a checkout, unless --npx is given.',
@@ -43,12 +72,18 @@ const ownOptions = {
 const options = { ...serveOptions, ...ownOptions } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors config [HOST] [options] [directories...]
+       mcp-actors config --write HOST [options] [directories...]
+       mcp-actors config --remove HOST
+       mcp-actors config --check [HOST]
 
 Prints what tells MCP hosts to launch the server with these options and directories;
 serves nothing. With a HOST, stdout gets the text to paste and nothing else; with
 --http PORT that is where the host reaches a server that you start yourself:
 
   mcp-actors config vscode > .vscode/mcp.json
+
+--write changes the file in which the host keeps the servers of all your projects. It is
+replaced in one step, and a copy of it as it was stays beside it.
 
 The hosts: ${hostNames.join(', ')}.
 
@@ -57,6 +92,10 @@ All options of the server are taken too: mcp-actors --help lists them.
 
 Options:
 ${optionsText(ownOptions)}
+
+Exit status of --write and --remove: 0 if the file is as wanted, 1 if you have said no, 2 if it
+cannot be changed. Of --check: 0 if a host has the server and it starts wherever it is written,
+else 1.
 `;
 
 export const command: Command = {
@@ -70,6 +109,14 @@ export const command: Command = {
     const { values, positionals } = parseOptions(options, line);
     const [first, ...rest] = positionals;
     const host = isHostName(first) ? first : undefined;
+    const wish = wishIn(values);
+    if (wish === 'check') return await check(host, positionals);
+    if (wish === 'remove') {
+      if (rest.length > 0)
+        throw new UsageError(`--remove takes only a host, not ${rest.join(' ')}`);
+      return await remove(fileOf('remove', host, first), values.yes);
+    }
+    const written = wish === 'write' ? fileOf('write', host, first) : undefined;
     const directories = host === undefined ? positionals : rest;
     const given = optionsGiven(options, line).filter(({ name }) => !(name in ownOptions));
     const cwd = workingDirectory();
@@ -90,6 +137,7 @@ export const command: Command = {
     for (const problem of [...faults, ...served.warnings]) {
       await print(process.stderr, `mcp-actors: ${printableLines([problem])}\n`);
     }
+    if (written) return await write(written, server, values.yes);
     await print(
       process.stdout,
       host === undefined ? allHosts(server, isLocal) : hostBlock(host, server),
@@ -97,6 +145,98 @@ export const command: Command = {
     return 0;
   },
 };
+
+type FileWish = keyof typeof fileOptions;
+
+/** What is wanted of the hosts' files; undefined if nothing is. @throws {UsageError} more than one thing */
+function wishIn(values: { readonly [name in FileWish | 'yes']: boolean }): FileWish | undefined {
+  const wishes = (Object.keys(fileOptions) as FileWish[]).filter((name) => values[name]);
+  const [wish, another] = wishes;
+  if (another) throw new UsageError(`Give one of --${wish} and --${another}`);
+  if (values.yes && (wish === undefined || wish === 'check')) {
+    throw new UsageError('--yes goes with --write and --remove: nothing else is asked');
+  }
+  return wish;
+}
+
+interface ChosenFile extends HostFile {
+  readonly host: HostWithFile;
+}
+
+const machine = () => ({
+  home: homedir(),
+  environment: process.env,
+  platform: process.platform,
+});
+
+/** @throws {UsageError} no host is named, or one without a file */
+function fileOf(wish: FileWish, host: HostName | undefined, first: string | undefined): ChosenFile {
+  if (host !== undefined && hasFile(host)) return { host, ...hostFile(host, machine()) };
+  const why =
+    host !== undefined
+      ? `${host} is a form that several hosts share, without a file`
+      : first === undefined
+        ? 'no host is named'
+        : `${JSON.stringify(first)} is not a host`;
+  throw new UsageError(`--${wish}: ${why}. Name one of ${hostsWithFiles.join(', ')}`);
+}
+
+async function write(
+  { host, title, path: file, format }: ChosenFile,
+  server: OfferedServer,
+  isAgreed: boolean,
+): Promise<number> {
+  const found = await readHostFile(file);
+  const { path, entry } = hostEntry(host, server);
+  const text = await namingFile(file, () => format.write(found.text, path, entry));
+  if (text === found.text) {
+    await print(process.stdout, `${title} has it already: ${file}\n`);
+    return 0;
+  }
+  if (!(await offerChange(found, text, isAgreed))) return 1;
+  await print(
+    process.stdout,
+    `${title} starts it from now on; one that runs may have to be restarted.\n`,
+  );
+  return 0;
+}
+
+async function remove(
+  { host, title, path: file, format }: ChosenFile,
+  isAgreed: boolean,
+): Promise<number> {
+  const found = await readHostFile(file);
+  const { path } = entryPath(host);
+  const isThere =
+    found.text.trim() !== '' &&
+    (await namingFile(file, () => format.read(found.text, path))) !== undefined;
+  if (!isThere) {
+    await print(process.stdout, `${title} does not have it: ${file}\n`);
+    return 0;
+  }
+  const text = await namingFile(file, () => format.remove(found.text, path));
+  return (await offerChange(found, text, isAgreed)) ? 0 : 1;
+}
+
+/** Where the server is in a host's file, however it is launched. */
+const entryPath = (host: HostWithFile) => hostEntry(host, { name: ownServerName, url: '' });
+
+async function check(host: HostName | undefined, positionals: readonly string[]): Promise<number> {
+  if (positionals.length > (host === undefined ? 0 : 1))
+    fileOf('check', undefined, positionals.at(-1));
+  const hosts = host === undefined ? hostsWithFiles : [fileOf('check', host, host).host];
+  const interruption = interruptible((code) => process.exit(code));
+  try {
+    const files = hosts.map((each) => ({
+      file: hostFile(each, machine()),
+      path: entryPath(each).path,
+    }));
+    const code = await checkEntries(files, interruption.signal);
+    return interruption.exitCode ?? code;
+  } finally {
+    interruption.stop();
+  }
+}
 
 /**
  * The greeting for a person who starts the server in a terminal.
@@ -129,7 +269,7 @@ function urlOf(
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}/mcp`;
 }
 
-function allHosts(server: LaunchCommand | ServedAddress, isLocal: boolean): string {
+function allHosts(server: OfferedServer, isLocal: boolean): string {
   const hint = isLocal
     ? 'This launches the copy that you run. Once the registry has the package, mcp-actors config --npx\nprints what takes it from there.'
     : 'npx takes mcp-actors from the registry; mcp-actors config --local launches this copy instead.';

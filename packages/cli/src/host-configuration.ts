@@ -14,7 +14,7 @@ export interface LaunchCommand {
 export const reservedName = 'workspace';
 
 /** The name of this command's own server. */
-const name = 'project-files';
+export const ownServerName = 'project-files';
 
 /**
  * A command line that survives an update of Node: npx finds the package or downloads it. On Windows
@@ -26,8 +26,8 @@ export function npxLaunch(
 ): LaunchCommand {
   const npx = ['-y', '@mcp-actors/cli', ...args];
   return platform === 'win32'
-    ? { name, command: 'cmd', args: ['/c', 'npx', ...npx] }
-    : { name, command: 'npx', args: npx };
+    ? { name: ownServerName, command: 'cmd', args: ['/c', 'npx', ...npx] }
+    : { name: ownServerName, command: 'npx', args: npx };
 }
 
 /**
@@ -38,7 +38,11 @@ export function npxLaunch(
  */
 export function launchOf(script: string, args: readonly string[]): LaunchCommand {
   const path = fileURLToPath(script);
-  return { name, command: process.execPath, args: [...loaderOf(path), path, ...args] };
+  return {
+    name: ownServerName,
+    command: process.execPath,
+    args: [...loaderOf(path), path, ...args],
+  };
 }
 
 /** Sources need tsx. As an import it adds no process that would have to relay signals and pipes. */
@@ -59,51 +63,80 @@ export interface ServedAddress {
 }
 
 /** The same of this command's own server. */
-export const servedAt = (url: string): ServedAddress => ({ name, url });
+export const servedAt = (url: string): ServedAddress => ({ name: ownServerName, url });
 
-/** The place of a host's configuration, and the text to paste there. */
+/** What a host launches, or reaches. */
+export type OfferedServer = LaunchCommand | ServedAddress;
+
+/** A server as a host writes it into its file. */
+export type HostEntry = { readonly [key: string]: string | readonly string[] };
+
+/** How a host writes down its servers, and where that text belongs. */
 interface HostForm {
   readonly place: string;
-  block(launch: LaunchCommand): string;
-  /** For a server that listens already. */
-  urlBlock(address: ServedAddress): string;
+  /** The key that holds the servers by their names. */
+  readonly key: string;
+  entry(server: OfferedServer): HostEntry;
+  /** What is pasted, if that is not the entry as JSON. */
+  text?(server: OfferedServer): string;
 }
 
 /** Most hosts share the form, and differ in how they call the URL. */
-const mcpServers = (entryOf: (url: string) => object): HostForm => ({
+const mcpServers = (entryOf: (url: string) => HostEntry): HostForm => ({
   place: 'Claude Desktop, Cursor, Windsurf, Gemini CLI and most others, in their JSON',
-  block: ({ name, command, args }) => json({ mcpServers: { [name]: { command, args } } }),
-  urlBlock: ({ name, url }) => json({ mcpServers: { [name]: entryOf(url) } }),
+  key: 'mcpServers',
+  entry: (server) =>
+    'url' in server ? entryOf(server.url) : { command: server.command, args: server.args },
 });
 
 const shared = mcpServers((url) => ({ type: 'http', url }));
 
+/** The form in which each entry says what it is. */
+const typed = (server: OfferedServer): HostEntry =>
+  'url' in server
+    ? { type: 'http', url: server.url }
+    : { type: 'stdio', command: server.command, args: server.args };
+
+const plainUrl = mcpServers((url) => ({ url }));
+
 const hosts = {
   'claude-code': {
     place: 'Claude Code, in a shell',
-    block: ({ name, command, args }) =>
-      ['claude mcp add', name, '--', ...[command, ...args].map(quotedForShell)].join(' '),
-    urlBlock: ({ name, url }) => `claude mcp add --transport http ${name} ${quotedForShell(url)}`,
+    key: 'mcpServers',
+    entry: typed,
+    text: (server) =>
+      'url' in server
+        ? `claude mcp add --transport http ${server.name} ${quotedForShell(server.url)}`
+        : [
+            'claude mcp add',
+            server.name,
+            '--',
+            ...[server.command, ...server.args].map(quotedForShell),
+          ].join(' '),
   },
   // Its file allows only commands, and its connectors are called from outside this machine, so a
   // bridge is needed.
   'claude-desktop': mcpServers((url) => ({ command: 'npx', args: ['-y', 'mcp-remote', url] })),
   codex: {
+    ...plainUrl,
     place: 'Codex, in ~/.codex/config.toml',
-    block: ({ name, command, args }) =>
-      `[mcp_servers.${name}]\ncommand = ${toml(command)}\nargs = [${args.map(toml).join(', ')}]`,
-    urlBlock: ({ name, url }) => `[mcp_servers.${name}]\nurl = ${toml(url)}`,
+    key: 'mcp_servers',
+    text: (server) => tomlTable(['mcp_servers', server.name], plainUrl.entry(server)).join('\n'),
   },
-  cursor: mcpServers((url) => ({ url })),
+  cursor: plainUrl,
   gemini: mcpServers((httpUrl) => ({ httpUrl })),
   mcpServers: shared,
-  vscode: {
-    place: 'VS Code, in .vscode/mcp.json',
-    block: ({ name, command, args }) =>
-      json({ servers: { [name]: { type: 'stdio', command, args } } }),
-    urlBlock: ({ name, url }) => json({ servers: { [name]: { type: 'http', url } } }),
+  opencode: {
+    place: 'opencode, in ~/.config/opencode/opencode.json',
+    key: 'mcp',
+    entry: (server): HostEntry =>
+      'url' in server
+        ? { type: 'remote', url: server.url }
+        : { type: 'local', command: [server.command, ...server.args] },
   },
+  vscode: { place: 'VS Code, in .vscode/mcp.json', key: 'servers', entry: typed },
   windsurf: mcpServers((serverUrl) => ({ serverUrl })),
+  zed: { ...plainUrl, place: 'Zed, in its settings.json', key: 'context_servers' },
 } as const satisfies { readonly [name: string]: HostForm };
 
 export type HostName = keyof typeof hosts;
@@ -116,13 +149,22 @@ export function isHostName(name: string | undefined): name is HostName {
   return name !== undefined && hostNames.includes(name);
 }
 
+/** Where a host's file holds the server, and what it holds there. */
+export function hostEntry(
+  host: HostName,
+  server: OfferedServer,
+): { readonly path: readonly [key: string, name: string]; readonly entry: HostEntry } {
+  const { key, entry }: HostForm = hosts[host];
+  return { path: [key, server.name], entry: entry(server) };
+}
+
 /** What is pasted into a host's configuration, and nothing else. */
-export function hostBlock(host: HostName, server: LaunchCommand | ServedAddress): string {
+export function hostBlock(host: HostName, server: OfferedServer): string {
   return `${blockOf(hosts[host], server)}\n`;
 }
 
 /** The blocks for all hosts, each with the place where it belongs. */
-export function hostConfiguration(server: LaunchCommand | ServedAddress): string {
+export function hostConfiguration(server: OfferedServer): string {
   const [first, ...others] = [shared, hosts['claude-code'], hosts.vscode, hosts.codex];
   // With a URL the hosts that share a form for commands each have their own.
   const place = 'url' in server ? 'Most hosts, in their JSON; name yours for its own' : first.place;
@@ -131,8 +173,21 @@ export function hostConfiguration(server: LaunchCommand | ServedAddress): string
     .join('\n');
 }
 
-function blockOf(form: HostForm, server: LaunchCommand | ServedAddress): string {
-  return 'url' in server ? form.urlBlock(server) : form.block(server);
+function blockOf(form: HostForm, server: OfferedServer): string {
+  return form.text?.(server) ?? json({ [form.key]: { [server.name]: form.entry(server) } });
+}
+
+/** A table of TOML, in lines. */
+export function tomlTable(path: readonly string[], entry: HostEntry): readonly string[] {
+  return [
+    `[${path.join('.')}]`,
+    ...Object.entries(entry).map(([key, value]) => tomlPair(key, value)),
+  ];
+}
+
+/** A line of a table. */
+export function tomlPair(key: string, value: HostEntry[string]): string {
+  return `${key} = ${typeof value === 'string' ? toml(value) : `[${value.map(toml).join(', ')}]`}`;
 }
 
 /** Says that the process waits for a client, and how a host would launch it. */

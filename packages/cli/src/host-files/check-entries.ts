@@ -1,0 +1,129 @@
+/** Says which hosts have the server in their files, and whether it starts as it stands there. */
+import { openConfig, readHosts, textOfFault } from 'mcp-actors/client';
+import type { HostsConfig, Servers } from 'mcp-actors/client';
+import { describe, isJsonObject, printableName } from 'mcp-actors/internal';
+import type { JsonObject } from 'mcp-actors';
+import { hideSecretsOf } from '../client/client-options.ts';
+import { textOfFailure } from '../client/exit-codes.ts';
+import { UsageError, print } from '../command.ts';
+import type { EntryPath } from './entry-format.ts';
+import type { HostFile } from './host-files.ts';
+import { namingFile, readHostFile } from './write-entry.ts';
+
+/** How long a server may take to start: npx may have to download it first. */
+const startMs = 60_000;
+
+/** A host's file, and where the server is in it. */
+export interface CheckedHost {
+  readonly file: HostFile;
+  readonly path: EntryPath;
+}
+
+/** What is found out about one host. */
+type Finding =
+  /** Nothing is configured. */
+  | { readonly kind: 'absent'; readonly why: string }
+  | { readonly kind: 'broken'; readonly why: string }
+  | { readonly kind: 'starts'; readonly why: string };
+
+/**
+ * Looks into the hosts' files, starts what they have, and prints a line for each.
+ *
+ * @returns 0 if a host has the server and it starts wherever it is configured, else 1
+ */
+export async function checkEntries(
+  hosts: readonly CheckedHost[],
+  signal: AbortSignal,
+): Promise<number> {
+  const read = await Promise.all(hosts.map(readEntry));
+  const entries = read.flatMap(({ entry }, at) => (entry ? [[String(at), entry] as const] : []));
+  const config = readHosts({ mcpServers: Object.fromEntries(entries) });
+  hideSecretsOf(config);
+  const servers = openConfig(config, {
+    restart: 'none',
+    watch: false,
+    report: Object.assign(() => {}, { threshold: 'silent' } as const),
+    limits: { connectTimeoutMs: startMs },
+  });
+  try {
+    const findings = await Promise.all(
+      read.map(async ({ finding }, at) => {
+        const server = config.servers.get(String(at));
+        return finding ?? (await greeted(servers, String(at), server, signal));
+      }),
+    );
+    const width = Math.max(...hosts.map(({ file }) => file.title.length));
+    const rows = findings.map(({ why }, at) => {
+      const { title, path } = (hosts[at] as CheckedHost).file;
+      return `${title.padEnd(width)}  ${why}\n${' '.repeat(width)}  ${path}\n`;
+    });
+    await print(process.stdout, rows.join(''));
+    const kinds = new Set(findings.map(({ kind }) => kind));
+    return kinds.has('starts') && !kinds.has('broken') ? 0 : 1;
+  } finally {
+    await servers.close();
+  }
+}
+
+async function readEntry({
+  file,
+  path,
+}: CheckedHost): Promise<{ readonly finding?: Finding; readonly entry?: JsonObject }> {
+  try {
+    const { bytes, text } = await readHostFile(file.path);
+    if (bytes === undefined) return { finding: { kind: 'absent', why: 'has no file' } };
+    if (text.trim() === '') return { finding: { kind: 'absent', why: 'does not have it' } };
+    const entry = await namingFile(file.path, () => file.format.read(text, path));
+    if (entry === undefined) return { finding: { kind: 'absent', why: 'does not have it' } };
+    if (!isJsonObject(entry)) return broken(`has it as ${describe(entry)}, which is no server`);
+    const { enabled, disabled } = entry;
+    if (enabled === false || disabled === true) return broken('has it, but switched off');
+    return { entry: commonEntry(entry) };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return broken(error.message.replace(`${file.path}: `, 'has a file that cannot be read: '));
+  }
+}
+
+const broken = (why: string): { readonly finding: Finding } => ({
+  finding: { kind: 'broken', why },
+});
+
+/** The entry of any host in the form that most of them share. */
+function commonEntry(entry: JsonObject): JsonObject {
+  const { command, args, env, environment, cwd, headers, http_headers: tomlHeaders } = entry;
+  const url = entry['url'] ?? entry['httpUrl'] ?? entry['serverUrl'];
+  const [program, words] = Array.isArray(command)
+    ? [command[0] as unknown, command.slice(1)]
+    : [command, args];
+  const given = Object.entries({
+    command: program,
+    args: words,
+    env: env ?? environment,
+    cwd,
+    url,
+    headers: headers ?? tomlHeaders,
+  });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+/** Starts or reaches the server, and greets it. */
+async function greeted(
+  servers: Servers,
+  name: string,
+  server: ReturnType<HostsConfig['servers']['get']>,
+  signal: AbortSignal,
+): Promise<Finding> {
+  if (server?.kind === 'invalid') {
+    const faults = server.faults.map(({ key, message }) => textOfFault({ key, message }));
+    return { kind: 'broken', why: `has it wrongly: ${faults.join('; ')}` };
+  }
+  try {
+    const connection = await servers.use(name);
+    const { info, revision } = await connection.ready({ signal });
+    const is = `${printableName(info.name)} ${printableName(info.version)}`;
+    return { kind: 'starts', why: `has it, and it starts: ${is}, revision ${revision}` };
+  } catch (error) {
+    return { kind: 'broken', why: `has it, but it does not start: ${textOfFailure(error)}` };
+  }
+}
