@@ -13,6 +13,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { builtFolders, bundledFiles, isBuilt, keepBuilt, sourcesHash } from './built.mjs';
+import { pruneDeclarations } from './prune-declarations.mjs';
 import { replaceFile } from './replace-file.mjs';
 import { splitBuild } from './split-build.mjs';
 
@@ -484,6 +485,7 @@ if (!isBundleOnly) {
   for (const folder of [root, ...besides]) {
     await rm(join(folder, 'dist', 'types'), { recursive: true, force: true });
     emitDeclarations(folder);
+    pruneDeclarations(folder);
   }
 }
 console.error(

@@ -1,0 +1,1 @@
+export function pruneDeclarations(folder: string): void;

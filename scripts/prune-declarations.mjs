@@ -1,0 +1,38 @@
+/**
+ * Declarations that a package needs: tsc writes those of every file of the program, and no entry refers to a good third of them.
+ */
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+/** What a declaration imports from its own package, as an import or as a type in place. */
+const referred = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
+
+/** @param {string} specifier as `./names.ts` or `./names.js` */
+const declarationOf = (specifier) => specifier.replace(/(?<!\.d)\.[jt]s$/, '.d.ts');
+
+/**
+ * Removes the declarations that no entry of a package leads to.
+ *
+ * @param {string} folder of the package, with a `package.json` that names the entries
+ */
+export function pruneDeclarations(folder) {
+  const types = join(folder, 'dist', 'types');
+  /** @type {{ readonly exports: { readonly [entry: string]: string | { readonly types?: string } } }} */
+  const { exports: entries } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const waiting = Object.values(entries).flatMap((entry) =>
+    typeof entry === 'object' && entry.types !== undefined ? [resolve(folder, entry.types)] : [],
+  );
+  /** @type {Set<string>} */
+  const needed = new Set();
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (needed.has(file)) continue;
+    needed.add(file);
+    for (const [, specifier = ''] of readFileSync(file, 'utf8').matchAll(referred)) {
+      waiting.push(resolve(dirname(file), declarationOf(specifier)));
+    }
+  }
+  for (const name of readdirSync(types, { recursive: true, encoding: 'utf8' })) {
+    const path = join(types, name);
+    if (name.endsWith('.d.ts') && !needed.has(path)) rmSync(path);
+  }
+}
