@@ -15,14 +15,15 @@ const server = (name: string, ...behaviour: readonly string[]) => ({
   args: [crowd, name, ...behaviour],
 });
 
-const silent: BridgeOptions = { report: () => {} };
+/** On a busy machine a server takes long to start. What is late is the subject of patience.test.ts. */
+const patient: BridgeOptions = { report: () => {}, patienceMs: 60_000 };
 
 async function host(
   era: Era,
   mcpServers: { readonly [name: string]: object },
   options: BridgeOptions = {},
 ): Promise<Host> {
-  const made = await hostOf(era, bridge({ mcpServers }, { ...silent, ...options }));
+  const made = await hostOf(era, bridge({ mcpServers }, { ...patient, ...options }));
   onTestFinished(() => made.close());
   return made;
 }
@@ -161,6 +162,7 @@ test('four bad servers of twenty cost the others nothing, and each is shown with
   const all = Object.fromEntries(names.map((name, at) => [name, server(name, bad[at] ?? 'tools')]));
   const noise: string[] = [];
   const to = await host('legacy', all, {
+    patienceMs: 3000,
     onStderr: (text, from) => void (noise.length < 10 && noise.push(`${from} ${text.length}`)),
   });
   // The one that only makes noise works.
