@@ -61,6 +61,8 @@ import { redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
 import { everyMachine } from './every-machine.ts';
 import type { UpdatesEvent } from '../../src/machines/updates.machine.ts';
 import type { UpstreamEvent } from '../../src/machines/upstream.machine.ts';
+import { taskWorkMachine } from '../../src/machines/task-work.machine.ts';
+import type { TaskWorkEvent } from '../../src/machines/task-work.machine.ts';
 import { upstreamMachine } from '../../src/machines/upstream.machine.ts';
 import { updatesMachine } from '../../src/machines/updates.machine.ts';
 
@@ -232,6 +234,16 @@ const suspendableCall: Table<SuspendableCallEvent> = {
   'call.cancelled': true,
 };
 
+const taskWork: Table<TaskWorkEvent> = {
+  'work.rested': true,
+  'work.stirred': true,
+  'parking.begun': true,
+  'parking.written': true,
+  'session.ended': true,
+  'task.overtaken': true,
+  'work.ended': true,
+};
+
 const postAnswer: Table<PostAnswerEvent> = {
   'stream.begun': true,
   'client.left': true,
@@ -350,6 +362,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [listeningMachine, listening],
   [connectionMachine, connection],
   [taskMachine, task],
+  [taskWorkMachine, taskWork],
   [subscriptionMachine, subscription],
   [processMachine, process],
   [keepaliveMachine, {}],
