@@ -148,7 +148,8 @@ describe('a remote server', () => {
     },
   );
 
-  test('whose port refuses is waited for, and greeted once', async () => {
+  test('whose port refuses several calls is waited for, greeted once, and gets them all', async () => {
+    const refused = [1, 2, 3, 4];
     const { entry, down, up } = await remote();
     const states: string[] = [];
     const watchers = [
@@ -160,16 +161,16 @@ describe('a remote server', () => {
     ];
     const peer = await hosted(entry, { watchers });
     await down();
-    // It is refused, and the server is known to be away from then on.
-    peer.send(toolCall(1, 'act', { mark: 'refused' }));
+    // All are refused, and the server is known to be away from then on.
+    peer.send(...refused.map((id) => toolCall(id, 'act', { mark: `refused-${id}` })));
     await vi.waitFor(() => expect(states.join()).toContain('backoff'), {
       timeout: 20_000,
       interval: 5,
     });
     peer.send(...waiting.map((id) => toolCall(id, 'act', { mark: `waited-${id}` })));
     await up();
-    expect(await peer.response(1)).toHaveProperty('result');
-    expect(count('tools/call refused')).toBe(1);
+    for (const id of refused) expect(await peer.response(id)).toMatchObject({ result: {} });
+    for (const id of refused) expect(count(`tools/call refused-${id}`)).toBe(1);
     for (const id of waiting) expect(await peer.response(id)).toMatchObject({ result: {} });
     for (const id of waiting) expect(count(`tools/call waited-${id}`)).toBe(1);
     expect(count('initialize')).toBe(2);

@@ -52,6 +52,9 @@ import type { SendOutcome } from './wire.ts';
  */
 const endTimeoutMs = 2000;
 
+/** How long the loss of a server waits for what becomes of the other messages under way, milliseconds. */
+const refusalsTimeoutMs = 1000;
+
 /** The logic of a channel to one endpoint. */
 export function httpChannelActor(
   address: HttpAddress,
@@ -227,11 +230,27 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
       post.giveBack(error);
       // They have not been sent either.
       for (const waiting of this.#posts.takeWaiting()) waiting.giveBack(error);
+      return void this.#tellUnreachable(error);
     }
     if (sent.kind === 'unreachable') this.#tellLost({ kind: 'unreachable', error });
     else if (!isReady)
       this.#tellLost(lossOf(error, sent.kind === 'broken' ? 'unreachable' : 'refused'));
     post.fail(error);
+  }
+
+  /**
+   * Tells the loss once the other messages under way have met the same, or had their time: what was
+   * refused with them can be given back only before the connection knows.
+   */
+  async #tellUnreachable(error: RuntimeError): Promise<void> {
+    const { clock } = this.options;
+    let timer: unknown;
+    const overdue = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(resolve, refusalsTimeoutMs);
+    });
+    await Promise.race([this.#posts.headed(), overdue]);
+    clock.clearTimeout(timer);
+    this.#tellLost({ kind: 'unreachable', error });
   }
 
   unavailable(response: HttpResponse, { message }: RuntimeError): void {

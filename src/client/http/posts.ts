@@ -95,6 +95,12 @@ export class Posts {
     await Promise.all([...this.#told.open].map(({ ended }) => ended));
   }
 
+  /** Resolves once each message under way has the head of its answer, or cannot have it any more. */
+  async headed(): Promise<void> {
+    const open = [...this.#requests.open, ...this.#told.open];
+    await Promise.all(open.map((post) => post.headed));
+  }
+
   /** Handles a message that cancels a request; returns whether nothing more has to be done. */
   #takesBack(post: Post): boolean {
     if (post.method !== Method.cancelled) return false;

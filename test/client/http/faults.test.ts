@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { TestClock } from 'mcp-actors/testing';
 import { HttpHost, errorOf } from './http-host.ts';
 import { scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
@@ -154,6 +155,41 @@ describe('a server that cannot be reached', () => {
       `${server.url.host} cannot be reached: connect ECONNREFUSED ${server.url.host}`,
     );
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('is told once all that was refused with it is given back too', async () => {
+    const refusals: (() => void)[] = [];
+    const refuse = () =>
+      new Promise<never>((_, reject) => {
+        const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+        refusals.push(() => reject(new TypeError('fetch failed', { cause })));
+      });
+    const host = new HttpHost({ url: 'http://127.0.0.1/mcp' }, { fetch: refuse });
+    host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
+    const calls = [host.request('tools/list'), host.request('prompts/list')];
+    await expect.poll(() => refusals.length).toBe(2);
+    const isTold = () => host.reports.all.some(({ type }) => type === 'channel.lost');
+    refusals[0]?.();
+    expect(await calls[0]).toEqual({ kind: 'returned' });
+    await new Promise(setImmediate);
+    expect(isTold()).toBe(false);
+    refusals[1]?.();
+    expect(await calls[1]).toEqual({ kind: 'returned' });
+    await host.told('channel.lost');
+  });
+
+  test('is told after a second, if what becomes of another call takes longer', async () => {
+    const clock = new TestClock();
+    const refusal = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
+    let sent = 0;
+    const fetch = () => (++sent === 1 ? new Promise<never>(() => {}) : Promise.reject(refusal));
+    const host = new HttpHost({ url: 'http://127.0.0.1/mcp' }, { fetch, clock });
+    host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
+    void host.request('tools/call');
+    expect(await host.request('tools/list')).toEqual({ kind: 'returned' });
+    const lost = host.told('channel.lost');
+    clock.increment(1000);
+    expect(await lost).toMatchObject({ loss: { kind: 'unreachable' } });
   });
 
   test('before the handshake fails it', async () => {
