@@ -17,7 +17,12 @@ import type { HostsConfig } from '../client/hosts/hosts-file.ts';
 import type { EnvironmentVariables } from '../client/hosts/variables.ts';
 import { BridgedEntry } from './bridged-entry.ts';
 import type { BridgedEntryOptions, ProcessOptions } from './bridged-entry.ts';
+import { defaultReport } from '../session/default-report.ts';
+import type { ServersLock } from '../client/hosts/servers-lock.ts';
+import { describe } from '../protocol/classify.ts';
 import { ManyServers } from './many-servers.ts';
+import { ToolGuard } from './tool-guard.ts';
+import type { Trust } from './tool-guard.ts';
 
 /** What a bridge declares and asks by itself. Everything else is as for any connection. */
 type OfBridges =
@@ -53,6 +58,16 @@ export interface BridgeOptions
    * call it. `true`: always; a number: as soon as there are that many tools. Never by default.
    */
   readonly search?: boolean | number;
+  /**
+   * What was allowed, as `readLockFile` gives it: only tools that are in it and have not changed are
+   * offered. Without it, all are.
+   */
+  readonly lock?: ServersLock | undefined;
+  /**
+   * `locked`, the default with a lock. `new`: tools that the lock does not know are offered, too.
+   * `all`: the lock is ignored. A tool that is not offered does not exist for the host.
+   */
+  readonly trust?: Trust | undefined;
   /** The source of `${VAR}` in a configuration; the process's environment by default. */
   readonly environment?: EnvironmentVariables;
   /** Whether the file that many servers come from is read again when it changes; true by default. */
@@ -109,22 +124,32 @@ export function bridge(
     environment,
     watch = true,
     onConfig = () => {},
+    lock,
+    trust = lock ? 'locked' : 'all',
     ...connecting
   } = options;
   refuseDuration('patienceMs', patienceMs);
+  refuseTrust(trust, lock);
   const limits = { ...bridgeLimits, ...options.limits };
   connectionLimitsWith(limits);
+  const { report = defaultReport } = options;
   const own = {
     name: options.name ?? 'bridge',
     version: '0.1.0',
     ...definition,
   };
+  const locked = Object.keys(lock?.servers ?? {});
+  const alone = options.name ?? (locked.length === 1 ? locked[0] : undefined) ?? 'bridge';
   const entryOf = (entry: ServerEntry, more: BridgedEntryOptions, name?: string) =>
     new BridgedEntry(entry, {
       ...connecting,
       ...more,
       limits: { ...limits, ...more.limits },
       onStderr: onStderr && ((text) => onStderr(text, name)),
+      guard:
+        lock && trust !== 'all'
+          ? new ToolGuard({ name: name ?? alone, entry, lock, trust, report })
+          : undefined,
     });
   if (isEntry(source)) {
     const server = entryOf(source, {});
@@ -155,6 +180,15 @@ export function bridge(
 }
 
 const defaultPatienceMs = 3000;
+
+/** @throws {RangeError} it is no such word, or there is no lock */
+function refuseTrust(trust: unknown, lock: ServersLock | undefined): void {
+  if (trust !== 'locked' && trust !== 'new' && trust !== 'all') {
+    throw new RangeError(`trust must be "locked", "new" or "all", this is ${describe(trust)}`);
+  }
+  if (trust === 'all' || lock) return;
+  throw new RangeError(`trust is "${trust}", and there is no lock: give one as "lock"`);
+}
 
 const isEntry = (source: ServerEntry | BridgedServers): source is ServerEntry =>
   ['command', 'url', 'transport'].some((key) => key in source);

@@ -15,6 +15,7 @@ import { BridgedServer } from './bridged-server.ts';
 import type { BridgingOptions, OpenedServer } from './bridged-server.ts';
 import { SharedServers } from './shared-server.ts';
 import type { SharingClient } from './shared-server.ts';
+import type { ToolGuard } from './tool-guard.ts';
 
 /** How the clients of a bridge share the processes of a launched server. */
 export interface ProcessOptions {
@@ -44,6 +45,8 @@ export interface BridgedEntryOptions extends ConnectOptions, ProcessOptions {
    * the tool's annotations make that harmless. By default nothing is sent twice.
    */
   readonly retry?: HostRequestOptions['retry'];
+  /** Decides which of its tools are offered; all by default. */
+  readonly guard?: ToolGuard | undefined;
 }
 
 const defaultProcesses = { poolSize: 4, maxProcesses: 64, processIdleMs: 5 * 60_000 };
@@ -55,6 +58,7 @@ export class BridgedEntry {
   readonly #entry: ServerEntry;
   readonly #options: ConnectOptions;
   readonly #onStderr: BridgedEntryOptions['onStderr'];
+  readonly #guard: ToolGuard | undefined;
   readonly #bridging: BridgingOptions;
   readonly #maxProcesses: number;
   readonly #processIdleMs: number;
@@ -71,11 +75,13 @@ export class BridgedEntry {
    * @throws {RangeError} a number is wrong; names it
    */
   constructor(entry: ServerEntry, given: BridgedEntryOptions) {
-    const { onStderr, retry, share, poolSize, maxProcesses, processIdleMs, ...options } = given;
+    const { onStderr, retry, guard, share, poolSize, maxProcesses, processIdleMs, ...options } =
+      given;
     const counts = countsWith({ poolSize, maxProcesses, processIdleMs });
     this.#entry = entry;
     this.#options = options;
     this.#onStderr = onStderr;
+    this.#guard = guard;
     this.#bridging = { ...options, retry };
     this.#maxProcesses = counts.maxProcesses;
     this.#processIdleMs = counts.processIdleMs;
@@ -94,26 +100,35 @@ export class BridgedEntry {
    * speaks the client's own.
    *
    * @param moved gets each state of the connection once it has been ready, the present one first
-   * @throws {RuntimeError} why the server is not ready, as `connect`
+   * @throws {RuntimeError} why the server is not ready, as `connect`; CONFIG_INVALID: a lock has another
    * @throws {ProtocolError} -32000: there are too many processes
    */
   async open(
     client: UpstreamClient,
     moved: (state: ConnectionState) => void = () => {},
   ): Promise<OpenedServer> {
+    this.#guard?.admit();
+    const opened = await this.#open(client, moved);
+    const whole = { ...opened, idleMs: this.#processIdleMs };
+    return this.#guard ? this.#guard.over(whole) : whole;
+  }
+
+  async #open(
+    client: UpstreamClient,
+    moved: (state: ConnectionState) => void,
+  ): Promise<OpenedServer> {
     const bridging = new BridgedServer(client, this.#bridging);
-    const idleMs = this.#processIdleMs;
     if (this.#shared) {
       const heard = (...told: Parameters<SharingClient['heard']>) => bridging.heard(...told);
       const [connection, seat] = await this.#shared.join({ heard, moved }, client.signal);
-      return { ...bridging.over(connection, seat), idleMs };
+      return bridging.over(connection, seat);
     }
     const connection = await this.#connectOwn(client, bridging);
     connection.events$.subscribe((event) => {
       if (event.type === 'stderr') this.#onStderr?.(event.text);
     });
     connection.state$.subscribe(moved);
-    return { ...bridging.over(connection), idleMs };
+    return bridging.over(connection);
   }
 
   /** Ends what outlives a client. No client is connected, and none will be. */

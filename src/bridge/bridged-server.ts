@@ -67,6 +67,8 @@ export interface OpenedServer extends Upstream {
   readonly asksInResults: boolean;
   /** A whole list, which is asked for on behalf of no request. Empty if the server has no such. */
   list(name: CatalogName): Promise<ServerList>;
+  /** The tools that are not offered, with why; undefined without a lock. */
+  heldBack?(): readonly { readonly tool: string; readonly why: string }[];
   /** Which log messages its client wants, by the least severe. */
   setLogLevel(level: LogLevel): Promise<void>;
 }

@@ -1,3 +1,4 @@
 /** The entry `mcp-actors/bridge`: any server for any host. */
 export { bridge } from './bridge.ts';
+export type { Trust } from './tool-guard.ts';
 export type { BridgedServers, BridgeOptions } from './bridge.ts';

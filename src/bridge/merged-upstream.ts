@@ -7,6 +7,7 @@ import { defaultLimits } from '../actors/limits.ts';
 import type { Clock } from '../actors/clock.ts';
 import { listKinds } from '../client/lists/list-kinds.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
+import { uncached } from '../define/caching.ts';
 import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
 import type { CatalogName } from '../machines/catalog.machine.ts';
 import { isJsonObject } from '../protocol/classify.ts';
@@ -267,7 +268,8 @@ export class MergedUpstream implements Upstream, MemberHost {
 
   #status(): JsonObject {
     const text = JSON.stringify({ servers: this.standings }, undefined, 2);
-    return { contents: [{ uri: serversUri, mimeType: 'application/json', text }] };
+    const contents = [{ uri: serversUri, mimeType: 'application/json', text }];
+    return this.client.peer.dialect.cacheable({ contents }, uncached);
   }
 
   // Whose a request is.

@@ -23,6 +23,8 @@ export interface MemberReport extends ServerStanding {
   /** How it calls itself. */
   readonly server?: string;
   readonly tools?: number;
+  /** The tools that are not offered, with why. */
+  readonly heldBack?: readonly { readonly tool: string; readonly why: string }[];
 }
 
 /** All servers of a configuration, as one client has them. */
@@ -43,11 +45,13 @@ function standingOf(member: Member, clock: Clock): Omit<MemberReport, 'name'> {
   const { state, since, error } = member.standing;
   const info = member.usable?.serverInfo;
   const tools = member.known('tools')?.items.length;
+  const heldBack = member.usable?.heldBack?.() ?? [];
   return {
     state,
     since: new Date(Date.now() - (clock.now() - since)).toISOString(),
     ...(error ? { why: redactText(error.message, 500) } : {}),
     ...(info ? { server: `${info.name} ${info.version}` } : {}),
     ...(tools === undefined ? {} : { tools }),
+    ...(heldBack.length > 0 ? { heldBack } : {}),
   };
 }

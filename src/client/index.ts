@@ -43,6 +43,8 @@ export { textOfFault } from './hosts/config-fault.ts';
 export type { ConfigFault } from './hosts/config-fault.ts';
 export { readHosts, readHostsFile } from './hosts/hosts-file.ts';
 export type { HostsConfig, ReadHostsOptions } from './hosts/hosts-file.ts';
+export { readLockFile } from './hosts/servers-lock.ts';
+export type { LockedServer, LockedTool, ServersLock } from './hosts/servers-lock.ts';
 export { faultOfInput, formFields } from './asked/form-answer.ts';
 export type { FormDescription, FormField } from '../protocol/form.ts';
 export type {

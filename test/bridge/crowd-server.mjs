@@ -39,6 +39,13 @@ const calls = {
     told('notifications/tools/list_changed');
     return text('grew');
   },
+  /** One of its tools becomes another, with or without a word. */
+  change: ({ called, to, silently }) => {
+    const [changed] = tools.filter((each) => each.name === called);
+    Object.assign(changed, to);
+    if (!silently) told('notifications/tools/list_changed');
+    return text('changed');
+  },
   link: () => ({ content: [{ type: 'resource_link', uri: `hidden://${name}`, name: 'hidden' }] }),
   touch: ({ uri }) => {
     told('notifications/resources/updated', { uri });

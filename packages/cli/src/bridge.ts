@@ -3,9 +3,12 @@ import { defaultLimits, stdio } from 'mcp-actors';
 import type { Fact, McpServer, Report } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
+import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
 import { processLog, untilEnd } from 'mcp-actors/internal';
+import { command as lockCommand, lockFileOf } from './bridge-lock.ts';
 import { UsageError } from './command.ts';
+import type { Command } from './command.ts';
 import {
   clientOptions,
   connectingOptions,
@@ -68,6 +71,17 @@ export const bridgeOptions = {
     default: 'never',
     help: 'What is sent once more if the server was lost before its answer: nothing, or what is harmless by the protocol or by the annotations of the tool. In a file: "retry".',
   },
+  trust: {
+    kind: 'choice',
+    choices: ['auto', 'locked', 'new', 'all'],
+    default: 'auto',
+    help: 'Which tools are offered: locked, those of the lock that have not changed; new, also those that the lock does not know; all, without a lock. By default locked if there is a lock, and else all.',
+  },
+  lock: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'The lock, as mcp-actors bridge lock writes it. By default mcp-lock.json beside the file of servers, or in the current folder.',
+  },
   header: clientOptions.header,
   login: clientOptions.login,
   'client-id': clientOptions['client-id'],
@@ -87,6 +101,7 @@ export const bridgeOptions = {
 const help = `Usage: mcp-actors bridge [options] -- COMMAND [ARGUMENTS...]
        mcp-actors bridge [options] URL
        mcp-actors bridge [options] FILE
+       mcp-actors bridge lock [options] FILE | URL | -- COMMAND
 
 Stands between an MCP host and any MCP server. The host may speak any revision, the server
 any other; one may use stdio, the other HTTP. A host launches it in place of the server:
@@ -103,6 +118,10 @@ file is watched: what is changed in it begins, ends or begins anew, and sessions
 Each session has a process of its own, which ends with it. The process inherits this one's
 environment, and what it writes to stderr goes to stderr.
 
+mcp-actors bridge lock writes down what the servers and their tools are. From then on, a
+tool that has changed, was renamed or came new is not offered until you allow it:
+mcp-actors bridge lock --help says more.
+
 Options:
 ${optionsText(bridgeOptions)}
 
@@ -112,7 +131,7 @@ could not be started or reached, 2 if the command was called wrongly.
 
 const name = 'mcp-actors bridge';
 
-export const command = commandOf(
+const serving = commandOf(
   name,
   { options: bridgeOptions, help, launches: true },
   async (called) => {
@@ -130,6 +149,7 @@ export const command = commandOf(
     const config = await configOf(target);
     await tellFaults(name, config);
     hideSecretsOf(config);
+    const trusting = await trustIn(values, lockFileOf(target, values.lock));
     const isLaunched = called.launched !== undefined;
     const inherited = isLaunched ? { inheritEnv: true } : {};
     let hasFailed = false;
@@ -149,6 +169,7 @@ export const command = commandOf(
       ...connectingOptions({ ...values, env: [] }),
       ...inherited,
       ...sharingIn(values),
+      ...trusting,
       report,
       patienceMs: values.patience ?? 3000,
       search: searchFrom(values.search),
@@ -167,6 +188,25 @@ export const command = commandOf(
     return hasFailed ? 1 : code;
   },
 );
+
+export const command: Command = {
+  run: async (args, script) => {
+    if (args[0] !== 'lock') return serving.run(args, script);
+    return lockCommand.run(args.slice(1), script);
+  },
+};
+
+/** @throws {UsageError} a lock is wanted, and there is none */
+async function trustIn(
+  { trust, lock: given }: { readonly trust: string; readonly lock: string | undefined },
+  file: string,
+): Promise<Pick<BridgeOptions, 'lock' | 'trust'>> {
+  if (trust === 'all') return { trust };
+  const lock = await readLockFile(file);
+  if (lock) return { lock, trust: trust === 'new' ? trust : 'locked' };
+  if (trust === 'auto' && given === undefined) return {};
+  throw new UsageError(`There is no lock ${file}: write one with mcp-actors bridge lock`);
+}
 
 /** What the options say of processes; what they do not say is taken from the file. */
 function sharingIn(values: {

@@ -2,13 +2,14 @@
  * The tools that servers listed in their last run, on disk, for servers that are still starting.
  * The cache is optional: a file that cannot be read or written counts as absent.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ServerSettings } from './server-entry.ts';
+import { jsonDigest } from './servers-lock.ts';
 import type { EnvironmentVariables } from './variables.ts';
 
 /** Longer lists are not cached. */
@@ -56,7 +57,8 @@ export function defaultCacheFolder(
  * name is a digest of both, so it shows neither a command nor a secret.
  */
 export function toolsCache(folder: string): ToolsCache {
-  const pathOf = (owner: ToolsOwner) => join(folder, `${digestOf(owner)}.json`);
+  const pathOf = ({ entry, caller }: ToolsOwner) =>
+    join(folder, `${jsonDigest({ entry, caller })}.json`);
   return {
     read: async (owner) => {
       const text = await readFile(pathOf(owner), 'utf8').catch(() => undefined);
@@ -79,15 +81,6 @@ export function toolsCache(folder: string): ToolsCache {
       }
     },
   };
-}
-
-function digestOf({ entry, caller }: ToolsOwner): string {
-  const sorted = JSON.stringify({ entry, caller }, (_key, value: unknown) =>
-    isJsonObject(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  );
-  return createHash('sha256').update(sorted).digest('hex');
 }
 
 /** The file may come from someone else, or from another version. */

@@ -1,0 +1,234 @@
+/** `mcp-actors bridge lock`: what servers and their tools are is written down, or compared with it. */
+import { basename, dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { connect } from 'mcp-actors/client';
+import type { HostsConfig, LockedServer, ServersLock } from 'mcp-actors/client';
+import { exitProcess, printableName, serversLock, textOfError } from 'mcp-actors/internal';
+import { UsageError, print } from './command.ts';
+import {
+  clientOptions,
+  connectingOptions,
+  hideSecretsOf,
+  tell,
+  tellFaults,
+} from './client/client-options.ts';
+import { configOf, readTarget } from './client/target.ts';
+import type { Target } from './client/target.ts';
+import { interruptible } from './interruption.ts';
+import { optionsText } from './options/option.ts';
+import type { OptionTable } from './options/option.ts';
+import { commandOf, helpOption } from './options/parse-options.ts';
+
+/** The command's options; the documentation has them too. */
+export const bridgeLockOptions = {
+  lock: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'The lock file. By default mcp-lock.json beside the file of servers, or in the current folder.',
+  },
+  update: {
+    kind: 'switch',
+    help: 'Show what differs, ask whether that is allowed, and write it.',
+  },
+  yes: { kind: 'switch', help: 'With --update: allow it without a question, for scripts.' },
+  header: clientOptions.header,
+  login: clientOptions.login,
+  'client-id': clientOptions['client-id'],
+  'client-secret-env': clientOptions['client-secret-env'],
+  'client-metadata-url': clientOptions['client-metadata-url'],
+  'callback-port': clientOptions['callback-port'],
+  era: clientOptions.era,
+  help: helpOption,
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors bridge lock [options] FILE
+       mcp-actors bridge lock [options] URL
+       mcp-actors bridge lock [options] -- COMMAND [ARGUMENTS...]
+
+Connects to each server, and writes into mcp-lock.json what it is: its command or URL, its
+name and version, and digests of what its tools say of themselves. mcp-actors bridge then
+offers these tools and no others.
+
+If there is a lock already, it shows what differs and writes nothing. With --update it
+asks, and writes.
+
+Options:
+${optionsText(bridgeLockOptions)}
+
+Exit status: 0 if the lock is written or nothing differs, 1 if something differs and is not
+written or a server cannot be reached, 2 if the command was called wrongly, 130 after Ctrl-C.
+`;
+
+const name = 'mcp-actors bridge lock';
+
+/** Where the lock of a target is. */
+export function lockFileOf({ source }: Target, given: string | undefined): string {
+  if (given !== undefined) return resolve(given);
+  return join('file' in source ? dirname(resolve(source.file)) : process.cwd(), 'mcp-lock.json');
+}
+
+export const command = commandOf(
+  name,
+  { options: bridgeLockOptions, help, launches: true },
+  async (called) => {
+    const { values } = called;
+    const target = readTarget(name, { ...called, values: { ...values, env: [] } });
+    if (target.rest.length > 0) throw new UsageError(`${name} takes one file, or one server`);
+    if (values.yes && !values.update) throw new UsageError('--yes is about --update: give both');
+    const file = lockFileOf(target, values.lock);
+    const interruption = interruptible((code, signal) => void exitProcess(code, process, signal));
+    try {
+      const config = await configOf(target);
+      await tellFaults(name, config);
+      if (config.faults.length > 0) throw new UsageError('A file with a fault is not locked');
+      hideSecretsOf(config);
+      const before = await serversLock.readLockFile(file);
+      const isLaunched = called.launched !== undefined;
+      const seen = await see(config, {
+        ...connectingOptions({ ...values, env: [] }),
+        ...(isLaunched ? { inheritEnv: true } : {}),
+        signal: interruption.signal,
+      });
+      const found = differencesOf(before, seen, 'file' in target.source);
+      return await settle(file, { before, found, seen }, values, interruption.signal);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      if (interruption.exitCode !== undefined) return interruption.exitCode;
+      await tell(name, textOfError(error instanceof Error ? error.message : error));
+      return 1;
+    } finally {
+      interruption.stop();
+    }
+  },
+);
+
+/** A server as it is now. */
+interface Seen {
+  readonly now: LockedServer;
+  readonly tools: Parameters<typeof serversLock.lockServer>[2];
+}
+
+type Connecting = NonNullable<Parameters<typeof connect>[1]>;
+
+/** What a host may have. Some servers list certain tools only to hosts that have it. */
+const everything = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: {},
+};
+
+/** Connects to all servers. @throws one of them cannot be used: half a lock would hold back the rest */
+async function see(
+  { servers }: HostsConfig,
+  connecting: Connecting,
+): Promise<ReadonlyMap<string, Seen>> {
+  const looked = await Promise.allSettled(
+    [...servers].flatMap(([server, hosted]) => {
+      if (hosted.kind !== 'enabled') return [];
+      const { entry, era } = hosted.settings;
+      const options = { ...connecting, name: server, capabilities: everything };
+      return seeOne(server, entry, era === undefined ? options : { ...options, era });
+    }),
+  );
+  const failed = looked.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  if (failed.length > 0) {
+    const lines = failed.map((error) =>
+      textOfError(error instanceof Error ? error.message : error),
+    );
+    throw new Error(`Nothing is written.\n${lines.join('\n')}`);
+  }
+  return new Map(looked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
+}
+
+async function seeOne(
+  server: string,
+  entry: Parameters<typeof connect>[0],
+  options: Connecting,
+): Promise<readonly [string, Seen]> {
+  const connection = await connect(entry, options);
+  try {
+    const { info, capabilities } = connection.server ?? {};
+    const tools = capabilities?.['tools'] === undefined ? [] : await connection.listTools();
+    const named = info ?? { name: server, version: '' };
+    return [server, { now: serversLock.lockServer(entry, named, tools), tools }];
+  } finally {
+    await connection.close();
+  }
+}
+
+/** By servers. One that is not looked at now is gone only if the target is the whole file. */
+function differencesOf(
+  before: ServersLock | undefined,
+  seen: ReadonlyMap<string, Seen>,
+  isWhole: boolean,
+): ReadonlyMap<string, readonly serversLock.LockDifference[]> {
+  const locked = before?.servers ?? {};
+  const names = new Set([...(isWhole ? Object.keys(locked) : []), ...seen.keys()]);
+  const all = [...names].map((server) => {
+    const { now, tools = [] } = seen.get(server) ?? {};
+    const known = serversLock.lockedIn(locked, server);
+    return [server, serversLock.serverDifferences(known, now, tools)] as const;
+  });
+  return new Map(all.filter(([, differences]) => differences.length > 0));
+}
+
+/** What has been found out. */
+interface Findings {
+  readonly before: ServersLock | undefined;
+  readonly found: ReturnType<typeof differencesOf>;
+  readonly seen: ReadonlyMap<string, Seen>;
+}
+
+/** Shows what differs, and writes it if that is wanted. @returns the exit code */
+async function settle(
+  file: string,
+  { before, found, seen }: Findings,
+  { update, yes }: { readonly update: boolean; readonly yes: boolean },
+  signal: AbortSignal,
+): Promise<number> {
+  const kept = Object.entries(before?.servers ?? {}).filter(([server]) => !found.has(server));
+  const now = [...seen].map(([server, each]) => [server, each.now] as const);
+  const servers = Object.fromEntries([...kept, ...now]);
+  const count = [...seen.values()].reduce((sum, { tools }) => sum + tools.length, 0);
+  const shown = basename(file);
+  const write = async () => {
+    await serversLock.writeLockFile(file, { lockVersion: 1, servers });
+    await tell(name, `${shown} has ${counted(seen.size, 'server')} with ${counted(count, 'tool')}`);
+    return 0;
+  };
+  if (!before) return await write();
+  if (found.size === 0) {
+    await tell(name, `Nothing differs from ${shown}`);
+    return 0;
+  }
+  for (const [server, differences] of found) {
+    for (const each of differences) {
+      const tool = each.tool === undefined ? '' : ` ${printableName(each.tool)}`;
+      const text = `${printableName(server)}${tool}: ${serversLock.textOfDifference(each)}\n`;
+      await print(process.stdout, text);
+    }
+  }
+  if (!update) {
+    await tell(name, `${shown} is as it was. Allow what differs with --update`);
+    return 1;
+  }
+  if (yes || (await agrees(signal))) return await write();
+  await tell(name, `${shown} is as it was`);
+  return 1;
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** Asks the person at the terminal. @throws {UsageError} there is no terminal */
+async function agrees(signal: AbortSignal): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new UsageError('--update asks at a terminal, and there is none: allow it with --yes');
+  }
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  lines.on('SIGINT', () => process.emit('SIGINT', 'SIGINT'));
+  try {
+    return /^y(es)?$/i.test(await lines.question('Allow this? y/N ', { signal }));
+  } finally {
+    lines.close();
+  }
+}
