@@ -1,7 +1,7 @@
 /** `mcp-actors bridge lock`: what servers and their tools are is written down, or compared with it. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { connect } from 'mcp-actors/client';
+import { ProtocolError, connect } from 'mcp-actors/client';
 import type { HostsConfig, LockedServer, ServersLock } from 'mcp-actors/client';
 import { exitProcess, printableName, serversLock, textOfError } from 'mcp-actors/internal';
 import { UsageError, print } from './command.ts';
@@ -117,6 +117,9 @@ const everything = {
   roots: {},
 };
 
+const refuse = (method: string): Promise<never> =>
+  Promise.reject(new ProtocolError(-32601, `${method}: nobody answers while tools are listed`));
+
 /** Connects to all servers. @throws one of them cannot be used: half a lock would hold back the rest */
 async function see(
   { servers }: HostsConfig,
@@ -126,7 +129,7 @@ async function see(
     [...servers].flatMap(([server, hosted]) => {
       if (hosted.kind !== 'enabled') return [];
       const { entry, era } = hosted.settings;
-      const options = { ...connecting, name: server, capabilities: everything };
+      const options = { ...connecting, name: server, capabilities: everything, onRequest: refuse };
       return seeOne(server, entry, era === undefined ? options : { ...options, era });
     }),
   );
