@@ -20,7 +20,7 @@ import type { MergingOptions } from './merged-upstream.ts';
 import { reportServers } from './servers-resource.ts';
 
 /** How a configuration is bridged. */
-export interface ManyServersOptions extends Omit<MergingOptions, 'clock' | 'report'> {
+export interface ManyServersOptions extends Omit<MergingOptions, 'clock' | 'note' | 'report'> {
   readonly clock: Clock | undefined;
   readonly report: Report | undefined;
   readonly environment: ReadHostsOptions['environment'];
@@ -60,11 +60,17 @@ export class ManyServers {
     const merged = new MergedUpstream(client, [...this.#named.values()], {
       ...this.#options,
       clock: this.#clock,
+      note: this.#report,
       report: ({ members }) => reportServers(this.#config.servers, members, this.#clock),
     });
     this.#clients.add(merged);
     client.signal.addEventListener('abort', () => this.#gone(merged), { once: true });
     return merged.start();
+  }
+
+  /** Ends what outlives the clients. No client is connected, and none will be. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#named.values()].map(({ entry }) => entry.close()));
   }
 
   #gone(merged: MergedUpstream): void {

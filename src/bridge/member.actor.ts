@@ -197,7 +197,8 @@ export class Member {
     let names = this.#names.get(known);
     if (!names) {
       const own = known.items.map((item) => String(item['name']));
-      names = new Map(own.map((name) => [this.shown(name), name]));
+      // The first of two with one name has it.
+      names = new Map(own.toReversed().map((name) => [this.shown(name), name]));
       this.#names.set(known, names);
     }
     return names.get(shown);

@@ -5,11 +5,13 @@
  */
 import { defaultLimits } from '../actors/limits.ts';
 import type { Clock } from '../actors/clock.ts';
+import type { Report } from '../actors/facts.ts';
 import { listKinds } from '../client/lists/list-kinds.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { uncached } from '../define/caching.ts';
 import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
 import type { CatalogName } from '../machines/catalog.machine.ts';
+import { BoundedMap } from '../protocol/bounded-map.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { fromWireError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -18,7 +20,7 @@ import { without } from '../protocol/dialects/members.ts';
 import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
 import { Method, methodNotOffered } from '../protocol/methods.ts';
-import { mayBeNamed, splitName } from '../client/hosts/merged-names.ts';
+import { mayBeNamed, mayHaveDigest, splitName } from '../client/hosts/merged-names.ts';
 import { nearest } from '../protocol/nearest.ts';
 import { quoted } from '../protocol/printable.ts';
 import { joinedInstructions } from './joined-instructions.ts';
@@ -40,7 +42,12 @@ export interface MergingOptions {
   readonly serverInfo: ServerDescription['serverInfo'];
   /** Where all servers of the configuration stand, for this client. */
   report(upstream: MergedUpstream): readonly MemberReport[];
+  /** Gets what is wrong with the lists. */
+  readonly note: Report;
 }
+
+/** How many names that two tools have are remembered as reported. */
+const maxReportedNames = 1000;
 
 /** Where a request goes. */
 interface Routed {
@@ -71,6 +78,8 @@ export class MergedUpstream implements Upstream, MemberHost {
   readonly #watchedNames = new Set<string>();
   /** What the client wants to hear; servers that come later are told. */
   #logLevel: LogLevel | undefined = undefined;
+  /** Names that were reported because two have them. */
+  readonly #twice = new BoundedMap<string, true>(maxReportedNames);
   /** Until the client has its first answer, there is nothing to tell. */
   #moved: (member: Member) => void = () => {};
 
@@ -134,6 +143,12 @@ export class MergedUpstream implements Upstream, MemberHost {
       ...(some('completions') ? { completions: {} } : {}),
       ...(some('logging') ? { logging: {} } : {}),
     };
+  }
+
+  /** As long as the one of its servers that is kept longest. */
+  get idleMs(): number | undefined {
+    const times = [...this.#members.values()].flatMap(({ usable }) => usable?.idleMs ?? []);
+    return times.length > 0 ? Math.max(...times) : undefined;
   }
 
   get instructions(): string | undefined {
@@ -316,11 +331,15 @@ export class MergedUpstream implements Upstream, MemberHost {
     list: 'tools' | 'prompts',
     name: string,
   ): Promise<{ readonly member: Member; readonly own: string }> {
-    const split = splitName(name);
-    const spelt = split && this.#members.get(split.server);
-    if (spelt && spelt.shown(split.tool) === name) {
-      if (list === 'prompts' || spelt.allows(split.tool)) return { member: spelt, own: split.tool };
-    } else {
+    const { server = '', tool: own = '' } = splitName(name) ?? {};
+    const spelt = this.#members.get(server);
+    const isPlain = spelt?.shown(own) === name;
+    const isOffered = list === 'prompts' || spelt?.allows(own) === true;
+    const plain = spelt && isPlain && isOffered ? { member: spelt, own } : undefined;
+    // A name with a digest may look as if it spelt out its server.
+    const isDigested = mayHaveDigest(name);
+    if (plain && !isDigested) return plain;
+    if (!isPlain || isDigested) {
       const may = [...this.#members.values()].filter((member) => mayBeNamed(member.name, name));
       const look = () =>
         may.flatMap((member) => {
@@ -333,7 +352,7 @@ export class MergedUpstream implements Upstream, MemberHost {
         may.map((member) => member.list(list)),
         this.#options,
       );
-      const found = look();
+      const found = look() ?? plain;
       if (found) return found;
     }
     const names = (await this.#items(list)).items.map((item) => String(item['name']));
@@ -420,13 +439,32 @@ export class MergedUpstream implements Upstream, MemberHost {
         if (before[at]?.items !== items) this.#announce(listKinds[list].changed);
       },
     );
-    const items = members.flatMap((member, at) =>
+    const shown = members.flatMap((member, at) =>
       ((lists[at] ?? before[at])?.items ?? []).map((item) => this.#shown(list, member, item)),
     );
+    const items = list === 'tools' || list === 'prompts' ? this.#once(list, shown) : shown;
     const ttls = lists.map((each) => each?.ttlMs ?? 0);
     const isWhole = members.length === this.#members.size;
     const own = list === 'resources' ? [serversResource] : [];
     return { items: [...own, ...items], ttlMs: isWhole ? Math.min(...ttls) : 0 };
+  }
+
+  /** The first of each name, as it is called; names with a digest may be the same. */
+  #once(list: string, items: readonly JsonObject[]): readonly JsonObject[] {
+    const first = new Map<unknown, JsonObject>();
+    for (const item of items) {
+      const name = item['name'];
+      if (first.has(name)) this.#reportTwice(list, String(name));
+      else first.set(name, item);
+    }
+    return [...first.values()];
+  }
+
+  #reportTwice(list: string, name: string): void {
+    if (this.#twice.has(name)) return;
+    this.#twice.set(name, true);
+    const message = `Of two ${list} that are both named ${quoted(name)} only the first is listed: rename the other, or its server`;
+    this.#options.note({ level: 'warning', name: 'bridge.name-taken', message });
   }
 
   #shown(list: CatalogName, member: Member, item: JsonObject): JsonObject {

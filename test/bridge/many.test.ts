@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
+import { mergedName } from '../../src/client/hosts/merged-names.ts';
 import { describeDump } from '../../src/diagnosis/dump-text.ts';
 import { hostOf } from './hosts.ts';
 import type { Era, Host } from './hosts.ts';
@@ -121,6 +122,24 @@ test('a name is cut and gets a digest if it is longer than 64, and moves for no 
   const fresh = await host('legacy', one);
   expect(await fresh.callTool(shown)).toBe(`${long} of ab`);
   await expect(fresh.callTool('a_b__nothing_00000000')).rejects.toThrow('There is no tool');
+});
+
+test('of two tools whose digests are the same, the first is listed and called, and that is reported', async () => {
+  const long = `t${'x'.repeat(70)}`;
+  const [first, second] = [`${long}31091`, `${long}129377`];
+  const facts: string[] = [];
+  const report: BridgeOptions['report'] = ({ message }) => void facts.push(message);
+  const to = await host(
+    'legacy',
+    { a: server('a', 'good', `tool=${first}`, `tool=${second}`) },
+    { report },
+  );
+  const shown = mergedName({ server: 'a', tool: first });
+  expect(mergedName({ server: 'a', tool: second })).toBe(shown);
+  expect((await tools(to))?.filter((name) => name === shown)).toHaveLength(1);
+  await tools(to);
+  expect(await to.callTool(shown)).toBe(`${first} of a`);
+  expect(facts.filter((each) => each.includes(shown))).toHaveLength(1);
 });
 
 test('after a change of its list no host sees the old one, and the host is told', async () => {

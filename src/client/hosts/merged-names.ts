@@ -43,8 +43,12 @@ const readable = (plain: string): string =>
 /** Whether a tool of this server could have this name in the merged list. */
 export function mayBeNamed(server: string, name: string): boolean {
   if (splitName(name)?.server === server) return true;
-  const isDigested = new RegExp(`_[0-9a-f]{${digits}}$`).test(name);
-  return isDigested && name.startsWith(readable(`${server}${separator}`));
+  return mayHaveDigest(name) && name.startsWith(readable(`${server}${separator}`));
+}
+
+/** Whether a name looks as if it has a digest: then it may spell out a server and yet be another tool's. */
+export function mayHaveDigest(name: string): boolean {
+  return new RegExp(`_[0-9a-f]{${digits}}$`).test(name);
 }
 
 /** The server and the tool in a name without a digest; undefined if it does not have this form. */
