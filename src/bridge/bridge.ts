@@ -8,6 +8,7 @@ import type { ConnectOptions } from '../client/connect.ts';
 import type { ServerEntry } from '../client/connection/options.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
 import type { ServerDefinition } from '../define/definition.ts';
+import type { UpstreamClient, UpstreamOf } from '../define/upstream.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpServer } from '../server/create-server.ts';
 import { refuseDuration } from '../actors/clock.ts';
@@ -153,7 +154,7 @@ export function bridge(
     });
   if (isEntry(source)) {
     const server = entryOf(source, {});
-    return createMcpServer({ ...own, upstream: (client) => server.open(client) });
+    return createMcpServer({ ...own, upstream: upstreamOf(server) });
   }
   const config = isRead(source) ? source : readHosts(source, environment ? { environment } : {});
   const servers = new ManyServers(config, {
@@ -176,8 +177,12 @@ export function bridge(
         name,
       ),
   });
-  return createMcpServer({ ...own, upstream: (client) => servers.open(client) });
+  return createMcpServer({ ...own, upstream: upstreamOf(servers) });
 }
+
+/** The clients' way to what is bridged, which ends with the server. */
+const upstreamOf = (bridged: BridgedEntry | ManyServers): UpstreamOf =>
+  Object.assign((client: UpstreamClient) => bridged.open(client), { close: () => bridged.close() });
 
 const defaultPatienceMs = 3000;
 

@@ -85,4 +85,8 @@ export interface Upstream {
 }
 
 /** Makes the upstream of one client. `initialize` waits for it, and fails with the error that it throws. */
-export type UpstreamOf = (client: UpstreamClient) => Upstream | Promise<Upstream>;
+export interface UpstreamOf {
+  (client: UpstreamClient): Upstream | Promise<Upstream>;
+  /** Ends what outlives the clients. Called by the server's `close`. */
+  close?(): unknown;
+}

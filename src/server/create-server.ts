@@ -68,6 +68,11 @@ export interface McpServer<
    * one by now is told so; the others hear nothing.
    */
   visibilityChanged(): void;
+  /**
+   * Ends what outlives the sessions, such as processes that the clients of a bridge share. The
+   * sessions are to be closed before. `serve` needs no such call: all ends with the process.
+   */
+  close(): Promise<void>;
 }
 
 /** Makes a server. It does nothing until it has a session. */
@@ -89,6 +94,9 @@ export function createMcpServer<
     resourceUpdated: (uri) => core.resourceChanged(uri),
     elicitationCompleted: (elicitationId) => core.elicitationCompleted(elicitationId),
     visibilityChanged: () => core.visibilityChanged(),
+    close: async () => {
+      await core.definition.upstream?.close?.();
+    },
   };
   rememberChanges(server, {
     listen: (listener) => core.listen(listener),

@@ -198,6 +198,23 @@ describe('a shared process', () => {
     clock.increment(60_000);
   });
 
+  test.each(['one server', 'many servers'])(
+    'ends with the server, of a bridge of %s',
+    async (of) => {
+      const options = { era: 'legacy', share: 'shared', ...silent } as const;
+      const entry = { command: process.execPath, args: [server, journal] };
+      const bridged = bridge(of === 'one server' ? entry : { mcpServers: { one: entry } }, options);
+      const { peer, leave } = await hosted(bridged, 'ada');
+      await peer.ask('tools/list');
+      await leave();
+      const [pid] = started();
+      // It is kept for others.
+      expect(() => process.kill(pid!, 0)).not.toThrow();
+      await bridged.close();
+      expectEmpty(pid!);
+    },
+  );
+
   test('of 2026-07-28 asks each client in the results of its own calls, in both eras', async () => {
     const args = [join(import.meta.dirname, 'modern-server.mjs')];
     const entry = { command: process.execPath, args };
