@@ -46,7 +46,6 @@ export { BridgedEntry } from './bridge/bridged-entry.ts';
 export { processActor } from './processes/child.actor.ts';
 export { StderrLog } from './processes/stderr-log.ts';
 export { limitTables } from './http/options.ts';
-export { syntaxFault } from './client/hosts/hosts-file.ts';
 export * as serversLock from './client/hosts/servers-lock.ts';
 export { mayBeNamed } from './client/hosts/merged-names.ts';
 export { dumpOnSignal } from './serve/doctor/dump-signal.ts';

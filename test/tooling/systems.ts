@@ -61,6 +61,11 @@ export const lacks: readonly Lack[] = [
   },
   {
     on: ['win32'],
+    why: 'Windows has neither the rights of a file nor HOME',
+    tests: { 'packages/cli/test/e2e/config-files.test.ts': 'all' },
+  },
+  {
+    on: ['win32'],
     why: 'Windows refuses such names of files',
     tests: {
       'test/e2e/recording.test.ts': /obeyed by a terminal/,

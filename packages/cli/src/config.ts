@@ -25,7 +25,6 @@ import {
   servedAt,
 } from './host-configuration.ts';
 import type { HostName, OfferedServer } from './host-configuration.ts';
-import { checkEntries } from './host-files/check-entries.ts';
 import { hasFile, hostFile, hostsWithFiles } from './host-files/host-files.ts';
 import type { HostFile, HostWithFile } from './host-files/host-files.ts';
 import { namingFile, offerChange, readHostFile } from './host-files/write-entry.ts';
@@ -42,7 +41,7 @@ import { limitsIn, options as serveOptions } from './options/serve-options.ts';
 const fileOptions = {
   write: {
     kind: 'switch',
-    help: "Put the server into the host's own file. What stands there stays, comments included; the difference is shown, and you are asked.",
+    help: "Put the server into the host's own file. What is there stays, comments included; the difference is shown, and you are asked.",
   },
   remove: { kind: 'switch', help: "Take it out of the host's own file again, in the same way." },
   check: {
@@ -231,6 +230,7 @@ async function check(host: HostName | undefined, positionals: readonly string[])
       file: hostFile(each, machine()),
       path: entryPath(each).path,
     }));
+    const { checkEntries } = await import('./host-files/check-entries.ts');
     const code = await checkEntries(files, interruption.signal);
     return interruption.exitCode ?? code;
   } finally {

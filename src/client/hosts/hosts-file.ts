@@ -129,8 +129,8 @@ function lineOf(source: string, root: Node, { server, key }: ConfigFault): numbe
   return undefined;
 }
 
-/** Where a text is not JSON, and why: `line 3, column 7: comma expected`. */
-export function syntaxFault(source: string, { error, offset }: ParseError): string {
+/** `line 3, column 7: CommaExpected` in words. */
+function syntaxFault(source: string, { error, offset }: ParseError): string {
   const before = source.slice(0, offset).split('\n');
   const column = (before.at(-1)?.length ?? 0) + 1;
   const words = printParseErrorCode(error).replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`);

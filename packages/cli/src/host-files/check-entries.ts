@@ -1,4 +1,4 @@
-/** Says which hosts have the server in their files, and whether it starts as it stands there. */
+/** Says which hosts have the server in their files, and whether it starts as it is written there. */
 import { openConfig, readHosts, textOfFault } from 'mcp-actors/client';
 import type { HostsConfig, Servers } from 'mcp-actors/client';
 import { describe, isJsonObject, printableName } from 'mcp-actors/internal';

@@ -3,9 +3,15 @@
  * comments beside the member that it inserts or removes.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { applyEdits, createScanner, getNodeValue, parseTree } from 'jsonc-parser';
+import {
+  applyEdits,
+  createScanner,
+  getNodeValue,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
 import type { Edit, Node, ParseError } from 'jsonc-parser';
-import { isJsonObject, quoted, syntaxFault } from 'mcp-actors/internal';
+import { isJsonObject, quoted } from 'mcp-actors/internal';
 import { FileFault, endOfLine, staleKeys } from './entry-format.ts';
 import type { EntryFormat } from './entry-format.ts';
 
@@ -35,7 +41,12 @@ function parsed(text: string): Node {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
-  if (first) throw new FileFault(syntaxFault(text, first));
+  if (first) {
+    const column = first.offset - text.lastIndexOf('\n', first.offset - 1);
+    throw new FileFault(
+      `line ${lineOf(text, first.offset)}, column ${column}: it is not JSON (${printParseErrorCode(first.error)})`,
+    );
+  }
   if (root?.type !== 'object') throw new FileFault('line 1: it is not a JSON object');
   return root;
 }

@@ -26,7 +26,7 @@ const maxFileBytes = 32 * 1024 ** 2;
 const byteOrderMark = '\uFEFF';
 
 /** A host's file as it was found. */
-export interface FoundFile {
+export interface HostFileText {
   /** As the host names it; it may be a link. */
   readonly path: string;
   /** Where the file itself is. */
@@ -40,9 +40,9 @@ export interface FoundFile {
 /**
  * Reads a host's file.
  *
- * @throws {UsageError} it is there and cannot be read, or is no text
+ * @throws {UsageError} it cannot be read, or is not text
  */
-export async function readHostFile(path: string): Promise<FoundFile> {
+export async function readHostFile(path: string): Promise<HostFileText> {
   return await namingFile(path, async () => {
     const realPath = await realpath(path).catch(ifMissing(undefined));
     if (realPath === undefined) {
@@ -94,12 +94,12 @@ const ifMissing =
 /**
  * Shows the difference, asks, and replaces the file.
  *
- * @param isAgreed whether nobody has to be asked
+ * @param isAgreed true if the person has agreed already
  * @returns whether the file is now as wanted
- * @throws {UsageError} it cannot be written, or nobody can be asked; nothing is changed then
+ * @throws {UsageError} it cannot be written, or there is no terminal to ask at; the file stays as it was
  */
 export async function offerChange(
-  file: FoundFile,
+  file: HostFileText,
   text: string,
   isAgreed: boolean,
 ): Promise<boolean> {
@@ -119,7 +119,7 @@ export async function offerChange(
 }
 
 /** The owner of a read-only file does not want it replaced, though the system would allow it. */
-async function refuseReadOnly({ realPath, bytes }: FoundFile): Promise<void> {
+async function refuseReadOnly({ realPath, bytes }: HostFileText): Promise<void> {
   if (bytes === undefined) return;
   const { mode } = await stat(realPath);
   if ((mode & 0o222) === 0) throw new FileFault('it is read-only');
@@ -151,7 +151,7 @@ async function agrees(path: string): Promise<boolean> {
  *
  * @returns the copy of the file as it was; undefined if there was none
  */
-async function replace(file: FoundFile, text: string): Promise<string | undefined> {
+async function replace(file: HostFileText, text: string): Promise<string | undefined> {
   const { realPath, bytes } = file;
   await mkdir(dirname(realPath), { recursive: true });
   const draft = `${realPath}.${randomUUID()}.tmp`;
@@ -178,7 +178,7 @@ async function replace(file: FoundFile, text: string): Promise<string | undefine
 }
 
 /** A host that runs may have written its file while a person read the question. */
-async function refuseChanged({ realPath, bytes }: FoundFile): Promise<void> {
+async function refuseChanged({ realPath, bytes }: HostFileText): Promise<void> {
   const now = await readFile(realPath).catch(ifMissing(undefined));
   if (bytes === undefined ? now === undefined : now?.equals(bytes)) return;
   throw new FileFault('it has changed meanwhile, so it is left as it is. Try again');
