@@ -252,7 +252,7 @@ export function itemsAtDoor<T extends ForSome>(
   asker: () => ItemAsker | undefined,
 ): ItemsAtDoor<T> {
   if (!(items instanceof OfferedItems) || !items.isPartial) return items;
-  const offered: OfferedItems<T> = items;
+  const offered = items as OfferedItems<T>;
   return {
     get: (key, params) => {
       const who = asker();

@@ -197,7 +197,7 @@ export class ToldAnswers {
 }
 
 /** Whether a client has a session to itself, in which it can be told something, and has something switched. */
-export function hasOwnSession({ peer, origin, session }: ItemAsker): boolean {
+function hasOwnSession({ peer, origin, session }: ItemAsker): boolean {
   return origin?.revision === undefined && peer.dialect.sessionOfRequest(session) !== undefined;
 }
 

@@ -16,8 +16,8 @@ import { CallQuestions } from '../rounds/questions.ts';
 import type { RoundQuestion } from '../rounds/questions.ts';
 import { digestOf } from '../rounds/request-state.ts';
 import type { TaskProgress, TaskStep, TaskWritten } from './task-store.ts';
-import { WrittenSteps, answerStep, stepKeys } from './written-steps.ts';
-import type { AskedStep, CheckpointStep } from './written-steps.ts';
+import { answerStep, stepKeys } from './written-steps.ts';
+import type { AskedStep, CheckpointStep, WrittenSteps } from './written-steps.ts';
 
 /** What the ledger of a task stands on. */
 export interface LedgerPort {
@@ -389,8 +389,8 @@ export class TaskLedger implements WorkLedger {
   }
 
   rested(): void {
-    if (!this.#state.hasTag('here')) return;
-    this.#looking ??= turn().then(() => {
+    if (this.#looking || !this.#state.hasTag('here')) return;
+    this.#looking = turn().then(() => {
       this.#looking = undefined;
       this.#look();
     });

@@ -13,6 +13,8 @@ const lists = 'src/client/lists/lists.ts';
 const process = 'src/machines/process.machine.ts';
 const stderr = 'src/processes/stderr-log.ts';
 const page = 'packages/inspector/src/loopback-server.ts';
+const bridge = 'src/bridge/bridge.ts';
+const bridged = 'src/bridge/member.actor.ts';
 const openApi = 'packages/openapi/src/openapi-tools.ts';
 const processEnd = 'src/serve/process-end.ts';
 const initialize = 'src/protocol/initialize.ts';
@@ -41,6 +43,9 @@ const shared: Citation = [session, 'fullParties = 4'];
 const backoff: Citation = ['src/tasks/task-keeper.ts', '1000 * 2 ** (claims - 2)'];
 const suspended: Citation = [session, 'suspendedCallTimeoutMs: 10 * minute'];
 const retained: Citation = [session, 'maxRetainedBytes: 64 * MiB'];
+const firstServer: Citation = [bridge, 'defaultPatienceMs = 3000'];
+const mergedName: Citation = ['src/client/hosts/merged-names.ts', 'longest = 64'];
+const instructions: Citation = ['src/bridge/joined-instructions.ts', 'longestPart = 4000'];
 const shortestGiven: Citation = ['src/diagnosis/secrets.ts', 'shortestGiven = 6'];
 const media: Citation = [
   'packages/workspace-server/src/tools/read-files.ts',
@@ -95,6 +100,17 @@ export const citations: {
     'maxCachedTokens 1000': [[tokens, 'maxCachedTokens: 1_000']],
     'maxIntrospections 64': [[tokens, 'maxIntrospections: 64']],
     'maxRechecks 8': [[tokens, 'maxRechecks: 8']],
+  },
+  'docs/bridge.md': {
+    '3 s': [firstServer],
+    '1 s': [[bridged, 'retryMs: 1000']],
+    '2 s': [[bridged, 'retryMs: 1000']],
+    '5 min': [
+      [bridged, 'maxRetryMs: 5 * 60_000'],
+      ['src/bridge/bridged-entry.ts', 'processIdleMs: 5 * 60_000'],
+    ],
+    '64 characters': [mergedName],
+    '4,000 characters': [instructions],
   },
   'docs/checking.md': { 'five seconds': [['packages/cli/src/check.ts', 'default: 5_000']] },
   'docs/call-and-shell.md': {
@@ -218,6 +234,12 @@ export const citations: {
     'five times': [['packages/inspector/src/page-sessions.ts', 'intervalMs = 200']],
   },
   'docs/limits.md': {
+    '3 s': [firstServer],
+    '64 characters': [mergedName],
+    '4,000 characters': [instructions],
+    '100 pages': [[lists, 'maxListPages: 100']],
+    '10,000 entries': [[lists, 'maxListEntries: 10_000']],
+    '20 lines': [['packages/cli/src/stderr-lines.ts', 'maxLines = 20']],
     'four times': [shared],
     '64 KiB': [
       greeting,
@@ -333,6 +355,8 @@ export const citations: {
     'twenty times': [['src/features/list-changed.observable.ts', 'longestQuietTimes = 20']],
   },
   'docs/soaking.md': {
+    '30 s': [['scripts/soak/bridge.ts', 'patienceMs = 30_000']],
+    '50 rounds': [['.ci/run', '--bridge --rounds 50']],
     '4 MiB': [['scripts/soak/vitals.ts', 'growthBytes = 4 * 1024 ** 2']],
     'ten seconds': [['scripts/soak/client.ts', "this.#server.kill('SIGKILL'), 10_000)"]],
   },

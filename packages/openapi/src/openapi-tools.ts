@@ -10,7 +10,7 @@ import type { DocumentedOperation, Operation, Unusable } from './operations.ts';
 import { buildRequest } from './requests.ts';
 import type { BuiltRequest } from './requests.ts';
 import { ToolSchemas } from './schemas.ts';
-import type { ToolAnswer } from './schemas.ts';
+import type { DocumentedAnswer } from './schemas.ts';
 
 /** Headers by name. */
 export type ApiHeaders = { readonly [name: string]: string };
@@ -241,7 +241,7 @@ function reasonOf(error: unknown): string {
 async function resultOf(
   response: Response,
   operation: Operation,
-  answer: ToolAnswer | undefined,
+  answer: DocumentedAnswer | undefined,
   { maxResponseBytes = 1024 * 1024 }: OpenApiOptions,
 ): Promise<ToolResult> {
   const type = response.headers.get('content-type') ?? '';

@@ -23,7 +23,7 @@ export interface DocumentedOperation extends Operation {
   readonly summary: string;
   readonly description: string;
   readonly parameters: readonly Parameter[];
-  readonly body: Body | undefined;
+  readonly body: DocumentedBody | undefined;
   /** The schema of the answer if all goes well; undefined if it has none in JSON. */
   readonly answer: unknown;
   /** Its own servers, else those of its path, else the document's. */
@@ -46,7 +46,7 @@ export interface Parameter {
 }
 
 /** What a request sends. */
-export interface Body {
+export interface DocumentedBody {
   readonly mediaType: string;
   readonly isRequired: boolean;
   readonly description: string | undefined;
@@ -216,7 +216,7 @@ function preferred(content: unknown): readonly [string, JsonValue] | undefined {
   return undefined;
 }
 
-function bodyOf(given: JsonValue): Body | undefined {
+function bodyOf(given: JsonValue): DocumentedBody | undefined {
   const [mediaType, media] = preferred(given['content']) ?? [];
   if (mediaType === undefined || !media) return undefined;
   return {
@@ -224,7 +224,7 @@ function bodyOf(given: JsonValue): Body | undefined {
     isRequired: given['required'] === true,
     description: textOf(given['description']) || undefined,
     schema: media['schema'] ?? {},
-    encoding: (media['encoding'] ?? {}) as Body['encoding'],
+    encoding: (media['encoding'] ?? {}) as DocumentedBody['encoding'],
   };
 }
 

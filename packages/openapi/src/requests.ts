@@ -1,7 +1,7 @@
 /** The request of a call: parameters as OpenAPI writes them, and bodies. Nothing leaves for another server. */
 import { ToolError } from 'mcp-actors';
 import type { JsonValue } from './document.ts';
-import type { Body, DocumentedOperation, Parameter } from './operations.ts';
+import type { DocumentedBody, DocumentedOperation, Parameter } from './operations.ts';
 import type { Argument } from './schemas.ts';
 
 /** What a request may send. */
@@ -122,7 +122,11 @@ function inHeader({ name, isExploded, isJson }: Parameter, value: unknown): stri
   );
 }
 
-function writtenBody({ mediaType, encoding }: Body, value: unknown, headers: Headers): RequestBody {
+function writtenBody(
+  { mediaType, encoding }: DocumentedBody,
+  value: unknown,
+  headers: Headers,
+): RequestBody {
   if (/^multipart\/form-data/i.test(mediaType)) return form(value, encoding);
   headers.set('content-type', mediaType.includes('*') ? 'application/octet-stream' : mediaType);
   if (/[/+]json\b/i.test(mediaType)) return JSON.stringify(value);
@@ -148,7 +152,7 @@ function field(
   return [`${escaped(name)}=${write(isObject(value) ? JSON.stringify(value) : textOf(value))}`];
 }
 
-function form(value: unknown, encoding: Body['encoding']): FormData {
+function form(value: unknown, encoding: DocumentedBody['encoding']): FormData {
   const data = new FormData();
   for (const [name, given] of Object.entries(isObject(value) ? value : {})) {
     for (const each of Array.isArray(given) ? given : [given]) {

@@ -22,17 +22,17 @@ export interface Argument {
 }
 
 /** An object's schema. */
-export type ObjectSchema = JsonValue & { readonly type: 'object' };
+export type SchemaOfObject = JsonValue & { readonly type: 'object' };
 
 /** The schema of what a tool takes, and where each argument goes. */
 export interface ToolInput {
-  readonly schema: ObjectSchema;
+  readonly schema: SchemaOfObject;
   readonly arguments: readonly Argument[];
 }
 
 /** The schema of what a tool gives. */
-export interface ToolAnswer {
-  readonly schema: ObjectSchema;
+export interface DocumentedAnswer {
+  readonly schema: SchemaOfObject;
   /** Whether the answer is the member `result` of what the tool gives: it is not an object itself. */
   readonly isWrapped: boolean;
 }
@@ -128,7 +128,7 @@ export class ToolSchemas {
    * @returns undefined if it is longer than `maxCharacters`, or says nothing
    * @throws {Error} a reference leads nowhere
    */
-  answer(schema: unknown, maxCharacters: number): ToolAnswer | undefined {
+  answer(schema: unknown, maxCharacters: number): DocumentedAnswer | undefined {
     if (typeof schema !== 'object' || schema === null) return undefined;
     const references = new Set<string>();
     const written = this.#rewritten(schema, references) as JsonValue;
