@@ -80,6 +80,11 @@ describe('a file of servers', () => {
       lazy: true,
       idleMs: 7,
       tools: { allow: ['a*'], deny: ['ab'] },
+      share: 'pool',
+      poolSize: 2,
+      maxProcesses: 3,
+      processIdleMs: 4,
+      retry: 'reads',
       autoApprove: ['a'],
     });
     expect(settings).toEqual({
@@ -89,6 +94,7 @@ describe('a file of servers', () => {
       lazy: true,
       idleMs: 7,
       tools: { allow: ['a*'], deny: ['ab'] },
+      bridging: { share: 'pool', poolSize: 2, maxProcesses: 3, processIdleMs: 4, retry: 'reads' },
       others: { autoApprove: ['a'] },
     });
   });
