@@ -133,7 +133,9 @@ async function see(
       return seeOne(server, entry, era === undefined ? options : { ...options, era });
     }),
   );
-  const failed = looked.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  const failed = looked.flatMap((each) =>
+    each.status === 'rejected' ? [each.reason as unknown] : [],
+  );
   if (failed.length > 0) {
     const lines = failed.map((error) =>
       textOfError(error instanceof Error ? error.message : error),

@@ -119,8 +119,8 @@ Each session has a process of its own, which ends with it. The process inherits 
 environment, and what it writes to stderr goes to stderr.
 
 mcp-actors bridge lock writes down what the servers and their tools are. From then on, a
-tool that has changed, was renamed or came new is not offered until you allow it:
-mcp-actors bridge lock --help says more.
+tool that has changed, was renamed or came new is not offered until you allow it with mcp-actors bridge lock
+--update. mcp-actors bridge lock --help says more.
 
 Options:
 ${optionsText(bridgeOptions)}

@@ -19,19 +19,25 @@ export type LockedTool = { readonly [part in (typeof parts)[number]]?: string };
 
 /** A server as it was allowed. */
 export interface LockedServer {
+  /** The program, if the server is launched. */
   readonly command?: string;
+  /** Without secrets that are known by their form. */
   readonly args?: readonly string[];
   /** Without user, password, query and fragment: they may be secret. */
   readonly url?: string;
   /** How it called itself. */
   readonly name: string;
+  /** Its own version, as it said. */
   readonly version: string;
+  /** By their names. */
   readonly tools: { readonly [name: string]: LockedTool };
 }
 
 /** The content of `mcp-lock.json`: servers by their names in the host's file. */
 export interface ServersLock {
+  /** The version of the format. */
   readonly lockVersion: 1;
+  /** By their names in the file of the host. */
   readonly servers: { readonly [name: string]: LockedServer };
 }
 
