@@ -79,8 +79,18 @@ export function fitting(
       { code: 'NOT_RESUMABLE' },
     );
   }
-  const resolved = machine.resolveState(mapped as never);
-  return machine.getPersistedSnapshot(resolved) as Snapshot<unknown>;
+  const resolved = machine.getPersistedSnapshot(machine.resolveState(mapped as never));
+  // The states that it was mapped to have not invoked anything yet.
+  const children = activeNodes(machine.root, mapped.value)
+    .flatMap(({ invoke }) => invoke)
+    .map(({ id, src, systemId, onSnapshot }) => [
+      id,
+      { src, systemId, syncSnapshot: onSnapshot !== undefined },
+    ]);
+  return startedAnew(machine, {
+    ...(resolved as unknown as MachineCheckpoint),
+    children: Object.fromEntries(children),
+  });
 }
 
 function hasState({ states }: AnyStateNode, value: StateValue): boolean {

@@ -358,12 +358,16 @@ describe('a machine', () => {
       },
       output: 'reminded',
     });
-  const toolOf = (machine: Parameters<typeof createMachine>[0] | ReturnType<typeof reminding>) =>
+  const toolOf = (
+    machine: Parameters<typeof createMachine>[0] | ReturnType<typeof reminding>,
+    migrate?: NonNullable<Tools[number]['migrate']>,
+  ) =>
     defineTool({
       name: 'remind',
       description: 'Reminds',
       taskSupport: required,
       machine: machine as ReturnType<typeof reminding>,
+      ...(migrate ? { migrate } : {}),
     });
 
   test('goes on in its state, and its timers are due when they were', async () => {
@@ -418,5 +422,63 @@ describe('a machine', () => {
     await older.ask('tasks/update', { taskId: task.taskId, inputResponses });
     await settled();
     expect(textOf(await older.sees(task, 'completed'))).toBe('reminded');
+  });
+
+  /** A version in which other names are those of the states. */
+  const renamed = (fetching: () => Promise<string>) =>
+    setup({
+      types: { context: {} as { readonly was: unknown } },
+      actors: { fetch: fromPromise(fetching) },
+    }).createMachine({
+      id: 'reminding',
+      context: { was: 'begun anew' },
+      initial: 'begun',
+      states: {
+        begun: { type: 'final' },
+        confirming: {
+          tags: 'waiting',
+          meta: {
+            ask: { elicit: { message: 'Now?', schema: { type: 'object', properties: {} } } },
+          },
+          on: { 'answer.*': 'done' },
+        },
+        loading: { invoke: { src: 'fetch', onDone: 'done' } },
+        done: { type: 'final' },
+      },
+      output: ({ context }) => `was ${String(context.was)}`,
+    });
+
+  test.each([
+    ['asking', 'confirming'],
+    ['fetching', 'loading'],
+  ])('whose state "%s" has another name goes on by "migrate"', async (was, now) => {
+    const world = new World();
+    let fetches = 0;
+    const fetching = () => (++fetches === 1 ? new Promise<string>(() => {}) : Promise.resolve(''));
+    const first = await world.start([toolOf(reminding({ fetching }))]);
+    const task = await first.begin('remind');
+    await first.sees(task, 'input_required');
+    const { taskId } = task;
+    const answer = { taskId, inputResponses: { q1: { action: 'accept', content: {} } } };
+    if (was === 'fetching') {
+      await first.ask('tasks/update', answer);
+      while (fetches === 0) await turn();
+      await settled();
+    }
+    await world.kill(first);
+    const machine = renamed(fetching) as never;
+    const second = await world.start([
+      toolOf(machine, ({ value }) => ({
+        value: value === was ? now : 'begun',
+        context: { was: value },
+      })),
+    ]);
+    await settled();
+    if (was === 'asking') {
+      const seen = await second.sees(task, 'input_required');
+      expect(seen).toMatchObject({ status: 'input_required', inputRequests: { q1: {} } });
+      await second.ask('tasks/update', answer);
+    }
+    expect(textOf(await second.sees(task, 'completed'))).toBe(`was ${was}`);
   });
 });
