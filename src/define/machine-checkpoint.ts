@@ -211,11 +211,18 @@ export class MachineTimers {
     return this.#ledger?.now() ?? Date.now();
   }
 
-  /** Sets the timers that were kept of the actor; those of its states that were not kept begin now. */
-  follow(actor: AnyActorRef, kept: readonly KeptTimer[]): void {
+  /** Call it before the actor is started. */
+  follow(actor: AnyActorRef): void {
     this.#actor = actor;
-    const { machine, context, value } = actor.getSnapshot() as AnyMachineSnapshot;
-    if (kept.length === 0 && this.#scheduled.length > 0) return;
+  }
+
+  /**
+   * Sets the timers that were kept of the actor; those of its states that were not kept begin now. Call it after the
+   * actor was started: its start would set them a second time.
+   */
+  goOn(actor: AnyActorRef, kept: readonly KeptTimer[]): void {
+    const { machine, context, value, status } = actor.getSnapshot() as AnyMachineSnapshot;
+    if (status !== 'active') return;
     const set = (id: string, event: KeptTimer['event'], delayMs: number) =>
       actor.system.scheduler.schedule(actor, actor, event, Math.max(0, delayMs), id);
     const nodes = activeNodes(machine.root as AnyStateNode, value as StateValue);
@@ -228,6 +235,14 @@ export class MachineTimers {
     const known = new Set(this.#scheduled.map(({ event }) => event.type));
     for (const { eventType: type, delay } of own) {
       if (known.has(type)) continue;
+      // Of a state that has another name now.
+      const earlier = kept.find(
+        ({ event }) => event.type.startsWith(`xstate.after.${delay}.`) && !types.has(event.type),
+      );
+      if (earlier) {
+        set(type, { type }, earlier.dueAt - this.#now);
+        continue;
+      }
       const given: unknown =
         typeof delay === 'string' ? machine.implementations.delays[delay] : delay;
       const delayMs =

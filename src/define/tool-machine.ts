@@ -75,7 +75,7 @@ export function machineHandler(machine: AnyStateMachine, migrate?: Migrate): Mac
       earlier === undefined
         ? createActor(runnable, { ...options, input: input as InputFrom<AnyStateMachine> })
         : createActor(runnable, { ...options, snapshot: fitting(runnable, earlier, migrate) });
-    timers.follow(actor, earlier?.timers ?? []);
+    timers.follow(actor);
     running.set(context, actor);
     if (ledger) {
       const children = () => Object.values((actor.getSnapshot() as AnyMachineSnapshot).children);
@@ -103,6 +103,7 @@ export function machineHandler(machine: AnyStateMachine, migrate?: Migrate): Mac
     const stop = () => actor.stop();
     signal.addEventListener('abort', stop);
     actor.start();
+    if (earlier) timers.goOn(actor, earlier.timers ?? []);
     try {
       let snapshot = await pauseOf(actor, signal);
       // A new checkpoint would drop the answer that the client may have brought for this state.

@@ -3,7 +3,8 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject, Task, TaskSupport, ToolAnswer } from 'mcp-actors';
 import { TestClock, converse, enveloped, gate, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createMachine, fromPromise, setup } from 'xstate';
+import { assign, createMachine, fromPromise, setup } from 'xstate';
+import type { Migrate } from '../../src/define/tool-machine.ts';
 import { SessionlessTasks } from '../../src/server/task-resumer.actor.ts';
 import { TaskKeeper } from '../../src/tasks/task-keeper.ts';
 import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
@@ -360,7 +361,7 @@ describe('a machine', () => {
     });
   const toolOf = (
     machine: Parameters<typeof createMachine>[0] | ReturnType<typeof reminding>,
-    migrate?: NonNullable<Tools[number]['migrate']>,
+    migrate?: Migrate,
   ) =>
     defineTool({
       name: 'remind',
@@ -440,6 +441,7 @@ describe('a machine', () => {
           meta: {
             ask: { elicit: { message: 'Now?', schema: { type: 'object', properties: {} } } },
           },
+          after: { '24h': 'done' },
           on: { 'answer.*': 'done' },
         },
         loading: { invoke: { src: 'fetch', onDone: 'done' } },
@@ -480,5 +482,51 @@ describe('a machine', () => {
       await second.ask('tasks/update', answer);
     }
     expect(textOf(await second.sees(task, 'completed'))).toBe(`was ${was}`);
+  });
+
+  test('whose state has another name keeps the due time of its timer', async () => {
+    const world = new World();
+    const first = await world.start([toolOf(reminding())]);
+    const task = await first.begin('remind');
+    await first.sees(task, 'input_required');
+    await world.pass(86_000_000);
+    await world.kill(first);
+    const machine = renamed(async () => '') as never;
+    const migrate = () => ({ value: 'confirming', context: { was: 'asking' } });
+    const second = await world.start([toolOf(machine, migrate)]);
+    await world.pass(399_000);
+    expect(await second.sees(task, 'input_required')).toMatchObject({ status: 'input_required' });
+    await world.pass(1000);
+    expect(textOf(await second.sees(task, 'completed'))).toBe('was asking');
+  });
+
+  test('is woken once by a timer that was set before', async () => {
+    const ticking = setup({ types: { context: {} as { readonly ticks: number } } }).createMachine({
+      id: 'ticking',
+      context: { ticks: 0 },
+      initial: 'sleeping',
+      states: {
+        sleeping: { after: { '2h': 'ticked' } },
+        ticked: {
+          entry: assign({ ticks: ({ context }) => context.ticks + 1 }),
+          always: [
+            { guard: ({ context }) => context.ticks === 2, target: 'done' },
+            { target: 'sleeping' },
+          ],
+        },
+        done: { type: 'final' },
+      },
+      output: 'ticked twice',
+    });
+    const world = new World();
+    const first = await world.start([toolOf(ticking as never)]);
+    const task = await first.begin('remind');
+    await settled();
+    await world.kill(first);
+    const second = await world.start([toolOf(ticking as never)]);
+    await world.pass(7_200_000);
+    expect(await second.look(task)).toMatchObject({ status: 'working' });
+    await world.pass(7_200_000);
+    expect(textOf(await second.sees(task, 'completed'))).toBe('ticked twice');
   });
 });
