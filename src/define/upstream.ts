@@ -86,6 +86,7 @@ export interface Upstream {
 
 /** Makes the upstream of one client. `initialize` waits for it, and fails with the error that it throws. */
 export interface UpstreamOf {
+  /** Called once for each client. */
   (client: UpstreamClient): Upstream | Promise<Upstream>;
   /** Ends what outlives the clients. Called by the server's `close`. */
   close?(): unknown;

@@ -95,7 +95,7 @@ export class Posts {
     await Promise.all([...this.#told.open].map(({ ended }) => ended));
   }
 
-  /** Resolves once each message under way has the head of its answer, or cannot have it any more. */
+  /** Resolves once each message under way has the head of its answer, or can no longer get it. */
   async headed(): Promise<void> {
     const open = [...this.#requests.open, ...this.#told.open];
     await Promise.all(open.map((post) => post.headed));
