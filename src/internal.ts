@@ -50,7 +50,6 @@ export * as serversLock from './client/hosts/servers-lock.ts';
 export { mayBeNamed } from './client/hosts/merged-names.ts';
 export { dumpOnSignal } from './serve/doctor/dump-signal.ts';
 export { announcedAt, openQuestion } from './serve/doctor/exchange.ts';
-export { openTaskStore } from './serve/open-keeper.ts';
 export * as storedTasks from './tasks/task-overview.ts';
 export { packageVersion } from './serve/package-version.ts';
 export { exitProcess } from './serve/process-end.ts';

@@ -186,7 +186,7 @@ const upstreamOf = (bridged: BridgedEntry | ManyServers): UpstreamOf =>
 
 const defaultPatienceMs = 3000;
 
-/** @throws {RangeError} it is no such word, or there is no lock */
+/** @throws {RangeError} the word is unknown, or a lock is missing */
 function refuseTrust(trust: unknown, lock: ServersLock | undefined): void {
   if (trust !== 'locked' && trust !== 'new' && trust !== 'all') {
     throw new RangeError(`trust must be "locked", "new" or "all", this is ${describe(trust)}`);

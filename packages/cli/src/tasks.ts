@@ -1,5 +1,6 @@
 /** `mcp-actors tasks`: what a store of durable tasks has, for people. */
-import { openTaskStore, printableLines, quoted, storedTasks } from 'mcp-actors/internal';
+import { printableLines, quoted, storedTasks } from 'mcp-actors/internal';
+import { openTaskStore } from 'mcp-actors/serve';
 import type { TaskStore } from 'mcp-actors';
 import { UsageError, print } from './command.ts';
 import { optionsText } from './options/option.ts';

@@ -173,7 +173,7 @@ export function textOfDifference({ kind, what }: LockDifference): string {
  * Reads a lock file.
  *
  * @returns undefined if there is no such file
- * @throws {RuntimeError} CONFIG_INVALID: it cannot be read, or is no lock
+ * @throws {RuntimeError} CONFIG_INVALID: it cannot be read, or has another form
  */
 export async function readLockFile(file: string): Promise<ServersLock | undefined> {
   let text: string;
