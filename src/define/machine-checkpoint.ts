@@ -26,11 +26,19 @@ interface KeptTimer {
   readonly dueAt: number;
 }
 
+/** What XState keeps of an actor that a state invokes. */
+interface PersistedChild {
+  readonly src?: unknown;
+  readonly systemId?: string | undefined;
+  readonly syncSnapshot?: boolean;
+  readonly snapshot?: unknown;
+}
+
 /** What is kept of a machine: XState's persisted snapshot, and its timers. */
 export interface MachineCheckpoint {
   readonly value: StateValue;
   readonly context: unknown;
-  readonly children?: { readonly [id: string]: { readonly snapshot?: unknown } };
+  readonly children?: { readonly [id: string]: PersistedChild };
   readonly timers?: readonly KeptTimer[];
 }
 
@@ -66,9 +74,8 @@ export function fitting(
   checkpoint: MachineCheckpoint,
   migrate: Mapping | undefined,
 ): Snapshot<unknown> {
-  const { timers: _, ...earlier } = checkpoint;
-  const { value, context } = earlier;
-  if (hasState(machine.root, value)) return startedAnew(machine, earlier);
+  const { value, context } = checkpoint;
+  if (hasState(machine.root, value)) return startedAnew(machine, checkpoint);
   const mapped = migrate?.({ value, context });
   if (!mapped || !hasState(machine.root, mapped.value)) {
     const { id } = machine;
@@ -83,10 +90,10 @@ export function fitting(
   // The states that it was mapped to have not invoked anything yet.
   const children = activeNodes(machine.root, mapped.value)
     .flatMap(({ invoke }) => invoke)
-    .map(({ id, src, systemId, onSnapshot }) => [
-      id,
-      { src, systemId, syncSnapshot: onSnapshot !== undefined },
-    ]);
+    .map(({ id, src, systemId, onSnapshot }) => {
+      const child: PersistedChild = { src, systemId, syncSnapshot: onSnapshot !== undefined };
+      return [id, child] as const;
+    });
   return startedAnew(machine, {
     ...(resolved as unknown as MachineCheckpoint),
     children: Object.fromEntries(children),
@@ -108,10 +115,7 @@ interface Anew {
 }
 
 /** The actors that it had invoked start anew, with the input that they would get now. */
-function startedAnew(
-  machine: AnyStateMachine,
-  checkpoint: Omit<MachineCheckpoint, 'timers'>,
-): Snapshot<unknown> {
+function startedAnew(machine: AnyStateMachine, checkpoint: MachineCheckpoint): Snapshot<unknown> {
   const { value, context, children = {} } = checkpoint;
   const event = { type: 'xstate.init' };
   const inputs = new Map(
@@ -123,13 +127,14 @@ function startedAnew(
       ]),
   );
   const begun = Object.entries(children).map(([id, child]) => {
-    const { src } = child as { readonly src?: unknown };
+    const { src } = child;
     const isNamed = typeof src === 'string' && Object.hasOwn(machine.implementations.actors, src);
-    if (!isNamed || !inputs.has(id)) return [id, child];
+    if (!isNamed || !inputs.has(id)) return [id, child] as const;
     const snapshot: Anew = { anew: true, input: inputs.get(id) };
-    return [id, { ...child, snapshot }];
+    return [id, { ...child, snapshot }] as const;
   });
-  return { ...checkpoint, children: Object.fromEntries(begun) } as unknown as Snapshot<unknown>;
+  const anew = { ...checkpoint, timers: undefined, children: Object.fromEntries(begun) };
+  return anew as unknown as Snapshot<unknown>;
 }
 
 function activeNodes(node: AnyStateNode, value: StateValue | undefined): readonly AnyStateNode[] {
@@ -169,16 +174,30 @@ function delayNames(node: AnyStateNode): readonly string[] {
 }
 
 function renewable(logic: AnyActorLogic): AnyActorLogic {
-  const restore = (
-    snapshot: unknown,
-    scope: Parameters<AnyActorLogic['getInitialSnapshot']>[0],
-  ) => {
+  const restore = (snapshot: unknown, scope: never): unknown => {
     const { anew, input } = snapshot as Partial<Anew>;
     if (anew) return logic.getInitialSnapshot(scope, input) as unknown;
-    return logic.restoreSnapshot?.(snapshot as never, scope) ?? snapshot;
+    return (logic.restoreSnapshot?.(snapshot as never, scope) as unknown) ?? snapshot;
   };
   return Object.create(logic, { restoreSnapshot: { value: restore } }) as AnyActorLogic;
 }
+
+/** What XState says of a machine that runs. */
+interface Running {
+  readonly machine: AnyStateMachine;
+  readonly context: unknown;
+  readonly value: StateValue;
+  readonly status: string;
+}
+
+/** A transition after a time, as XState keeps it: the delay is a name, or milliseconds. */
+interface Delayed {
+  readonly eventType: string;
+  readonly delay: string | number;
+}
+
+/** How long a delay is. */
+type Duration = number | ((args: { readonly context: unknown }, params: undefined) => number);
 
 /** What XState knows of a timer. */
 interface Scheduled {
@@ -221,12 +240,12 @@ export class MachineTimers {
    * actor was started: its start would set them a second time.
    */
   goOn(actor: AnyActorRef, kept: readonly KeptTimer[]): void {
-    const { machine, context, value, status } = actor.getSnapshot() as AnyMachineSnapshot;
+    const { machine, context, value, status } = actor.getSnapshot() as Running;
     if (status !== 'active') return;
     const set = (id: string, event: KeptTimer['event'], delayMs: number) =>
       actor.system.scheduler.schedule(actor, actor, event, Math.max(0, delayMs), id);
-    const nodes = activeNodes(machine.root as AnyStateNode, value as StateValue);
-    const own = nodes.flatMap(({ after }) => after);
+    const nodes = activeNodes(machine.root, value);
+    const own = nodes.flatMap(({ after }) => after as readonly Delayed[]);
     const types = new Set(own.map(({ eventType }) => eventType));
     for (const { id, event, dueAt } of kept) {
       const isOfState = !event.type.startsWith('xstate.after.') || types.has(event.type);
@@ -243,10 +262,9 @@ export class MachineTimers {
         set(type, { type }, earlier.dueAt - this.#now);
         continue;
       }
-      const given: unknown =
-        typeof delay === 'string' ? machine.implementations.delays[delay] : delay;
-      const delayMs =
-        typeof given === 'function' ? (given({ context }, undefined) as number) : given;
+      const { delays } = machine.implementations as { delays: { [name: string]: Duration } };
+      const given = typeof delay === 'string' ? delays[delay] : delay;
+      const delayMs = typeof given === 'function' ? given({ context }, undefined) : given;
       if (typeof delayMs === 'number') set(type, { type }, delayMs);
     }
   }

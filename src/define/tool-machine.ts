@@ -78,9 +78,9 @@ export function machineHandler(machine: AnyStateMachine, migrate?: Migrate): Mac
     timers.follow(actor);
     running.set(context, actor);
     if (ledger) {
-      const children = () => Object.values((actor.getSnapshot() as AnyMachineSnapshot).children);
+      const children = () => Object.values((actor.getSnapshot() as Invoking).children);
       ledger.probe = {
-        isAtRest: () => !children().some((child) => isActive(child as AnyActorRef | undefined)),
+        isAtRest: () => !children().some((child) => isActive(child)),
       };
     }
     const restored = earlier && actor.getSnapshot();
@@ -116,7 +116,7 @@ export function machineHandler(machine: AnyStateMachine, migrate?: Migrate): Mac
       }
       if (faults.length > 0) throw faults[0];
       if (snapshot.status === 'error') throw snapshot.error;
-      return snapshot.output;
+      return snapshot.output as unknown;
     } finally {
       signal.removeEventListener('abort', stop);
       actor.stop();
@@ -150,6 +150,11 @@ export function faultOfResumption(
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+/** The actors that a machine has invoked. */
+interface Invoking {
+  readonly children: { readonly [id: string]: AnyActorRef | undefined };
 }
 
 function isActive(child: AnyActorRef | undefined): boolean {

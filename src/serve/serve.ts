@@ -114,7 +114,7 @@ export async function serve(
         resumer:
           made &&
           ((by) => {
-            const { logLevel: _, beforeExit: __, ...common } = sessionOptions(served);
+            const common = sessionOptions(served);
             return (resumer = new SessionlessTasks(made, by, { ...common, report }));
           }),
       });
@@ -197,16 +197,13 @@ async function refuseAddress({ message, code }: AddressError, log: Log): Promise
 }
 
 /** What the session of tasks that go on has in common with others. */
-function sessionOptions(
-  options: Undurable<ServeOptions | ServeOverHttpOptions>,
-): Omit<Undurable<ServeOptions>, 'environment'> {
-  const {
-    environment: _,
-    http: __,
-    ...common
-  } = options as Undurable<ServeOptions> & {
-    readonly http?: unknown;
-  };
+function sessionOptions({
+  environment: _,
+  http: __,
+  logLevel: ___,
+  beforeExit: ____,
+  ...common
+}: Undurable<ServeOptions> & { readonly http?: unknown }) {
   return common;
 }
 

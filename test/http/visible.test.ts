@@ -46,7 +46,7 @@ async function sessionOf(url: URL, token: string): Promise<RawSession> {
 }
 
 const namesIn = async (response: Response) =>
-  ((await jsonOf(response)).result?.['tools'] as JsonObject[]).map(({ name }) => name);
+  ((await jsonOf(response)).result!['tools'] as JsonObject[]).map(({ name }) => name);
 
 describe('a tool that a principal does not see', () => {
   test('is asked no scopes for, and has no headers, in either era', async () => {
