@@ -20,6 +20,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
     { drainTimeoutMs: 0, limits: { stallTimeoutMs: 1 } },
   ],
   taskMachine: [{ ttlMs: 1 }, { ttlMs: 2 ** 31 - 1 }],
+  taskWorkMachine: [{}],
   rootsMachine: [0, 1, 2, 5, 1024, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
   listeningMachine: [1, 2, 31, 1_000_000].map((cuts) => ({ retryMs: 1, maxRetryMs: 1e5, cuts })),
   catalogMachine: [0, 1, 5, 1_000_000].flatMap((count) =>
