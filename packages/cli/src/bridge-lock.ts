@@ -20,7 +20,7 @@ import type { OptionTable } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
 
 /** The command's options; the documentation has them too. */
-export const bridgeLockOptions = {
+const bridgeLockOptions = {
   lock: {
     kind: 'text',
     placeholder: 'FILE',
