@@ -4,9 +4,10 @@
  * is written into the sources, and a fault costs what a test costs, not what a process does.
  */
 import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -22,6 +23,8 @@ const usage = `npm run mutate -- FILE_OR_FOLDER… [options]
   --timeout MS       when a test with a fault counts as hung, at least; five times what it takes without (3000)
   --test-time MS     how long the faults of one test may take together (60000)
   --only N,N         these faults, by the numbers of the list
+  --sample N         N of the faults, chosen by chance; a larger sample has the smaller one in it
+  --seed S           another seed chooses others (1)
   --journal FILE     what has come of each fault so far; a run goes on where the one before it ended
   --list             the faults, with their numbers, and none is tried`;
 
@@ -34,11 +37,13 @@ const { values, positionals } = parseArgs({
     timeout: { type: 'string', default: '3000' },
     'test-time': { type: 'string', default: '60000' },
     only: { type: 'string' },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
     journal: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
 });
-if (positionals.length === 0) {
+if (positionals.length === 0 || !/^[1-9]\d*$/.test(values.sample ?? '1')) {
   process.stderr.write(`${usage}\n`);
   process.exit(2);
 }
@@ -60,6 +65,17 @@ if (values.list) {
   process.exit();
 }
 
+const only = values.only?.split(',').map(Number) ?? [...mutants.keys()];
+const digest = (text: string): string => createHash('sha1').update(text).digest('hex');
+const rank = (at: number): string => digest(`${values.seed} ${at}`);
+const chosen =
+  values.sample === undefined
+    ? only
+    : only
+        .toSorted((one, other) => rank(one).localeCompare(rank(other)))
+        .slice(0, Number(values.sample))
+        .toSorted((one, other) => one - other);
+
 const folder = mkdtempSync(join(tmpdir(), 'mcp-actors-mutate-'));
 const journalPath = values.journal ?? join(folder, 'journal');
 if (!existsSync(journalPath)) writeFileSync(journalPath, '');
@@ -71,7 +87,7 @@ Object.assign(process.env, {
   MUTATE_TIMEOUT_MS: values.timeout,
   MUTATE_TEST_MS: values['test-time'],
   MUTATE_MOST_TESTS: values['tests-a-fault'],
-  ...(values.only !== undefined && { MUTATE_ONLY: values.only }),
+  MUTATE_ONLY: chosen.join(','),
 });
 const config = join(root, 'scripts/mutate/vitest.config.ts');
 
@@ -103,6 +119,10 @@ async function testFiles(): Promise<readonly string[]> {
 }
 
 const journal = new Journal(journalPath, Number(values['tests-a-fault']));
+journal.begin(digest(JSON.stringify(mutants)), digest(chosen.join(',')));
+/** Then it says what it knows so far. */
+const interruption = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interruption.abort());
 /** How long a worker may write nothing before it is taken to stand in a loop. */
 const stillMs = 60_000;
 
@@ -115,7 +135,7 @@ async function run(files: readonly string[]): Promise<void> {
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const end = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'));
-  process.once('SIGTERM', end).once('SIGINT', end);
+  interruption.signal.addEventListener('abort', end);
   let isOver = false;
   void ended.then(() => (isOver = true));
   const startedAt = Date.now();
@@ -130,14 +150,15 @@ async function run(files: readonly string[]): Promise<void> {
     end();
     await ended;
   }
+  interruption.signal.removeEventListener('abort', end);
   journal.read();
 }
 
 const files = await testFiles();
 process.stderr.write(
-  `${mutants.length} faults in ${modules.length} files, ${files.length} test files; ${journalPath}\n`,
+  `${chosen.length} of ${mutants.length} faults in ${modules.length} files, ${files.length} test files; ${journalPath}\n`,
 );
-for (let left = files, same = 0; left.length > 0 && same < 3;) {
+for (let left = files, same = 0; left.length > 0 && !interruption.signal.aborted;) {
   await run(left);
   const next = files.filter((file) => !journal.files.has(join(root, file)));
   same = next.length === left.length ? same + 1 : 0;
@@ -150,19 +171,33 @@ for (let left = files, same = 0; left.length > 0 && same < 3;) {
   left = next;
 }
 
-const only = values.only?.split(',').map(Number);
-const numbers = [...mutants.keys()].filter((at) => only?.includes(at) ?? true);
-const survivors = numbers.filter((at) => !journal.killed.has(at) && journal.lived.has(at));
-const unreached = numbers.filter((at) => !journal.killed.has(at) && !journal.lived.has(at));
+const survivors = chosen.filter((at) => !journal.killed.has(at) && journal.lived.has(at));
+const unreached = chosen.filter((at) => !journal.killed.has(at) && !journal.lived.has(at));
 const print = (title: string, those: readonly number[]): void => {
   process.stdout.write(`\n${title}\n`);
   for (const at of those) {
     const { file = '', line = 0, what = '' } = mutants[at] ?? {};
-    process.stdout.write(`${at} (${journal.lived.get(at) ?? 0})  ${file}:${line}  ${what}\n`);
+    process.stdout.write(`${at} (${journal.lived.get(at)?.size ?? 0})  ${file}:${line}  ${what}\n`);
   }
 };
 print('No test reaches these, except when the module is loaded:', unreached);
 print('These survive (the number of tests that reached them):', survivors);
+
+/** One line of the table: what is known of the faults in a folder. */
+function row(name: string, isIn: (at: number) => boolean): string {
+  const counts = [[...mutants.keys()], chosen, survivors, unreached].map(
+    (all) => all.filter(isIn).length,
+  );
+  const [made = 0, tried = 0, survive = 0, missed = 0] = counts;
+  const cells = [made, tried, tried - survive - missed, survive, missed];
+  return `${name.padEnd(30)}${cells.map((cell) => String(cell).padStart(13)).join('')}\n`;
+}
+const folderOf = (at: number): string => dirname(mutants[at]?.file ?? '');
+const heads = ['faults', 'chosen', 'noticed', 'survive', 'not reached'];
 process.stdout.write(
-  `\n${numbers.length} faults, ${numbers.length - survivors.length - unreached.length} noticed, ${survivors.length} survive, ${unreached.length} not reached\n`,
+  `\n${' '.repeat(30)}${heads.map((head) => head.padStart(13)).join('')}\n` +
+    [...new Set([...mutants.keys()].map(folderOf))]
+      .map((folder) => row(folder, (at) => folderOf(at) === folder))
+      .join('') +
+    row('all', () => true),
 );

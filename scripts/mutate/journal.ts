@@ -4,8 +4,8 @@ import { appendFileSync, readFileSync } from 'node:fs';
 /** Read and written by whoever runs. */
 export class Journal {
   readonly path: string;
-  /** How often a fault was run, and not noticed. */
-  readonly lived = new Map<number, number>();
+  /** Which tests have run a fault and not noticed it. */
+  readonly lived = new Map<number, Set<string>>();
   /** By which test. */
   readonly killed = new Map<number, string>();
   readonly done = new Set<string>();
@@ -15,6 +15,8 @@ export class Journal {
   /** The last try, which is the one that hangs if nothing follows. */
   last: { readonly fault: number; readonly test: string } | undefined;
   #read = 0;
+  #list: string | undefined;
+  #chosen: string | undefined;
   readonly #most: number;
   readonly #only: ReadonlySet<number> | undefined;
 
@@ -37,12 +39,35 @@ export class Journal {
     this.#read = end;
   }
 
+  /**
+   * Begins a run, which asks all tests again if it is about others of the faults.
+   * @param list which faults there are
+   * @param chosen which of them the run is about
+   * @throws {Error} it is about other faults: their numbers say nothing
+   */
+  begin(list: string, chosen: string): void {
+    if (this.#list !== undefined && this.#list !== list) {
+      throw new Error(`${this.path} is about code that has changed since; begin another journal`);
+    }
+    this.write('begin', 0, `${list} ${chosen}`);
+  }
+
   #take(line: string): void {
     const [what, number = '', ...rest] = line.split(' ');
     const [fault, test] = [Number(number), rest.join(' ').split(' | ')[0] ?? ''];
     if (what === 'try') this.last = { fault, test };
-    if (what === 'lived') this.lived.set(fault, (this.lived.get(fault) ?? 0) + 1);
+    if (what === 'lived') {
+      this.lived.set(fault, (this.lived.get(fault) ?? new Set()).add(test));
+    }
     if (what === 'killed') this.killed.set(fault, rest.join(' '));
+    if (what === 'begin') {
+      const [list = '', chosen = ''] = test.split(' ');
+      if (chosen !== this.#chosen) {
+        this.done.clear();
+        this.files.clear();
+      }
+      [this.#list, this.#chosen] = [list, chosen];
+    }
     if (what === 'done') this.done.add(test);
     if (what === 'file') this.files.add(test);
     if (what === 'spoilt') this.spoilt.set(test, (this.spoilt.get(test) ?? 0) + 1);
@@ -57,9 +82,10 @@ export class Journal {
     return this.done.has(test) || (this.spoilt.get(test) ?? 0) > 2;
   }
 
-  /** Whether it is to be run once more. */
-  isWanted(fault: number): boolean {
+  /** Whether this test is to run with it. */
+  isWanted(fault: number, test: string): boolean {
     if (this.#only && !this.#only.has(fault)) return false;
-    return !this.killed.has(fault) && (this.lived.get(fault) ?? 0) < this.#most;
+    const lived = this.lived.get(fault);
+    return !this.killed.has(fault) && (lived?.size ?? 0) < this.#most && !lived?.has(test);
   }
 }

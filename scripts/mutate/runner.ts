@@ -94,7 +94,9 @@ export default class FaultRunner extends TestRunner {
     if (this.#awake === none) this.#plainMs = Math.min(this.#plainMs, now() - this.#startedAt);
     if (now() > this.#until) this.#waiting = [];
     if (this.#awake === none && this.#plain === 0) {
-      this.#waiting = [...faults.reached].filter((each) => journal.isWanted(each));
+      this.#waiting = [...faults.reached].filter((each) => journal.isWanted(each, nameOf(test)));
+      // Nothing is tried, so nobody has to know how long it takes.
+      if (this.#waiting.length === 0) this.#due = 1;
     }
     const isLast = this.#due <= 1 && this.#waiting.length === 0;
     if (!isLast && strayed === this.#strayed) throw again;
@@ -129,7 +131,8 @@ export default class FaultRunner extends TestRunner {
     );
     // Whether it leaves anything behind that makes the next ones fail.
     if (hasFailed) this.#due = 1;
-    if (hasFailed) this.#waiting = this.#waiting.filter((each) => journal.isWanted(each));
+    if (hasFailed)
+      this.#waiting = this.#waiting.filter((each) => journal.isWanted(each, nameOf(test)));
   }
 
   override onAfterRunTask(test: RunnerTask): void {

@@ -1,5 +1,9 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { faultsOfWorker } from '../../scripts/mutate/faults.ts';
+import { Journal } from '../../scripts/mutate/journal.ts';
 import { mutantsOf, withFaults } from '../../scripts/mutate/mutants.ts';
 
 const source = `import { tell } from './tell.ts';
@@ -83,4 +87,25 @@ test('each fault does what its line of the list says, and was reached', () => {
   expect(given(numberOf('?? → &&, length ?? 9'), 7, false)).toContain('"size":4');
   expect(reached).toContain(numberOf('length > 16 → true'));
   reached.clear();
+});
+
+test('a journal keeps what is known of each fault, asks all tests about others, and is of one state of the code', () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'journal-')), 'journal');
+  writeFileSync(path, '');
+  const journal = new Journal(path, 2);
+  journal.begin('list', 'few');
+  journal.write('killed', 3, 'a.test.ts > one', 'expected 1');
+  journal.write('lived', 4, 'a.test.ts > one');
+  journal.write('done', -1, 'a.test.ts > one');
+
+  const later = new Journal(path, 2);
+  expect(later.isDone('a.test.ts > one')).toBe(true);
+  later.begin('list', 'many');
+  expect(later.isDone('a.test.ts > one')).toBe(false);
+  expect(later.isWanted(3, 'a.test.ts > two')).toBe(false);
+  expect(later.isWanted(4, 'a.test.ts > one')).toBe(false);
+  expect(later.isWanted(4, 'a.test.ts > two')).toBe(true);
+  later.write('lived', 4, 'a.test.ts > two');
+  expect(later.isWanted(4, 'a.test.ts > three')).toBe(false);
+  expect(() => new Journal(path, 2).begin('another list', 'many')).toThrow('code that has changed');
 });
