@@ -50,7 +50,7 @@ export * as serversLock from './client/hosts/servers-lock.ts';
 export { mayBeNamed } from './client/hosts/merged-names.ts';
 export { dumpOnSignal } from './serve/doctor/dump-signal.ts';
 export { announcedAt, openQuestion } from './serve/doctor/exchange.ts';
-export * as storedTasks from './tasks/task-overview.ts';
+export * as storedTasks from './serve/stored-tasks.ts';
 export { packageVersion } from './serve/package-version.ts';
 export { exitProcess } from './serve/process-end.ts';
 export { orServed, processLog, startHttp, untilEnd } from './serve/serve.ts';

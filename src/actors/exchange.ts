@@ -66,6 +66,16 @@ export interface WorkProbe {
   isAtRest(): boolean;
 }
 
+/** Where work stands that can go on in another process, for people. */
+export interface WorkStanding {
+  /** The step that was written last, such as `once:charge`, or `state asking` of a machine; absent before the first. */
+  readonly lastStep?: string | undefined;
+  /** What it has asked and has no answer to yet. */
+  readonly questions: readonly string[];
+  /** When the next of its timers is due, or the time for an answer is over, milliseconds from now; absent if nothing is. */
+  readonly dueInMs?: number | undefined;
+}
+
 /**
  * What has happened in work that goes on in another process, and what it waits for. While it only waits, it may be
  * given up: its handler is run again when it goes on, and gets what was written here.

@@ -1,10 +1,17 @@
 /** A dump as text for people: why nothing goes on, and everything that is in flight. */
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
-import { countInWords, deferredRoots, heardInWords, sizeInWords, timeInWords } from './in-words.ts';
+import {
+  countInWords,
+  deferredRoots,
+  heardInWords,
+  sizeInWords,
+  timeInWords,
+  waitInWords,
+} from './in-words.ts';
 import { isStanding } from './peer-dump.ts';
 import type { CallDump, Level, PendingDump } from './peer-dump.ts';
-import type { SessionDump } from './session-dump.ts';
+import type { SessionDump, TaskDump } from './session-dump.ts';
 import { httpCauseInWords, httpLines, streamRow } from './http-text.ts';
 import { causesOf, isShared } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
@@ -38,7 +45,7 @@ export function explainDump(dump: SessionDump): readonly string[] {
   });
 }
 
-function sentenceOf(cause: Cause, { queues }: SessionDump): string {
+function sentenceOf(cause: Cause, { queues, tasks }: SessionDump): string {
   switch (cause.kind) {
     case 'initialize-missing':
       return `The client has not sent initialize, ${timeInWords(cause.ageMs)} after the start`;
@@ -84,8 +91,12 @@ function sentenceOf(cause: Cause, { queues }: SessionDump): string {
       return `${callInWords(cause.subject)} has waited ${timeInWords(cause.ageMs)} for the task to end`;
     case 'roots':
       return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and waits until the client's roots are known`;
-    case 'work':
-      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client: its handler is at work`;
+    case 'work': {
+      const { taskId } = cause.subject;
+      const waits = waitInWords(tasks.find((task) => task.taskId === taskId) ?? {});
+      const does = waits === undefined ? 'its handler is at work' : `it waits for ${waits}`;
+      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client: ${does}`;
+    }
     case 'roots-failed':
       return `The roots are not known: ${printableName(cause.problem ?? 'the client gave no answer')}`;
   }
@@ -159,18 +170,31 @@ export function describeDump(dump: SessionDump): string {
     ...rows(dump.roots.list, ({ uri, problem }) =>
       problem ? `${printableName(uri)}: ${printableName(problem.message)}` : printableName(uri),
     ),
-    `Tasks: ${tasks.count} of ${tasks.max} run, ${dump.tasks.length} are kept`,
-    ...rows(dump.tasks, ({ taskId, status, createdAt, waiters }) =>
-      [
-        `${printableName(taskId)} ${status}, since ${createdAt}`,
-        waiters > 0 ? `, ${waiters} wait for it` : '',
-      ].join(''),
-    ),
+    `Tasks: ${tasks.count} of ${tasks.max} run, ${dump.tasks.length} are kept${durableInWords(dump)}`,
+    ...rows(dump.tasks, taskRow),
     ...serverLines(dump),
     `Memory: ${levelInWords(inFlightBytes)} are requests in flight, ${levelInWords(retainedBytes)} outlive their requests`,
     `Actors: ${dump.actors.map(({ id: name, status, state: at }) => `${name} ${at ?? status}`).join(', ')}`,
     '',
   ].join('\n');
+}
+
+function durableInWords({ durable }: SessionDump): string {
+  if (!durable) return '';
+  const { lease, givenUp } = durable;
+  const elsewhere = givenUp > 0 ? `, ${givenUp} were given up here until they are due` : '';
+  return `${elsewhere}; their store knows this process as ${lease.slice(0, 8)}`;
+}
+
+function taskRow(task: TaskDump): string {
+  const { taskId, status, ageMs, lastStep, waiters } = task;
+  const waits = waitInWords(task);
+  return [
+    `${printableName(taskId)} ${status}, begun ${timeInWords(ageMs)} ago`,
+    ...(lastStep === undefined ? [] : [`last ${printableName(lastStep)}`]),
+    ...(waits === undefined ? [] : [`waits for ${printableName(waits, 500)}`]),
+    ...(waiters > 0 ? [`${waiters} wait for it`] : []),
+  ].join(', ');
 }
 
 /** How many of the servers behind it can be used, and what is wrong with the others. */

@@ -1,5 +1,6 @@
 /** Quantities, and what is said in more than one place, in the words of a text for people. */
 
+import type { WorkStanding } from '../actors/exchange.ts';
 import type { HttpView } from '../actors/writer/http-view.ts';
 
 /** When a client is asked for its roots that has no stream of its own. */
@@ -34,6 +35,16 @@ export function sizeInWords(bytes: number): string {
 /** `1 request`, `3 requests`. */
 export function countInWords(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** What work waits for that can go on elsewhere, as the rest of "waits for"; undefined if for nothing that is known. */
+export function waitInWords({
+  questions = [],
+  dueInMs,
+}: Partial<WorkStanding>): string | undefined {
+  const due = dueInMs === undefined ? undefined : timeInWords(dueInMs);
+  if (questions.length === 0) return due && `a timer, due in ${due}`;
+  return `an answer to ${questions.join(', ')}${due === undefined ? '' : `, ${due} at most`}`;
 }
 
 /** How a session over HTTP stands, in a few words. */

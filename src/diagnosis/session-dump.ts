@@ -14,6 +14,7 @@ import { declaresRoots } from '../protocol/roots.ts';
 import type { Task } from '../protocol/tasks.ts';
 import { fullParties } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
+import type { WorkStanding } from '../actors/exchange.ts';
 import type { RoomUse } from '../actors/room.ts';
 import { dumpActors, dumpInFlight, quietness } from './peer-dump.ts';
 import type { Level, PeerDump } from './peer-dump.ts';
@@ -52,8 +53,15 @@ export interface SessionDump extends PeerDump {
     readonly problem?: string;
     readonly list: readonly Root[];
   };
-  /** The tasks that are kept, each with the number of requests that wait for its result. */
-  readonly tasks: readonly (Task & { readonly waiters: number })[];
+  /** The tasks that are kept, the oldest first. */
+  readonly tasks: readonly TaskDump[];
+  /** Where its tasks are written down; absent if they end with their process. */
+  readonly durable?: {
+    /** What the store knows this process by. `mcp-actors tasks` shows it of the tasks that it runs. */
+    readonly lease: string;
+    /** How many tasks wait for so long that they were given up here: they go on elsewhere when they are due. */
+    readonly givenUp: number;
+  };
   /** The servers behind it, those of all its clients; absent without any. */
   readonly servers?: readonly ServerStanding[];
   /** What waits and what runs, each with its bound. */
@@ -70,16 +78,31 @@ export interface SessionDump extends PeerDump {
   };
 }
 
+/** A task as its client sees it, and where its work stands if it can go on in another process. */
+export interface TaskDump extends Task, Partial<WorkStanding> {
+  /** The time since its creation, milliseconds. */
+  readonly ageMs: number;
+  /** How many requests wait for its result. */
+  readonly waiters: number;
+}
+
 /** Of all clients together, if many share the session. */
 interface SharedLevel extends Level {
   /** The most that one of them may have; absent if there is but one. */
   readonly maxOfEach?: number;
 }
 
-/** A kept task, and the number of requests that wait for its result. */
+/** The tasks of a session. */
+interface TasksView {
+  list(): readonly KeptTaskView[];
+  readonly givenUp: number;
+}
+
+/** A kept task, where its work stands, and the number of requests that wait for its result. */
 interface KeptTaskView {
   readonly item: Task;
   readonly hasEnded: boolean;
+  readonly standing: WorkStanding | undefined;
   readonly waiters: number;
 }
 
@@ -90,7 +113,12 @@ export interface DumpSource {
     SessionSnapshot,
     'status' | 'context' | 'value' | 'machine' | 'children' | 'hasTag'
   >;
-  readonly tasks: readonly KeptTaskView[];
+  /** Undefined before the first. */
+  readonly tasks: TasksView | undefined;
+  /** The lease of the process, if tasks are written down. */
+  readonly lease: string | undefined;
+  /** The time of day, ISO 8601. */
+  readonly timeOfDay: string;
   readonly servers: readonly ServerStanding[];
   readonly limits: Limits;
   /** What is kept in memory for its clients, in all their sessions together. */
@@ -117,7 +145,9 @@ export function dumpSession(source: DumpSource): SessionDump {
   const { client, report } = context;
   const writer = viewOf<{ readonly http?: HttpView }>(context.writer);
   const { queues, ...inFlight } = dumpInFlight(context, limits, now);
-  const tasks = source.tasks.filter((task) => !task.hasEnded).length;
+  const kept = source.tasks?.list() ?? [];
+  const tasks = kept.filter((task) => !task.hasEnded).length;
+  const { lease } = source;
   const ofAll = writer?.http?.kind === 'requests' ? sharedLevel : (level: Level) => level;
   return {
     side: 'server',
@@ -146,7 +176,8 @@ export function dumpSession(source: DumpSource): SessionDump {
       list: report?.roots ?? [],
     },
     ...inFlight,
-    tasks: source.tasks.map((task) => ({ ...task.item, waiters: task.waiters })),
+    tasks: kept.map((task) => taskDump(task, source.timeOfDay)),
+    ...(lease === undefined ? {} : { durable: { lease, givenUp: source.tasks?.givenUp ?? 0 } }),
     ...(source.servers.length > 0 ? { servers: source.servers } : {}),
     queues: {
       ...queues,
@@ -157,6 +188,11 @@ export function dumpSession(source: DumpSource): SessionDump {
       retainedBytes: ofAll({ count: held.retained, max: limits.maxRetainedBytes }),
     },
   };
+}
+
+function taskDump({ item, standing, waiters }: KeptTaskView, timeOfDay: string): TaskDump {
+  const ageMs = Math.max(0, Date.parse(timeOfDay) - Date.parse(item.createdAt));
+  return { ...item, ...standing, ageMs, waiters };
 }
 
 /** @param level has the bound of one client; see {@link fullParties} */

@@ -2,7 +2,7 @@
  * One task of a session: its machine, its handler's run, and the requests that wait for its result.
  */
 import type { ActorRefFrom } from 'xstate';
-import type { EndWork, Exchange } from '../actors/exchange.ts';
+import type { EndWork, Exchange, WorkStanding } from '../actors/exchange.ts';
 import type { Retained } from '../actors/room.ts';
 import { taskIn } from '../machines/task.machine.ts';
 import type { taskMachine } from '../machines/task.machine.ts';
@@ -95,6 +95,11 @@ export class KeptTask implements SeenTask {
     const { response } = snapshot.context;
     const inputRequests = this.questions.inputRequests;
     return { ...(taskIn(snapshot) ?? before), inputRequests, response };
+  }
+
+  /** Where its work stands, if that can go on in another process. */
+  get standing(): WorkStanding | undefined {
+    return this.hasEnded ? undefined : this.ledger?.standing;
   }
 
   get hasEnded(): boolean {

@@ -312,6 +312,12 @@ export class TaskBook {
     return this.list().reduce((sum, { waiters }) => sum + waiters, elsewhere);
   }
 
+  /** How many were given up here, and may go on elsewhere. */
+  get givenUp(): number {
+    if (this.#elsewhere.size > 0) this.#forgetElsewhere();
+    return this.#elsewhere.size;
+  }
+
   /** The tasks that are kept, the oldest first. */
   list(): readonly KeptTask[] {
     return [...this.#tasks.values()];

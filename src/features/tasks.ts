@@ -17,7 +17,6 @@ import { PerSession, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
-import type { KeptTask } from './kept-task.ts';
 import { pageOf } from './pagination.ts';
 import { TaskBook } from './task-book.ts';
 
@@ -30,8 +29,8 @@ export interface TasksFeature extends Feature {
   augment(handler: RequestHandler): RequestHandler;
   /** Whether a caller may listen to a task. */
   listenTo(session: SessionScope, taskId: string, call: Exchange): Promise<boolean>;
-  /** The tasks that are kept of a session, the oldest first. */
-  kept(session: SessionScope): readonly KeptTask[];
+  /** The tasks of a session; undefined before the first. */
+  bookOf(session: SessionScope): TaskBook | undefined;
 }
 
 /** True if any tool may be called as a task: then the session declares tasks. */
@@ -116,7 +115,7 @@ export function tasksFeature(
     },
     augment: (handler) => inPlaceOf(handler, callTool(handler)),
     listenTo: (session, taskId, call) => books.of(session).listenTo(taskId, call),
-    kept: (session) => books.known(session)?.list() ?? [],
+    bookOf: (session) => books.known(session),
   };
 }
 

@@ -33,6 +33,11 @@ export function stateName({
   return nameIn(machine.root as AnyStateNode, value as StateValue);
 }
 
+/** The same of a state whose machine is not at hand: every state in it is named. */
+export function stateValueName(value: StateValue): string {
+  return nameIn(undefined, value);
+}
+
 function nameIn(node: AnyStateNode | undefined, value: StateValue): string {
   const states = typeof value === 'string' ? { [value]: undefined } : value;
   return Object.entries(states)

@@ -1,6 +1,7 @@
 /** Opens what keeps the tasks of a process: in a directory, in Postgres or Redis, or in a store that is there already. */
 import { systemClock } from '../actors/clock.ts';
 import { textSealer } from '../rounds/request-state.ts';
+import { environmentKeys } from '../server/server-core.ts';
 import { sealedTaskStore } from '../tasks/sealed-task-store.ts';
 import { TaskKeeper } from '../tasks/task-keeper.ts';
 import type { TaskKeeperOptions } from '../tasks/task-keeper.ts';
@@ -17,7 +18,8 @@ export async function openKeeper(
   of: Named,
   options: Pick<TaskKeeperOptions, 'report' | 'resumer' | 'limits'>,
 ): Promise<TaskKeeper> {
-  const { name: server, stateKeys = [] } = typeof of === 'function' ? { name: '' } : of.definition;
+  const { name: server, stateKeys = environmentKeys() ?? [] } =
+    typeof of === 'function' ? { name: '' } : of.definition;
   const sealer = stateKeys.length > 0 ? textSealer(stateKeys) : undefined;
   const opened = typeof durable === 'string' ? await openTaskStore(durable) : durable;
   const store = sealer ? sealedTaskStore(opened, sealer) : opened;

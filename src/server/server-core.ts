@@ -14,7 +14,7 @@ import type { ItemRules } from '../define/item-faults.ts';
 import { checkErrorExposure } from '../define/tool.ts';
 import { completesSomething, completionFeature } from '../features/completion.ts';
 import type { ChangingList, Feature, InForce } from '../features/feature.ts';
-import type { KeptTask } from '../features/kept-task.ts';
+import type { TaskBook } from '../features/task-book.ts';
 import { subscriptionsFeature } from '../features/subscriptions.ts';
 import type { SubscriptionsFeature } from '../features/subscriptions.ts';
 import { describe } from '../protocol/classify.ts';
@@ -336,9 +336,9 @@ export class ServerCore implements InForce {
     return provided === authored ? handlers : this.#withOwn(provided, tasks);
   }
 
-  /** The tasks that are kept of a session, the oldest first. */
-  tasksOf(session: SessionScope): readonly KeptTask[] {
-    return this.#tasks.kept(session);
+  /** The tasks of a session; undefined before the first. */
+  tasksOf(session: SessionScope): TaskBook | undefined {
+    return this.#tasks.bookOf(session);
   }
 
   resourceUpdated(session: SessionScope, uri: string): void {

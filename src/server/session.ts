@@ -285,6 +285,8 @@ export class ServedSession extends SessionScope implements McpSession {
       held: shares.held,
       snapshot: this.actor.getSnapshot(),
       tasks: this.core.tasksOf(this),
+      lease: this.durable?.owner,
+      timeOfDay: this.timeOfDay(),
       servers: (this.core.upstreams?.in(this) ?? []).flatMap(
         ({ upstream }) => upstream?.standings ?? [],
       ),

@@ -4,6 +4,9 @@
  */
 import type { FoundTask, TaskRecord, TaskStep, TaskStore } from './task-store.ts';
 
+/** Whether this text is sealed: what is kept of a task is an object of JSON otherwise. */
+export const isSealed = (text: string): boolean => !text.startsWith('{');
+
 /** What seals. It gives undefined for what it has not sealed. */
 interface Sealer {
   seal(text: string): Promise<string>;

@@ -4,7 +4,13 @@
  * up, so a task at rest costs its process nothing.
  */
 import { madeOnce, rejectedQuestion } from '../actors/exchange.ts';
-import type { MakeOnce, RequestSpec, WorkLedger, WorkProbe } from '../actors/exchange.ts';
+import type {
+  MakeOnce,
+  RequestSpec,
+  WorkLedger,
+  WorkProbe,
+  WorkStanding,
+} from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import { taskWorkChart } from '../machines/task-work.machine.ts';
 import type { TaskWorkEvent } from '../machines/task-work.machine.ts';
@@ -16,7 +22,7 @@ import { CallQuestions } from '../rounds/questions.ts';
 import type { RoundQuestion } from '../rounds/questions.ts';
 import { digestOf } from '../rounds/request-state.ts';
 import type { TaskProgress, TaskStep, TaskWritten } from './task-store.ts';
-import { answerStep, stepKeys } from './written-steps.ts';
+import { answerStep, stepKeys, stepName } from './written-steps.ts';
 import type { AskedStep, CheckpointStep, WrittenSteps } from './written-steps.ts';
 
 /** What the ledger of a task stands on. */
@@ -78,6 +84,8 @@ export class TaskLedger implements WorkLedger {
   #unwrittenCheckpoint: CheckpointStep | undefined = undefined;
   #slept: number;
   #stepCount: number;
+  /** For people: the step that was written last. */
+  #lastStep: string | undefined;
   /** How the questions of this run are sent, by what they ask. */
   readonly #sends = new Map<RequestSpec, { readonly spec: RequestSpec; readonly send?: Send }>();
   /** The questions that the client is asked, by their keys. */
@@ -99,6 +107,7 @@ export class TaskLedger implements WorkLedger {
     this.#checkpoint = steps.checkpoint;
     this.#slept = steps.checkpoint?.slept ?? 0;
     this.#stepCount = steps.count;
+    this.#lastStep = steps.last;
     this.#parkMs = port.limits.taskParkMs;
     const before = steps.checkpoint?.asked ?? 0;
     const questions = steps.asked.map(({ key, print, label }, at) => {
@@ -127,6 +136,17 @@ export class TaskLedger implements WorkLedger {
 
   now(): number {
     return this.#port.now();
+  }
+
+  /** Where it stands, for people. */
+  get standing(): WorkStanding {
+    const asked = [...this.#asked.values()].filter(({ state }) => state === 'open');
+    const dueAt = Math.min(...[...this.#waits].map((wait) => wait.dueAt));
+    return {
+      lastStep: this.#lastStep,
+      questions: asked.map(({ label }) => label),
+      ...(dueAt < Infinity ? { dueInMs: Math.max(0, dueAt - this.now()) } : {}),
+    };
   }
 
   // What was made.
@@ -178,6 +198,7 @@ export class TaskLedger implements WorkLedger {
         return textOfMade(value);
       }),
     );
+    this.#lastStep = step;
     return (made as unknown as { readonly value: T }).value;
   }
 
@@ -452,7 +473,13 @@ export class TaskLedger implements WorkLedger {
       const message = `A task may write ${maxTaskSteps} steps`;
       return Promise.reject(new RuntimeError('LIMIT_EXCEEDED', message));
     }
-    return this.#inOrder(() => this.#port.append({ steps: steps(), ...more }));
+    return this.#inOrder(async () => {
+      const written = steps();
+      const name = written.map(({ key }) => stepName(key, this.#checkpoint)).at(-1);
+      const became = await this.#port.append({ steps: written, ...more });
+      this.#lastStep = name ?? this.#lastStep;
+      return became;
+    });
   }
 
   /** Writes after everything that was to be written before. */

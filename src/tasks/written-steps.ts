@@ -1,4 +1,6 @@
 /** What is written of a task that can go on in another process: its steps, and what they say. */
+import { stateValueName } from '../machines/names.ts';
+import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { inputRequestsOf } from '../protocol/input-required.ts';
 import type { Principal } from '../protocol/request-origin.ts';
@@ -45,6 +47,8 @@ export interface CheckpointStep {
   readonly slept: number;
 }
 
+const sleepKey = 'sleep:';
+
 /** The keys of steps. */
 export const stepKeys = {
   call: 'call',
@@ -54,12 +58,32 @@ export const stepKeys = {
   once: (key: string) => `once:${key}`,
   asked: (key: string) => `asked:${key}`,
   answer: (key: string) => `answer:${key}`,
-  sleep: (nth: number) => `sleep:${nth}`,
+  sleep: (nth: number) => `${sleepKey}${nth}`,
 } as const;
 
 /** The step of an answer. */
 export function answerStep(key: string, answer: AnswerStep): TaskStep {
   return { key: stepKeys.answer(key), text: JSON.stringify(answer) };
+}
+
+/** What is kept of a tool that is a machine; see `MachineCheckpoint`. */
+interface MachineValue {
+  readonly value: Parameters<typeof stateValueName>[0];
+  readonly timers?: readonly { readonly dueAt: number }[];
+}
+
+/** Undefined if a handler has kept something of its own. */
+function machineIn(checkpoint: CheckpointStep | undefined): MachineValue | undefined {
+  const { value } = checkpoint ?? {};
+  return isJsonObject(value) && 'historyValue' in value
+    ? (value as unknown as MachineValue)
+    : undefined;
+}
+
+/** The last step, for people: its key, or the state that a machine was in when it was written down. */
+export function stepName(key: string, checkpoint: CheckpointStep | undefined): string {
+  const machine = machineIn(checkpoint);
+  return machine ? `state ${stateValueName(machine.value)}` : key;
 }
 
 /** The steps of a task, read. */
@@ -118,10 +142,22 @@ export class WrittenSteps {
     return this.#texts.size;
   }
 
-  /** For people: the step that came last, such as `once:charge`; undefined if there was none. */
+  /** For people: the step that came last; undefined if there was none. */
   get last(): string | undefined {
     const key = [...this.#texts.keys()].at(-1);
-    return key === stepKeys.call ? undefined : key;
+    return key === undefined || key === stepKeys.call ? undefined : stepName(key, this.checkpoint);
+  }
+
+  /** When the next sleep, timer of a machine or deadline of a question is over after `now`; undefined if none is. */
+  nextDue(now: number): number | undefined {
+    const sleeps = [...this.#texts].flatMap(([key, text]) =>
+      key.startsWith(sleepKey) ? [JSON.parse(text) as number] : [],
+    );
+    const deadlines = this.open.flatMap(({ until }) => until ?? []);
+    const { timers = [] } = machineIn(this.checkpoint) ?? {};
+    const all = [...sleeps, ...deadlines, ...timers.map(({ dueAt }) => dueAt)];
+    const ahead = all.filter((dueAt) => dueAt > now);
+    return ahead.length > 0 ? Math.min(...ahead) : undefined;
   }
 
   #read<T>(key: string): T | undefined {

@@ -64,7 +64,7 @@ describe('a server that is killed', () => {
   });
 
   test('tells it clients of 2026-07-28 as well', async () => {
-    const envelope = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
+    const envelope = { capabilities: withTasks };
     const first = launch([...server, state]);
     first.send(enveloped(1, 'tools/call', { name: 'hold' }, envelope));
     const { taskId } = (await first.answer(1))['result'] as { readonly taskId: string };
@@ -79,7 +79,7 @@ describe('a server that is killed', () => {
   });
 
   test('goes on with what can go on, and the command shows, lists and cancels it', async () => {
-    const envelope = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
+    const envelope = { capabilities: withTasks };
     const first = launch([...server, state]);
     first.send(enveloped(1, 'tools/call', { name: 'charge' }, envelope));
     first.send(enveloped(2, 'tools/call', { name: 'nap' }, envelope));
@@ -96,12 +96,39 @@ describe('a server that is killed', () => {
         encoding: 'utf8',
       });
     expect(tasks().stdout).toContain(napping);
-    expect(tasks('show', napping).stdout).toMatch(/waitsFor: a timer, due in \d+ s/);
+    expect(tasks().stdout).toMatch(
+      /durable\/nap .* old .* last sleep:1 {2}waits for a timer, due in /,
+    );
+    expect(tasks('show', napping).stdout).toMatch(/^waitsFor: a timer, due in (59 min|1 h)/m);
     expect(tasks('cancel', napping).status).toBe(0);
     expect(tasks('cancel', napping).status).toBe(1);
     expect(tasks('show', charged, '--json').stdout).toContain('"restarts":');
     second.send(enveloped(2, 'tasks/get', { taskId: napping }, envelope));
     expect((await second.answer(2))['result']).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('seals with the keys of its environment, and only who has them sees and cancels its tasks', async () => {
+    const env = { MCP_STATE_KEYS: '11'.repeat(32) };
+    const first = launch([...server, state], { env });
+    first.send(enveloped(1, 'tools/call', { name: 'nap' }, { capabilities: withTasks }));
+    const { taskId } = (await first.answer(1))['result'] as { readonly taskId: string };
+    const tasks = (keys: string | undefined, ...args: readonly string[]) =>
+      spawnSync(process.execPath, [cli, 'tasks', '--durable', state, ...args], {
+        encoding: 'utf8',
+        env: { ...process.env, MCP_STATE_KEYS: keys },
+      });
+    const why = 'sealed: set MCP_STATE_KEYS to the stateKeys of their server.';
+    for (const keys of [undefined, '22'.repeat(32)]) {
+      const { stdout, stderr } = tasks(keys);
+      expect(stdout).toContain(`${taskId}  sealed  durable  `);
+      expect(stderr).toBe(`1 of 1 are ${why}\n`);
+      expect(tasks(keys, 'cancel', taskId)).toMatchObject({ status: 2 });
+    }
+    expect(tasks('22').stderr).toContain('MCP_STATE_KEYS: Key 1');
+    expect(tasks(env.MCP_STATE_KEYS, 'show', taskId).stdout).toMatch(/^tool: nap$/m);
+    expect(tasks(env.MCP_STATE_KEYS, 'cancel', taskId).status).toBe(0);
+    first.send(enveloped(2, 'tasks/get', { taskId }, { capabilities: withTasks }));
+    expect((await first.answer(2))['result']).toMatchObject({ status: 'cancelled' });
   });
 
   test('leaves its locks to nobody, and no other process waits for them', async () => {
@@ -116,6 +143,8 @@ describe('a server that is killed', () => {
     expect((await readdir(join(state, 'owners'))).filter(isLock)).toHaveLength(1);
   });
 });
+
+const withTasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 const isLock = (name: string) => name.endsWith('.db');
 

@@ -1,10 +1,11 @@
 /** Tasks that go on after their process has ended, over a store in memory and a clock that the tests move. */
-import { createMcpServer, defineTool } from 'mcp-actors';
+import { createMcpServer, defineTool, describeDump } from 'mcp-actors';
 import type { JsonObject, Task, TaskSupport, ToolAnswer } from 'mcp-actors';
 import { TestClock, converse, enveloped, gate, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { assign, createMachine, fromPromise, setup } from 'xstate';
 import type { Migrate } from '../../src/define/tool-machine.ts';
+import { StoredTasks } from '../../src/serve/stored-tasks.ts';
 import { SessionlessTasks } from '../../src/server/task-resumer.actor.ts';
 import { TaskKeeper } from '../../src/tasks/task-keeper.ts';
 import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
@@ -68,7 +69,7 @@ class World {
       return look(task);
     };
     const look = ({ taskId }: Pick<Task, 'taskId'>) => ask('tasks/get', { taskId });
-    return { store, keeper, facts, ask, begin, look, sees, end, peer };
+    return { store, keeper, facts, ask, begin, look, sees, end, peer, session };
   }
 
   /** The process is gone: nothing that it still says is heard, and its lease ends. */
@@ -316,6 +317,44 @@ describe('a handler', () => {
   });
 });
 
+test('a dump says how old a task is, its last step, what it waits for, and what was given up', async () => {
+  const world = new World();
+  const tool = defineTool({
+    name: 'remind',
+    description: 'Asks, and sleeps',
+    taskSupport: required,
+    durable: true,
+    handler: async (_, { elicit, sleep }) => {
+      await elicit({ message: 'Now?', schema: { type: 'object', properties: {} } });
+      await sleep(5000);
+      await sleep(300_000);
+      return 'awake';
+    },
+  });
+  const { session, keeper, ...first } = await world.start([tool]);
+  const lease = keeper.owner;
+  const task = await first.begin('remind');
+  await first.sees(task, 'input_required');
+  const [asked] = session.dump().tasks;
+  expect(asked).toMatchObject({ lastStep: 'asked:q1', questions: ['elicitation/create "Now?"'] });
+  expect(asked?.ageMs).toBeGreaterThanOrEqual(0);
+  const inputResponses = { q1: { action: 'accept', content: {} } };
+  await first.ask('tasks/update', { taskId: task.taskId, inputResponses });
+  await settled();
+  await world.pass(1000);
+  const dump = session.dump();
+  expect(dump.tasks).toMatchObject([{ lastStep: 'sleep:1', questions: [], dueInMs: 4000 }]);
+  expect(dump.durable).toEqual({ lease, givenUp: 0 });
+  const text = describeDump(dump);
+  expect(text).toMatch(/working, begun .* ago, last sleep:1, waits for a timer, due in 4 s\n/);
+  expect(text).toContain('asks nothing of the client: it waits for a timer, due in 4 s\n');
+  await world.pass(4000);
+  expect(session.dump()).toMatchObject({ tasks: [], durable: { lease, givenUp: 1 } });
+  expect(describeDump(session.dump())).toContain(
+    `, 1 were given up here until they are due; their store knows this process as ${lease.slice(0, 8)}\n`,
+  );
+});
+
 test('a tool that is not durable fails honestly', async () => {
   const world = new World();
   const { tool } = charging();
@@ -399,6 +438,11 @@ describe('a machine', () => {
     while (fetches === 0) await turn();
     await settled();
     expect(fetches).toBe(1);
+    const lastStep = 'state fetching';
+    expect(first.session.dump().tasks).toMatchObject([{ lastStep, questions: [] }]);
+    expect(await new StoredTasks(first.store).list({ max: 9 })).toMatchObject([
+      { lastStep, tool: 'remind', server: 'shop', owner: first.keeper.owner, isLeft: false },
+    ]);
     await world.kill(first);
     const second = await world.start([toolOf(reminding({ fetching }))]);
     await settled();

@@ -1,11 +1,17 @@
 /** `mcp-actors tasks`: what a store of durable tasks has, for people. */
-import { printableLines, quoted, storedTasks } from 'mcp-actors/internal';
+import { inWords, printableLines, quoted, storedTasks } from 'mcp-actors/internal';
 import { openTaskStore } from 'mcp-actors/serve';
 import type { TaskStore } from 'mcp-actors';
 import { UsageError, print } from './command.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
+
+type StoredTasks = storedTasks.StoredTasks;
+type TaskOverview = storedTasks.TaskOverview;
+
+/** The keys of servers that seal, in the environment. */
+const keysVariable = 'MCP_STATE_KEYS';
 
 const options = {
   durable: {
@@ -25,11 +31,14 @@ Lists the durable tasks of all servers that keep them there, shows one, or cance
 one, wherever it runs: its process hears of it within seconds. A task that is parked
 runs nowhere until it is due.
 
+A server with stateKeys seals its tasks: then set ${keysVariable} to the same keys,
+between commas. Without them only ids, servers, processes and names of steps are shown.
+
 Options:
 ${optionsText(options)}
 
-Exit status: 0; 1 if there is no such task, or it has ended already; 2 if the tasks
-cannot be opened.
+Exit status: 0; 1 if there is no such task, or it has ended already; 2 if what
+keeps the tasks cannot be opened, or the task to cancel is sealed.
 
 Examples:
   mcp-actors tasks --durable ./state
@@ -64,49 +73,70 @@ export const command = commandOf(
       throw new UsageError(`The tasks cannot be opened: ${message}`, { cause: error });
     }
     try {
-      if (what === 'list') return await list(store, values.json);
-      if (what === 'show') return await show(store, taskId ?? '', values.json);
-      return await cancel(store, taskId ?? '');
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      const message = 'The tasks are sealed: their server has stateKeys, and only it can read them';
-      throw new UsageError(message, { cause: error });
+      const tasks = storedTasksOf(store);
+      if (what === 'list') return await list(tasks, values.json);
+      if (what === 'show') return await show(tasks, taskId ?? '', values.json);
+      return await cancel(tasks, taskId ?? '');
     } finally {
       await store.close();
     }
   },
 );
 
-async function list(store: TaskStore, asJson: boolean): Promise<number> {
+/** @throws {UsageError} a key in the environment cannot be one */
+function storedTasksOf(store: TaskStore): StoredTasks {
+  try {
+    return new storedTasks.StoredTasks(store);
+  } catch (error) {
+    const message = `${keysVariable}: ${error instanceof Error ? error.message : String(error)}`;
+    throw new UsageError(message, { cause: error });
+  }
+}
+
+/** What is said of tasks that no key opens. */
+const whyNoTasks = `sealed: set ${keysVariable} to the stateKeys of their server`;
+
+async function list(tasks: StoredTasks, asJson: boolean): Promise<number> {
   let after: string | undefined = undefined;
   let count = 0;
+  let sealed = 0;
   for (;;) {
-    const page = await store.list({ after, max: pageSize });
-    for (const found of page) {
-      const task = storedTasks.taskOverview(found);
-      await print(process.stdout, asJson ? `${JSON.stringify(task)}\n` : `${inOneLine(task)}\n`);
+    const page = await tasks.list({ after, max: pageSize });
+    for (const task of page) {
+      if (task.status === 'sealed') sealed++;
+      await print(process.stdout, asJson ? jsonOf(task) : `${inOneLine(task)}\n`);
     }
     count += page.length;
     if (page.length < pageSize) break;
-    after = page.at(-1)?.record.taskId;
+    after = page.at(-1)?.taskId;
   }
   if (count === 0 && !asJson) await print(process.stdout, 'There are no tasks.\n');
+  if (sealed > 0) await print(process.stderr, `${sealed} of ${count} are ${whyNoTasks}.\n`);
   return 0;
 }
 
-async function show(store: TaskStore, taskId: string, asJson: boolean): Promise<number> {
-  const found = await store.read(taskId);
-  if (!found) return await missing(taskId);
-  const task = storedTasks.taskOverview(found);
-  const rows = Object.entries(task).filter(([, value]) => value !== undefined);
-  const lines = rows.map(([name, value]) => `${name}: ${printableLines([String(value)])}\n`);
-  await print(process.stdout, asJson ? `${JSON.stringify(task)}\n` : lines.join(''));
+async function show(tasks: StoredTasks, taskId: string, asJson: boolean): Promise<number> {
+  const task = await tasks.show(taskId);
+  if (!task) return await missing(taskId);
+  const { server, tool, status, statusMessage, owner, restarts, steps, lastStep } = task;
+  const shown = {
+    ...{ taskId, server, tool, status, statusMessage, owner, restarts, steps, lastStep },
+    waitsFor: waitOf(task),
+    age: task.ageMs === undefined ? undefined : inWords.timeInWords(task.ageMs),
+    keptFor: inWords.timeInWords(task.ttlMs),
+  };
+  const lines = Object.entries(shown)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}: ${printableLines([String(value)])}\n`);
+  await print(process.stdout, asJson ? jsonOf(task) : lines.join(''));
+  if (task.status === 'sealed') await print(process.stderr, `The task is ${whyNoTasks}.\n`);
   return 0;
 }
 
-async function cancel(store: TaskStore, taskId: string): Promise<number> {
-  const became = await storedTasks.cancelTask(store, taskId);
+async function cancel(tasks: StoredTasks, taskId: string): Promise<number> {
+  const became = await tasks.cancel(taskId);
   if (became === undefined) return await missing(taskId);
+  if (became === 'sealed') throw new UsageError(`The task is ${whyNoTasks}`);
   if (became === 'written') {
     await print(process.stdout, `The task ${taskId} is cancelled.\n`);
     return 0;
@@ -120,13 +150,20 @@ async function missing(taskId: string): Promise<number> {
   return 1;
 }
 
-function inOneLine(task: storedTasks.TaskOverview): string {
-  const { taskId, status, tool, server, owner, lastStep, waitsFor, createdAt } = task;
-  const age = Math.max(0, Math.round((Date.now() - Date.parse(createdAt)) / 1000));
+function waitOf(task: TaskOverview): string | undefined {
+  if (task.isLeft && task.questions.length === 0) return 'a process that goes on with it';
+  return inWords.waitInWords(task);
+}
+
+const jsonOf = (task: TaskOverview) => `${JSON.stringify({ ...task, waitsFor: waitOf(task) })}\n`;
+
+function inOneLine(task: TaskOverview): string {
+  const { taskId, status, tool, server, owner, lastStep, ageMs } = task;
+  const waitsFor = waitOf(task);
   const parts = [
     `${taskId}  ${status}`,
     tool === undefined ? server : `${server}/${tool}`,
-    `${age} s old`,
+    ageMs === undefined ? undefined : `${inWords.timeInWords(ageMs)} old`,
     owner === undefined ? undefined : `at ${owner.slice(0, 8)}`,
     lastStep === undefined ? undefined : `last ${lastStep}`,
     waitsFor === undefined ? undefined : `waits for ${waitsFor}`,

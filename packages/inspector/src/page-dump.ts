@@ -34,6 +34,8 @@ function boundedSession(dump: SessionDump): PageSessionDump {
     // The newest matter most.
     tasks: bounds.cut('tasks', [...tasks].reverse()).map((task) => ({
       ...task,
+      ...(task.lastStep === undefined ? {} : { lastStep: redactText(task.lastStep) }),
+      ...(task.questions ? { questions: task.questions.map((each) => redactText(each)) } : {}),
       ...(task.statusMessage === undefined
         ? {}
         : { statusMessage: redactText(task.statusMessage) }),

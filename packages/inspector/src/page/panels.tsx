@@ -24,7 +24,7 @@ export function Panels(view: ShownSessionView) {
       ) : (
         <>
           <Http dump={dump} elapsedMs={elapsedMs} />
-          <Tasks view={view} dump={dump} />
+          <Tasks view={view} dump={dump} elapsedMs={elapsedMs} />
         </>
       )}
       <Queues dump={dump} />
@@ -194,19 +194,25 @@ function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
   );
 }
 
-function Tasks({
-  view,
-  dump,
-}: {
+interface TasksProps {
   readonly view: ShownSessionView;
   readonly dump: PageSessionDump;
-}) {
-  const { tasks, omitted } = dump;
-  if (tasks.length === 0) return null;
+  readonly elapsedMs: number;
+}
+
+/** Those that run or are kept here, and how many were given up until they are due. */
+function Tasks({ view, dump, elapsedMs }: TasksProps) {
+  const { tasks, omitted, durable } = dump;
+  const { givenUp = 0 } = durable ?? {};
+  if (tasks.length + givenUp === 0) return null;
   const chosen = taskOf(view);
+  const parts = [
+    ...(durable ? [`Their store knows this process as ${durable.lease.slice(0, 8)}.`] : []),
+    ...(givenUp > 0 ? [`${givenUp} were given up here until they are due.`] : []),
+  ];
   return (
-    <Panel id="tasks" title="Tasks" omitted={omitted['tasks']}>
-      {tasks.map(({ taskId, status, statusMessage, waiters }) => (
+    <Panel id="tasks" title="Tasks" omitted={omitted['tasks']} note={parts.join(' ')}>
+      {tasks.map(({ taskId, status, statusMessage, waiters, ageMs, lastStep, ...task }) => (
         <li key={taskId}>
           <button
             type="button"
@@ -218,6 +224,9 @@ function Tasks({
             {shortId(taskId)}
           </button>
           <code>{status}</code>
+          <span class="ages">{`since ${durationText(ageMs + elapsedMs)}`}</span>
+          {lastStep !== undefined && <span>{`last ${lastStep}`}</span>}
+          <TaskWait {...task} elapsedMs={elapsedMs} />
           {waiters > 0 && <span>{`${waiters} wait for its result`}</span>}
           {statusMessage !== undefined && <span class="why">{statusMessage}</span>}
         </li>
@@ -225,6 +234,17 @@ function Tasks({
     </Panel>
   );
 }
+
+/** What a task waits for that can go on elsewhere. */
+function TaskWait({ elapsedMs, dueInMs, ...task }: TaskWaitProps) {
+  const dueMs = dueInMs === undefined ? undefined : Math.max(0, dueInMs - elapsedMs);
+  const words = inWords.waitInWords({ ...task, dueInMs: dueMs });
+  return words === undefined ? null : <span class="ages">{`waits for ${words}`}</span>;
+}
+
+type TaskWaitProps = Pick<PageSessionDump['tasks'][number], 'questions' | 'dueInMs'> & {
+  readonly elapsedMs: number;
+};
 
 const levelNames = {
   running: 'requests running',

@@ -5,8 +5,12 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Tool, WatchedSession } from 'mcp-actors';
 import { inspectPage } from '@mcp-actors/inspector';
 import type { InspectedPage } from '@mcp-actors/inspector';
-import { testClient, gate } from 'mcp-actors/testing';
+import { converse, enveloped, testClient, gate } from 'mcp-actors/testing';
 import type { TestClient } from 'mcp-actors/testing';
+import { systemClock } from '../../../../src/actors/clock.ts';
+import { SessionlessTasks } from '../../../../src/server/task-resumer.actor.ts';
+import { TaskKeeper } from '../../../../src/tasks/task-keeper.ts';
+import { MemoryTaskStore } from '../../../../test/tasks/memory-task-store.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 
@@ -231,6 +235,47 @@ describe('the page', () => {
     expect(await arrow.getAttribute('class')).toContain('t-kept_open--kept_cancelled');
     await page.keyboard.press('Escape');
 
+    expect(faults).toEqual([]);
+  });
+
+  test('shows the last step of a task that can go on elsewhere, and what it waits for', async (context) => {
+    needsChromium(context);
+    const remind = defineTool({
+      name: 'remind',
+      description: 'Charges, and sleeps',
+      taskSupport: 'required',
+      durable: true,
+      handler: async (_, { once, sleep }) => {
+        await once('charge', () => 1);
+        await sleep(30_000);
+        return 'reminded';
+      },
+    });
+    const inspected = await inspectPage();
+    held.push(inspected);
+    const server = createMcpServer({ name: 'durable', version: '1', tools: [remind] });
+    const settings = { server: 'durable', clock: systemClock, report: () => {} };
+    const durable: TaskKeeper = new TaskKeeper({
+      ...{ ...settings, store: new MemoryTaskStore() },
+      resumer: (keeper) => new SessionlessTasks(server, keeper, {}),
+    });
+    await durable.begin();
+    const { peer, session } = converse(server, { durable, watchers: [inspected.watcher] });
+    held.push({
+      [Symbol.asyncDispose]: async () => {
+        session.shutdown('the test is over', 0);
+        await session.closed;
+        await durable.close();
+      },
+    });
+    const extensions = { 'io.modelcontextprotocol/tasks': {} };
+    peer.send(enveloped(1, 'tools/call', { name: 'remind' }, { capabilities: { extensions } }));
+    await peer.response(1);
+    const { page, faults } = await live(inspected.url);
+    const task = page.locator('#tasks li', { hasText: 'last sleep:1' });
+    await task.filter({ hasText: /since .*waits for a timer, due in \d+ s/ }).waitFor();
+    const lease = `Their store knows this process as ${durable.owner.slice(0, 8)}.`;
+    await page.getByText(lease).waitFor();
     expect(faults).toEqual([]);
   });
 
