@@ -45,11 +45,12 @@ export { BridgedEntry } from './bridge/bridged-entry.ts';
 // Processes that are launched, and this one as one that serves.
 export { processActor } from './processes/child.actor.ts';
 export { StderrLog } from './processes/stderr-log.ts';
+export { thisPlatform } from './processes/this-platform.ts';
 export { limitTables } from './http/options.ts';
 export * as serversLock from './client/hosts/servers-lock.ts';
 export { mayBeNamed } from './client/hosts/merged-names.ts';
-export { dumpOnSignal } from './serve/doctor/dump-signal.ts';
-export { announcedAt, openQuestion } from './serve/doctor/exchange.ts';
+export { answerDoctors } from './serve/doctor/dump-answer.ts';
+export * as doctorExchange from './serve/doctor/exchange.ts';
 export * as storedTasks from './serve/stored-tasks.ts';
 export { packageVersion } from './serve/package-version.ts';
 export { exitProcess } from './serve/process-end.ts';

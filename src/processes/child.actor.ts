@@ -5,8 +5,6 @@
  * The end of a process is heard from `exit`. Node's `close` comes only once its pipes are closed, and a
  * process that it has started may hold them open for ever.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { holdProcess } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
@@ -19,10 +17,9 @@ import type { Behaviour } from '../machines/port.ts';
 import type { ChildEvent, ChildInput, StopTimes } from '../machines/process.machine.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { findCommand, spawnFailed } from './command.ts';
-import type { ServerCommand, FoundCommand } from './command.ts';
-import { countLiving, signalGroup } from './process-group.ts';
-import { endWithHost, watched, watcherDescriptor } from './watcher.ts';
-import type { Unwatched } from './watcher.ts';
+import type { ServerCommand } from './command.ts';
+import type { ChildTree, EndSignal, Platform, Unwatched } from './platform.ts';
+import { thisPlatform } from './this-platform.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
 import { observedMachine, unobserved } from '../actors/transitions.ts';
@@ -52,6 +49,8 @@ export interface ChildScope {
   readonly report: Report<ProcessFactName>;
   /** The connection that the process is shown with. */
   readonly observed?: ObservedScope;
+  /** By default the system that this process runs on. */
+  readonly platform?: Platform;
   /**
    * Called when it runs, before the machine is told. To miss no output, begin to read it now, and pause
    * it only afterwards.
@@ -65,25 +64,12 @@ const longestLookMs = 100;
 /** The logic of a child process. */
 const childActor = plainActor<ChildEvent, ChildInput>(({ input }) => new Child(input));
 
-/** A child that runs, or has run. */
-interface Run {
-  readonly pid: number;
-  readonly child: ChildProcess & {
-    readonly stdin: Writable;
-    readonly stdout: Readable;
-    readonly stderr: Readable;
-  };
-  /** Kills the group if this process is killed. It is in the group. */
-  readonly watcher: Readable | undefined;
-  readonly emptied: () => void;
-}
-
 class Child implements Behaviour<ChildEvent> {
   readonly #process: ChildInput['process'];
   readonly #scope: ChildScope;
   #state: ChildSnapshot = childChart.begun;
   /** Undefined before it is started and once this actor was stopped. */
-  #run: Run | undefined = undefined;
+  #run: ChildTree | undefined = undefined;
 
   constructor({ process: machine, scope }: ChildInput) {
     this.#process = machine;
@@ -92,7 +78,7 @@ class Child implements Behaviour<ChildEvent> {
   }
 
   get view(): { readonly state: ChildSnapshot['value']; readonly pid: number | undefined } {
-    return { state: this.#state.value, pid: this.#run?.pid };
+    return { state: this.#state.value, pid: this.#run?.child.pid };
   }
 
   receive(event: ChildEvent): void {
@@ -118,7 +104,7 @@ class Child implements Behaviour<ChildEvent> {
     this.#move('child.abandoned');
     if (!run) return;
     this.#run = undefined;
-    run.emptied();
+    run.release();
     for (const stream of run.child.stdio) stream?.destroy();
   }
 
@@ -126,24 +112,20 @@ class Child implements Behaviour<ChildEvent> {
     this.#state = childChart.next(this.#state, { type });
   }
 
-  #signal(run: Run, signal: 'SIGTERM' | 'SIGKILL'): void {
-    if (this.#state.value !== 'emptied') signalGroup(run.pid, signal);
+  #signal(run: ChildTree, signal: EndSignal): void {
+    if (this.#state.value !== 'emptied') run.signal(signal);
   }
 
   async #launch(): Promise<void> {
-    const { command, isWatched } = this.#scope;
+    const { command, isWatched, platform = thisPlatform } = this.#scope;
     const found = await findCommand(command);
-    const start = isWatched ? await watched(found) : 'not wanted';
-    const spawnHere = await spawner();
+    const launch = await platform.prepare(found, isWatched);
     // Ended before it began.
     if (this.#state.value !== 'looking') return;
-    if (typeof start === 'string') this.#reportUnwatched(start);
-    const child = spawnFound(spawnHere, start, found);
-    const { pid } = child;
-    if (pid === undefined) return void child.once('error', (error) => this.#failed(error));
-    const isThere = typeof start !== 'string';
-    const watcher = (child.stdio[watcherDescriptor] ?? undefined) as Readable | undefined;
-    this.#started({ pid, child, watcher, emptied: isThere ? () => {} : endWithHost(pid) });
+    if (launch.unwatched) this.#reportUnwatched(launch.unwatched);
+    const run = launch.start();
+    if (run.child.pid !== undefined) return this.#started(run, run.child.pid);
+    run.child.once('error', (error) => this.#failed(error));
   }
 
   #failed(error: unknown): void {
@@ -157,8 +139,8 @@ class Child implements Behaviour<ChildEvent> {
     });
   }
 
-  #started(run: Run): void {
-    const { pid, child } = run;
+  #started(run: ChildTree, pid: number): void {
+    const { child } = run;
     this.#run = run;
     this.#move('child.started');
     this.#listen(run);
@@ -166,7 +148,7 @@ class Child implements Behaviour<ChildEvent> {
     this.#process.send({ type: 'child.launched', pid });
   }
 
-  #listen(run: Run): void {
+  #listen(run: ChildTree): void {
     const { child } = run;
     const { stderr } = this.#scope;
     child.once('exit', (code, signal) => this.#exited(run, { code, signal }));
@@ -181,10 +163,12 @@ class Child implements Behaviour<ChildEvent> {
     };
     child.stdout.once('close', closed);
     child.stderr.once('close', closed);
-    run.watcher?.resume();
   }
 
-  #exited(run: Run, exit: { readonly code: number | null; readonly signal: string | null }): void {
+  #exited(
+    run: ChildTree,
+    exit: { readonly code: number | null; readonly signal: string | null },
+  ): void {
     if (this.#state.value !== 'running') return;
     this.#move('child.ended');
     const { stdout } = run.child;
@@ -195,19 +179,16 @@ class Child implements Behaviour<ChildEvent> {
   }
 
   /** Waits until the group is empty. */
-  async #awaitOthers(run: Run): Promise<void> {
+  async #awaitOthers(run: ChildTree): Promise<void> {
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, longestLookMs)) {
       // If the system cannot tell, the machine's time ends this.
-      const living = await countLiving(run.pid).catch(() => Infinity);
+      const isEmpty = await run.isEmpty().catch(() => false);
       if (this.#run !== run) return;
-      if (living === 0) break;
-      // Only the watcher: there is nothing left to watch.
-      if (living === 1 && run.watcher?.closed === false) signalGroup(run.pid, 'SIGKILL');
+      if (isEmpty) break;
       await this.#pause(waitMs);
     }
-    run.emptied();
     this.#move('group.empty');
-    run.watcher?.destroy();
+    run.release();
     this.#process.send({ type: 'group.emptied' });
   }
 
@@ -218,7 +199,6 @@ class Child implements Behaviour<ChildEvent> {
   }
 
   #reportUnwatched(why: Unwatched): void {
-    if (why === 'not wanted' || why === 'not needed') return;
     const reasons = {
       'no shell': 'this system has no /bin/sh',
       'unusual variables': 'a shell would drop variables of its environment, by their names',
@@ -229,33 +209,6 @@ class Child implements Behaviour<ChildEvent> {
       message: `${this.#scope.command.command} would outlive this process if that is killed: ${reasons[why]}`,
     });
   }
-}
-
-type Spawn = (file: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
-
-/** On Windows a command may be a script that only `cmd.exe` runs, which wants quoting of its own. */
-async function spawner(): Promise<Spawn> {
-  if (process.platform !== 'win32') return spawn;
-  const { default: crossSpawn } = await import('cross-spawn');
-  return (file, args, options) => crossSpawn(file, [...args], options);
-}
-
-function spawnFound(
-  start: Spawn,
-  watchedCommand: FoundCommand | Unwatched,
-  found: FoundCommand,
-): Run['child'] {
-  const isWatched = typeof watchedCommand !== 'string';
-  const { file, args, cwd, env } = isWatched ? watchedCommand : found;
-  return start(file, args, {
-    cwd,
-    env,
-    stdio: isWatched ? ['pipe', 'pipe', 'pipe', 'pipe'] : 'pipe',
-    shell: false,
-    windowsHide: true,
-    // A session of its own on POSIX: what the terminal sends is for the host.
-    detached: process.platform !== 'win32',
-  }) as Run['child'];
 }
 
 /** The chart of a process, with what starts and ends real ones. */

@@ -4,9 +4,11 @@
  */
 import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
-import { posix, resolve, win32 } from 'node:path';
+import { resolve } from 'node:path';
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
+import type { FoundCommand, PlatformNames } from './platform.ts';
+import { thisPlatform } from './this-platform.ts';
 
 /** What is to be started. */
 export interface ServerCommand {
@@ -18,19 +20,6 @@ export interface ServerCommand {
   /** All of it: nothing else is inherited. */
   readonly env: { readonly [name: string]: string };
 }
-
-/** A command that was found. */
-export interface FoundCommand {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: { readonly [name: string]: string };
-}
-
-const isWindows = process.platform === 'win32';
-
-/** Where execvp looks if there is no PATH. */
-const defaultPath = '/usr/bin:/bin';
 
 /**
  * Finds a command.
@@ -47,7 +36,7 @@ export async function findCommand({
   const directory = resolve(cwd ?? '.');
   await refuseDirectory(directory);
   const file = await findFile(command, directory, env);
-  if (!isWindows) await refuseInterpreter(file, command);
+  if (thisPlatform.names.hasInterpreters) await refuseInterpreter(file, command);
   return { file, args, cwd: directory, env };
 }
 
@@ -132,52 +121,20 @@ export function placesOf(
   command: string,
   cwd: string,
   env: ServerCommand['env'],
-  platform: NodeJS.Platform = process.platform,
+  names: PlatformNames = thisPlatform.names,
 ): { readonly files: readonly string[]; readonly path: string | undefined } {
-  const isWin = platform === 'win32';
-  const { delimiter, isAbsolute, join, resolve: within } = isWin ? win32 : posix;
-  const isPath = isWin ? /[\\/]/.test(command) : command.includes('/');
-  const path = isPath ? undefined : pathIn(env, platform);
-  const folders = path === undefined ? [cwd] : foldersIn(path.split(delimiter), platform);
+  const { delimiter, isAbsolute, join, resolve: within } = names.path;
+  const variable = (wanted: string) =>
+    Object.entries(env).find(([name]) => names.variable(name) === wanted)?.[1];
+  const path = names.isPath(command) ? undefined : (variable('PATH') ?? names.defaultPath);
+  const folders = path?.split(delimiter).flatMap((entry) => names.folder(entry) ?? []) ?? [cwd];
+  const endings = names.endings(command, variable('PATHEXT'));
   const files = folders.flatMap((folder) =>
-    endingsOf(command, env, platform).map((ending) =>
+    endings.map((ending) =>
       isAbsolute(command) ? command + ending : join(within(cwd, folder), command + ending),
     ),
   );
   return { files, path };
-}
-
-/** An empty one is the working directory for POSIX, and nothing for Windows, where it may have quotes. */
-function foldersIn(entries: readonly string[], platform: NodeJS.Platform): readonly string[] {
-  if (platform !== 'win32') return entries;
-  return entries.map((entry) => entry.replaceAll('"', '')).filter((entry) => entry !== '');
-}
-
-function pathIn(env: ServerCommand['env'], platform: NodeJS.Platform): string {
-  return variableIn(env, 'PATH', platform) ?? (platform === 'win32' ? '' : defaultPath);
-}
-
-/** Windows does not tell `Path` from `PATH`. */
-function variableIn(
-  env: ServerCommand['env'],
-  wanted: string,
-  platform: NodeJS.Platform,
-): string | undefined {
-  const isIt = (name: string) => name.toUpperCase() === wanted;
-  return env[platform === 'win32' ? (Object.keys(env).find(isIt) ?? wanted) : wanted];
-}
-
-/** The endings that the name of a command may have. */
-function endingsOf(
-  command: string,
-  env: ServerCommand['env'],
-  platform: NodeJS.Platform,
-): readonly string[] {
-  if (platform !== 'win32') return [''];
-  const known = variableIn(env, 'PATHEXT', platform) ?? '.COM;.EXE;.BAT;.CMD';
-  const endings = known.split(';').filter((end) => end !== '');
-  const own = win32.extname(command).toLowerCase();
-  return endings.some((end) => end.toLowerCase() === own) ? ['', ...endings] : endings;
 }
 
 /** A script whose interpreter is missing fails as if the script were. */

@@ -1,27 +1,8 @@
 /** The environment of a launched process: the variables on our allow-list, and what its entry declares. */
 
 import { describe } from '../protocol/classify.ts';
-
-/** Names of variables, or the beginnings of some with a star behind. */
-const inherited = {
-  windows: [
-    'APPDATA',
-    'HOMEDRIVE',
-    'HOMEPATH',
-    'LOCALAPPDATA',
-    'PATH',
-    'PATHEXT',
-    'PROCESSOR_ARCHITECTURE',
-    'PROGRAMFILES',
-    'SYSTEMDRIVE',
-    'SYSTEMROOT',
-    'TEMP',
-    'TMP',
-    'USERNAME',
-    'USERPROFILE',
-  ],
-  posix: ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'LC_*', 'TMPDIR'],
-} as const;
+import type { PlatformNames } from './platform.ts';
+import { thisPlatform } from './this-platform.ts';
 
 /** What reaches the network through proxies and certificates of one's own, for `inheritEnv`. */
 export const networkVariables: readonly string[] = [
@@ -58,10 +39,6 @@ export function refuseInheritEnv(value: unknown): void {
 /** Variables by their names; undefined unsets one that would be inherited. */
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** Windows does not tell `Path` from `PATH`. */
-const keyOn = (platform: NodeJS.Platform) => (name: string) =>
-  platform === 'win32' ? name.toUpperCase() : name;
-
 /**
  * The whole environment of a process.
  *
@@ -72,10 +49,10 @@ export function environmentFor(
   declared: Environment = {},
   inheritEnv: InheritEnv = false,
   own: Environment = process.env,
-  platform: NodeJS.Platform = process.platform,
+  names: PlatformNames = thisPlatform.names,
 ): { readonly [name: string]: string } {
-  const key = keyOn(platform);
-  const isInherited = inheritEnv === true ? () => true : matcher(inheritEnv || [], platform);
+  const key = names.variable;
+  const isInherited = inheritEnv === true ? () => true : matcher(inheritEnv || [], names);
   const variables = new Map<string, readonly [name: string, value: string | undefined]>();
   for (const [name, value] of Object.entries(own)) {
     // A function that an old bash has exported: some shells would run it.
@@ -103,11 +80,13 @@ export function withheldVariables(
   return [...named].filter((name) => own[name] !== undefined && given[name] === undefined);
 }
 
-function matcher(more: readonly string[], platform: NodeJS.Platform): (name: string) => boolean {
-  const key = keyOn(platform);
-  const all = [...inherited[platform === 'win32' ? 'windows' : 'posix'], ...more].map(key);
-  const names = new Set(all.filter((name) => !name.endsWith('*')));
+function matcher(
+  more: readonly string[],
+  { inherited, variable: key }: PlatformNames,
+): (name: string) => boolean {
+  const all = [...inherited, ...more].map(key);
+  const whole = new Set(all.filter((name) => !name.endsWith('*')));
   const beginnings = all.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
   return (name) =>
-    names.has(key(name)) || beginnings.some((beginning) => key(name).startsWith(beginning));
+    whole.has(key(name)) || beginnings.some((beginning) => key(name).startsWith(beginning));
 }

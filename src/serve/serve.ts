@@ -6,8 +6,9 @@ import { humanForm, jsonForm } from '../log/log-line.ts';
 import { createLog } from '../log/log.ts';
 import type { CommandFact, LineSink, Log, LogOptions, LogThreshold } from '../log/log.ts';
 import type { ServedEndpoint } from '../diagnosis/sessions-text.ts';
+import { thisPlatform } from '../processes/this-platform.ts';
 import { announce } from './doctor/exchange.ts';
-import { dumpOnSignal } from './doctor/dump-signal.ts';
+import { answerDoctors } from './doctor/dump-answer.ts';
 import { AddressError } from '../transports/listen-on.ts';
 import { stdio } from '../transports/stdio.ts';
 import { defaultLimits, limitsWith } from '../actors/limits.ts';
@@ -138,7 +139,7 @@ export async function serve(
   const sessions = () => [...started.sessions(), ...(resumer?.session ? [resumer.session] : [])];
   const ended = untilEnd({ ...started, sessions }, { log, drainTimeoutMs, release });
   // The host that has launched it waits for its first answer.
-  setImmediate(announce).unref();
+  if (thisPlatform.pipes === undefined) setImmediate(announce).unref();
   await exitProcess(await ended);
 }
 
@@ -160,7 +161,7 @@ export async function serveHttp(server: ServerOf, options: ServeHttpOptions): Pr
 }
 
 /**
- * Ends what is served with the process, and answers SIGUSR2 meanwhile.
+ * Ends what is served with the process, and answers doctors meanwhile.
  *
  * @returns the exit code, once the log is flushed
  */
@@ -171,7 +172,7 @@ export function untilEnd(started: Started, end: EndOptions): Promise<number> {
     end.drainTimeoutMs ?? (endpoint ? defaultLimits.drainTimeoutMs : signalDrainTimeoutMs);
   const ended = serveToEnd(started.ending, log, drainTimeoutMs, release);
   const dumps = () => started.sessions().map((session) => session.dump());
-  dumpOnSignal({ dumps, endpoint, stderr: stderrSink(), log });
+  answerDoctors({ dumps, endpoint, stderr: stderrSink(), log });
   return ended;
 }
 

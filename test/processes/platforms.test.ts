@@ -1,13 +1,17 @@
 /** What launching a process depends on the system for, for every system on any. */
+import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { placesOf } from '../../src/processes/command.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
-import { taskkill } from '../../src/processes/process-group.ts';
+import { posixPlatform } from '../../src/processes/posix-platform.ts';
+import { windowsPlatform, windowsTools } from '../../src/processes/windows-platform.ts';
+
+const windows = windowsPlatform(windowsTools({})).names;
 
 describe('a command on Windows', () => {
   const env = { Path: 'C:\\bin;;"C:\\Program Files\\x";tools', PathExt: '.EXE;.CMD;' };
   const files = (command: string, variables: { readonly [name: string]: string } = env) =>
-    placesOf(command, 'D:\\work', variables, 'win32').files;
+    placesOf(command, 'D:\\work', variables, windows).files;
 
   test('is looked for with each ending in each folder of the PATH, however that is written', () => {
     expect(files('npx')).toEqual([
@@ -33,7 +37,7 @@ describe('a command on Windows', () => {
     ['E:\\apps\\server.exe', 'E:\\apps\\server.exe'],
     ['\\\\host\\share\\server.exe', '\\\\host\\share\\server.exe'],
   ])('that is a path is looked for there alone: %s', (command, file) => {
-    const places = placesOf(command, 'D:\\work', env, 'win32');
+    const places = placesOf(command, 'D:\\work', env, windows);
     expect([places.files[0], places.path]).toEqual([file, undefined]);
     expect(places.files.every((each) => each.startsWith(file))).toBe(true);
   });
@@ -45,7 +49,7 @@ describe('a command on Windows', () => {
 
 test('a command on POSIX is looked for in the PATH, whose empty folder is the working directory', () => {
   const places = (command: string, env: { readonly [name: string]: string }) =>
-    placesOf(command, '/work', env, 'linux').files;
+    placesOf(command, '/work', env, posixPlatform.names).files;
   expect(places('npx', { PATH: '/bin::tools', Path: '/other' })).toEqual([
     '/bin/npx',
     '/work/npx',
@@ -59,14 +63,14 @@ describe('the environment on Windows', () => {
   const own = { Path: 'C:\\bin', SystemRoot: 'C:\\Windows', HOME: 'x', NPM_token: 'sesame' };
 
   test('has what every process needs, under the names that it had', () => {
-    expect(environmentFor({}, false, own, 'win32')).toEqual({
+    expect(environmentFor({}, false, own, windows)).toEqual({
       Path: 'C:\\bin',
       SystemRoot: 'C:\\Windows',
     });
   });
 
   test('has one variable of a name, however an entry writes it', () => {
-    expect(environmentFor({ PATH: 'D:\\' }, ['npm_*'], own, 'win32')).toEqual({
+    expect(environmentFor({ PATH: 'D:\\' }, ['npm_*'], own, windows)).toEqual({
       PATH: 'D:\\',
       SystemRoot: 'C:\\Windows',
       NPM_token: 'sesame',
@@ -74,13 +78,20 @@ describe('the environment on Windows', () => {
   });
 });
 
-test('a process tree of Windows is asked to end, and then made to', () => {
-  expect(taskkill(7, 'SIGTERM', 'D:\\Windows')).toEqual({
-    file: 'D:\\Windows\\System32\\taskkill.exe',
-    args: ['/PID', '7', '/T'],
+test('the tools of Windows are found without the PATH', () => {
+  expect(windowsTools({ SystemRoot: 'D:\\Windows', PATH: 'C:\\evil' })).toEqual({
+    cmd: 'D:\\Windows\\System32\\cmd.exe',
+    findstr: 'D:\\Windows\\System32\\findstr.exe',
+    powershell: 'D:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe',
+    taskkill: 'D:\\Windows\\System32\\taskkill.exe',
   });
-  expect(taskkill(7, 'SIGKILL')).toEqual({
-    file: 'C:\\Windows\\System32\\taskkill.exe',
-    args: ['/PID', '7', '/T', '/F'],
-  });
+  expect(windowsTools({}).cmd).toBe('C:\\Windows\\System32\\cmd.exe');
+});
+
+test('which system this is, is asked in one place', () => {
+  const folder = new URL('../../src/processes/', import.meta.url);
+  const asking = readdirSync(folder).filter((name) =>
+    readFileSync(new URL(name, folder), 'utf8').includes("'win32'"),
+  );
+  expect(asking).toEqual(['this-platform.ts']);
 });

@@ -9,6 +9,7 @@ import { stateName } from '../../src/machines/names.ts';
 import { stopTimesWith } from '../../src/machines/process.machine.ts';
 import type { ProcessReport, StopTimes } from '../../src/machines/process.machine.ts';
 import type { ProcessFactName, ProcessActor } from '../../src/processes/child.actor.ts';
+import type { Platform } from '../../src/processes/platform.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
 import { processActor } from '../../src/processes/child.actor.ts';
 import { StderrLog } from '../../src/processes/stderr-log.ts';
@@ -20,6 +21,8 @@ export interface StartOptions {
   /** By default all are short. */
   readonly times?: Partial<StopTimes>;
   readonly isWatched?: boolean;
+  /** By default the one that this runs on. */
+  readonly platform?: Platform;
   /** Leave stdout unread. */
   readonly isUnread?: true;
 }
@@ -61,13 +64,14 @@ export class Started {
   #lines: AsyncIterator<string> | undefined;
 
   constructor(command: string, args: readonly string[], options: StartOptions) {
-    const { cwd, env, isWatched = true, isUnread } = options;
+    const { cwd, env, isWatched = true, isUnread, platform } = options;
     const times = { inputMs: 60_000, terminateMs: 60_000, killMs: 60_000, ...options.times };
     const tell = (text = '') => void (text !== '' && this.stderrEvents.push(text));
     this.actor = processActor(
       {
         command: { command, args, cwd, env: environmentFor(env) },
         isWatched,
+        ...(platform ? { platform } : {}),
         stderr: {
           push: (chunk) => tell(this.stderr.push(chunk)),
           end: () => tell(this.stderr.end()),

@@ -164,7 +164,8 @@ export const layers: { readonly [path: string]: Layer } = {
     node: true,
   },
   processes: {
-    holds: 'processes that serve us: how they are launched, and how nothing of them is left',
+    holds:
+      'processes that serve us: how they are launched, how nothing of them is left, and what differs between systems',
     imports: core,
     packages: ['xstate', 'cross-spawn'],
     node: true,
@@ -213,6 +214,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'log',
       'http',
       'http/node',
+      'processes',
     ],
     node: true,
   },

@@ -55,8 +55,10 @@ export const programs = [
   'test/e2e/spawning-server.ts',
   'test/e2e/starved-search.ts',
   'test/e2e/throwing-listeners.ts',
+  'test/processes/anywhere-host.ts',
   'test/processes/first-process.ts',
   'test/processes/host.ts',
+  'test/processes/windows-host.ts',
   'test/storms/node.ts',
 ] as const;
 

@@ -8,21 +8,25 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createMcpServer, memory } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answerSignal } from '../../../src/serve/doctor/answer.ts';
-import { ask } from '../src/doctor/ask.ts';
+import { ask, askOnPipe } from '../src/doctor/ask.ts';
 import {
   exchangeFault,
   openExchange,
+  pidsWithPipe,
+  pipeOf,
   socketPath,
   userId,
 } from '../../../src/serve/doctor/exchange.ts';
 import { fromPs, secondsOf, serveArguments } from '../src/doctor/process-table.ts';
-import { command } from '../src/doctor/doctor.ts';
-import { dumpOnSignal } from '../../../src/serve/doctor/dump-signal.ts';
+import { command, examine } from '../src/doctor/doctor.ts';
+import { answerDoctors } from '../../../src/serve/doctor/dump-answer.ts';
 
 let base: string;
 
@@ -153,7 +157,7 @@ describe('an answer', () => {
   test('that cannot be given is logged, and hurts nobody', async () => {
     const facts: { readonly name: string; readonly message: string }[] = [];
     let signal = () => {};
-    dumpOnSignal(
+    answerDoctors(
       {
         dumps: () => {
           throw new Error('nothing to see');
@@ -171,6 +175,106 @@ describe('an answer', () => {
     signal();
     await expect.poll(() => facts).toMatchObject([{ name: 'dump.failed' }]);
     expect(facts[0]?.message).toMatch(/nothing to see/);
+  });
+});
+
+describe('a process that no signal can ask', () => {
+  /** It has a pipe in a folder, as all have in one of Windows. */
+  async function startOn(name: string, facts: unknown[] = []): Promise<string> {
+    const folder = join(base, `${name}/`);
+    mkdirSync(folder);
+    const source = {
+      dumps: () => [dump()],
+      stderr: written().sink,
+      log: { report: (fact: unknown) => facts.push(fact) },
+    };
+    answerDoctors(source, process, { pipes: folder });
+    await expect.poll(() => pidsWithPipe(folder)).toEqual([process.pid]);
+    return folder;
+  }
+
+  const values = { json: false, whole: false, help: false, timeout: 60_000 } as const;
+
+  /** What is written to an output from now on. */
+  function writes(output: NodeJS.WriteStream): readonly string[] {
+    const texts: string[] = [];
+    const spy = vi.spyOn(output, 'write').mockImplementation((text, ...rest: unknown[]) => {
+      texts.push(String(text));
+      (rest.at(-1) as (() => void) | undefined)?.();
+      return true;
+    });
+    onTestFinished(() => spy.mockRestore());
+    return texts;
+  }
+
+  /** What comes on its pipe until that ends. */
+  async function told(folder: string, text: string): Promise<string> {
+    const socket = connect(pipeOf(folder, process.pid)).setEncoding('utf8');
+    socket.write(text);
+    let answer = '';
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => (answer += String(chunk)));
+    await once(socket, 'close');
+    return answer;
+  }
+
+  test('is found by its pipe, and answers on it', async () => {
+    const folder = await startOn('pipes');
+    writeFileSync(join(folder, 'another-12'), '');
+    writeFileSync(join(folder, 'mcp-actors-inspect'), '');
+    expect(pidsWithPipe(folder)).toEqual([process.pid]);
+    const outcome = await askOnPipe(folder, process.pid, 60_000);
+    expect(outcome).toMatchObject({ ok: true, answer: { pid: process.pid, sessions: [{}] } });
+    const output = writes(process.stdout);
+    expect(await examine(values, [], { pipes: folder })).toBe(0);
+    expect(output.join('')).toContain(`process ${process.pid}`);
+  });
+
+  test('hangs up on those that ask anything else', async () => {
+    const folder = await startOn('strangers');
+    expect(await told(folder, 'GET / HTTP/1.1\r\n\r\n')).toBe('');
+    expect(await told(folder, 'dump\ndump\n')).toBe('');
+    expect(JSON.parse(await told(folder, 'dump\n'))).toMatchObject({ pid: process.pid });
+  });
+
+  test('that has ended, or is of another user, is no serving one', async () => {
+    const folder = join(base, 'left-pipes/');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'mcp-actors-7'), '');
+    const problem = 'Process 7 is not an mcp-actors of yours that serves';
+    expect(await askOnPipe(folder, 7, 60_000)).toMatchObject({
+      problem: expect.stringContaining(problem),
+    });
+    const output = writes(process.stderr);
+    expect(await examine(values, [], { pipes: folder })).toBe(1);
+    expect(await examine(values, ['7'], { pipes: folder })).toBe(1);
+    expect(output).toEqual([
+      'mcp-actors doctor: No mcp-actors of yours serves on this machine\n',
+      expect.stringContaining(problem),
+    ]);
+  });
+
+  test('that does not answer is said to be busy', async () => {
+    const folder = join(base, 'busy/');
+    mkdirSync(folder);
+    const server = createServer(() => {}).listen(pipeOf(folder, 7));
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    expect(await askOnPipe(folder, 7, 20)).toEqual({
+      ok: false,
+      problem: 'Process 7 has not answered within 20 ms: its event loop is blocked, or busy',
+    });
+  });
+
+  test('whose pipe cannot be made says so, and serves', async () => {
+    const facts: unknown[] = [];
+    const source = {
+      dumps: () => [],
+      stderr: written().sink,
+      log: { report: (fact: unknown) => facts.push(fact) },
+    };
+    answerDoctors(source, process, { pipes: join(base, 'nowhere/') });
+    await expect.poll(() => facts).toMatchObject([{ name: 'dump.failed', level: 'error' }]);
   });
 });
 

@@ -48,12 +48,17 @@ export async function answerSignal(
   stderr: Pick<LineSink, 'write'>,
   directory: string = exchangeDirectory(),
 ): Promise<void> {
-  const answer = answerOf(state);
+  const answer = doctorAnswer(state);
   const taken = await Promise.all(questions(directory).map((path) => send(path, answer)));
   if (!taken.includes(true)) stderr.write(printableText(answer.text));
 }
 
-function answerOf({ dumps: all, endpoint: at, connections }: ServingState): DoctorAnswer {
+/** What a process answers. */
+export function doctorAnswer({
+  dumps: all,
+  endpoint: at,
+  connections,
+}: ServingState): DoctorAnswer {
   const { pid } = process;
   const version = packageVersion();
   if (connections) {

@@ -8,6 +8,8 @@
  *
  * The command is known by its command line. A server of one's own leaves a mark, `<pid>.serving`,
  * because the signal would end a process that does not listen for it.
+ *
+ * If the system has no such signal, each serving process listens on a pipe from its start.
  */
 import {
   lstatSync,
@@ -105,12 +107,20 @@ export function socketPath(directory: string, pid: number, question: string): st
   return join(directory, `${pid}-${question}.sock`);
 }
 
+/** Reads what came from a process; undefined if it is not its answer. */
+export function readAnswer(pid: number, text: string): DoctorAnswer | undefined {
+  try {
+    const answer = JSON.parse(text) as DoctorAnswer;
+    return answer.pid === pid && Array.isArray(answer.sessions) ? answer : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** One question of a doctor to a process. */
 export interface DoctorQuestion {
   /** The socket that the process answers on; nobody listens there yet. */
   readonly path: string;
-  /** Reads what came; undefined if it is not the answer of that process. */
-  read(text: string): DoctorAnswer | undefined;
   /** Removes the socket, and the directory unless another doctor or server uses it. */
   close(): void;
 }
@@ -125,14 +135,6 @@ export function openQuestion(
   const path = socketPath(directory, pid, crypto.randomUUID());
   return {
     path,
-    read: (text) => {
-      try {
-        const answer = JSON.parse(text) as DoctorAnswer;
-        return answer.pid === pid && Array.isArray(answer.sessions) ? answer : undefined;
-      } catch {
-        return undefined;
-      }
-    },
     close: () => {
       rmSync(path, { force: true });
       try {
@@ -197,6 +199,27 @@ function startOf(pid: number | 'self'): string {
     return '';
   }
 }
+
+/**
+ * The pipe of a serving process where there is no signal to ask it by.
+ *
+ * @param folder of the system's pipes, with the separator at its end
+ */
+export function pipeOf(folder: string, pid: number): string {
+  return `${folder}mcp-actors-${pid}`;
+}
+
+/** The processes that have a pipe, of all users. */
+export function pidsWithPipe(folder: string): readonly number[] {
+  const names = readdirSync(folder).map((name) => /^mcp-actors-([1-9]\d*)$/.exec(name)?.[1]);
+  return names.flatMap((pid) => (pid === undefined ? [] : Number(pid))).sort((a, b) => a - b);
+}
+
+/**
+ * What a doctor writes to a pipe before it is answered. Other users of the system may read a pipe, and
+ * not write to it.
+ */
+export const pipeQuestion = 'dump\n';
 
 /** Removes the marks of processes that were killed. */
 function removeStaleMarks(directory: string): void {

@@ -1,16 +1,16 @@
 /** `mcp-actors doctor` shows the connections of `call` and `shell` too. */
 import type { Servers } from 'mcp-actors/client';
-import { dumpOnSignal } from 'mcp-actors/internal';
+import { answerDoctors } from 'mcp-actors/internal';
 import { print, withoutHidden } from '../command.ts';
 import { textOfFailure } from './exit-codes.ts';
 
-/** Answers SIGUSR2 from now on. */
+/** Answers doctors from now on. */
 export function answerDoctor(servers: Servers): void {
   const write = (line: string): boolean => {
     void print(process.stderr, line);
     return true;
   };
-  dumpOnSignal({
+  answerDoctors({
     dumps: () => [],
     connections: () => withoutSecrets(dumpConnections(servers)),
     stderr: { write },

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { SdkTransport } from 'mcp-actors';
+import { thisPlatform } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { passOn } from '../stderr-lines.ts';
 import { codeVariable } from './runner.ts';
@@ -82,7 +83,7 @@ export class Code {
       // Stdout is the host's. A process that ends would set a terminal back to the mode that it found.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       // A Ctrl-C at the terminal is for the process that serves.
-      detached: process.platform !== 'win32',
+      ...thisPlatform.spawnOptions,
     });
     this.gone = new Promise((resolve) => {
       this.#child.once('error', (error) => resolve(`could not be started: ${error.message}`));
@@ -182,15 +183,10 @@ export class Code {
     void this.gone.then(() => clearTimeout(timer));
   }
 
-  #kill(signal: NodeJS.Signals): void {
+  #kill(signal: 'SIGTERM' | 'SIGKILL'): void {
     const { pid, exitCode, signalCode } = this.#child;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    try {
-      // The group of the process, which has what it has started.
-      process.kill(process.platform === 'win32' ? pid : -pid, signal);
-    } catch {
-      // It is gone already.
-    }
+    thisPlatform.endTree(pid, signal);
   }
 
   #tell(message: ToCode): void {

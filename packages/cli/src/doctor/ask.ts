@@ -1,8 +1,10 @@
 /** The doctor's side: asks one process what it waits for. */
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import { openQuestion } from 'mcp-actors/internal';
+import { doctorExchange } from 'mcp-actors/internal';
 import { servingProcess } from './process-table.ts';
+
+const { openQuestion, pipeOf, pipeQuestion, readAnswer } = doctorExchange;
 
 /** Far more than a session's limits allow. */
 const maxAnswerLength = 64 * 1024 ** 2;
@@ -10,11 +12,11 @@ const maxAnswerLength = 64 * 1024 ** 2;
 type Question = Exclude<ReturnType<typeof openQuestion>, string>;
 
 export type DoctorOutcome =
-  | { readonly ok: true; readonly answer: NonNullable<ReturnType<Question['read']>> }
+  | { readonly ok: true; readonly answer: NonNullable<ReturnType<typeof readAnswer>> }
   /** Why there is no answer, and what that means. */
   | { readonly ok: false; readonly problem: string };
 
-/** Asks one of this user's processes. */
+/** Asks one of this user's processes, by a signal. */
 export async function ask(
   pid: number,
   timeoutMs: number,
@@ -24,7 +26,7 @@ export async function ask(
   const question = await listen(server, pid, directory);
   if (typeof question === 'string') return { ok: false, problem: question };
   try {
-    const answered = nextAnswer(server, pid, timeoutMs, question);
+    const answered = nextAnswer(server, pid, timeoutMs);
     // Checked right before the signal: the pid may now belong to another process.
     const found = servingProcess(pid);
     if (!found) return { ok: false, problem: notServing(pid) };
@@ -34,6 +36,33 @@ export async function ask(
   } finally {
     server.close();
     question.close();
+  }
+}
+
+/**
+ * Asks one of this user's processes on its pipe.
+ *
+ * @param folder of the pipes
+ */
+export async function askOnPipe(
+  folder: string,
+  pid: number,
+  timeoutMs: number,
+): Promise<DoctorOutcome> {
+  const socket = connect(pipeOf(folder, pid));
+  try {
+    return await new Promise<DoctorOutcome>((resolve) => {
+      const late = `Process ${pid} has not answered within ${timeoutMs} ms: its event loop is blocked, or busy`;
+      const timer = setTimeout(() => resolve({ ok: false, problem: late }), timeoutMs);
+      socket.once('error', () => resolve({ ok: false, problem: notServing(pid) }));
+      socket.once('connect', () => {
+        socket.write(pipeQuestion);
+        readOutcome(socket, pid, resolve);
+      });
+      socket.once('close', () => clearTimeout(timer));
+    });
+  } finally {
+    socket.destroy();
   }
 }
 
@@ -71,7 +100,6 @@ function nextAnswer(
   server: Server,
   pid: number,
   timeoutMs: number,
-  question: Question,
 ): Promise<DoctorOutcome | undefined> {
   return new Promise((resolve) => {
     const sockets = new Set<Socket>();
@@ -84,21 +112,26 @@ function nextAnswer(
     server.on('close', () => finish(undefined));
     server.on('connection', (socket) => {
       sockets.add(socket);
-      let text = '';
-      socket.setEncoding('utf8');
-      socket.on('data', (chunk: string) => {
-        text += chunk;
-        if (text.length > maxAnswerLength) finish(unreadable(pid));
-      });
-      const end = () => {
-        const answer = question.read(text);
-        finish(answer ? { ok: true, answer } : unreadable(pid));
-      };
-      socket.on('end', end);
-      // A cut-off answer is not JSON, and so is reported as unreadable.
-      socket.on('error', end);
+      readOutcome(socket, pid, finish);
     });
   });
+}
+
+/** Reads the answer that comes on a socket until that ends. */
+function readOutcome(socket: Socket, pid: number, finish: (outcome: DoctorOutcome) => void): void {
+  let text = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (chunk: string) => {
+    text += chunk;
+    if (text.length > maxAnswerLength) finish(unreadable(pid));
+  });
+  const end = () => {
+    const answer = readAnswer(pid, text);
+    finish(answer ? { ok: true, answer } : unreadable(pid));
+  };
+  socket.on('end', end);
+  // A cut-off answer is not JSON, and so is reported as unreadable.
+  socket.on('error', end);
 }
 
 function unreadable(pid: number): DoctorOutcome {

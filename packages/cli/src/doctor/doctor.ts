@@ -1,12 +1,13 @@
 /** `mcp-actors doctor`: asks serving processes what they wait for. */
-import { printableJson } from 'mcp-actors/internal';
+import { doctorExchange, printableJson, thisPlatform } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
-import { ask, notServing } from './ask.ts';
+import { ask, askOnPipe, notServing } from './ask.ts';
 import type { DoctorOutcome } from './ask.ts';
 import { servingProcess, servingProcesses } from './process-table.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { commandOf, helpOption } from '../options/parse-options.ts';
+import type { Values } from '../options/parse-options.ts';
 
 const defaultTimeoutMs = 2000;
 
@@ -37,7 +38,7 @@ serves over HTTP: the endpoint, then a line for each session that something hold
 Of mcp-actors call and shell: a line for each connection.
 
 The same without this command: kill -USR2 PID writes it to the process's stderr.
-Windows has no such signal, and thereby no doctor.
+Windows has no such signal: there each process listens on a pipe, \\\\.\\pipe\\mcp-actors-PID.
 
 Options:
 ${optionsText(doctorOptions)}
@@ -49,36 +50,60 @@ or one does not answer; 2 if the command was called wrongly.
 export const command = commandOf(
   'mcp-actors doctor',
   { options: doctorOptions, help },
-  async ({ values, positionals }) => {
-    const wanted = positionals.map(readPid);
-    if (process.platform === 'win32') {
-      return complain([
-        'Windows has no SIGUSR2, by which a process is asked. Serve with --inspect',
-      ]);
-    }
-    const pids = wanted.length > 0 ? wanted : everyProcess();
-    const outcomes = await Promise.all(
-      pids.map((pid) => question(pid, values.timeout ?? defaultTimeoutMs)),
-    );
-    const answers = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.answer] : []));
-    if (values.json) {
-      const told = answers.flatMap(({ pid, version, sessions, connections = [] }) => [
-        ...sessions.map((session) => ({ pid, version, ...session })),
-        ...connections.map((connection) => ({ pid, version, connection })),
-      ]);
-      await print(process.stdout, `${printableJson(told, 2)}\n`);
-    } else {
-      await print(
-        process.stdout,
-        answers.map(({ text, whole = text }) => (values.whole ? whole : text)).join('\n'),
-      );
-    }
-    if (pids.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
-    const problems = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem]));
-    // A problem that all share is said once.
-    return complain([...new Set(problems)]);
-  },
+  ({ values, positionals }) => examine(values, positionals, thisPlatform),
 );
+
+/** Asks the processes, prints what they answer, and resolves with the exit code. */
+export async function examine(
+  values: Values<typeof doctorOptions>,
+  wanted: readonly string[],
+  { pipes }: Pick<typeof thisPlatform, 'pipes'>,
+): Promise<number> {
+  const waiting = pipes === undefined ? waitingForSignal : waitingOnPipe(pipes);
+  const pids = wanted.length > 0 ? wanted.map(readPid) : waiting.pids();
+  const timeoutMs = values.timeout ?? defaultTimeoutMs;
+  const asked = await Promise.all(pids.map((pid) => waiting.ask(pid, timeoutMs)));
+  // Of those that were found, some are another user's, or have ended meanwhile.
+  const outcomes =
+    wanted.length > 0 ? asked : asked.filter((outcome, at) => !isNotServing(outcome, pids[at]));
+  const answers = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.answer] : []));
+  if (values.json) {
+    const told = answers.flatMap(({ pid, version, sessions, connections = [] }) => [
+      ...sessions.map((session) => ({ pid, version, ...session })),
+      ...connections.map((connection) => ({ pid, version, connection })),
+    ]);
+    await print(process.stdout, `${printableJson(told, 2)}\n`);
+  } else {
+    await print(
+      process.stdout,
+      answers.map(({ text, whole = text }) => (values.whole ? whole : text)).join('\n'),
+    );
+  }
+  if (outcomes.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
+  const problems = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem]));
+  // A problem that all share is said once.
+  return complain([...new Set(problems)]);
+}
+
+/** How processes are found and asked. */
+interface Waiting {
+  pids(): readonly number[];
+  ask(pid: number, timeoutMs: number): Promise<DoctorOutcome>;
+}
+
+const waitingForSignal: Waiting = {
+  pids: everyProcess,
+  ask: async (pid, timeoutMs) =>
+    servingProcess(pid) ? ask(pid, timeoutMs) : { ok: false, problem: notServing(pid) },
+};
+
+const waitingOnPipe = (folder: string): Waiting => ({
+  pids: () => doctorExchange.pidsWithPipe(folder),
+  ask: (pid, timeoutMs) => askOnPipe(folder, pid, timeoutMs),
+});
+
+const isNotServing = (outcome: DoctorOutcome, pid: number | undefined): boolean =>
+  !outcome.ok && outcome.problem === notServing(pid as number);
 
 /** The processes that listen; if none does, all others, so that each is reported. */
 function everyProcess(): readonly number[] {
@@ -91,11 +116,6 @@ function readPid(text: string): number {
   const pid = Number(text);
   if (/^\d+$/.test(text) && pid > 0 && Number.isSafeInteger(pid)) return pid;
   throw new UsageError(`doctor takes the ids of processes, ${JSON.stringify(text)} is not one`);
-}
-
-async function question(pid: number, timeoutMs: number): Promise<DoctorOutcome> {
-  if (!servingProcess(pid)) return { ok: false, problem: notServing(pid) };
-  return ask(pid, timeoutMs);
 }
 
 /** Prints the problems and gives the exit code. */

@@ -9,7 +9,7 @@ import { constants } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isCommandName } from '../command.ts';
 import type { CommandName } from '../command.ts';
-import { announcedAt } from 'mcp-actors/internal';
+import { doctorExchange } from 'mcp-actors/internal';
 
 export interface ServingProcess {
   readonly pid: number;
@@ -47,7 +47,7 @@ function readProc(pid: number): ServingProcess | undefined {
   try {
     if (statSync(`/proc/${pid}`).uid !== process.getuid?.()) return undefined;
     const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
-    const isAnnounced = announcedAt(pid) !== undefined;
+    const isAnnounced = doctorExchange.announcedAt(pid) !== undefined;
     const args = isAnnounced ? [] : serveArguments(argv, readlinkSync(`/proc/${pid}/cwd`));
     if (!args) return undefined;
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -71,7 +71,8 @@ export function fromPs(table = writtenByPs()): readonly ServingProcess[] {
     if (Number(uid) !== process.getuid?.()) return [];
     const seconds = secondsOf(age);
     // A mark that is older than the process was left by another one.
-    const isAnnounced = (announcedAt(Number(pid)) ?? 0) > Date.now() - (seconds + 1) * 1000;
+    const isAnnounced =
+      (doctorExchange.announcedAt(Number(pid)) ?? 0) > Date.now() - (seconds + 1) * 1000;
     const args = isAnnounced ? [] : serveArguments(argv, undefined);
     if (!args) return [];
     const listens = isAnnounced || seconds >= settledAfterSeconds;
