@@ -11,13 +11,18 @@ import type { ServerDefinition } from '../define/definition.ts';
 import type { UpstreamClient, UpstreamOf } from '../define/upstream.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpServer } from '../server/create-server.ts';
-import { refuseDuration } from '../actors/clock.ts';
+import { refuseDuration, systemClock } from '../actors/clock.ts';
 import { defaultLimits } from '../actors/limits.ts';
+import { configInvalid } from '../client/hosts/config-fault.ts';
 import { readHosts } from '../client/hosts/hosts-file.ts';
 import type { HostsConfig } from '../client/hosts/hosts-file.ts';
 import type { EnvironmentVariables } from '../client/hosts/variables.ts';
 import { BridgedEntry } from './bridged-entry.ts';
 import type { BridgedEntryOptions, ProcessOptions } from './bridged-entry.ts';
+import type { ServerSettings } from '../client/hosts/server-entry.ts';
+import { faultsOfPolicies } from '../client/hosts/server-entry.ts';
+import type { ToolPolicies } from '../client/hosts/tool-policies.ts';
+import { PolicyGuard } from './policy-guard.ts';
 import { defaultReport } from '../session/default-report.ts';
 import type { ServersLock } from '../client/hosts/servers-lock.ts';
 import { describe } from '../protocol/classify.ts';
@@ -69,6 +74,14 @@ export interface BridgeOptions
    * `all`: the lock is ignored. A tool that is not offered does not exist for the host.
    */
   readonly trust?: Trust | undefined;
+  /**
+   * Which tools clients are offered, how often they may call them, and before which calls a person is
+   * asked. A pattern is of the names that clients see: with many servers, `server__tool`. A configuration
+   * has policies of each server beside these, of its own names; what one forbids, no other allows.
+   */
+  readonly policies?: ToolPolicies | undefined;
+  /** Only this server of a configuration, with its own names. By default all of them, as one server. */
+  readonly server?: string | undefined;
   /** The source of `${VAR}` in a configuration; the process's environment by default. */
   readonly environment?: EnvironmentVariables;
   /** Whether the file that many servers come from is read again when it changes; true by default. */
@@ -125,12 +138,16 @@ export function bridge(
     environment,
     watch = true,
     onConfig = () => {},
+    server: only,
     lock,
     trust = lock ? 'locked' : 'all',
+    policies,
     ...connecting
   } = options;
   refuseDuration('patienceMs', patienceMs);
   refuseTrust(trust, lock);
+  const faults = policies ? faultsOfPolicies(policies) : [];
+  if (faults.length > 0) throw new TypeError(faults.join('\n'));
   const limits = { ...bridgeLimits, ...options.limits };
   connectionLimitsWith(limits);
   const { report = defaultReport } = options;
@@ -141,41 +158,51 @@ export function bridge(
   };
   const locked = Object.keys(lock?.servers ?? {});
   const alone = options.name ?? (locked.length === 1 ? locked[0] : undefined) ?? 'bridge';
-  const entryOf = (entry: ServerEntry, more: BridgedEntryOptions, name?: string) =>
-    new BridgedEntry(entry, {
+  /** @param shown what stands before a tool's name in what clients see */
+  const entryOf = (
+    entry: ServerEntry,
+    { bridging, timeoutMs, restart, era, tools }: Partial<ServerSettings> = {},
+    { name, shown = '' }: { readonly name?: string; readonly shown?: string } = {},
+  ) => {
+    const called = name ?? alone;
+    const { policies: ofEntry, ...more } = bridging ?? {};
+    const { clock = systemClock } = options;
+    const applied = [
+      ...(policies ? [{ policies, prefix: shown }] : []),
+      ...[ofEntry ?? {}, tools ?? {}].map((own) => ({ policies: own, prefix: '' })),
+    ].filter((each) => Object.values(each.policies).length > 0);
+    return new BridgedEntry(entry, {
       ...connecting,
+      // What holds for all concerns those that are launched.
+      ...('url' in entry && bridging ? { share: 'session' } : {}),
       ...more,
-      limits: { ...limits, ...more.limits },
-      onStderr: onStderr && ((text) => onStderr(text, name)),
+      ...(shown === '' ? connecting : {}),
+      ...(name === undefined ? {} : { name }),
+      ...(restart === undefined ? {} : { restart }),
+      ...(era === undefined ? {} : { era }),
+      limits: { ...limits, ...(timeoutMs === undefined ? {} : { requestTimeoutMs: timeoutMs }) },
+      onStderr: onStderr && ((text) => onStderr(text, shown === '' ? undefined : name)),
       guard:
         lock && trust !== 'all'
-          ? new ToolGuard({ name: name ?? alone, entry, lock, trust, report })
+          ? new ToolGuard({ name: called, entry, lock, trust, report })
           : undefined,
+      policies: applied.length > 0 ? new PolicyGuard({ name: called, applied, clock }) : undefined,
     });
-  if (isEntry(source)) {
-    const server = entryOf(source, {});
+  };
+  if (isEntry(source)) return createMcpServer({ ...own, upstream: upstreamOf(entryOf(source)) });
+  const config = isRead(source) ? source : readHosts(source, environment ? { environment } : {});
+  if (only !== undefined) {
+    const settings = settingsOf(config, only);
+    const server = entryOf(settings.entry, settings, { name: only });
     return createMcpServer({ ...own, upstream: upstreamOf(server) });
   }
-  const config = isRead(source) ? source : readHosts(source, environment ? { environment } : {});
   const servers = new ManyServers(config, {
     ...{ patienceMs, environment, watch, applied: onConfig },
     ...{ clock: options.clock, report: options.report },
     searchFrom: search === true ? 0 : search === false ? Infinity : search,
     serverInfo: own,
-    entryOf: (name, { entry, timeoutMs, restart, era, bridging }) =>
-      entryOf(
-        entry,
-        {
-          // What holds for all concerns those that are launched.
-          ...('url' in entry ? { share: 'session' } : {}),
-          ...bridging,
-          name,
-          ...(timeoutMs === undefined ? {} : { limits: { requestTimeoutMs: timeoutMs } }),
-          ...(restart === undefined ? {} : { restart }),
-          ...(era === undefined ? {} : { era }),
-        },
-        name,
-      ),
+    entryOf: (name, { tools: _, ...settings }) =>
+      entryOf(settings.entry, settings, { name, shown: `${name}__` }),
   });
   return createMcpServer({ ...own, upstream: upstreamOf(servers) });
 }
@@ -193,6 +220,15 @@ function refuseTrust(trust: unknown, lock: ServersLock | undefined): void {
   }
   if (trust === 'all' || lock) return;
   throw new RangeError(`trust is "${trust}", and there is no lock: give one as "lock"`);
+}
+
+/** @throws {RuntimeError} CONFIG_INVALID: the configuration has no such server, or it cannot be used */
+function settingsOf({ servers, file }: HostsConfig, name: string): ServerSettings {
+  const server = servers.get(name);
+  if (server?.kind === 'enabled') return server.settings;
+  if (server?.kind === 'invalid') throw configInvalid(server.faults);
+  const message = server ? 'it is disabled' : 'there is no such server';
+  throw configInvalid([{ file, server: name, message }]);
 }
 
 const isEntry = (source: ServerEntry | BridgedServers): source is ServerEntry =>

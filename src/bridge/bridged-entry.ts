@@ -15,6 +15,7 @@ import { BridgedServer } from './bridged-server.ts';
 import type { BridgingOptions, OpenedServer } from './bridged-server.ts';
 import { SharedServers } from './shared-server.ts';
 import type { SharingClient } from './shared-server.ts';
+import type { PolicyGuard } from './policy-guard.ts';
 import type { ToolGuard } from './tool-guard.ts';
 
 /** How the clients of a bridge share the processes of a launched server. */
@@ -47,6 +48,8 @@ export interface BridgedEntryOptions extends ConnectOptions, ProcessOptions {
   readonly retry?: HostRequestOptions['retry'];
   /** Decides which of its tools are offered; all by default. */
   readonly guard?: ToolGuard | undefined;
+  /** Decides what clients may do with them. */
+  readonly policies?: PolicyGuard | undefined;
 }
 
 const defaultProcesses = { poolSize: 4, maxProcesses: 64, processIdleMs: 5 * 60_000 };
@@ -59,6 +62,7 @@ export class BridgedEntry {
   readonly #options: ConnectOptions;
   readonly #onStderr: BridgedEntryOptions['onStderr'];
   readonly #guard: ToolGuard | undefined;
+  readonly #policies: PolicyGuard | undefined;
   readonly #bridging: BridgingOptions;
   readonly #maxProcesses: number;
   readonly #processIdleMs: number;
@@ -75,13 +79,14 @@ export class BridgedEntry {
    * @throws {RangeError} a number is wrong; names it
    */
   constructor(entry: ServerEntry, given: BridgedEntryOptions) {
-    const { onStderr, retry, guard, share, poolSize, maxProcesses, processIdleMs, ...options } =
-      given;
+    const { onStderr, retry, guard, policies, ...sharable } = given;
+    const { share, poolSize, maxProcesses, processIdleMs, ...options } = sharable;
     const counts = countsWith({ poolSize, maxProcesses, processIdleMs });
     this.#entry = entry;
     this.#options = options;
     this.#onStderr = onStderr;
     this.#guard = guard;
+    this.#policies = policies;
     this.#bridging = { ...options, retry };
     this.#maxProcesses = counts.maxProcesses;
     this.#processIdleMs = counts.processIdleMs;
@@ -110,7 +115,8 @@ export class BridgedEntry {
     this.#guard?.admit();
     const opened = await this.#open(client, moved);
     const whole = { ...opened, idleMs: this.#processIdleMs };
-    return this.#guard ? this.#guard.over(whole) : whole;
+    const policed = this.#policies ? this.#policies.over(whole) : whole;
+    return this.#guard ? this.#guard.over(policed) : policed;
   }
 
   async #open(

@@ -50,9 +50,16 @@ interface OpenCall {
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly context: HandlerContext;
+  readonly asks: Asks;
   /** What the server has asked on its behalf and has no answer to; undefined for nothing yet. */
   questions: Set<Promise<unknown>> | undefined;
 }
+
+/**
+ * Where a client since 2026-07-28 is asked what a server since then asks: in the result, as it came, or
+ * within the call, as a client of the legacy era is.
+ */
+type Asks = 'inResult' | 'inCall' | undefined;
 
 /** One of a server's lists, as it is now. */
 export interface ServerList {
@@ -64,7 +71,14 @@ export interface ServerList {
 
 /** A server that a client is connected to. */
 export interface OpenedServer extends Upstream {
-  readonly asksInResults: boolean;
+  asksInResults(method: string, params: JsonObject | undefined): boolean | Promise<boolean>;
+  /** @param asks in the result by default */
+  request(
+    method: string,
+    params: JsonObject | undefined,
+    context: HandlerContext,
+    asks?: Asks,
+  ): JsonObject | Promise<JsonObject>;
   /** A whole list, which is asked for on behalf of no request. Empty if the server has no such. */
   list(name: CatalogName): Promise<ServerList>;
   /** The tools that are not offered, with why; undefined without a lock. */
@@ -136,8 +150,8 @@ export class BridgedServer {
       serverInfo: info,
       capabilities: this.#capabilities,
       instructions,
-      asksInResults: this.era === 'modern' && this.#server.era === 'modern',
-      request: (method, params, context) => this.#request(method, params, context),
+      asksInResults: () => this.era === 'modern' && this.#server.era === 'modern',
+      request: (...request) => this.#request(...request),
       notified: (method, params) => this.#tell(method, params),
       watch: (uris) => this.#watch(uris),
       list: (name) => this.#list(name),
@@ -196,9 +210,10 @@ export class BridgedServer {
     method: string,
     params: JsonObject | undefined,
     context: HandlerContext,
+    asks?: Asks,
   ): Promise<JsonObject> {
     this.#refuseMissing(method);
-    const call: OpenCall = { method, params, context, questions: undefined };
+    const call: OpenCall = { method, params, context, asks, questions: undefined };
     this.#calls.add(call);
     try {
       const result = await this.#answered(call);
@@ -215,8 +230,9 @@ export class BridgedServer {
   async #answered(call: OpenCall): Promise<JsonObject> {
     const { method, params } = call;
     if (this.#seat && method.endsWith('subscribe')) return this.#subscribed(method, params);
-    if (this.#isSameEra) return this.#send(call, params);
-    return this.era === 'modern' ? this.#byLegacy(call) : this.#byModern(call);
+    const isHeld = call.asks === 'inCall' && this.#server.era === 'modern';
+    if (this.#isSameEra && !isHeld) return this.#send(call, params);
+    return this.#server.era === 'modern' ? this.#byModern(call) : this.#byLegacy(call);
   }
 
   async #subscribed(method: string, params: JsonObject | undefined): Promise<JsonObject> {
@@ -263,7 +279,7 @@ export class BridgedServer {
     return dialect.result(whole, { serverInfo: this.#server.info, capabilities: {} });
   }
 
-  /** A request of the legacy era, to a server since 2026-07-28. */
+  /** A request to a server since 2026-07-28, which is one call to its client, whatever the server asks. */
   async #byModern(call: OpenCall): Promise<JsonObject> {
     const { method, params, context } = call;
     const connection = this.#open;
@@ -286,7 +302,9 @@ export class BridgedServer {
     if (!mayRequireInput.has(method)) return result;
     const urls: string[] = [];
     const answer: RoundsHost['answers']['answer'] = (asks, question, signal) =>
-      this.#askClient(call, asks, withId(asks, question, urls), { signal });
+      this.#askClient(call, asks, this.era === 'legacy' ? withId(asks, question, urls) : question, {
+        signal,
+      });
     const awaitTask = async () => result;
     const { signal } = context;
     const maxTotalMs = this.#maxTotalMs;

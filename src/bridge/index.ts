@@ -2,3 +2,4 @@
 export { bridge } from './bridge.ts';
 export type { Trust } from './tool-guard.ts';
 export type { BridgedServers, BridgeOptions } from './bridge.ts';
+export type { ToolPolicies } from '../client/hosts/tool-policies.ts';

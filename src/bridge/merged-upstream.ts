@@ -215,10 +215,7 @@ export class MergedUpstream implements Upstream, MemberHost {
     return this.#pass(await this.#route(method, params ?? {}), method, context);
   }
 
-  /**
-   * Every request that is for one of the servers passes here, with the server's own names in its
-   * params. This is where a policy about a server's tools belongs.
-   */
+  /** Every request that is for one of the servers passes here, with the server's own names in its params. */
   async #pass(
     { member, params, answer }: Routed,
     method: string,
@@ -233,8 +230,8 @@ export class MergedUpstream implements Upstream, MemberHost {
   async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
     if (listOf[method]) return false;
     try {
-      const { member } = await this.#route(method, params ?? {});
-      return (await member.ready()).asksInResults;
+      const { member, params: own } = await this.#route(method, params ?? {});
+      return await (await member.ready()).asksInResults(method, own);
     } catch {
       // The request itself says why it cannot be answered.
       return false;

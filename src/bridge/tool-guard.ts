@@ -14,11 +14,11 @@ import {
   toolDifferences,
 } from '../client/hosts/servers-lock.ts';
 import type { LockDifference, LockedServer, ServersLock } from '../client/hosts/servers-lock.ts';
-import { isJsonObject } from '../protocol/classify.ts';
-import { RuntimeError, invalidParams } from '../protocol/errors.ts';
+import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { printableName, quoted } from '../protocol/printable.ts';
-import type { OpenedServer, ServerList } from './bridged-server.ts';
+import { printableName } from '../protocol/printable.ts';
+import type { OpenedServer } from './bridged-server.ts';
+import { withOffered } from './offered-tools.ts';
 
 /**
  * Which tools are offered: `locked`: those that are in the lock and unchanged; `new`: also those that
@@ -70,32 +70,9 @@ export class ToolGuard {
 
   /** The server with the tools that are offered, and no others. */
   over(opened: OpenedServer): OpenedServer {
-    let held: ReadonlyMap<string, string> = new Map();
-    const list = async (name: Parameters<OpenedServer['list']>[0]): Promise<ServerList> => {
-      const whole = await opened.list(name);
-      if (name !== 'tools') return whole;
-      held = this.#heldBack(whole.items, true);
-      return { ...whole, items: offered(whole.items, held) };
-    };
-    const request: OpenedServer['request'] = async (method, params, context) => {
-      if (method === 'tools/call') {
-        const { items } = await list('tools');
-        const name = params?.['name'];
-        if (!items.some((tool) => tool['name'] === name)) {
-          throw invalidParams(`There is no tool ${quoted(String(name))}`);
-        }
-      }
-      const result = await opened.request(method, params, context);
-      const { tools, nextCursor } = result;
-      if (method !== 'tools/list' || !Array.isArray(tools)) return result;
-      const items = tools.filter(isJsonObject);
-      const isWhole = params?.['cursor'] === undefined && nextCursor === undefined;
-      const ofPage = this.#heldBack(items, isWhole);
-      held = isWhole ? ofPage : new Map([...held, ...ofPage]);
-      return { ...result, tools: offered(items, ofPage) };
-    };
-    const heldBack = () => [...held].map(([tool, why]) => ({ tool, why }));
-    return { ...opened, list, request, heldBack };
+    const among = (tools: readonly JsonObject[], isWhole: boolean) =>
+      this.#heldBack(tools, isWhole);
+    return withOffered(opened, { among, byName: false });
   }
 
   /** The tools that are not offered, with why. */
@@ -124,6 +101,3 @@ export class ToolGuard {
     );
   }
 }
-
-const offered = (tools: readonly JsonObject[], held: ReadonlyMap<string, string>) =>
-  held.size === 0 ? tools : tools.filter((tool) => !held.has(String(tool['name'])));

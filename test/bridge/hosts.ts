@@ -54,7 +54,11 @@ export const everything = (era: Era): JsonObject => ({
   roots: era === 'legacy' ? { listChanged: true } : {},
 });
 
-const answers: { readonly [method: string]: (params: JsonObject, signal: AbortSignal) => unknown } =
+interface Answers {
+  readonly [method: string]: (params: JsonObject, signal: AbortSignal) => unknown;
+}
+
+const answers: Answers =
   {
     'elicitation/create': ({ mode }) =>
       mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { name: 'Ada' } },
@@ -71,11 +75,16 @@ const answers: { readonly [method: string]: (params: JsonObject, signal: AbortSi
     'roots/list': () => ({ roots: [{ uri: 'file:///work', name: 'work' }] }),
   };
 
-/** Connects a host to a server in this process. */
+/**
+ * Connects a host to a server in this process.
+ *
+ * @param own what it answers otherwise than the others
+ */
 export async function hostOf(
   era: Era,
   server: McpServer,
   capabilities: JsonObject = everything(era),
+  own: Answers = {},
 ): Promise<Host> {
   const { transport, peer } = memory();
   const session = server.listen(transport, { report: () => {} });
@@ -91,7 +100,7 @@ export async function hostOf(
   const answer = (method: string, params: JsonObject = {}, signal: AbortSignal) => {
     asked.push({ method, params });
     signal.addEventListener('abort', () => withdrawn++);
-    return answers[method]?.(params, signal) as never;
+    return { ...answers, ...own }[method]?.(params, signal) as never;
   };
   const info = { name: `${era} host`, version: '1' };
   const client = (era === 'legacy'

@@ -5,7 +5,7 @@ import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
-import { processLog, untilEnd } from 'mcp-actors/internal';
+import { faultsOfPolicies, processLog, untilEnd } from 'mcp-actors/internal';
 import { command as lockCommand, lockFileOf } from './bridge-lock.ts';
 import { UsageError } from './command.ts';
 import type { Command } from './command.ts';
@@ -81,6 +81,26 @@ export const bridgeOptions = {
     kind: 'text',
     placeholder: 'FILE',
     help: 'The lock, as mcp-actors bridge lock writes it. By default mcp-lock.json beside the file of servers, or in the current folder.',
+  },
+  allow: {
+    kind: 'texts',
+    placeholder: 'PATTERN',
+    help: 'Offer only the tools that fit: a name as the host sees it, in which * stands for any text, or an annotation: @readOnly, @destructive, @idempotent, @openWorld. May be repeated. In a file: "policies".',
+  },
+  deny: {
+    kind: 'texts',
+    placeholder: 'PATTERN',
+    help: 'Do not offer these tools, even if they are allowed; may be repeated.',
+  },
+  ask: {
+    kind: 'texts',
+    placeholder: 'PATTERN',
+    help: 'Ask a person before each call of these tools, in a form of the host; may be repeated.',
+  },
+  rate: {
+    kind: 'texts',
+    placeholder: 'PATTERN=N/TIME',
+    help: 'How often each principal may call each of these tools, such as search*=10/min; TIME is s, min, h or day. May be repeated.',
   },
   header: clientOptions.header,
   login: clientOptions.login,
@@ -170,6 +190,7 @@ const serving = commandOf(
       ...inherited,
       ...sharingIn(values),
       ...trusting,
+      ...policiesIn(values),
       report,
       patienceMs: values.patience ?? 3000,
       search: searchFrom(values.search),
@@ -206,6 +227,27 @@ async function trustIn(
   if (lock) return { lock, trust: trust === 'new' ? trust : 'locked' };
   if (trust === 'auto' && given === undefined) return {};
   throw new UsageError(`There is no lock ${file}: write one with mcp-actors bridge lock`);
+}
+
+/** @throws {UsageError} a rate has no pattern */
+function policiesIn(values: {
+  readonly [list in 'allow' | 'deny' | 'ask' | 'rate']: readonly string[];
+}): Pick<BridgeOptions, 'policies'> {
+  const { allow, deny, ask } = values;
+  const given = Object.entries({ allow, deny, ask }).filter(([, patterns]) => patterns.length > 0);
+  const rate = values.rate.map((each) => {
+    const at = each.lastIndexOf('=');
+    if (at > 0) return [each.slice(0, at), each.slice(at + 1)] as const;
+    throw new UsageError(`--rate: ${JSON.stringify(each)} is not PATTERN=N/TIME, such as *=10/min`);
+  });
+  if (given.length + rate.length === 0) return {};
+  const policies = Object.fromEntries([
+    ...given,
+    ...(rate.length > 0 ? [['rate', Object.fromEntries(rate)] as const] : []),
+  ]);
+  const faults = faultsOfPolicies(policies);
+  if (faults.length > 0) throw new UsageError(faults.join('\n').replaceAll('policies.', '--'));
+  return { policies };
 }
 
 /** What the options say of processes; what they do not say is taken from the file. */
@@ -245,24 +287,11 @@ function bridgeTo(
   wanted: string | undefined,
   options: BridgeOptions,
 ): McpServer {
-  const enabled = [...config.servers].flatMap(([each, server]) =>
-    server.kind === 'enabled' ? [{ name: each, ...server.settings }] : [],
+  const names = [...config.servers].flatMap(([each, server]) =>
+    server.kind === 'enabled' ? [each] : [],
   );
-  const names = enabled.map((each) => each.name);
   if (wanted !== undefined && !names.includes(wanted)) throw noServer(wanted, names);
-  const chosen = wanted ?? (config.servers.size === 1 ? names[0] : undefined);
-  const only = enabled.find((each) => each.name === chosen);
-  if (!only) {
-    if (names.length === 0) throw new UsageError('There is no server');
-    return bridge(config, options);
-  }
-  const { entry, timeoutMs, restart, era, bridging } = only;
-  return bridge(entry, {
-    ...bridging,
-    ...options,
-    name: only.name,
-    ...(timeoutMs === undefined ? {} : { limits: { requestTimeoutMs: timeoutMs } }),
-    ...(restart === undefined ? {} : { restart }),
-    ...(era === undefined ? {} : { era }),
-  });
+  if (names.length === 0) throw new UsageError('There is no server');
+  const only = wanted ?? (config.servers.size === 1 ? names[0] : undefined);
+  return bridge(config, only === undefined ? options : { ...options, server: only });
 }

@@ -16,17 +16,11 @@ import {
 } from '../channel/restart-option.ts';
 import type { Era } from '../../machines/connection-context.ts';
 import type { RestartOption } from '../channel/restart-option.ts';
+import { isAnnotation, isPattern, patternWords, rateWords, readRate } from './tool-policies.ts';
+import type { ToolFilter, ToolPolicies } from './tool-policies.ts';
 import { expand } from './variables.ts';
 import type { EnvironmentVariables } from './variables.ts';
 import { longestDelayMs } from '../../actors/clock.ts';
-
-/** Which of a server's tools are in the merged list. `*` in a name stands for any text. */
-export interface ToolFilter {
-  /** All by default. */
-  readonly allow?: readonly string[];
-  /** Takes precedence over `allow`. */
-  readonly deny?: readonly string[];
-}
 
 /** A server's settings for the manager. */
 export interface ServerSettings {
@@ -54,6 +48,7 @@ export interface BridgingSettings {
   readonly maxProcesses?: number;
   readonly processIdleMs?: number;
   readonly retry?: 'never' | 'reads';
+  readonly policies?: ToolPolicies;
 }
 
 /** A server of a configuration. */
@@ -164,7 +159,33 @@ const oauthShapes: { readonly [key: string]: Shape } = {
   },
 };
 
-const toolShapes: { readonly [key: string]: Shape } = { allow: texts, deny: texts };
+const names: Shape = {
+  allowed: 'a list of strings',
+  each: {
+    of: 'list',
+    allowed: 'the name of a tool; annotations stand in "policies"',
+    takes: (value) => typeof value === 'string' && !isAnnotation(value),
+  },
+};
+const toolShapes: { readonly [key: string]: Shape } = { allow: names, deny: names };
+
+const patterns: Shape = {
+  allowed: 'a list of strings',
+  each: { of: 'list', allowed: patternWords, takes: isPattern },
+};
+const policyShapes: { readonly [key: string]: Shape } = {
+  allow: patterns,
+  deny: patterns,
+  ask: patterns,
+  rate: {
+    allowed: 'an object of rates',
+    each: {
+      of: 'object',
+      allowed: `${rateWords}, under ${patternWords}`,
+      takes: (value, name) => isPattern(name) && readRate(value) !== undefined,
+    },
+  },
+};
 
 const restartShapes: { readonly [key: string]: Shape } = Object.fromEntries(
   restartFields.map((field) => [
@@ -206,15 +227,16 @@ export function readServer(
   }
   if (written['disabled'] === true) return { server: { kind: 'disabled' }, remarks };
   const entry = expanded(written, '', environment, tell) as JsonObject;
-  const { restart, tools, oauth, ...plain } = entry;
+  const { restart, tools, policies, oauth, ...plain } = entry;
   checkKeys(plain, shapes, '', tell);
   checkKind(plain, tell);
   checkLogin(oauth, plain, tell, (key, message) => remarks.push({ ...place, key, message }));
   if (tools !== undefined) checkObject(tools, toolShapes, 'tools', tell);
+  if (policies !== undefined) checkObject(policies, policyShapes, 'policies', tell);
   if (!isWord(restart)) checkRestart(restart, entry['command'] !== undefined, tell);
   const others = Object.entries(plain).filter(([key]) => !Object.hasOwn(shapes, key));
   for (const [key] of others.filter(([key]) => !keysOfOthers.has(key))) {
-    const near = nearest(key, [...Object.keys(shapes), 'restart', 'tools']);
+    const near = nearest(key, [...Object.keys(shapes), 'restart', 'tools', 'policies']);
     const meant = near === undefined ? '' : `. Did you mean ${near}?`;
     remarks.push({ ...place, key, message: `this key is not known, and has no effect${meant}` });
   }
@@ -246,6 +268,14 @@ function expanded(
       return [name, expanded(each, inside, environment, tell)];
     }),
   );
+}
+
+/** What is wrong with policies that are given in code, a line for each fault. */
+export function faultsOfPolicies(policies: unknown): readonly string[] {
+  const faults: string[] = [];
+  const tell: Tell = (key, message) => faults.push(`${key}: ${message}`);
+  checkObject(policies, policyShapes, 'policies', tell);
+  return faults;
 }
 
 const isWord = (restart: unknown): boolean =>
@@ -373,32 +403,7 @@ function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
     ...(era === undefined || era === 'auto' ? {} : { era: era as Era }),
     lazy: entry['lazy'] === true,
     tools: (entry['tools'] ?? {}) as ToolFilter,
-    bridging: picked('share', 'poolSize', 'maxProcesses', 'processIdleMs', 'retry'),
+    bridging: picked('share', 'poolSize', 'maxProcesses', 'processIdleMs', 'retry', 'policies'),
     others,
   };
-}
-
-/** Whether a tool is in the merged list. */
-export function isAllowed(tool: string, { allow, deny = [] }: ToolFilter): boolean {
-  const fits = (pattern: string): boolean => fitsStars(pattern, tool);
-  return (allow === undefined || allow.some(fits)) && !deny.some(fits);
-}
-
-/**
- * Whether a name matches a pattern with stars. The server chooses the name, so the cost is bounded:
- * each part between stars is searched once, from the end of the last one.
- */
-function fitsStars(pattern: string, name: string): boolean {
-  const [first = '', ...parts] = pattern.split('*');
-  const last = parts.pop();
-  if (last === undefined) return name === pattern;
-  if (!name.startsWith(first) || name.length < first.length + last.length) return false;
-  const middle = name.slice(first.length, name.length - last.length);
-  let at = 0;
-  for (const part of parts) {
-    const found = middle.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return name.endsWith(last);
 }

@@ -11,7 +11,7 @@ import type { Connection } from '../connection/connection.ts';
 import type { ListReport, ListStanding } from '../lists/offered.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import type { ConnectionOptions } from '../connection/options.ts';
-import { isAllowed } from './server-entry.ts';
+import { isAllowed } from './tool-policies.ts';
 import { SlotChart } from './slot-chart.ts';
 import type { ServerSettings } from './server-entry.ts';
 import type { ServerStatus } from './server-reports.ts';

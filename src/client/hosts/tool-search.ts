@@ -10,7 +10,7 @@ import { quoted } from '../../protocol/printable.ts';
 import { defaultConnectionLimits } from '../connection/limits.ts';
 import type { HostRequestOptions } from '../connection/options.ts';
 import { mayBeNamed, splitName } from './merged-names.ts';
-import { isAllowed } from './server-entry.ts';
+import { isAllowed } from './tool-policies.ts';
 import type { FoundTool, MergedTool } from './server-reports.ts';
 import type { ServerSlot } from './server-slot.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { textOfFault } from '../../../src/client/hosts/config-fault.ts';
 import { readHosts, readHostsFile, readHostsText } from '../../../src/client/hosts/hosts-file.ts';
 import type { ServerSettings } from '../../../src/client/hosts/server-entry.ts';
-import { isAllowed } from '../../../src/client/hosts/server-entry.ts';
+import { isAllowed } from '../../../src/client/hosts/tool-policies.ts';
 
 const environment = { HOME: '/home/ada', EMPTY: '', TOKEN: 'hunter2' };
 

@@ -1,0 +1,196 @@
+/**
+ * The policies of a server's tools: which are offered, how often each principal may call them, and
+ * before which calls a person is asked. Every list and every call of the server passes here.
+ *
+ * @see docs/decisions/0069-policies-of-tools.md
+ */
+import type { Clock } from '../actors/clock.ts';
+import { jsonDigest } from '../client/hosts/servers-lock.ts';
+import { fitsTool, isAnnotation, readRate } from '../client/hosts/tool-policies.ts';
+import type { Rate, ToolPolicies } from '../client/hosts/tool-policies.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
+import { ErrorCode, ProtocolError, RuntimeError, textOfError } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { printable, printableJson, printableName } from '../protocol/printable.ts';
+import type { OpenedServer } from './bridged-server.ts';
+import { CallRates } from './call-rates.ts';
+import { withOffered } from './offered-tools.ts';
+
+/** Policies, and the names that their patterns are of. */
+export interface AppliedPolicies {
+  readonly policies: ToolPolicies;
+  /** What stands before a tool's own name in what a pattern is compared with. */
+  readonly prefix: string;
+}
+
+export interface PolicyGuardOptions {
+  /** The server. */
+  readonly name: string;
+  /** All of them hold. */
+  readonly applied: readonly AppliedPolicies[];
+  readonly clock: Clock;
+}
+
+/** What a policy says of a tool. */
+interface Verdict {
+  readonly asks: boolean;
+  readonly rates: ReadonlyMap<string, Rate>;
+}
+
+/** A longer name is no tool's: it would be kept with the counts of its calls. */
+const maxCountedName = 512;
+/** How much of the arguments a person is shown. */
+const maxShownArguments = 2000;
+
+const whatIsAsked = {
+  type: 'object',
+  properties: {
+    allow: {
+      type: 'boolean',
+      title: 'Allow this call',
+      description: 'Once, with these arguments.',
+    },
+  },
+  required: ['allow'],
+} as const;
+
+export class PolicyGuard {
+  readonly #name: string;
+  readonly #applied: readonly AppliedPolicies[];
+  readonly #rates: CallRates;
+  /** Whether what a tool is called is all that the policies look at. */
+  readonly #byName: boolean;
+
+  constructor({ name, applied, clock }: PolicyGuardOptions) {
+    this.#name = name;
+    this.#applied = applied;
+    this.#rates = new CallRates(clock);
+    this.#byName = !applied.some(({ policies }) => patternsOf(policies).some(isAnnotation));
+  }
+
+  /** The server, with the tools and the calls that the policies allow. */
+  over(opened: OpenedServer): OpenedServer {
+    const among = (tools: readonly JsonObject[]) => this.#held(tools);
+    const offered = withOffered(opened, { among, byName: this.#byName });
+    const judge = async (params: JsonObject | undefined): Promise<Verdict> => {
+      const name = String(params?.['name']);
+      if (this.#byName) return this.#verdict({ name });
+      const { items } = await offered.list('tools');
+      return this.#verdict(items.find((tool) => tool['name'] === name) ?? { name });
+    };
+    return {
+      ...offered,
+      asksInResults: async (method, params) => {
+        if (!(await opened.asksInResults(method, params))) return false;
+        if (method !== 'tools/call') return true;
+        const { asks, rates } = await judge(params);
+        return !asks && rates.size === 0;
+      },
+      request: async (method, params, context, asks) => {
+        if (method !== 'tools/call') return offered.request(method, params, context, asks);
+        const verdict = await judge(params);
+        if (!verdict.asks && verdict.rates.size === 0) {
+          return offered.request(method, params, context, asks);
+        }
+        // A call that was counted, or allowed by a person, is one call, whatever it asks.
+        const go = () => offered.request(method, params, context, 'inCall');
+        return this.#policed(params ?? {}, context, verdict, go);
+      },
+    };
+  }
+
+  #held(tools: readonly JsonObject[]): ReadonlyMap<string, string> {
+    const names = tools.map((tool) => [String(tool['name']), tool] as const);
+    const denied = names.filter(
+      ([name, tool]) =>
+        !this.#applied.every(({ policies, prefix }) => {
+          const fits = (pattern: string) => fitsTool(pattern, prefix + name, tool);
+          const { allow, deny = [] } = policies;
+          return (allow === undefined || allow.some(fits)) && !deny.some(fits);
+        }),
+    );
+    return new Map(denied.map(([name]) => [name, 'denied by a policy']));
+  }
+
+  #verdict(tool: JsonObject): Verdict {
+    const rates = new Map<string, Rate>();
+    let asks = false;
+    const name = String(tool['name']);
+    for (const { policies, prefix } of this.#applied) {
+      const fits = (pattern: string) => fitsTool(pattern, prefix + name, tool);
+      asks ||= policies.ask?.some(fits) === true;
+      for (const [pattern, text] of Object.entries(policies.rate ?? {})) {
+        const rate = fits(pattern) ? readRate(text) : undefined;
+        if (rate) rates.set(`${prefix}${pattern}\n${name}`, rate);
+      }
+    }
+    return { asks, rates };
+  }
+
+  async #policed(
+    params: JsonObject,
+    context: HandlerContext,
+    { asks, rates }: Verdict,
+    go: () => JsonObject | Promise<JsonObject>,
+  ): Promise<JsonObject> {
+    const tool = String(params['name']);
+    if (rates.size > 0) this.#count(tool, context, rates);
+    const refused = asks ? await this.#refusal(tool, params, context) : undefined;
+    return refused ? context.client.dialect.toolFailure(refused) : await go();
+  }
+
+  /** @throws {ProtocolError} -32000: the rate does not allow the call */
+  #count(tool: string, { principal }: HandlerContext, rates: ReadonlyMap<string, Rate>): void {
+    const isTooLong = tool.length > maxCountedName;
+    const wait = isTooLong ? Infinity : this.#rates.take(principal?.id ?? '', rates);
+    if (wait === 0) return;
+    const server = this.#name;
+    const shown = `${printableName(tool)} of ${printableName(server)}`;
+    const data = { reason: 'rate-limited', server, retryable: !isTooLong };
+    if (isTooLong) {
+      const message = `A call of ${shown} is refused: its name is longer than ${maxCountedName} characters`;
+      throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
+    }
+    const message = `Too many calls of ${shown}: try again in ${Math.ceil(wait / 1000)} s`;
+    const more = { ...data, retryAfterMs: wait };
+    throw new ProtocolError(ErrorCode.serverUnavailable, message, more);
+  }
+
+  /** Asks a person. @returns why the call is not made; undefined if they allow it */
+  async #refusal(
+    tool: string,
+    params: JsonObject,
+    context: HandlerContext,
+  ): Promise<Failure | undefined> {
+    const called = `${printableName(tool)} of ${printableName(this.#name)}`;
+    const { signal } = context;
+    try {
+      const message = questionOf(called, params['arguments']);
+      const schema = whatIsAsked;
+      const answer = await context.elicit({ message, schema }, { signal, key: 'allow' });
+      if (answer.action === 'accept' && answer.content.allow) return undefined;
+      const isChosen = answer.action !== 'cancel';
+      const why = isChosen
+        ? `A person was asked, and does not allow this call of ${called}. Do not call it again unless they say so.`
+        : `A person was asked about this call of ${called}, and has not answered.`;
+      return { code: isChosen ? 'DECLINED' : 'CANCELLED', message: why };
+    } catch (error) {
+      if (signal.aborted || !(error instanceof RuntimeError)) throw error;
+      const { code, requiredCapabilities } = error;
+      const message = `A person must allow each call of ${called}, and could not be asked: ${textOfError(error.message)}`;
+      return new RuntimeError(code, message, { requiredCapabilities });
+    }
+  }
+}
+
+type Failure = Parameters<HandlerContext['client']['dialect']['toolFailure']>[0];
+
+function questionOf(called: string, args: unknown = {}): string {
+  const text = printable(printableJson(args), maxShownArguments);
+  return `Allow one call of ${called}?\nArguments: ${text}\nsha256 of the arguments: ${jsonDigest(args)}`;
+}
+
+const patternsOf = ({ allow = [], deny = [], ask = [], rate = {} }: ToolPolicies) => [
+  ...[...allow, ...deny, ...ask],
+  ...Object.keys(rate),
+];
