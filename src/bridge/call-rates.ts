@@ -48,22 +48,23 @@ export class CallRates {
     const own = this.#buckets.get(principal) ?? new Map<string, Bucket>();
     const unknown = [...rates.keys()].filter((key) => !own.has(key)).length;
     if (unknown > 0 && !this.#hasRoom(own, unknown, now)) return noRoomMs;
-    const buckets = [...rates].map(([key, rate]) => own.get(key) ?? this.#begin(own, key, rate));
+    const buckets = [...rates].map(
+      ([key, rate]) =>
+        own.get(key) ?? this.#begin(own, key, { rate, left: rate.calls, filledAt: now }),
+    );
     this.#buckets.set(principal, own);
     for (const each of buckets) fill(each, now);
-    const waits = buckets.map(({ left, rate }) =>
-      left > 1 - 1e-9 ? 0 : Math.ceil(((1 - left) * rate.perMs) / rate.calls),
-    );
-    const wait = Math.max(...waits);
+    const waits = buckets.map(({ left, rate }) => ((1 - left) * rate.perMs) / rate.calls);
+    // Fractions are not exact: what is over by less than a microsecond is over.
+    const wait = Math.max(0, Math.ceil(Math.max(...waits) - 1e-3));
     if (wait === 0) for (const each of buckets) each.left--;
     return wait;
   }
 
-  #begin(own: Map<string, Bucket>, key: string, rate: Rate): Bucket {
-    const made = { rate, left: rate.calls, filledAt: this.#clock.now() };
-    own.set(key, made);
+  #begin(own: Map<string, Bucket>, key: string, full: Bucket): Bucket {
+    own.set(key, full);
     this.#pairs++;
-    return made;
+    return full;
   }
 
   /** Nobody's count is forgotten for another's: only full buckets say nothing. */

@@ -58,22 +58,21 @@ interface Answers {
   readonly [method: string]: (params: JsonObject, signal: AbortSignal) => unknown;
 }
 
-const answers: Answers =
-  {
-    'elicitation/create': ({ mode }) =>
-      mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { name: 'Ada' } },
-    'sampling/createMessage': ({ maxTokens, tools }, signal) =>
-      maxTokens === 1
-        ? new Promise((_, reject) => {
-            signal.addEventListener('abort', () => reject(new Error('withdrawn')));
-          })
-        : {
-            role: 'assistant',
-            model: tools ? 'with tools' : 'm',
-            content: { type: 'text', text: 'Hi' },
-          },
-    'roots/list': () => ({ roots: [{ uri: 'file:///work', name: 'work' }] }),
-  };
+const answers: Answers = {
+  'elicitation/create': ({ mode }) =>
+    mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { name: 'Ada' } },
+  'sampling/createMessage': ({ maxTokens, tools }, signal) =>
+    maxTokens === 1
+      ? new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('withdrawn')));
+        })
+      : {
+          role: 'assistant',
+          model: tools ? 'with tools' : 'm',
+          content: { type: 'text', text: 'Hi' },
+        },
+  'roots/list': () => ({ roots: [{ uri: 'file:///work', name: 'work' }] }),
+};
 
 /**
  * Connects a host to a server in this process.

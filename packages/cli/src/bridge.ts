@@ -2,7 +2,7 @@
 import { defaultLimits, stdio } from 'mcp-actors';
 import type { Fact, McpServer, Report } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
-import type { BridgeOptions } from 'mcp-actors/bridge';
+import type { BridgeOptions, ToolPolicies } from 'mcp-actors/bridge';
 import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
 import { faultsOfPolicies, processLog, untilEnd } from 'mcp-actors/internal';
@@ -233,18 +233,19 @@ async function trustIn(
 function policiesIn(values: {
   readonly [list in 'allow' | 'deny' | 'ask' | 'rate']: readonly string[];
 }): Pick<BridgeOptions, 'policies'> {
-  const { allow, deny, ask } = values;
-  const given = Object.entries({ allow, deny, ask }).filter(([, patterns]) => patterns.length > 0);
-  const rate = values.rate.map((each) => {
+  const rates = values.rate.map((each) => {
     const at = each.lastIndexOf('=');
     if (at > 0) return [each.slice(0, at), each.slice(at + 1)] as const;
     throw new UsageError(`--rate: ${JSON.stringify(each)} is not PATTERN=N/TIME, such as *=10/min`);
   });
-  if (given.length + rate.length === 0) return {};
-  const policies = Object.fromEntries([
-    ...given,
-    ...(rate.length > 0 ? [['rate', Object.fromEntries(rate)] as const] : []),
-  ]);
+  const { allow, deny, ask } = values;
+  const policies: ToolPolicies = {
+    ...(allow.length > 0 ? { allow } : {}),
+    ...(deny.length > 0 ? { deny } : {}),
+    ...(ask.length > 0 ? { ask } : {}),
+    ...(rates.length > 0 ? { rate: Object.fromEntries(rates) } : {}),
+  };
+  if (Object.keys(policies).length === 0) return {};
   const faults = faultsOfPolicies(policies);
   if (faults.length > 0) throw new UsageError(faults.join('\n').replaceAll('policies.', '--'));
   return { policies };
