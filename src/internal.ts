@@ -47,7 +47,6 @@ export { processActor } from './processes/child.actor.ts';
 export { StderrLog } from './processes/stderr-log.ts';
 export { thisPlatform } from './processes/this-platform.ts';
 export { limitTables } from './http/options.ts';
-export { faultsOfPolicies } from './client/hosts/server-entry.ts';
 export * as serversLock from './client/hosts/servers-lock.ts';
 export { mayBeNamed } from './client/hosts/merged-names.ts';
 export { answerDoctors } from './serve/doctor/dump-answer.ts';

@@ -158,7 +158,7 @@ export function bridge(
   };
   const locked = Object.keys(lock?.servers ?? {});
   const alone = options.name ?? (locked.length === 1 ? locked[0] : undefined) ?? 'bridge';
-  /** @param shown what stands before a tool's name in what clients see */
+  /** @param shown the prefix that clients see before the names of its tools */
   const entryOf = (
     entry: ServerEntry,
     { bridging, timeoutMs, restart, era, tools }: Partial<ServerSettings> = {},

@@ -20,7 +20,7 @@ export interface RateBounds {
   readonly maxOfOne: number;
 }
 
-export const rateBounds: RateBounds = { maxPairs: 10_000, maxOfOne: 1000 };
+const rateBounds: RateBounds = { maxPairs: 10_000, maxOfOne: 1000 };
 
 /** What has room for no further pair fails for this time, milliseconds. */
 const noRoomMs = 1000;

@@ -19,7 +19,7 @@ import { withOffered } from './offered-tools.ts';
 /** Policies, and the names that their patterns are of. */
 export interface AppliedPolicies {
   readonly policies: ToolPolicies;
-  /** What stands before a tool's own name in what a pattern is compared with. */
+  /** Comes before a tool's own name when it is compared with a pattern. */
   readonly prefix: string;
 }
 
@@ -37,7 +37,7 @@ interface Verdict {
   readonly rates: ReadonlyMap<string, Rate>;
 }
 
-/** A longer name is no tool's: it would be kept with the counts of its calls. */
+/** A call with a longer name is refused, because names are kept with the counts of calls. */
 const maxCountedName = 512;
 /** How much of the arguments a person is shown. */
 const maxShownArguments = 2000;

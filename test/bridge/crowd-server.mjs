@@ -30,6 +30,12 @@ const tools = [
   tool('quit'),
   ...own.filter((word) => word.startsWith('tool=')).map((word) => tool(word.slice(5))),
 ];
+// A lock does not look at the environment.
+for (const [called, to] of Object.entries(JSON.parse(process.env.CROWD_TOOLS ?? '{}'))) {
+  const known = tools.find((each) => each.name === called);
+  if (known) Object.assign(known, to);
+  else tools.push(tool(called, to));
+}
 const text = (said) => ({ content: [{ type: 'text', text: said }] });
 
 const calls = {

@@ -250,7 +250,11 @@ export const citations: {
       [initialize, 'maxClientLength = 8 * 1024'],
       [stderr, 'longestLine = 8 * 1024'],
     ],
-    '256 characters': [['src/protocol/implementation.ts', 'maxNameLength = 256']],
+    '256 characters': [
+      ['src/protocol/implementation.ts', 'maxNameLength = 256'],
+      ['src/client/hosts/tool-policies.ts', 'maxPatternLength = 256'],
+    ],
+    '512 characters': [['src/bridge/policy-guard.ts', 'maxCountedName = 512']],
     '32 connections': [[page, 'maxStrangers: 32']],
     'five seconds': [headers],
     '64 connections': [guests],
@@ -279,7 +283,10 @@ export const citations: {
       ['src/client/http/http-channel.actor.ts', 'endTimeoutMs = 2000'],
     ],
     '250 ms': [[process, 'drainMs: 250']],
-    '2,000 characters': [[stderr, 'quotedLength = 2000']],
+    '2,000 characters': [
+      [stderr, 'quotedLength = 2000'],
+      ['src/bridge/policy-guard.ts', 'maxShownArguments = 2000'],
+    ],
     '600 characters': [['src/protocol/losses.ts', 'saidLength = 600']],
     '0.5 s': [[restart, 'initialMs: 500']],
     '30 s': [
@@ -302,7 +309,12 @@ export const citations: {
       [session, 'maxRunningBytes: 64 * MiB'],
       [session, 'maxWaitingBytes: 64 * MiB'],
     ],
-    '16 MiB': [longestLine, outbound, [lists, 'maxListBytes: 16 * 1024 * 1024']],
+    '16 MiB': [
+      longestLine,
+      outbound,
+      [lists, 'maxListBytes: 16 * 1024 * 1024'],
+      ['src/client/hosts/servers-lock.ts', 'maxBytes = 16 * 1024 ** 2'],
+    ],
     '1 MiB': [[session, 'readAheadBytes: 1 * MiB']],
     '256 Ki characters': [['src/client/lists/ask-list.actor.ts', 'maxCursorLength = 256 * 1024']],
     '100 ms': [[lists, 'listSpacingMs: 100']],

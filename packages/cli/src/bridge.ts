@@ -5,7 +5,7 @@ import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions, ToolPolicies } from 'mcp-actors/bridge';
 import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
-import { faultsOfPolicies, processLog, untilEnd } from 'mcp-actors/internal';
+import { processLog, untilEnd } from 'mcp-actors/internal';
 import { command as lockCommand, lockFileOf } from './bridge-lock.ts';
 import { UsageError } from './command.ts';
 import type { Command } from './command.ts';
@@ -245,10 +245,7 @@ function policiesIn(values: {
     ...(ask.length > 0 ? { ask } : {}),
     ...(rates.length > 0 ? { rate: Object.fromEntries(rates) } : {}),
   };
-  if (Object.keys(policies).length === 0) return {};
-  const faults = faultsOfPolicies(policies);
-  if (faults.length > 0) throw new UsageError(faults.join('\n').replaceAll('policies.', '--'));
-  return { policies };
+  return Object.keys(policies).length === 0 ? {} : { policies };
 }
 
 /** What the options say of processes; what they do not say is taken from the file. */
@@ -294,5 +291,10 @@ function bridgeTo(
   if (wanted !== undefined && !names.includes(wanted)) throw noServer(wanted, names);
   if (names.length === 0) throw new UsageError('There is no server');
   const only = wanted ?? (config.servers.size === 1 ? names[0] : undefined);
-  return bridge(config, only === undefined ? options : { ...options, server: only });
+  try {
+    return bridge(config, only === undefined ? options : { ...options, server: only });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(error.message.replaceAll('policies.', '--'), { cause: error });
+  }
 }

@@ -21,7 +21,7 @@ export interface ToolPolicies {
   readonly allow?: readonly string[];
   /** These tools are not offered, even if they are allowed. */
   readonly deny?: readonly string[];
-  /** A person is asked before each call of these tools, in a form of the host's. */
+  /** A person is asked before each call of these tools, in a form that the host shows. */
   readonly ask?: readonly string[];
   /**
    * How often each principal may call each tool that fits the pattern: `{ 'search*': '10/min' }`. The
@@ -80,7 +80,7 @@ const units: { readonly [unit: string]: number } = {
   day: 86_400_000,
 };
 
-/** Reads a rate; undefined if it is none. */
+/** Reads a rate; undefined if it is malformed. */
 export function readRate(text: unknown): Rate | undefined {
   const [, calls, unit = ''] = /^([1-9]\d{0,8})\/(s|min|h|day)$/.exec(String(text)) ?? [];
   const perMs = units[unit];
