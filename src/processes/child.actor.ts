@@ -5,6 +5,7 @@
  * The end of a process is heard from `exit`. Node's `close` comes only once its pipes are closed, and a
  * process that it has started may hold them open for ever.
  */
+import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { holdProcess } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
@@ -36,6 +37,8 @@ export type ProcessFactName =
 export interface ChildPipes {
   readonly stdin: Writable;
   readonly stdout: Readable;
+  /** Node's own messages, if the scope has `hasChannel`. */
+  readonly channel: ChildProcess;
 }
 
 /** What one run of a process is given, as the scope of its machine. */
@@ -43,6 +46,8 @@ export interface ChildScope {
   readonly command: ServerCommand;
   /** Whether its group is to end if this process is killed. */
   readonly isWatched: boolean;
+  /** Whether it is a Node that is given a channel for messages; by default it is not. */
+  readonly hasChannel?: true;
   /** Gets all that it writes to its standard error, and hears that there will be no more. */
   readonly stderr: { push(chunk: Buffer): void; end(): void };
   readonly clock: Clock;
@@ -117,9 +122,9 @@ class Child implements Behaviour<ChildEvent> {
   }
 
   async #launch(): Promise<void> {
-    const { command, isWatched, platform = thisPlatform } = this.#scope;
+    const { command, isWatched, hasChannel = false, platform = thisPlatform } = this.#scope;
     const found = await findCommand(command);
-    const launch = await platform.prepare(found, isWatched);
+    const launch = await platform.prepare(found, { isWatched, hasChannel });
     // Ended before it began.
     if (this.#state.value !== 'looking') return;
     if (launch.unwatched) this.#reportUnwatched(launch.unwatched);
@@ -144,7 +149,7 @@ class Child implements Behaviour<ChildEvent> {
     this.#run = run;
     this.#move('child.started');
     this.#listen(run);
-    this.#scope.launched({ stdin: child.stdin, stdout: child.stdout });
+    this.#scope.launched({ stdin: child.stdin, stdout: child.stdout, channel: child });
     this.#process.send({ type: 'child.launched', pid });
   }
 

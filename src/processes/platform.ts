@@ -42,6 +42,13 @@ export interface ChildTree {
   release(): void;
 }
 
+export interface LaunchOptions {
+  /** Whether it is to end if this process is killed. */
+  readonly isWatched: boolean;
+  /** Whether it is a Node that is given a channel for messages (`process.send`). */
+  readonly hasChannel: boolean;
+}
+
 /** A command that is ready to be started. */
 export interface PreparedLaunch {
   /** Why nothing ends it if this process is killed, although that was wanted. */
@@ -81,14 +88,6 @@ export interface Platform {
    * a signal asks them.
    */
   readonly pipes: string | undefined;
-  /**
-   * Prepares the start of a command.
-   *
-   * @param isWatched whether it is to end if this process is killed
-   */
-  prepare(found: FoundCommand, isWatched: boolean): Promise<PreparedLaunch>;
-  /** What a process is spawned with, so that `endTree` reaches all that it has started. */
-  readonly spawnOptions: { readonly detached: boolean };
-  /** Ends a process that was spawned so, and all that it has started. */
-  endTree(pid: number, signal: EndSignal): void;
+  /** Prepares the start of a command. */
+  prepare(found: FoundCommand, options: LaunchOptions): Promise<PreparedLaunch>;
 }

@@ -32,9 +32,9 @@ export const posixPlatform: Platform = {
     endings: () => [''],
   },
   pipes: undefined,
-  prepare: async (found, isWatched) => {
+  prepare: async (found, { isWatched, hasChannel }) => {
     const start = (command: FoundCommand, watcher: 'watched' | 'unwatched') => () =>
-      new ProcessGroup(command, watcher);
+      new ProcessGroup(command, watcher, hasChannel);
     // The first process of a container: with it, the kernel ends all others. And it would have to
     // collect the watcher, which Node does not do.
     if (!isWatched || process.pid === 1) return { start: start(found, 'unwatched') };
@@ -42,9 +42,6 @@ export const posixPlatform: Platform = {
     if (typeof command !== 'string') return { start: start(command, 'watched') };
     return { unwatched: command, start: start(found, 'unwatched') };
   },
-  // A session of its own, and a group: what the terminal sends is for the host.
-  spawnOptions: { detached: true },
-  endTree: signalGroup,
 };
 
 /**
@@ -76,13 +73,21 @@ class ProcessGroup implements ChildTree {
   readonly #watcher: Readable | undefined;
   readonly #forget: () => void;
 
-  constructor({ file, args, cwd, env }: FoundCommand, watcher: 'watched' | 'unwatched') {
-    const pipes = ['pipe', 'pipe', 'pipe'] as const;
+  constructor(
+    { file, args, cwd, env }: FoundCommand,
+    watcher: 'watched' | 'unwatched',
+    hasChannel: boolean,
+  ) {
     const child = spawn(file, args, {
       cwd,
       env,
-      stdio: watcher === 'watched' ? [...pipes, 'pipe'] : [...pipes],
-      ...posixPlatform.spawnOptions,
+      stdio: [
+        ...(['pipe', 'pipe', 'pipe'] as const),
+        ...(watcher === 'watched' ? (['pipe'] as const) : []),
+        ...(hasChannel ? (['ipc'] as const) : []),
+      ],
+      // A session of its own, and a group: what the terminal sends is for the host.
+      detached: true,
     }) as PipedChild;
     const { pid } = child;
     this.child = child;

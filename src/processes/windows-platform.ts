@@ -9,7 +9,14 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { win32 } from 'node:path';
 import { endWithHost } from './end-with-host.ts';
-import type { ChildTree, EndSignal, FoundCommand, PipedChild, Platform } from './platform.ts';
+import type {
+  ChildTree,
+  EndSignal,
+  FoundCommand,
+  LaunchOptions,
+  PipedChild,
+  Platform,
+} from './platform.ts';
 
 /** The programs of Windows that are needed, as absolute paths: the PATH is anybody's. */
 export interface WindowsTools {
@@ -68,15 +75,13 @@ export function windowsPlatform(tools: WindowsTools): Platform {
       },
     },
     pipes: '\\\\.\\pipe\\',
-    prepare: async (found, isWatched) => {
+    prepare: async (found, options) => {
       // A command may be a batch file, which only `cmd.exe` runs, and which wants quoting of its own.
       const { default: crossSpawn } = await import('cross-spawn');
       return {
-        start: () => new ProcessTree(found, { tools, table, isWatched, start: crossSpawn }),
+        start: () => new ProcessTree(found, { ...options, tools, table, start: crossSpawn }),
       };
     },
-    spawnOptions: { detached: false },
-    endTree: (pid, signal) => kill(tools, [pid], signal),
   };
 }
 
@@ -94,10 +99,9 @@ function kill(
   });
 }
 
-interface TreeScope {
+interface TreeScope extends LaunchOptions {
   readonly tools: WindowsTools;
   readonly table: ProcessTable;
-  readonly isWatched: boolean;
   readonly start: (file: string, args: string[], options: SpawnOptions) => ChildProcess;
 }
 
@@ -114,13 +118,13 @@ class ProcessTree implements ChildTree {
   #signal: EndSignal | undefined;
 
   constructor({ file, args, cwd, env }: FoundCommand, scope: TreeScope) {
-    const { tools, table, isWatched, start } = scope;
+    const { tools, table, isWatched, hasChannel, start } = scope;
     this.#tools = tools;
     this.#table = table;
     this.child = start(file, [...args], {
       cwd,
       env,
-      stdio: 'pipe',
+      stdio: hasChannel ? ['pipe', 'pipe', 'pipe', 'ipc'] : 'pipe',
       windowsHide: true,
     }) as PipedChild;
     const { pid } = this.child;

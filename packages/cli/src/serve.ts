@@ -46,9 +46,14 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   if (invocation.place === 'where a command may stand') {
     refuseMistyped(invocation.directories, cwd, commandsAndOptions);
   }
-  const { openApi } = invocation;
-  if (openApi && invocation.directories.length > 0) {
-    throw new UsageError('--openapi serves an API in place of directories: give one of them');
+  const { openApi, watch } = invocation;
+  const inPlace = [
+    ...(openApi ? ['--openapi'] : []),
+    ...(watch === undefined ? [] : ['--watch']),
+    ...(invocation.directories.length > 0 ? ['directories'] : []),
+  ];
+  if (inPlace.length > 1) {
+    throw new UsageError(`One thing is served: give either ${inPlace.join(' or ')}`);
   }
   const given = checkDirectories(invocation.directories, cwd);
   const directories = given.all;
@@ -75,6 +80,9 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   const { http, record } = invocation;
   const api =
     openApi && (await (await import('./serve-openapi.ts')).openApiServer(openApi, log.report));
+  const developed =
+    watch === undefined ? undefined : (await import('./dev/dev.ts')).develop(watch, !!http);
+  const own = api ?? developed?.server;
   const launch = { directories, followRoots: invocation.followRoots, cwd };
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   const common = { ...inspector?.options, limits, report: log.report };
@@ -84,24 +92,27 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
     const { workspacesOf } = await import('./workspaces.ts');
     const environment =
       record && (await import('./recording.ts')).recordEach(record, launch, log.report);
-    const served = await serveOverHttp(http, api ?? workspacesOf(workspace), common, environment);
+    const served = await serveOverHttp(http, own ?? workspacesOf(workspace), common, environment);
     inspector?.serves(served.endpoint.url);
     serving = served;
   } else {
     const environment = record && (await import('./recording.ts')).recordOne(record, launch);
     const listening = { ...common, ...(environment ? { environment } : {}) };
-    const own = api ? api.listen(stdio(), listening) : startStdio(workspace, listening);
-    session = own;
-    serving = { ending: own, sessions: () => [own] };
+    const only = own ? own.listen(stdio(), listening) : startStdio(workspace, listening);
+    session = only;
+    serving = { ending: only, sessions: () => [only] };
   }
-  for (const message of api ? [] : given.faults) {
+  for (const message of own ? [] : given.faults) {
     const fact: WorkspaceFact = { level: 'warning', name: 'directory.unusable', message };
     log.report(fact);
   }
   const { drainTimeoutMs } = invocation.limits;
-  const release = inspector && (() => inspector.close());
+  const release = async () => {
+    developed?.close();
+    await inspector?.close();
+  };
   const ended = untilEnd(serving, { log, drainTimeoutMs, release });
-  if (!http && !api && process.stdin.isTTY) await greet(script, given.usable);
+  if (!http && !own && process.stdin.isTTY) await greet(script, given.usable);
 
   return ended;
 }

@@ -1,12 +1,10 @@
 /** One version of the code, in a process of its own: it cannot hold up the host, and leaves nothing. */
-import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { SdkTransport } from 'mcp-actors';
-import { thisPlatform } from 'mcp-actors/internal';
+import { processActor, systemClock, textOfError } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { passOn } from '../stderr-lines.ts';
 import { codeVariable } from './runner.ts';
@@ -27,9 +25,6 @@ const loadTimeoutMs = 30_000;
 
 /** How long a process may take to say that it still answers, milliseconds. */
 const probeTimeoutMs = 5000;
-
-/** How long a process may take to end when it is told to, milliseconds. */
-const endTimeoutMs = 1000;
 
 /**
  * What runs TypeScript: tsx of the project, else Node itself.
@@ -63,54 +58,70 @@ export class CodeError extends Error {
   }
 }
 
+/** How long the process may take to end: after the end of its input, of SIGTERM, of SIGKILL. */
+const stopTimes = { inputMs: 0, terminateMs: 1000, killMs: 1000 };
+
 /** The process of one version. */
 export class Code {
   /** What it was loaded from; set by {@link load}. */
   loaded: LoadedCode = { files: [], machines: [] };
-  /** Resolves when the process is gone, with how it went. */
+  /** Resolves when the process has ended, with how it went. */
   readonly gone: Promise<string>;
-  readonly #child: ChildProcess;
+  readonly #process: ReturnType<typeof processActor>;
   readonly #sessions = new Map<number, CodeSession>();
   readonly #warmed: Promise<void>;
+  /** Undefined until the process runs. */
+  #channel: ChildProcess | undefined = undefined;
   #waiting: ((said: FromCode) => void) | undefined = undefined;
   #opened = 0;
 
   constructor({ file, loader, stateKeys }: CodeSetup) {
     const [, script = ''] = process.argv;
     const imports = loader === undefined ? [] : ['--import', loader];
-    this.#child = spawn(process.execPath, [...process.execArgv, ...imports, script, 'dev'], {
-      env: { MCP_STATE_KEYS: stateKeys, ...process.env, [codeVariable]: file },
-      // Stdout is the host's. A process that ends would set a terminal back to the mode that it found.
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      // A Ctrl-C at the terminal is for the process that serves.
-      ...thisPlatform.spawnOptions,
+    const env = { MCP_STATE_KEYS: stateKeys, ...process.env, [codeVariable]: file };
+    const decoder = new TextDecoder();
+    let warmed = () => {};
+    this.#warmed = new Promise((resolve) => {
+      warmed = resolve;
     });
+    this.#process = processActor(
+      {
+        command: {
+          command: process.execPath,
+          args: [...process.execArgv, ...imports, script, 'dev'],
+          env: env as Record<string, string>,
+        },
+        isWatched: true,
+        hasChannel: true,
+        stderr: {
+          push: (chunk) => passOn(decoder.decode(chunk, { stream: true })),
+          end: () => {},
+        },
+        clock: systemClock,
+        report: () => {},
+        launched: ({ stdout, channel }) => {
+          // Stdout is the host's.
+          stdout.setEncoding('utf8').on('data', passOn);
+          this.#channel = channel;
+          channel.on('message', (message) => {
+            const said = message as FromCode;
+            if (said.type === 'code.warmed') warmed();
+            else this.#heard(said);
+          });
+        },
+      },
+      stopTimes,
+    );
     this.gone = new Promise((resolve) => {
-      this.#child.once('error', (error) => resolve(`could not be started: ${error.message}`));
-      this.#child.once('exit', (status, signal) =>
-        resolve(signal ? `was ended by ${signal}` : `ended with exit code ${status}`),
+      this.#process.on('process.failed', ({ error }) =>
+        resolve(`could not be started: ${textOfError(error)}`),
+      );
+      this.#process.on('process.exited', ({ code, signal }) =>
+        resolve(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`),
       );
     });
     void this.gone.then(() => this.#closeSessions());
-    this.#warmed = new Promise((resolve) => {
-      this.#child.on('message', (message) => {
-        const said = message as FromCode;
-        if (said.type === 'code.warmed') resolve();
-        else this.#heard(said);
-      });
-    });
-    for (const output of [this.#child.stdout, this.#child.stderr]) {
-      output?.setEncoding('utf8').on('data', passOn);
-      (output as Socket | null)?.unref();
-    }
-    // It alone keeps no process alive.
-    this.#child.unref();
-    this.#child.channel?.unref();
-  }
-
-  /** The process's id; undefined if it could not be started. */
-  get pid(): number | undefined {
-    return this.#child.pid;
+    this.#process.start();
   }
 
   /**
@@ -171,27 +182,20 @@ export class Code {
       this.#waiting = resolve;
     });
     this.#tell({ type: 'code.probe' });
-    if ((await Promise.race([answer, late, this.gone])) === 'late') this.#kill('SIGKILL');
+    if ((await Promise.race([answer, late, this.gone])) === 'late')
+      this.#process.send({ type: 'process.kill' });
     clearTimeout(timer);
   }
 
   /** Ends the process, and what it has started. */
   end(): void {
     this.#closeSessions();
-    this.#kill('SIGTERM');
-    const timer = setTimeout(() => this.#kill('SIGKILL'), endTimeoutMs);
-    void this.gone.then(() => clearTimeout(timer));
-  }
-
-  #kill(signal: 'SIGTERM' | 'SIGKILL'): void {
-    const { pid, exitCode, signalCode } = this.#child;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    thisPlatform.endTree(pid, signal);
+    this.#process.send({ type: 'process.stop' });
   }
 
   #tell(message: ToCode): void {
     // If the process is gone, `gone` tells it.
-    if (this.#child.connected) this.#child.send(message, () => {});
+    if (this.#channel?.connected) this.#channel.send(message, () => {});
   }
 
   #heard(said: FromCode): void {

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { createMcpServer, defaultLimits, stdio } from 'mcp-actors';
+import type { McpServer } from 'mcp-actors';
 import { processLog, untilEnd } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { inspectorWish, openInspector } from '../inspector.ts';
@@ -77,39 +78,15 @@ export const command = commandOf(
     const given = limitsIn({ ...noLimitFlags, limit: values.limit });
     const limits = { ...defaultLimits, ...given.session };
     const http = httpWish({ ...ofProduction, ...values }, given.http);
-    const file = fileIn(positionals);
-    const shown = relative(process.cwd(), file);
-    const loader = loaderFor(file);
+    const { server, terminal, close } = develop(fileIn(positionals), http !== undefined);
     const inspect = inspectorWish(values.inspect);
     const inspector = inspect && (await openInspector(inspect));
     const { 'log-level': level, 'log-file': logFile } = values;
     const log = processLog({ level, sink: logFile === undefined ? undefined : fileSink(logFile) });
-    const terminal = new DevTerminal(http !== undefined || process.stderr.isTTY);
-    const development = new Development({ file, loader });
-    development.listen({
-      exchanged: () => void tellOffer(),
-      failed: ({ message }) => terminal.say(`${shown} cannot be used\n${message}`),
-    });
-    const tellOffer = async () => {
-      const offer = await development.offer();
-      if (offer) terminal.say(`${shown} serves: ${offer.summary}`);
-    };
-    const server = createMcpServer({
-      name: shown,
-      version: '0.0.0',
-      upstream: async (client) => {
-        const offer = await development.offer();
-        return new DevelopedUpstream(client, development, {
-          offer,
-          file: shown,
-          observer: terminal,
-        });
-      },
-    });
     const common = { ...inspector?.options, limits, report: log.report };
     const { drainTimeoutMs } = given.session;
     const release = async () => {
-      development.close();
+      close();
       await inspector?.close();
     };
     if (http) {
@@ -127,13 +104,58 @@ export const command = commandOf(
   },
 );
 
-/** @throws {UsageError} there is not exactly one, or it does not exist */
+/** A module that is served with its newest code. */
+export interface Developed {
+  readonly server: McpServer;
+  /** What is told of it on stderr, and the keys of a terminal. */
+  readonly terminal: DevTerminal;
+  /** Ends the processes of its code. */
+  close(): void;
+}
+
+/**
+ * Begins to load a module, and makes the server that stands before its code.
+ *
+ * @param module its path
+ * @param isOverHttp whether stderr is only for people
+ * @throws {UsageError} it does not exist, or this Node cannot run it
+ */
+export function develop(module: string, isOverHttp: boolean): Developed {
+  const file = moduleAt(module);
+  const shown = relative(process.cwd(), file);
+  const terminal = new DevTerminal(isOverHttp || process.stderr.isTTY);
+  const development = new Development({ file, loader: loaderFor(file) });
+  development.listen({
+    exchanged: () => void tellOffer(),
+    failed: ({ message }) => terminal.say(`${shown} cannot be used\n${message}`),
+  });
+  const tellOffer = async () => {
+    const offer = await development.offer();
+    if (offer) terminal.say(`${shown} serves: ${offer.summary}`);
+  };
+  const server = createMcpServer({
+    name: shown,
+    version: '0.0.0',
+    upstream: async (client) => {
+      const offer = await development.offer();
+      return new DevelopedUpstream(client, development, { offer, file: shown, observer: terminal });
+    },
+  });
+  return { server, terminal, close: () => development.close() };
+}
+
+/** @throws {UsageError} there is not exactly one */
 function fileIn([file, ...others]: readonly string[]): string {
   if (file === undefined)
     throw new UsageError('Give the module to serve: mcp-actors dev src/main.ts');
   if (others.length > 0) {
     throw new UsageError(`dev serves one module, and ${others.length + 1} are named`);
   }
+  return file;
+}
+
+/** @throws {UsageError} it does not exist */
+function moduleAt(file: string): string {
   const path = resolve(file);
   if (existsSync(path)) return path;
   throw new UsageError(`${file} does not exist (looked for ${path})`);

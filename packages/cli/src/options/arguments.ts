@@ -41,6 +41,8 @@ export interface ServeInvocation {
   readonly http: HttpWish | undefined;
   /** The operations of a document in place of the workspace. */
   readonly openApi: OpenApiWish | undefined;
+  /** A module whose newest code is served in place of the workspace. */
+  readonly watch: string | undefined;
   /** Only the limits that were given. */
   readonly limits: Partial<Limits>;
 }
@@ -84,6 +86,7 @@ export function readArguments(
     record: recordWish(values),
     http: httpWish(values, limits.http),
     openApi: openApiWish(values, environment),
+    watch: values.watch,
     limits: limits.session,
   };
 }

@@ -153,6 +153,11 @@ export const options = {
     placeholder: 'NAME',
     help: 'Not these operations, named as for --openapi-include. May be repeated.',
   },
+  watch: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'Serve the server of a module in place of the workspace, and its newest code after each save, as mcp-actors dev does.',
+  },
   'follow-roots': {
     kind: 'switch',
     help: "Let the client's roots replace the directories. Otherwise roots choose within them.",

@@ -48,8 +48,8 @@ export class DevProject {
   }
 
   /** A host that launches the command for \`server.ts\`; the end of the test ends both. */
-  async host(options: ClientOptions = {}): Promise<DevHost> {
-    const host = new DevHost(this, options);
+  async host(options: ClientOptions = {}, args = ['dev', 'server.ts']): Promise<DevHost> {
+    const host = new DevHost(this, options, args);
     await host.connect();
     return host;
   }
@@ -61,10 +61,10 @@ export class DevHost {
   readonly #transport: StdioClientTransport;
   readonly #complaints: unknown[] = [];
 
-  constructor({ folder }: DevProject, options: ClientOptions) {
+  constructor({ folder }: DevProject, options: ClientOptions, args: readonly string[]) {
     this.#transport = new StdioClientTransport({
       command: process.execPath,
-      args: [...command, 'dev', 'server.ts'],
+      args: [...command, ...args],
       cwd: folder,
       stderr: 'pipe',
     });

@@ -1,11 +1,11 @@
 /** A module in development: its host stays connected, and its next call runs the newest code. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { connect } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gate } from 'mcp-actors/testing';
 import { modern } from '../../../../test/e2e/both-eras-client.ts';
-import { gone } from '../../../../test/e2e/server-process.ts';
+import { command, gone } from '../../../../test/e2e/server-process.ts';
 import { DevProject, moduleWith, says } from './dev-project.ts';
 import { atTerminal, hasTerminals } from './terminal.ts';
 
@@ -22,6 +22,9 @@ const machine = (
     ${state}: { tags: 'waiting', on: { 'answer.*': 'done' },
       meta: { ask: { elicit: { message: 'Sure?', schema: { type: 'object', properties: {} } } } } },
     done: { type: 'final' } } }) })`;
+
+/** How often the code is changed in the test that looks for what is left. */
+const reloads = Number(process.env['RELOADS'] ?? 5);
 
 /** The processes that this one has started. */
 function childrenOf(pid: number): readonly number[] {
@@ -143,7 +146,7 @@ describe('on a save', { timeout: 180_000 }, () => {
     project.save(moduleWith(says('0')));
     const host = await project.host();
     const seen = new Set<number>();
-    for (let time = 1; time <= 5; time++) {
+    for (let time = 1; time <= reloads; time++) {
       project.save(moduleWith(says(`${time}`)));
       expect(await host.call('say')).toBe(`${time}`);
       for (const pid of childrenOf(host.pid)) seen.add(pid);
@@ -155,6 +158,43 @@ describe('on a save', { timeout: 180_000 }, () => {
     expect(seen.size).toBeGreaterThanOrEqual(5);
     await host.client.close();
     for (const pid of seen) await gone(pid);
+  });
+
+  test('a command that is killed takes its code along, whatever that does, and what that has started', async () => {
+    const project = new DevProject();
+    project.save(
+      moduleWith(
+        `tool('loop', () => {
+          const helper = spawn('sleep', ['1000'], { stdio: 'ignore' });
+          helper.once('spawn', () => { console.error('started', helper.pid); for (;;); });
+        })`,
+        `import { spawn } from 'node:child_process';`,
+      ),
+    );
+    const host = await project.host();
+    const ended = host.call('loop').catch(String);
+    await expect.poll(() => host.stderr, { timeout: 60_000 }).toMatch(/started \d+/);
+    const helper = Number(/started (\d+)/.exec(host.stderr)?.[1]);
+    const code = childrenOf(host.pid);
+    expect(code.length).toBeGreaterThan(0);
+    process.kill(host.pid, 'SIGKILL');
+    await ended;
+    for (const pid of [...code, helper]) await gone(pid);
+  });
+
+  test('serve --watch does the same', async () => {
+    const project = new DevProject();
+    project.save(moduleWith(says('one')));
+    const host = await project.host({}, ['serve', '--watch', 'server.ts']);
+    expect(await host.call('say')).toBe('one');
+    project.save(moduleWith(says('two')));
+    expect(await host.call('say')).toBe('two');
+    const refused = spawnSync(process.execPath, [...command, '--watch=server.ts', '.'], {
+      cwd: project.folder,
+      encoding: 'utf8',
+    });
+    expect(refused).toMatchObject({ status: 2, stdout: '' });
+    expect(refused.stderr).toContain('One thing is served: give either --watch or directories');
   });
 });
 
