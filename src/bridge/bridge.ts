@@ -162,7 +162,7 @@ export function bridge(
   const entryOf = (
     entry: ServerEntry,
     { bridging, timeoutMs, restart, era, tools }: Partial<ServerSettings> = {},
-    { name, shown = '' }: { readonly name?: string; readonly shown?: string } = {},
+    { name, shown = '' }: { readonly name?: string | undefined; readonly shown?: string } = {},
   ) => {
     const called = name ?? alone;
     const { policies: ofEntry, ...more } = bridging ?? {};
@@ -191,8 +191,10 @@ export function bridge(
   };
   if (isEntry(source)) return createMcpServer({ ...own, upstream: upstreamOf(entryOf(source)) });
   const config = isRead(source) ? source : readHosts(source, environment ? { environment } : {});
-  if (only !== undefined) {
-    const settings = settingsOf(config, only);
+  const settings = only === undefined ? undefined : settingsOf(config, only);
+  // Without a file nothing can change.
+  if (settings && (config.file === undefined || !watch)) {
+    onConfig(config);
     const server = entryOf(settings.entry, settings, { name: only });
     return createMcpServer({ ...own, upstream: upstreamOf(server) });
   }
@@ -201,8 +203,12 @@ export function bridge(
     ...{ clock: options.clock, report: options.report },
     searchFrom: search === true ? 0 : search === false ? Infinity : search,
     serverInfo: own,
-    entryOf: (name, { tools: _, ...settings }) =>
-      entryOf(settings.entry, settings, { name, shown: `${name}__` }),
+    only,
+    // The tools of many are filtered by their members, which hear of a change.
+    entryOf: (name, { tools, ...each }) =>
+      only === undefined
+        ? entryOf(each.entry, each, { name, shown: `${name}__` })
+        : entryOf(each.entry, { ...each, tools }, { name }),
   });
   return createMcpServer({ ...own, upstream: upstreamOf(servers) });
 }

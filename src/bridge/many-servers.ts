@@ -17,6 +17,7 @@ import type { BridgedEntry } from './bridged-entry.ts';
 import type { NamedEntry } from './member.actor.ts';
 import { MergedUpstream } from './merged-upstream.ts';
 import type { MergingOptions } from './merged-upstream.ts';
+import { OneUpstream } from './one-upstream.ts';
 import { reportServers } from './servers-resource.ts';
 
 /** How a configuration is bridged. */
@@ -24,6 +25,8 @@ export interface ManyServersOptions extends Omit<MergingOptions, 'clock' | 'note
   readonly clock: Clock | undefined;
   readonly report: Report | undefined;
   readonly environment: ReadHostsOptions['environment'];
+  /** The one of its servers that is bridged; all of them if undefined. */
+  readonly only: string | undefined;
   /** Whether a file is read again when it changes. */
   readonly watch: boolean;
   /** Gets each configuration that is used from now on. */
@@ -37,7 +40,7 @@ export class ManyServers {
   readonly #options: ManyServersOptions;
   readonly #clock: Clock;
   readonly #report: Report;
-  readonly #clients = new Set<MergedUpstream>();
+  readonly #clients = new Set<MergedUpstream | OneUpstream>();
   #config: HostsConfig;
   #named: ReadonlyMap<string, Named>;
   /** Files are read one after the other: a slow read must not replace a newer one. */
@@ -49,23 +52,45 @@ export class ManyServers {
     this.#options = options;
     this.#clock = clock;
     this.#report = report;
-    this.#config = config;
-    this.#named = this.#entriesOf(config, new Map());
+    this.#config = this.#bridgedOf(config);
+    this.#named = this.#entriesOf(this.#config, new Map());
     options.applied(config);
   }
 
-  /** All servers as one client has them. Resolves once those are there that are not late. */
-  async open(client: UpstreamClient): Promise<MergedUpstream> {
+  /**
+   * The servers as one client has them. Resolves once those are there that are not late.
+   *
+   * @throws why the only one cannot be used
+   */
+  async open(client: UpstreamClient): Promise<MergedUpstream | OneUpstream> {
     this.#watch();
-    const merged = new MergedUpstream(client, [...this.#named.values()], {
+    const made = this.#made(client);
+    this.#clients.add(made);
+    client.signal.addEventListener('abort', () => this.#gone(made), { once: true });
+    return made.start();
+  }
+
+  #made(client: UpstreamClient): MergedUpstream | OneUpstream {
+    const { only } = this.#options;
+    if (only !== undefined) {
+      const named = this.#named.get(only);
+      if (named) return new OneUpstream(client, named, this.#clock);
+      const { file } = this.#config;
+      throw configInvalid([{ file, server: only, message: 'it is not there any more' }]);
+    }
+    return new MergedUpstream(client, [...this.#named.values()], {
       ...this.#options,
       clock: this.#clock,
       note: this.#report,
       report: ({ members }) => reportServers(this.#config.servers, members, this.#clock),
     });
-    this.#clients.add(merged);
-    client.signal.addEventListener('abort', () => this.#gone(merged), { once: true });
-    return merged.start();
+  }
+
+  #bridgedOf(config: HostsConfig): HostsConfig {
+    const { only } = this.#options;
+    if (only === undefined) return config;
+    const servers = [...config.servers].filter(([name]) => name === only);
+    return { ...config, servers: new Map(servers) };
   }
 
   /** Ends what outlives the clients. No client is connected, and none will be. */
@@ -73,8 +98,8 @@ export class ManyServers {
     await Promise.all([...this.#named.values()].map(({ entry }) => entry.close()));
   }
 
-  #gone(merged: MergedUpstream): void {
-    this.#clients.delete(merged);
+  #gone(client: MergedUpstream | OneUpstream): void {
+    this.#clients.delete(client);
     if (this.#clients.size > 0) return;
     this.#unwatch?.();
     this.#unwatch = undefined;
@@ -111,14 +136,20 @@ export class ManyServers {
     this.#report({ level: 'warning', name: 'bridge.config-failed', message });
   }
 
-  #apply(config: HostsConfig): void {
-    const { added, removed, changed, adjusted } = changesBetween(this.#config, config);
+  #apply(read: HostsConfig): void {
+    const config = this.#bridgedOf(read);
+    const changes = changesBetween(this.#config, config);
+    const { added, removed } = changes;
+    // The filter of an only server is in its policies.
+    const isOnly = this.#options.only !== undefined;
+    const changed = isOnly ? [...changes.changed, ...changes.adjusted] : changes.changed;
+    const adjusted = isOnly ? [] : changes.adjusted;
     const before = this.#named;
     this.#config = config;
     if (added.length + removed.length + changed.length + adjusted.length === 0) return;
     const kept = new Map([...before].filter(([name]) => !changed.includes(name)));
     this.#named = this.#entriesOf(config, kept);
-    this.#options.applied(config);
+    this.#options.applied(read);
     const ended = new Set([...removed, ...changed]);
     const begun = new Set([...added, ...changed]);
     const all = [...this.#named.values()];

@@ -31,8 +31,10 @@ export interface MemberHost {
   readonly clock: Clock;
   /** The server has sent a notification that belongs to no request. */
   told(member: Member, method: string, params: JsonObject | undefined): void;
-  /** It can be used now, or no longer. */
+  /** It can be used now, or no longer. A rest is nothing that its client has to know of. */
   moved(member: Member): void;
+  /** It can be used again after a rest. What was told to its server has to be told anew. */
+  woken(member: Member): void;
 }
 
 const times = { retryMs: 1000, maxRetryMs: 5 * 60_000 };
@@ -67,9 +69,16 @@ export class Member {
       clock,
     });
     let last: unknown = 'opening';
+    let hasRested = false;
     this.#actor.subscribe(({ value }) => {
-      if (value !== last) host.moved(this);
+      if (value === last) return;
       last = value;
+      if (value === 'resting') hasRested = true;
+      else if (value === 'opening' && hasRested) return;
+      else if (value === 'ready' && hasRested) {
+        hasRested = false;
+        host.woken(this);
+      } else host.moved(this);
     });
     this.#actor.start();
   }
@@ -91,10 +100,20 @@ export class Member {
     return this.#opened?.capabilities ?? {};
   }
 
+  /** What it tells a model; nothing while it is missing. */
+  get instructions(): string | undefined {
+    return this.isOffered ? this.#opened?.instructions : undefined;
+  }
+
   /** The server, if the client can use it now. */
   get usable(): OpenedServer | undefined {
     const { state } = this.standing;
     return state === 'ready' || state === 'lost' ? this.#opened : undefined;
+  }
+
+  /** Whether a request may be for it: it is usable, or will be as soon as it is asked. */
+  get isOffered(): boolean {
+    return this.usable !== undefined || this.standing.state === 'resting';
   }
 
   /** Resolves once it is known whether it can be used. Never rejects. */
@@ -118,6 +137,9 @@ export class Member {
    * @throws {ProtocolError} -32000, with why it cannot be used
    */
   async ready(signal?: AbortSignal): Promise<OpenedServer> {
+    const { usable: now } = this;
+    if (now) return now;
+    if (this.standing.state === 'resting') this.#actor.send({ type: 'member.wake' });
     if (this.standing.state === 'opening') await unlessAborted(this.settled(), signal);
     const { usable } = this;
     if (usable) return usable;
@@ -142,7 +164,7 @@ export class Member {
       peer: client.peer,
       principal: client.principal,
       signal: AbortSignal.any([client.signal, end.signal]),
-      letGo: () => client.letGo(),
+      letGo: () => client.letGo(() => this.#rest()),
       notify: (method, params) => this.#host.told(this, method, params),
       request: (...asked) => client.request(...asked),
     };
@@ -150,6 +172,12 @@ export class Member {
     const opened = await this.#named.entry.open(own, (state) => this.#heard(state));
     this.#opened = opened;
     if (end.signal.aborted) await opened.close?.();
+  }
+
+  /** Makes room for another client's process. */
+  async #rest(): Promise<void> {
+    this.#actor.send({ type: 'member.rest' });
+    await this.#opened?.close?.();
   }
 
   #heard({ value, loss }: ConnectionState): void {
@@ -206,7 +234,7 @@ export class Member {
 
   /** Whether it declares this, or may still do so. */
   mayHave(capability: string): boolean {
-    return this.usable ? isJsonObject(this.capabilities[capability]) : true;
+    return this.isOffered ? isJsonObject(this.capabilities[capability]) : true;
   }
 
   /** Ends it for this client. Resolves once nothing of it is left. */

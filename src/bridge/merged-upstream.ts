@@ -153,7 +153,7 @@ export class MergedUpstream implements Upstream, MemberHost {
 
   get instructions(): string | undefined {
     const parts = [...this.#members.values()].map(
-      ({ name, usable }) => [name, usable?.instructions] as const,
+      ({ name, instructions }) => [name, instructions] as const,
     );
     return joinedInstructions(parts);
   }
@@ -166,8 +166,12 @@ export class MergedUpstream implements Upstream, MemberHost {
     this.#moved(member);
   }
 
-  #changed(member: Member): void {
+  woken(member: Member): void {
     if (this.#logLevel) void this.#setLevel(member, this.#logLevel).catch(() => {});
+  }
+
+  #changed(member: Member): void {
+    this.woken(member);
     this.#announceAll();
   }
 
@@ -228,7 +232,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   }
 
   async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
-    if (listOf[method]) return false;
+    if (listOf[method] || params?.['uri'] === serversUri) return false;
     try {
       const { member, params: own } = await this.#route(method, params ?? {});
       return await (await member.ready()).asksInResults(method, own);
@@ -427,7 +431,7 @@ export class MergedUpstream implements Upstream, MemberHost {
    * client is told.
    */
   async #items(list: CatalogName): Promise<{ items: readonly JsonObject[]; ttlMs: number }> {
-    const members = [...this.#members.values()].filter(({ usable }) => usable);
+    const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
     const before = members.map((member) => member.known(list));
     const lists = await withoutLate(
       members.map((member) => member.list(list)),

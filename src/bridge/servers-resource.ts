@@ -14,7 +14,7 @@ export const serversResource: JsonObject = {
   name: 'servers',
   title: 'The servers behind this bridge',
   description:
-    'Each server with its state (opening, ready, lost, failed, disabled or faulty), since when, and why it cannot be used',
+    'Each server with its state (opening, ready, lost, failed, resting, disabled or faulty), since when, and why it cannot be used',
   mimeType: 'application/json',
 };
 

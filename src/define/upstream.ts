@@ -19,8 +19,10 @@ export interface UpstreamClient {
   /**
    * Ends the upstream to make room for another, if its client has no session and asks nothing at the
    * moment. Resolves once it has ended; undefined if it is in use.
+   *
+   * @param part ends a part of it in its place: the rest is kept
    */
-  letGo(): Promise<void> | undefined;
+  letGo(part?: () => Promise<void>): Promise<void> | undefined;
   /**
    * Sends a notification that belongs to no request. It waits until the client is ready. Since
    * 2026-07-28 a client gets only what it listens for: changes of lists and of resources.

@@ -31,6 +31,10 @@ export type MemberEvent =
   | { readonly type: 'connection.lost'; readonly error: Error }
   /** It is not opened again by itself. */
   | { readonly type: 'connection.failed'; readonly error: Error }
+  /** The client asks nothing at the moment, and another one needs the place of its process. */
+  | { readonly type: 'member.rest' }
+  /** The client needs it again. */
+  | { readonly type: 'member.wake' }
   /** The client has gone, or the server is no longer wanted. */
   | { readonly type: 'member.close' };
 
@@ -72,7 +76,8 @@ export const memberMachine = setup({
       !(error instanceof RuntimeError && needsPerson.has(error.code)),
   },
   actions: {
-    found: assign(({ context }) => ({ error: undefined, failures: 0, since: context.now() })),
+    /** Nothing is wrong with it. */
+    settled: assign(({ context }) => ({ error: undefined, failures: 0, since: context.now() })),
     missed: assign(({ context }, { error }: { readonly error: unknown }) => ({
       error: errorIn(error),
       failures: context.failures + 1,
@@ -90,7 +95,7 @@ export const memberMachine = setup({
       invoke: {
         src: 'open',
         input: ({ context: { scope } }) => ({ scope }),
-        onDone: { target: 'ready', actions: 'found' },
+        onDone: { target: 'ready', actions: 'settled' },
         onError: {
           target: 'failed',
           actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
@@ -100,6 +105,7 @@ export const memberMachine = setup({
     ready: {
       description: 'The client can use the server.',
       on: {
+        'member.rest': { target: 'resting', actions: 'settled' },
         'connection.lost': {
           target: 'lost',
           actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
@@ -113,7 +119,8 @@ export const memberMachine = setup({
     lost: {
       description: 'The connection has ended, and is being opened again.',
       on: {
-        'connection.ready': { target: 'ready', actions: 'found' },
+        'member.rest': { target: 'resting', actions: 'settled' },
+        'connection.ready': { target: 'ready', actions: 'settled' },
         'connection.failed': {
           target: 'failed',
           actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
@@ -122,7 +129,13 @@ export const memberMachine = setup({
     },
     failed: {
       description: 'It could not be reached. It is tried again after a while.',
+      on: { 'member.rest': { target: 'resting', actions: 'settled' } },
       after: { retryTimeout: { guard: 'mayHeal', target: 'opening' } },
+    },
+    resting: {
+      description:
+        'Its process has made room for that of another client. It is opened when it is needed.',
+      on: { 'member.wake': 'opening' },
     },
     closed: { description: 'The client no longer has it.', type: 'final' },
   },

@@ -239,7 +239,7 @@ export class ClientUpstream {
     const given: UpstreamClient = {
       ...client,
       signal: this.#end.signal,
-      letGo: () => this.#letGo(),
+      letGo: (part) => this.#letGo(part),
       notify: sessionNotifier(this, session, tell),
       request: (method, params, options) =>
         askOutside(session, client.peer, method, params, options),
@@ -341,8 +341,9 @@ export class ClientUpstream {
     }, this.upstream?.idleMs ?? idle.afterMs);
   }
 
-  #letGo(): Promise<void> | undefined {
+  #letGo(part?: () => Promise<void>): Promise<void> | undefined {
     if (!this.isIdle) return undefined;
+    if (part) return part();
     this.#idle?.ended();
     return this.close();
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { TestClock, converse, enveloped, initialize } from 'mcp-actors/testing';
@@ -49,6 +50,23 @@ async function hosted(server: ReturnType<typeof bridged>, name: string) {
   onTestFinished(leave);
   await peer.handshake({ clientInfo: { name, version: '1' }, capabilities: { sampling: {} } });
   return { peer, leave };
+}
+
+/** Serves it over HTTP; posts requests since 2026-07-28 as a principal, and gives the result or the error. */
+async function posting(served: ReturnType<typeof bridge>) {
+  const verifyToken = (subject: string) => ({ subject });
+  const url = await serveHttp(served, { authorization: { verifyToken }, ...silent });
+  return async (name: string, method: string, params: JsonObject): Promise<unknown> => {
+    const headers = {
+      ...{ authorization: `Bearer ${name}`, 'content-type': 'application/json' },
+      ...{ accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28' },
+      ...{ 'mcp-method': method, 'mcp-name': String(params['name'] ?? params['uri']) },
+    };
+    const body = JSON.stringify(enveloped(1, method, params));
+    const text = await (await fetch(url, { method: 'POST', headers, body })).text();
+    const { result, error } = JSON.parse(text.replace(/^[^{]*data: /s, '')) as JsonObject;
+    return result ?? error;
+  };
 }
 
 let marks = 0;
@@ -251,24 +269,13 @@ describe('the number of processes', () => {
   });
 
   test('is one for each principal of 2026-07-28; an idle one makes room', async () => {
-    const server = bridged({ maxProcesses: 2, processIdleMs: 60_000 });
-    const verifyToken = (subject: string) => ({ subject });
-    const url = await serveHttp(server, { authorization: { verifyToken }, ...silent });
+    const post = await posting(bridged({ maxProcesses: 2, processIdleMs: 60_000 }));
     const actAs = async (name: string, ...steps: readonly string[]) => {
-      const headers = {
-        ...{ authorization: `Bearer ${name}`, 'content-type': 'application/json' },
-        ...{ accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28' },
-        ...{ 'mcp-method': 'tools/call', 'mcp-name': 'act' },
+      const params = { name: 'act', arguments: { mark: `${name}-${++marks}`, steps } };
+      const { content } = (await post(name, 'tools/call', params)) as {
+        content: readonly [{ text: string }];
       };
-      const mark = `${name}-${++marks}`;
-      const params = { name: 'act', arguments: { mark, steps } };
-      const body = JSON.stringify(enveloped(1, 'tools/call', params));
-      const text = await (await fetch(url, { method: 'POST', headers, body })).text();
-      const { result, error } = JSON.parse(text.replace(/^[^{]*data: /s, '')) as {
-        result?: { content: readonly [{ text: string }] };
-        error?: object;
-      };
-      return result ? (JSON.parse(result.content[0].text) as Told).pid : error;
+      return (JSON.parse(content[0].text) as Told).pid;
     };
     const [ada, bob] = [await actAs('ada'), await actAs('bob')];
     expect(await actAs('ada', 'pause')).toBe(ada);
@@ -276,10 +283,50 @@ describe('the number of processes', () => {
     expect(new Set([ada, bob]).size).toBe(2);
     // Ada's has been idle for longest.
     const eve = await actAs('eve');
-    expectEmpty(ada as number);
+    expectEmpty(ada);
     expect(await actAs('bob')).toBe(bob);
     expect(await actAs('eve')).toBe(eve);
     expect(started()).toHaveLength(3);
+  });
+});
+
+describe('one server of many', () => {
+  test('makes room for another client, and rests until it is needed again; the others stay', async () => {
+    const entry = (name: string) => ({
+      command: process.execPath,
+      args: [server, journal, name],
+      era: 'legacy',
+    });
+    const mcpServers = { a: { ...entry('a'), maxProcesses: 1 }, b: entry('b') };
+    const post = await posting(bridge({ mcpServers }, { ...silent, patienceMs: 60_000 }));
+    const states = async (name: string) => {
+      const { contents } = (await post(name, 'resources/read', { uri: 'bridge://servers' })) as {
+        contents: readonly [{ text: string }];
+      };
+      const { servers } = JSON.parse(contents[0].text) as { servers: { state: string }[] };
+      return servers.map(({ state }) => state);
+    };
+    const actAt = async (name: string, at: string) => {
+      const params = { name: `${at}__act`, arguments: { mark: `${name}-${++marks}`, steps: [] } };
+      const { content } = (await post(name, 'tools/call', params)) as {
+        content: readonly [{ text: string }];
+      };
+      return (JSON.parse(content[0].text) as Told).pid;
+    };
+    const first = await actAt('ada', 'a');
+    const other = await actAt('ada', 'b');
+    await actAt('bob', 'a');
+    expectEmpty(first);
+    expect(await states('ada')).toEqual(['resting', 'ready']);
+    // What it has is known, and what it has not been asked yet wakes it.
+    expect(await actAt('ada', 'b')).toBe(other);
+    const again = await actAt('ada', 'a');
+    expect(again).not.toBe(first);
+    expect(await states('ada')).toEqual(['ready', 'ready']);
+    expect(await states('bob')).toEqual(['resting', 'ready']);
+    expect(JSON.stringify(await post('bob', 'tools/list', {}))).toContain('a__act');
+    expect(await states('ada')).toEqual(['resting', 'ready']);
+    expect(await actAt('ada', 'b')).toBe(other);
   });
 });
 

@@ -217,6 +217,8 @@ const member: Table<MemberEvent> = {
   'connection.ready': true,
   'connection.lost': true,
   'connection.failed': true,
+  'member.rest': true,
+  'member.wake': true,
   'member.close': true,
 };
 

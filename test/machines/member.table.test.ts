@@ -9,6 +9,8 @@ import type { MemberEvent } from '../../src/machines/member.machine.ts';
 const lost: MemberEvent = { type: 'connection.lost', error: new Error('it has ended') };
 const failed: MemberEvent = { type: 'connection.failed', error: new Error('it is gone') };
 const ready: MemberEvent = { type: 'connection.ready' };
+const rest: MemberEvent = { type: 'member.rest' };
+const wake: MemberEvent = { type: 'member.wake' };
 const close: MemberEvent = { type: 'member.close' };
 
 /** Lets what an attempt has given be heard. */
@@ -42,12 +44,33 @@ describe('one of the servers of a client', () => {
     [[failed, ready], 'failed'],
     [[close], 'closed'],
     [[failed, close], 'closed'],
+    [[rest], 'resting'],
+    [[lost, rest], 'resting'],
+    [[failed, rest], 'resting'],
+    [[rest, failed], 'resting'],
+    [[rest, lost], 'resting'],
+    [[rest, ready], 'resting'],
+    [[wake], 'ready'],
+    [[rest, close], 'closed'],
   ])('that was opened is after %j in the state %s', async (events, state) => {
     const { actor, state: now } = member(undefined);
     expect(now()).toBe('opening');
     await heard();
     for (const event of events) actor.send(event);
     expect(now()).toBe(state);
+  });
+
+  test('that rests is opened as soon as it is needed, and not before', async () => {
+    const { actor, clock, state, left } = member(undefined, undefined);
+    await heard();
+    actor.send(rest);
+    clock.increment(10_000);
+    await heard();
+    expect([state(), left.length]).toEqual(['resting', 1]);
+    actor.send(wake);
+    expect(state()).toBe('opening');
+    await heard();
+    expect([state(), left.length]).toEqual(['ready', 0]);
   });
 
   test('is tried again, later each time, and says since when and why it is missing', async () => {

@@ -171,6 +171,34 @@ describe('the servers of a file', () => {
     await nothingLeft(mark);
   });
 
+  test('that is the only one begins anew as its entry changes, and the session stays', async () => {
+    const file = join(temporaryFolder(), 'mcp.json');
+    write(file, { a: entry('a') });
+    const { client } = await connectLegacy(bridgeTo(file));
+    const who = async () => textOf((await client.callTool({ name: 'who' })) as never);
+    expect(await who()).toBe('a');
+    const changed = new Promise((resolve) => {
+      client.setNotificationHandler(ToolListChangedNotificationSchema, resolve);
+    });
+    const before = pids();
+    write(file, { a: { ...entry('other'), tools: { deny: ['link'] } } });
+    await changed;
+    expect(await who()).toBe('other');
+    await expect(client.callTool({ name: 'link' })).rejects.toThrow('There is no tool');
+    await vi.waitFor(() => expect(pids()).not.toHaveProperty('a'), { timeout: 30_000 });
+    expect(before).toHaveProperty('a');
+
+    write(file, { b: entry('b') });
+    const removed = () => who().catch((error: unknown) => String(error));
+    await expect
+      .poll(removed, { timeout: 30_000 })
+      .toContain('The server a cannot be used: it was removed');
+    write(file, { a: entry('back'), b: entry('b') });
+    await expect.poll(removed, { timeout: 30_000 }).toBe('back');
+    await closeClients();
+    await nothingLeft(mark);
+  });
+
   test('over stdio, with three tools in place of all if the host is launched so', async () => {
     const file = join(temporaryFolder(), 'mcp.json');
     write(file, { a: entry('a'), b: entry('b') });

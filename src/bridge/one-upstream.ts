@@ -1,0 +1,110 @@
+/**
+ * One server of a configuration as one client has it: with its own names, and all that it has. If its
+ * entry changes, the client's session stays, and is connected to the new one.
+ */
+import type { Clock } from '../actors/clock.ts';
+import { listKinds } from '../client/lists/list-kinds.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
+import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
+import { isJsonObject } from '../protocol/classify.ts';
+import { RuntimeError } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { OpenedServer } from './bridged-server.ts';
+import { Member } from './member.actor.ts';
+import type { MemberHost, NamedEntry } from './member.actor.ts';
+
+export class OneUpstream implements Upstream, MemberHost {
+  readonly client: UpstreamClient;
+  readonly clock: Clock;
+  #member: Member;
+  /** As it was when its client was told of it. */
+  #told: OpenedServer | undefined = undefined;
+
+  constructor(client: UpstreamClient, named: NamedEntry, clock: Clock) {
+    this.client = client;
+    this.clock = clock;
+    this.#member = new Member(named, this);
+  }
+
+  /** @throws why the server cannot be used */
+  async start(): Promise<this> {
+    const member = this.#member;
+    await member.settled();
+    this.#told = member.usable;
+    if (this.#told) return this;
+    const { error } = member.standing;
+    await member.close();
+    throw error ?? new RuntimeError('CANCELLED', 'no client waits for it');
+  }
+
+  get serverInfo() {
+    return this.#told?.serverInfo;
+  }
+
+  get capabilities(): JsonObject {
+    return this.#told?.capabilities ?? {};
+  }
+
+  get instructions(): string | undefined {
+    return this.#told?.instructions;
+  }
+
+  get idleMs(): number | undefined {
+    return this.#told?.idleMs;
+  }
+
+  /** The configuration has changed. @returns once the server that it had before has ended */
+  async apply(
+    all: readonly NamedEntry[],
+    ended: ReadonlySet<string>,
+    begun: ReadonlySet<string>,
+  ): Promise<void> {
+    const before = this.#member;
+    const [named] = all;
+    if (named && begun.has(named.name)) this.#member = new Member(named, this);
+    if (ended.has(before.name)) await before.close();
+  }
+
+  /** Another server may list other things. */
+  moved(member: Member): void {
+    const { usable } = member;
+    if (member !== this.#member || !this.#told || !usable || usable === this.#told) return;
+    this.#told = usable;
+    const changes = Object.values(listKinds).flatMap(({ feature, changed }) => {
+      const declared = this.capabilities[feature];
+      return isJsonObject(declared) && declared['listChanged'] === true ? [changed] : [];
+    });
+    for (const changed of new Set(changes)) this.client.notify(changed);
+  }
+
+  woken(): void {}
+
+  told(member: Member, method: string, params: JsonObject | undefined): void {
+    if (member === this.#member) this.client.notify(method, params);
+  }
+
+  async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
+    return (await this.#member.ready()).asksInResults(method, params);
+  }
+
+  async request(
+    method: string,
+    params: JsonObject | undefined,
+    context: HandlerContext,
+  ): Promise<JsonObject> {
+    return (await this.#member.ready(context.signal)).request(method, params, context);
+  }
+
+  notified(method: string, params: JsonObject | undefined): void {
+    this.#member.usable?.notified?.(method, params);
+  }
+
+  async watch(uris: readonly string[]): Promise<UpstreamWatch> {
+    const { watch } = await this.#member.ready();
+    return watch ? watch(uris) : { uris, end: () => {} };
+  }
+
+  async close(): Promise<void> {
+    await this.#member.close();
+  }
+}
