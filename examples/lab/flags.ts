@@ -16,6 +16,7 @@ const options = {
   'max-body': { type: 'string' },
   'max-sessions': { type: 'string' },
   'session-idle-timeout': { type: 'string' },
+  'drain-timeout': { type: 'string' },
   'allow-origin': { type: 'string', multiple: true },
   help: { type: 'boolean' },
 } as const;
@@ -43,6 +44,7 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
   --max-body BYTES           The longest body. Default: ${defaultHttpLimits.maxBodyBytes}.
   --max-sessions N           How many sessions may be open. Default: ${defaultHttpLimits.maxSessions}.
   --session-idle-timeout MS  How long a session may be quiet. Default: ${defaultHttpLimits.sessionIdleTimeoutMs}.
+  --drain-timeout MS         How long calls may go on once it is told to end. Default: 2000.
   --help                     Print this text.
 `;
 
@@ -54,6 +56,8 @@ export type Flags =
   | {
       readonly kind: 'serve';
       readonly http: ServeHttpOptions;
+      /** Of the sessions. */
+      readonly limits: { readonly drainTimeoutMs?: number };
       /** Where the sessions are shared; undefined if they are this process's alone. */
       readonly redis: { readonly url: string; readonly leaseMs?: number } | undefined;
     };
@@ -73,6 +77,7 @@ export function readFlags(
     return {
       kind: 'serve',
       redis: redisOf(values),
+      limits: drainOf(values),
       http: {
         port: numberOf('PORT', PORT, 0),
         health: true,
@@ -92,6 +97,10 @@ export function readFlags(
 function redisOf({ redis: url, 'redis-lease': lease }: Values) {
   if (url === undefined) return undefined;
   return lease === undefined ? { url } : { url, leaseMs: numberOf('--redis-lease', lease) };
+}
+
+function drainOf({ 'drain-timeout': drain }: Values) {
+  return drain === undefined ? {} : { drainTimeoutMs: numberOf('--drain-timeout', drain) };
 }
 
 function authorizationOf({

@@ -19,7 +19,10 @@ switch (flags.kind) {
     process.exitCode = 64;
     break;
   case 'serve':
-    await serve(laboratory, { http: { ...flags.http, ...(await storesAt(flags)) } });
+    await serve(laboratory, {
+      http: { ...flags.http, ...(await storesAt(flags)) },
+      limits: flags.limits,
+    });
 }
 
 /** What is shared with the other processes, if there are any. Redis's client is several hundred files: it is loaded only if it is needed. */

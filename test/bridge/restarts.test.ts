@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { converse, toolCall } from 'mcp-actors/testing';
@@ -27,8 +27,7 @@ const arrived = () =>
     .split('\n')
     .flatMap((line) => line.split(' ').slice(1).join(' ') || []);
 const count = (what: string) => arrived().filter((line) => line === what).length;
-const reached = (what: string) =>
-  vi.waitFor(() => expect(count(what)).toBe(1), { timeout: 20_000, interval: 5 });
+const reached = (what: string) => expect.poll(() => count(what), { interval: 5 }).toBe(1);
 
 async function hosted(entry: ServerEntry, options: BridgeOptions) {
   const restart = { initialMs: 1, maxMs: 1 };
@@ -53,7 +52,7 @@ describe.each(['session', 'shared'] as const)('a process that ends, with share: 
   test.each(['never', 'reads'] as const)('and retry: %s', async (retry) => {
     const peer = await hosted(launched(), { share, retry });
     await peer.ask('tools/list');
-    if (retry === 'reads') await vi.waitFor(() => expect(count('tools/list')).toBe(2));
+    if (retry === 'reads') await expect.poll(() => count('tools/list')).toBe(2);
     for (const [id, tool] of [
       [1, 'act'],
       [2, 'look'],
@@ -163,10 +162,7 @@ describe('a remote server', () => {
     await down();
     // All are refused, and the server is known to be away from then on.
     peer.send(...refused.map((id) => toolCall(id, 'act', { mark: `refused-${id}` })));
-    await vi.waitFor(() => expect(states.join()).toContain('backoff'), {
-      timeout: 20_000,
-      interval: 5,
-    });
+    await expect.poll(() => states.join(), { interval: 5 }).toContain('backoff');
     peer.send(...waiting.map((id) => toolCall(id, 'act', { mark: `waited-${id}` })));
     await up();
     for (const id of refused) expect(await peer.response(id)).toMatchObject({ result: {} });

@@ -22,7 +22,7 @@ beforeEach(async (context) => {
   journal = join(folder, 'journal');
   // The last of all: by then everybody has left.
   context.onTestFinished(async () => {
-    for (const pid of started()) await vi.waitFor(() => expectEmpty(pid), { timeout: 20_000 });
+    for (const pid of started()) await vi.waitFor(() => expectEmpty(pid), { timeout: 100_000 });
     await rm(folder, { recursive: true });
   });
 });
@@ -152,7 +152,7 @@ describe.each(['session', 'shared', 'pool'] as const)('with share: %s', (share) 
       limits: { drainTimeoutMs: 1 },
     });
     peer.send(initialize(1));
-    await vi.waitFor(() => expect(arrived().at(-1)).toMatch(/initialize$/), { timeout: 20_000 });
+    await expect.poll(() => arrived().at(-1)).toMatch(/initialize$/);
     peer.end();
     expect(await peer.error(1)).toMatchObject({ data: { reason: 'shutting-down' } });
     await session.closed;

@@ -6,7 +6,7 @@ import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
 import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ToolTask, ToolTaskStatus } from 'mcp-actors/client';
-import { gate } from 'mcp-actors/testing';
+import { TestClock, gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 import { serveHttp } from '../http/serving.ts';
@@ -205,8 +205,10 @@ describe.each(ways)('a tool that runs as a task, $era $way', ({ way, era }) => {
   });
 
   test('is cancelled if it takes too long', async () => {
-    const { connection, ended } = await before();
-    const called = connection.callTool('hold', {}, { maxTotalMs: 300 });
+    const clock = new TestClock();
+    const { connection, ended } = await before({ clock });
+    const onTask = () => clock.increment(300);
+    const called = connection.callTool('hold', {}, { maxTotalMs: 300, onTask });
     await expect(called).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
     await expect.poll(() => ended.length).toBe(1);
   });

@@ -189,8 +189,9 @@ describe('a manager', () => {
       deaf: small('--deaf'),
       off: { ...small(), disabled: true },
     };
-    const options = { watch: true, startupMs: 5000, connectMs: never };
-    const managing = driver.send({ op: 'manager', config: { mcpServers }, options });
+    const options = { watch: true, startupMs: 1, connectMs: never };
+    const { servers } = await driver.run({ op: 'manager', config: { mcpServers }, options });
+    expect(servers).toMatchObject({ deaf: { state: 'connecting' } });
     await driver.told.find((line) => line.event === 'tools');
     expect(driver.told.all.filter(({ event }) => event === 'tools')).toEqual([
       { event: 'tools', name: 'a', tools: ['one'] },
@@ -198,8 +199,9 @@ describe('a manager', () => {
     expect(await driver.run({ op: 'state', name: 'off' })).toEqual({
       ...{ state: 'disabled', pending: 0, launches: 0 },
     });
-    expect(await driver.result(managing)).toMatchObject({
-      value: { servers: { a: { state: 'ready' }, deaf: { state: 'connecting' } } },
+    expect(await driver.run({ op: 'servers' })).toMatchObject({
+      a: { state: 'ready' },
+      deaf: { state: 'connecting' },
     });
     expect(await driver.run({ op: 'listTools' })).toMatchObject({ tools: [{ name: 'a__one' }] });
     const taken = { op: 'connect', name: 'a', server: small('one') };

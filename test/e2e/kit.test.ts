@@ -9,7 +9,7 @@ function node(args: readonly string[]) {
   // Node tells the processes of its own test runner from others by a variable.
   const env = { ...process.env };
   delete env['NODE_TEST_CONTEXT'];
-  return spawnSync(process.execPath, args, { encoding: 'utf8', env, timeout: 30_000 });
+  return spawnSync(process.execPath, args, { encoding: 'utf8', env, timeout: 100_000 });
 }
 
 test.each([

@@ -56,7 +56,7 @@ async function searching() {
       expect(found).toHaveLength(2);
       return found;
     },
-    { timeout: 20_000 },
+    { timeout: 100_000 },
   );
   return { server, searches };
 }

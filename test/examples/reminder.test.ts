@@ -44,14 +44,14 @@ test('tomorrow comes though the process was killed while it waited', async () =>
   // Here tomorrow is a day away: the task goes on by the time that is written.
   const second = open({});
   const look = () => ask(second, 'tasks/get', { taskId });
-  await expect.poll(look, { timeout: 30_000 }).toMatchObject({ status: 'input_required' });
+  await expect.poll(look).toMatchObject({ status: 'input_required' });
   const [[key, question] = []] = Object.entries((await look())['inputRequests'] as JsonObject);
   expect(question).toMatchObject({
     params: { message: expect.stringMatching(/^Water the plants: /) },
   });
   const inputResponses = { [key as string]: { action: 'accept', content: {} } };
   await ask(second, 'tasks/update', { taskId, inputResponses });
-  await expect.poll(look, { timeout: 30_000 }).toMatchObject({
+  await expect.poll(look).toMatchObject({
     status: 'completed',
     result: { content: [{ text: 'Done: Water the plants' }] },
   });

@@ -1,5 +1,6 @@
 /** Every row of a process's chart with a real process; the process table is looked at afterwards. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { HeldClock } from '../actors/held-clock.ts';
 import { expectEmpty, membersOf, processTable } from './process-table.ts';
 import { endAll, script, start } from './started.ts';
 
@@ -67,13 +68,15 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
   test('whose helper holds stdout has ended all the same, and what it wrote is read [PROC-04]', async () => {
     // The helper ignores SIGTERM: it holds the pipe until it is killed.
     const holder = '(trap "" TERM; echo first; sleep 1000) & read go; echo last; exit 4';
-    const server = script(holder, { ...watching, times: { terminateMs: 300 } });
+    const clock = new HeldClock(300);
+    const server = script(holder, { ...watching, clock, times: { terminateMs: 300 } });
     expect(await server.line()).toBe('first');
     server.stdin?.write('go\n');
     const exited = server.told('process.exited');
     expect(await server.line()).toBe('last');
     expect(await exited).toMatchObject({ code: 4 });
     expect(membersOf(server.pid as number).map(({ command }) => command)).toContain('sleep 1000');
+    clock.letGo();
     await server.outputEnded();
     await server.gone;
     expectEmpty(server.pid as number);

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { expect } from 'vitest';
 import { systemClock } from '../../src/actors/clock.ts';
+import type { Clock } from '../../src/actors/clock.ts';
 import type { Fact } from '../../src/actors/facts.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { stopTimesWith } from '../../src/machines/process.machine.ts';
@@ -23,6 +24,8 @@ export interface StartOptions {
   readonly isWatched?: boolean;
   /** By default the one that this runs on. */
   readonly platform?: Platform;
+  /** By default the real one. */
+  readonly clock?: Clock;
   /** Leave stdout unread. */
   readonly isUnread?: true;
 }
@@ -64,7 +67,7 @@ export class Started {
   #lines: AsyncIterator<string> | undefined;
 
   constructor(command: string, args: readonly string[], options: StartOptions) {
-    const { cwd, env, isWatched = true, isUnread, platform } = options;
+    const { cwd, env, isWatched = true, isUnread, platform, clock = systemClock } = options;
     const times = { inputMs: 60_000, terminateMs: 60_000, killMs: 60_000, ...options.times };
     const tell = (text = '') => void (text !== '' && this.stderrEvents.push(text));
     this.actor = processActor(
@@ -76,7 +79,7 @@ export class Started {
           push: (chunk) => tell(this.stderr.push(chunk)),
           end: () => tell(this.stderr.end()),
         },
-        clock: systemClock,
+        clock,
         report: (fact: Fact<ProcessFactName>) => this.facts.push(fact),
         launched: ({ stdin, stdout }) => {
           this.stdin = stdin;

@@ -8,6 +8,7 @@ import { connectAll, openServers } from '../../../src/client/connect-all.ts';
 import type { WatchedConnection } from '../../../src/client/connection/watched-connection.ts';
 import type { ServersEvent } from '../../../src/client/hosts/server-reports.ts';
 import type { Servers, ManagedOptions } from '../../../src/client/hosts/servers.ts';
+import { HeldClock } from '../../actors/held-clock.ts';
 
 const script = join(import.meta.dirname, 'small-server.mjs');
 /** An entry for a server with these tools. */
@@ -95,13 +96,15 @@ describe('many servers', () => {
   });
 
   test('do not wait for one that never answers, which is told as late', async () => {
+    const clock = new HeldClock(4000);
     const servers = closing(
       openServers(
         { mcpServers: { deaf: small('--deaf'), good: small('one') } },
-        { ...quick, startupMs: 4000 },
+        { ...quick, startupMs: 4000, clock },
       ),
     );
     await listed(servers, 'good__one');
+    clock.letGo();
     expect(await servers.started()).toMatchObject({ ready: ['good'], late: ['deaf'], failed: [] });
     expect(namesOf(await servers.listTools({ whenAway: 'refuse' }))).toEqual(['good__one']);
   });

@@ -15,7 +15,7 @@ const slots = 16_384;
 
 /** Also outside of a test. */
 const until = (isSo: () => Promise<boolean>): Promise<unknown> =>
-  vi.waitUntil(() => isSo().catch(() => false), { timeout: 60_000, interval: 20 });
+  vi.waitUntil(() => isSo().catch(() => false), { timeout: 100_000, interval: 20 });
 
 const infoOf = async (server: RedisServer, section: string): Promise<ReadonlyMap<string, string>> =>
   fieldsOf(await server.ask('INFO', section));

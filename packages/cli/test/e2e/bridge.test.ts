@@ -8,7 +8,7 @@ import {
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { connect as connectModern, modern, textOf } from '../../../../test/e2e/both-eras-client.ts';
 import { closeClients, connect as connectLegacy } from '../../../../test/e2e/sdk-client.ts';
 import { launchHttp } from '../../../../test/e2e/http-process.ts';
@@ -32,10 +32,7 @@ const running = (era: string, mark: string) => {
 
 /** Nothing is left, not even of those that look after it. */
 const nothingLeft = (mark: string) =>
-  vi.waitFor(
-    () => expect(processTable().filter((entry) => entry.command.includes(mark))).toEqual([]),
-    { timeout: 60_000 },
-  );
+  expect.poll(() => processTable().filter(({ command }) => command.includes(mark))).toEqual([]);
 
 describe.each(['legacy', 'modern'])('before a server of the %s era', (server) => {
   test('over stdio, hosts of both eras call it; its process ends with the session', async () => {
@@ -71,7 +68,7 @@ describe('over HTTP', () => {
     await expect(one.client.callTool({ name: 'echo', arguments: {} })).resolves.toBeDefined();
     await one.transport.terminateSession();
     await one.client.close();
-    await vi.waitFor(() => expect(running('legacy', mark)).toHaveLength(1), { timeout: 60_000 });
+    await expect.poll(() => running('legacy', mark)).toHaveLength(1);
     for (let times = 0; times < 2; times++) {
       const client = new ModernClient(
         { name: 'newer', version: '1' },
@@ -130,7 +127,7 @@ describe('the servers of a file', () => {
       const { tools } = await client.listTools();
       return [...new Set(tools.map(({ name }) => name.split('__')[0]))].join(' ');
     };
-    const polled = (names: string) => expect.poll(listed, { timeout: 30_000 }).toBe(names);
+    const polled = (names: string) => expect.poll(listed).toBe(names);
     await polled('a b loud');
     const newer = new ModernClient(
       { name: 'newer', version: '1' },
@@ -147,17 +144,15 @@ describe('the servers of a file', () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toContain('b__changed');
     expect(textOf(await who('c'))).toBe('c');
-    await vi.waitFor(() => expect(pids()).not.toHaveProperty('loud'), { timeout: 30_000 });
+    await expect.poll(pids).not.toHaveProperty('loud');
     expect(pids()['a']).toEqual(before['a']);
     expect(pids()['b']).not.toEqual(before['b']);
 
     const kept = pids();
     write(file, { a, b: { command: 'x', args: ['y', 3] } });
-    await vi.waitFor(
-      () =>
-        expect(server.stderr).toMatch(/line 1\d, server \\"b\\", key \\"args\[1\]\\": 3 is not/),
-      { timeout: 30_000 },
-    );
+    await expect
+      .poll(() => server.stderr)
+      .toMatch(/line 1\d, server \\"b\\", key \\"args\[1\]\\": 3 is not/);
     expect(await listed()).toBe('a b c');
     expect(pids()).toEqual(kept);
     // A server that floods stderr has had its lines, and no more of them.

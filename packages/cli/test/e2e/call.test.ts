@@ -191,5 +191,5 @@ describe('mcp-actors call', () => {
 
 /** Resolves when the file has this text. It is written by another process, so it is looked at again and again. */
 async function sent(file: string, text: string): Promise<void> {
-  await expect.poll(() => readFileSync(file, 'utf8'), { timeout: 10_000 }).toContain(text);
+  await expect.poll(() => readFileSync(file, 'utf8')).toContain(text);
 }

@@ -35,7 +35,7 @@ function run(args: readonly string[], env: { readonly [name: string]: string } =
     encoding: 'utf8',
     input: '',
     // Only for a command that hangs.
-    timeout: 30_000,
+    timeout: 100_000,
   });
   return { status, stdout, stderr };
 }

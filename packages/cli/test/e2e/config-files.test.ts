@@ -36,7 +36,7 @@ function config(...args: readonly string[]) {
     encoding: 'utf8',
     input: '',
     // Only for a command that hangs.
-    timeout: 60_000,
+    timeout: 100_000,
   });
   return { status, stdout, stderr };
 }

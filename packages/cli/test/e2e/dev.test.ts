@@ -48,14 +48,12 @@ describe('on a save', { timeout: 180_000 }, () => {
     project.save(moduleWith(`${says('two')}, ${touch}`));
     expect(await host.call('say')).toBe('two');
     await host.call('touch');
-    await expect.poll(() => told, { timeout: 60_000 }).toContain('notifications/resources/updated');
+    await expect.poll(() => told).toContain('notifications/resources/updated');
     // Their descriptions are the same.
     expect(told).not.toContain('notifications/tools/list_changed');
 
     project.save(moduleWith(`${says('three')}, ${asks('old')}`));
-    await expect
-      .poll(() => told, { timeout: 60_000 })
-      .toContain('notifications/tools/list_changed');
+    await expect.poll(() => told).toContain('notifications/tools/list_changed');
     const held = gate();
     client.setRequestHandler('elicitation/create', async () => {
       await held.pass();
@@ -72,7 +70,7 @@ describe('on a save', { timeout: 180_000 }, () => {
     // An endless loop holds up its own process alone.
     project.save(moduleWith(`tool('loop', () => { console.log('for ever'); for (;;); })`));
     const endless = host.call('loop').catch(String);
-    await expect.poll(() => host.stderr, { timeout: 30_000 }).toContain('for ever');
+    await expect.poll(() => host.stderr).toContain('for ever');
     project.save(moduleWith(says('five')));
     expect(await host.call('say')).toBe('five');
     expect(await endless).toContain('The server has closed');
@@ -91,9 +89,7 @@ describe('on a save', { timeout: 180_000 }, () => {
 
     project.save(`import { text } from './text.ts';\n${moduleWith(`tool('say', () => text)`)}`);
     project.save(`export const text: string = 'mended';`, 'text.ts');
-    await expect
-      .poll(() => told, { timeout: 60_000 })
-      .toContain('notifications/tools/list_changed');
+    await expect.poll(() => told).toContain('notifications/tools/list_changed');
     expect(await host.call('say')).toBe('mended');
 
     project.save('export const text = ;', 'text.ts');
@@ -152,9 +148,7 @@ describe('on a save', { timeout: 180_000 }, () => {
       for (const pid of childrenOf(host.pid)) seen.add(pid);
     }
     // That which serves, and the next one.
-    await expect
-      .poll(() => childrenOf(host.pid).length, { timeout: 30_000 })
-      .toBeLessThanOrEqual(2);
+    await expect.poll(() => childrenOf(host.pid).length).toBeLessThanOrEqual(2);
     expect(seen.size).toBeGreaterThanOrEqual(5);
     await host.client.close();
     for (const pid of seen) await gone(pid);
@@ -207,7 +201,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe.skipIf(!hasTerminals)('at a terminal, over HTTP', { timeout: 60_000 }, () => {
+describe.skipIf(!hasTerminals)('at a terminal, over HTTP', () => {
   test('calls are shown, r repeats the last one with the newest code, and q ends', async () => {
     const project = new DevProject();
     project.save(moduleWith(says('one')));

@@ -44,7 +44,7 @@ test('a file that is not OpenAPI ends the command with its name and the reason',
       encoding: 'utf8',
       input: '',
       // Only for a command that hangs.
-      timeout: 30_000,
+      timeout: 100_000,
     },
   );
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
