@@ -189,9 +189,9 @@ test('four bad servers of twenty cost the others nothing, and each is shown with
   expect(await to.callTool('s19__who')).toBe('s19');
   expect(await to.callTool('s3__who')).toBe('s3');
   expect(noise[0]).toMatch(/^s3 /);
+  await expect.poll(async () => (await reports(to))['s0']?.why).toMatch(/exit|code 3/);
   const told = await reports(to);
   expect(told['s0']).toMatchObject({ state: expect.stringMatching(/failed|opening/) });
-  expect(told['s0']?.why).toMatch(/exit|code 3/);
   expect(Date.parse(told['s0']?.since ?? '')).toBeLessThanOrEqual(Date.now());
   expect(told['s1']).toMatchObject({ state: 'opening' });
   expect(told['s2']?.state).toMatch(/opening|failed/);

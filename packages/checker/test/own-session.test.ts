@@ -56,13 +56,13 @@ describe('a session of our own', () => {
     // None of them holds because nothing has tried it.
     const untried = findings.filter(({ outcome }) => outcome === 'untried');
     expect(untried.map(({ id }) => id)).toEqual([]);
-  }, 60_000);
+  });
 
   test('keeps those of the stateless era in every order of a client’s moves', async () => {
     const { findings } = await check({ revision: '2026-07-28' });
     const untried = findings.filter(({ outcome }) => outcome === 'untried');
     expect(untried.map(({ id }) => id)).toEqual([]);
-  }, 60_000);
+  });
 
   test.for(revisions.slice(0, 3))('keeps them on random walks in %s', async (revision) => {
     const sequences = randomWalks(features, 20, seededRandom(7));

@@ -92,7 +92,7 @@ describe('mcp-actors check', () => {
     );
     expect(stdout).toContain('broken: 0 MUST, 1 SHOULD, 1 advice;');
     expect(code).toBe(0);
-  }, 60_000);
+  });
 
   test('ends with 1 where a MUST is broken, and says so as JSON', async () => {
     const { code, stdout } = await check(
@@ -304,7 +304,7 @@ describe('mcp-actors check', () => {
       expect(await ended).toMatchObject({ code: 0, stderr: '' });
       // Three plays find out what there is, and each has a process that leaves another.
       expect(await allGone()).toBe(8);
-    }, 60_000);
+    });
 
     test('when Ctrl-C ends it, and reports what it has found so far', async () => {
       const { port, reached, allGone } = await lifelines();
@@ -319,7 +319,7 @@ describe('mcp-actors check', () => {
       expect(stdout).toContain('✓ MUST   ping: ');
       expect(code).toBe(130);
       await allGone();
-    }, 60_000);
+    });
 
     test('when it is told to end, as JSON', async () => {
       const { port, reached, allGone } = await lifelines();
@@ -330,7 +330,7 @@ describe('mcp-actors check', () => {
       expect(JSON.parse(stdout)).toMatchObject({ interrupted: true, holds: false });
       expect(code).toBe(143);
       await allGone();
-    }, 60_000);
+    });
 
     test('when it is told so twice', async () => {
       const { port, reached, allGone } = await lifelines();
@@ -340,7 +340,7 @@ describe('mcp-actors check', () => {
       child.kill('SIGINT');
       expect((await ended).code).toBe(130);
       await allGone();
-    }, 60_000);
+    });
   });
 
   test('explains itself', async () => {
