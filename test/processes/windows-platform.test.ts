@@ -46,7 +46,7 @@ const helper = 'WINDOWS_PARENT=$$ sleep 1000 &';
 test('a server that ends with its input leaves nothing, and neither does its watcher', async () => {
   const server = start('echo up; cat');
   expect(await server.line()).toBe('up');
-  await vi.waitFor(() => expect(processesWith(folder).join()).toContain('cat'));
+  await expect.poll(() => processesWith(folder).join()).toContain('cat');
   server.stop();
   expect(await server.gone).toMatchObject({ group: 'empty' });
   expect(server.order).toEqual(['launched', 'exited', 'gone']);

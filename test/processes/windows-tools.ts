@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { WindowsTools } from '../../src/processes/windows-platform.ts';
 
 const script = fileURLToPath(new URL('windows-tool.mjs', import.meta.url));
@@ -43,6 +43,5 @@ export function processesWith(text: string): readonly string[] {
 
 /** Waits until there are none. */
 export async function goneWith(text: string): Promise<void> {
-  const options = { timeout: 100_000, interval: 10 };
-  await vi.waitFor(() => expect(processesWith(text)).toEqual([]), options);
+  await expect.poll(() => processesWith(text), { interval: 10 }).toEqual([]);
 }
