@@ -180,16 +180,14 @@ describe('the servers of a file', () => {
     await changed;
     expect(await who()).toBe('other');
     await expect(client.callTool({ name: 'link' })).rejects.toThrow('There is no tool');
-    await vi.waitFor(() => expect(pids()).not.toHaveProperty('a'), { timeout: 30_000 });
+    await expect.poll(pids).not.toHaveProperty('a');
     expect(before).toHaveProperty('a');
 
     write(file, { b: entry('b') });
     const removed = () => who().catch((error: unknown) => String(error));
-    await expect
-      .poll(removed, { timeout: 30_000 })
-      .toContain('The server a cannot be used: it was removed');
+    await expect.poll(removed).toContain('The server a cannot be used: it was removed');
     write(file, { a: entry('back'), b: entry('b') });
-    await expect.poll(removed, { timeout: 30_000 }).toBe('back');
+    await expect.poll(removed).toBe('back');
     await closeClients();
     await nothingLeft(mark);
   });
