@@ -114,7 +114,7 @@ export interface Developed {
 }
 
 /**
- * Begins to load a module, and makes the server that stands before its code.
+ * Begins to load a module, and makes a server that hands requests on to its code.
  *
  * @param module its path
  * @param isOverHttp whether stderr is only for people
