@@ -153,10 +153,18 @@ function documented(
   pointers: Pointers,
 ): DocumentedOperation {
   const byPlace = new Map<string, Parameter>();
+  const bodies = given['requestBody'] ? [pointers.resolved(given['requestBody'])] : [];
   for (const each of [...listOf(shared['parameters']), ...listOf(given['parameters'])]) {
-    const parameter = parameterOf(pointers.resolved(each));
+    const described = pointers.resolved(each);
+    if (isBody(described)) {
+      bodies.push(described);
+      continue;
+    }
+    const parameter = parameterOf(described);
     if (parameter) byPlace.set(`${parameter.in} ${parameter.name}`, parameter);
   }
+  const [body, another] = bodies;
+  if (another) throw new Error('it has more than one body');
   const missing = [...brief.path.matchAll(/\{([^}]+)\}/g)].find(
     ([, name]) => !byPlace.has(`path ${name}`),
   );
@@ -166,10 +174,15 @@ function documented(
     summary: textOf(given['summary'] ?? shared['summary']),
     description: textOf(given['description'] ?? shared['description']),
     parameters: [...byPlace.values()],
-    body: given['requestBody'] ? bodyOf(pointers.resolved(given['requestBody'])) : undefined,
+    body: body && bodyOf(body),
     answer: answerOf(given['responses'], pointers),
     servers: listOf(given['servers'] ?? shared['servers']) as readonly JsonValue[],
   };
+}
+
+/** Swagger 2.0 has bodies among the parameters. One that operations share is a body there still. */
+function isBody({ name, in: place, content }: JsonValue): boolean {
+  return name === undefined && place === undefined && content !== undefined;
 }
 
 /** Headers that say how a message is written, or who sends it, do not count as parameters. */

@@ -24,6 +24,34 @@ const named = (tools: readonly Tool[]) => new Map(tools.map((tool) => [tool.name
 const server = 'https://shop.example/v1';
 
 describe('the tools of a document', () => {
+  test('of Swagger 2.0 have the bodies that operations share', async () => {
+    const shared = { name: 'note', in: 'body', required: true, schema: { type: 'object' } };
+    const operation = (...parameters: object[]) => ({
+      parameters,
+      consumes: ['application/json'],
+      responses: { 200: { description: 'ok' } },
+    });
+    const document = {
+      swagger: '2.0',
+      info: { title: 'notes', version: '1' },
+      host: 'notes.example',
+      parameters: { note: shared, page: { name: 'page', in: 'query', type: 'integer' } },
+      paths: {
+        '/notes': {
+          post: operation({ $ref: '#/parameters/note' }, { $ref: '#/parameters/page' }),
+          put: operation({ $ref: '#/parameters/note' }, shared),
+        },
+      },
+    };
+    const unusable: Unusable[] = [];
+    const [only] = await toolsFromOpenApi(document, { onUnusable: (one) => unusable.push(one) });
+    expect(only?.inputSchema).toMatchObject({
+      properties: { body: { type: 'object' }, page: { type: 'integer' } },
+      required: ['body'],
+    });
+    expect(unusable).toEqual([{ operation: 'PUT /notes', reason: 'it has more than one body' }]);
+  });
+
   test('have names that depend on their own operation, and the hints of their method', async () => {
     const unusable: Unusable[] = [];
     const tools = await toolsFromOpenApi(shop, { server, onUnusable: (one) => unusable.push(one) });
