@@ -137,22 +137,26 @@ describe('on a save', { timeout: 180_000 }, () => {
     expect(await host.call('order')).toBe('newest');
   });
 
-  test('nothing is left of the code before, however often', async () => {
-    const project = new DevProject();
-    project.save(moduleWith(says('0')));
-    const host = await project.host();
-    const seen = new Set<number>();
-    for (let time = 1; time <= reloads; time++) {
-      project.save(moduleWith(says(`${time}`)));
-      expect(await host.call('say')).toBe(`${time}`);
-      for (const pid of childrenOf(host.pid)) seen.add(pid);
-    }
-    // That which serves, and the next one.
-    await expect.poll(() => childrenOf(host.pid).length).toBeLessThanOrEqual(2);
-    expect(seen.size).toBeGreaterThanOrEqual(5);
-    await host.client.close();
-    for (const pid of seen) await gone(pid);
-  });
+  test(
+    'nothing is left of the code before, however often',
+    { timeout: reloads * 60_000 },
+    async () => {
+      const project = new DevProject();
+      project.save(moduleWith(says('0')));
+      const host = await project.host();
+      const seen = new Set<number>();
+      for (let time = 1; time <= reloads; time++) {
+        project.save(moduleWith(says(`${time}`)));
+        expect(await host.call('say')).toBe(`${time}`);
+        for (const pid of childrenOf(host.pid)) seen.add(pid);
+      }
+      // That which serves, and the next one.
+      await expect.poll(() => childrenOf(host.pid).length).toBeLessThanOrEqual(2);
+      expect(seen.size).toBeGreaterThanOrEqual(5);
+      await host.client.close();
+      for (const pid of seen) await gone(pid);
+    },
+  );
 
   test('a command that is killed takes its code along, whatever that does, and what that has started', async () => {
     const project = new DevProject();
