@@ -7,9 +7,11 @@ export type { HttpDispatcher } from './http/dispatched.ts';
 export type { ConnectOptions, ConnectionLogicInput } from './connect.ts';
 export { memoryCredentialStore } from './auth/credential-store.ts';
 export type { CredentialStore } from './auth/credential-store.ts';
+export { logOut, logins } from './auth/logins.ts';
+export type { Login, LogoutOutcome } from './auth/logins.ts';
 export { fileCredentialStore } from './auth/file-store.ts';
 export type { FileStoreOptions } from './auth/file-store.ts';
-export type { AuthOption, BearerAuth, ClientCredentialsAuth, PersonAuth } from './auth/options.ts';
+export type { AuthOption, BearerAuth, ClientCredentialsAuth, LoginPrompt, PersonAuth } from './auth/options.ts';
 export { connectionOf } from './connection/open-connection.ts';
 export type { ConnectionLogic } from './connection/open-connection.ts';
 export type { Connection, ListOptions } from './connection/connection.ts';
@@ -19,6 +21,7 @@ export type {
   ConnectionStreams,
   ServerProfile,
 } from './connection/connection-streams.observable.ts';
+export type { DevicePrompt } from '../machines/authorization.machine.ts';
 export type { ConnectionWatcher, WatchedConnection } from './connection/watched-connection.ts';
 export type { ConnectionDump, ListDump } from '../diagnosis/connection-dump.ts';
 export { defaultConnectionLimits } from './connection/limits.ts';

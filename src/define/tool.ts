@@ -12,7 +12,7 @@ import type { Described, ToolAnnotations } from '../protocol/described.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { taskSupports } from '../protocol/tasks.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
-import { faultOfScopes } from '../protocol/scopes.ts';
+import { faultOfScopes } from '../protocol/oauth.ts';
 import { checkOf, jsonSchemaOf } from '../schema/schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from '../schema/schema.ts';
 import type { ObjectSchema, SchemaSide } from '../schema/json-schema.ts';

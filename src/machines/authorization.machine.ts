@@ -39,10 +39,27 @@ export interface TokenDemand {
   readonly resourceMetadataUrl?: string | undefined;
 }
 
+/** What a person enters on another device (RFC 8628). All of it is from the authorization server. */
+export interface DevicePrompt {
+  /** Where the code is entered. */
+  readonly verificationUri: string;
+  /** The code. */
+  readonly userCode: string;
+  /** How long the code is valid, milliseconds. */
+  readonly expiresInMs: number;
+}
+
 /** The progress of a login. */
 export type LoginReport =
+  /** No other connection or process is logging in there. */
+  | { readonly type: 'login.begun' }
   /** The person has to visit this URL. */
-  | { readonly type: 'login.asked'; readonly url: string }
+  | {
+      readonly type: 'login.asked';
+      readonly url: string;
+      /** The code to enter there, if they may be at another device. */
+      readonly device?: DevicePrompt | undefined;
+    }
   /** The person has visited it, and the answer is valid. */
   | { readonly type: 'login.answered' };
 
@@ -65,7 +82,11 @@ export type AuthorizationEvent =
 /** What the machine emits. */
 export type AuthorizationEmitted =
   /** The person has to visit this URL. */
-  { readonly type: 'authorization.asked'; readonly url: string };
+  {
+    readonly type: 'authorization.asked';
+    readonly url: string;
+    readonly device: DevicePrompt | undefined;
+  };
 
 export interface LoginInput extends TokenDemand {
   /**
@@ -235,9 +256,10 @@ export const authorizationMachine = setup({
     })),
     forgetFailure: assign({ refusal: undefined }),
     forgetRefusal: assign({ refusal: undefined, denied: undefined }),
-    tellUrl: emit((_, { url }: { readonly url: string }) => ({
+    tellUrl: emit((_, { url, device }: Extract<LoginReport, { readonly type: 'login.asked' }>) => ({
       type: 'authorization.asked' as const,
       url,
+      device,
     })),
   },
 }).createMachine({
@@ -297,7 +319,7 @@ export const authorizationMachine = setup({
     },
     obtaining: {
       description: 'One login, whoever wants a token meanwhile.',
-      initial: 'asking',
+      initial: 'waiting',
       invoke: {
         id: 'login',
         src: 'login',
@@ -329,6 +351,10 @@ export const authorizationMachine = setup({
         'scope.missing': { actions: { type: 'rememberDemand', params: demandOf } },
       },
       states: {
+        waiting: {
+          description: 'Another connection or process may be logging in there. Its login is ours.',
+          on: { 'login.begun': 'asking' },
+        },
         asking: {
           description: 'The servers are asked where, and who we are to them.',
           on: {
@@ -339,7 +365,7 @@ export const authorizationMachine = setup({
           },
         },
         redirected: {
-          description: 'A person is at the authorization server.',
+          description: 'A person is at the authorization server, here or on another device.',
           on: { 'login.answered': 'exchanging' },
           after: {
             visitTimeout: [
@@ -355,7 +381,7 @@ export const authorizationMachine = setup({
             ],
           },
         },
-        exchanging: { description: 'The code is exchanged for a token.' },
+        exchanging: { description: 'What they bring is exchanged for a token.' },
       },
     },
     authorized: {

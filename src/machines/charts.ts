@@ -5,6 +5,7 @@ import { catalogMachine } from './catalog.machine.ts';
 import { childMachine } from './child.machine.ts';
 import { closingMachine } from './closing.machine.ts';
 import { connectionMachine } from './connection.machine.ts';
+import { deviceLoginMachine } from './device-login.machine.ts';
 import { followedTaskMachine } from './followed-task.machine.ts';
 import { httpChannelMachine } from './http-channel.machine.ts';
 import { httpSessionMachine } from './http-session.machine.ts';
@@ -56,6 +57,7 @@ export const charts = {
   process: processMachine,
   child: childMachine,
   authorization: authorizationMachine,
+  'device-login': deviceLoginMachine,
   stream: httpStreamMachine,
   catalog: catalogMachine,
   listening: listeningMachine,

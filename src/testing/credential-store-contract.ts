@@ -75,6 +75,18 @@ export const credentialStoreContract: readonly ContractCase<OpenCredentialWorld>
     same(await one.read('b'), { token: '2' }, 'what was not');
   }),
 
+  withTwo('lists the keys of what it has, for everybody', async (one, other) => {
+    same(await one.keys(), [], 'the keys at first');
+    for (const key of keys) await one.write(key, {});
+    await other.remove('a');
+    const left = keys.filter((key) => key !== 'a');
+    same((await other.keys()).toSorted(), left.toSorted(), 'the keys');
+    // A lock is not a document.
+    await one.exclusive('c', async () => {
+      same((await other.keys()).length, left.length, 'how many there are meanwhile');
+    });
+  }),
+
   withTwo('tells any two keys apart', async (one, other) => {
     for (const [n, key] of keys.entries()) await one.write(key, { n });
     for (const [n, key] of keys.entries()) same(await other.read(key), { n }, `that of "${key}"`);

@@ -1,7 +1,8 @@
 /**
  * A small authorization server, for real clients and for what checks its tokens: metadata, dynamic
  * registration, authorization with PKCE and resource indicators (nobody is asked, it redirects at
- * once), tokens and refresh, a key set that rotates, introspection.
+ * once), codes for another device, tokens and refresh, revocation, token exchange, a key set that
+ * rotates, introspection.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -40,6 +41,12 @@ interface Options {
   readonly grants?: (asked: string) => string;
 }
 
+/** A login on another device, and whether its person has agreed. */
+interface DeviceLogin extends Grant {
+  readonly userCode: string;
+  standing: 'pending' | 'agreed' | 'declined' | 'expired';
+}
+
 /** Sends another answer than the server would; gives whether it does. */
 type Fault = (request: IncomingMessage, response: ServerResponse) => boolean;
 
@@ -56,6 +63,7 @@ export class AuthorizationServer {
   readonly #codes = new Map<string, Code>();
   readonly #refreshing = new Map<string, Grant>();
   readonly #opaque = new Map<string, object>();
+  readonly #devices = new Map<string, DeviceLogin>();
   #keys: SigningKey[] = [];
   /** What it was asked: `GET /jwks`. */
   readonly asked: string[] = [];
@@ -76,6 +84,8 @@ export class AuthorizationServer {
   readonly machine = { clientId: 'machine', clientSecret: 'machine-secret' };
   /** How long its tokens are valid, seconds. */
   lifetime = 3600;
+  /** What it says to a device beside the codes; the pause between two requests is in seconds. */
+  device: object = { interval: 5, expires_in: 600 };
   issuer = '';
 
   static async start(options: Options = {}): Promise<AuthorizationServer> {
@@ -123,6 +133,13 @@ export class AuthorizationServer {
   /** The token is not active any more. */
   revoke(token: string): void {
     this.#opaque.delete(token);
+  }
+
+  /** Whoever has entered this code agrees, or does not. */
+  decide(userCode: string, standing: DeviceLogin['standing']): void {
+    for (const login of this.#devices.values()) {
+      if (login.userCode === userCode) login.standing = standing;
+    }
   }
 
   /** Every refresh token is spent. */
@@ -182,6 +199,8 @@ export class AuthorizationServer {
     if (url.pathname === `${path}/authorize`) return this.#authorize(url.searchParams);
     if (url.pathname === `${path}/register`) return this.#register(body);
     const form = new URLSearchParams(body);
+    if (url.pathname === `${path}/device`) return this.#device(form, request);
+    if (url.pathname === `${path}/revoke`) return this.#revoke(form, request);
     if (url.pathname === `${path}/token`) return await this.#token(form, request);
     if (url.pathname === `${path}/introspect`) return this.#introspect(form, request);
     throw new Refused('not_found');
@@ -202,6 +221,8 @@ export class AuthorizationServer {
       token_endpoint: `${issuer}/token`,
       registration_endpoint: `${issuer}/register`,
       introspection_endpoint: `${issuer}/introspect`,
+      device_authorization_endpoint: `${issuer}/device`,
+      revocation_endpoint: `${issuer}/revoke`,
       jwks_uri: `${issuer}/jwks`,
       response_types_supported: ['code'],
       grant_types_supported: ['authorization_code', 'refresh_token'],
@@ -244,7 +265,12 @@ export class AuthorizationServer {
     const type = form.get('grant_type');
     if (type === 'client_credentials') return await this.#machineToken(form, request);
     const client = this.#clientOf(form, request);
-    const grant = type === 'refresh_token' ? this.#refresh(form, client) : this.#code(form, client);
+    const grant =
+      type === 'refresh_token'
+        ? this.#refresh(form, client)
+        : type === deviceGrant
+          ? this.#deviceGrant(form, client)
+          : this.#code(form, client);
     // A token is for the resource that was asked for, and for no other.
     if (form.has('resource') && form.get('resource') !== grant.resource) {
       throw new Refused('invalid_target');
@@ -259,6 +285,42 @@ export class AuthorizationServer {
       refresh_token: refresh,
       scope,
     };
+  }
+
+  #device(form: URLSearchParams, request: IncomingMessage): object {
+    const clientId = this.#clientOf(form, request);
+    if (!this.#clients.has(clientId)) throw new Refused('invalid_client');
+    const deviceCode = randomUUID();
+    const userCode = `CODE-${this.#devices.size + 1}`;
+    const scope = form.get('scope') ?? '';
+    const resource = form.get('resource') ?? undefined;
+    this.#devices.set(deviceCode, { clientId, scope, resource, userCode, standing: 'pending' });
+    const uri = `${this.issuer}/enter`;
+    return {
+      device_code: deviceCode,
+      user_code: userCode,
+      verification_uri: uri,
+      verification_uri_complete: `${uri}?user_code=${userCode}`,
+      ...this.device,
+    };
+  }
+
+  #deviceGrant(form: URLSearchParams, clientId: string): Grant {
+    const deviceCode = form.get('device_code') ?? '';
+    const login = this.#devices.get(deviceCode);
+    if (login?.clientId !== clientId) throw new Refused('invalid_grant');
+    if (login.standing === 'pending') throw new Refused('authorization_pending');
+    this.#devices.delete(deviceCode);
+    if (login.standing === 'agreed') return login;
+    throw new Refused(login.standing === 'expired' ? 'expired_token' : 'access_denied');
+  }
+
+  #revoke(form: URLSearchParams, request: IncomingMessage): object {
+    const clientId = this.#clientOf(form, request);
+    const token = form.get('token') ?? '';
+    if (this.#refreshing.get(token)?.clientId === clientId) this.#refreshing.delete(token);
+    this.#opaque.delete(token);
+    return {};
   }
 
   async #machineToken(form: URLSearchParams, request: IncomingMessage): Promise<object> {
@@ -306,6 +368,8 @@ export class AuthorizationServer {
     return claims ? { active: true, token_type: 'Bearer', ...claims } : { active: false };
   }
 }
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 interface Secret {
   readonly clientId: string;

@@ -29,6 +29,7 @@ const missing = (scope: string): AuthorizationEvent => ({
 const opened: AuthorizationEvent = { type: 'channel.opened' };
 const closed: AuthorizationEvent = { type: 'channel.closed' };
 const asked: AuthorizationEvent = { type: 'login.asked', url: 'https://as.example.com/authorize' };
+const begun: AuthorizationEvent = { type: 'login.begun' };
 const answered: AuthorizationEvent = { type: 'login.answered' };
 
 /** Nothing comes of what it is asked for. */
@@ -74,17 +75,18 @@ describe('an authorization', () => {
   test.each<[string, AuthorizationEvent[], unknown]>([
     ['begins without a token', [], 'anonymous'],
     ['knows a token that was kept', [found], 'authorized.known'],
-    ['asks when a token is wanted first', [refused()], 'obtaining.asking'],
-    ['asks once, whoever wants one too', [refused(), refused()], 'obtaining.asking'],
-    ['waits for the person', [refused(), asked], 'obtaining.redirected'],
-    ['exchanges what they bring', [refused(), asked, answered], 'obtaining.exchanging'],
-    ['has a token then', [refused(), asked, answered, loggedIn()], 'authorized.obtained'],
+    ['asks when a token is wanted first', [refused()], 'obtaining.waiting'],
+    ['asks once, whoever wants one too', [refused(), refused()], 'obtaining.waiting'],
+    ['asks the servers once its turn has come', [refused(), begun], 'obtaining.asking'],
+    ['waits for the person', [refused(), begun, asked], 'obtaining.redirected'],
+    ['exchanges what they bring', [refused(), begun, asked, answered], 'obtaining.exchanging'],
+    ['has a token then', [refused(), begun, asked, answered, loggedIn()], 'authorized.obtained'],
     ['may get one without a person', [refused(), loggedIn()], 'authorized.obtained'],
     ['renews a token that is refused', [found, refused()], 'refreshing'],
     ['renews it once, whoever was refused', [found, refused(), refused()], 'refreshing'],
     ['goes on with the new one', [found, refused(), renewed], 'authorized.known'],
-    ['asks if it cannot be renewed', [found, refused(), spent], 'obtaining.asking'],
-    ['is refused by a person', [refused(), asked, failed('login', no('declined'))], 'refused'],
+    ['asks if it cannot be renewed', [found, refused(), spent], 'obtaining.waiting'],
+    ['is refused by a person', [refused(), begun, asked, failed('login', no('declined'))], 'refused'],
     [
       'does not ask a person again by itself',
       [refused(), failed('login', no('declined')), refused(), missing('b')],
@@ -103,15 +105,15 @@ describe('an authorization', () => {
     [
       'asks again when a host wants it to',
       [refused(), failed('login', no('declined')), closed, opened, wanted, none, refused()],
-      'obtaining.asking',
+      'obtaining.waiting',
     ],
-    ['ends a login with its channel', [refused(), asked, closed], 'resting'],
+    ['ends a login with its channel', [refused(), begun, asked, closed], 'resting'],
     [
       'asks nobody without a channel',
       [found, closed, refused(), missing('b'), wanted, found],
       'resting',
     ],
-    ['asks for more scopes', [found, missing('b')], 'obtaining.asking'],
+    ['asks for more scopes', [found, missing('b')], 'obtaining.waiting'],
     [
       'keeps the token that it has if more is declined',
       [found, missing('b'), failed('login', no('declined'))],
@@ -139,18 +141,18 @@ describe('an authorization', () => {
         found,
         missing('b'),
       ],
-      'obtaining.asking',
+      'obtaining.waiting',
     ],
     [
       'asks again for a scope that could not be asked for',
       [found, missing('b'), failed('login', no('unreachable')), missing('b')],
-      'obtaining.asking',
+      'obtaining.waiting',
     ],
-    ['asks at once if a renewed token is refused, too', [found, useless], 'obtaining.asking'],
+    ['asks at once if a renewed token is refused, too', [found, useless], 'obtaining.waiting'],
     [
       'asks at once if the token of another login is refused, too',
       [refused(), loggedIn(undefined, 'store'), useless],
-      'obtaining.asking',
+      'obtaining.waiting',
     ],
     ['asks nobody who has just logged in', [refused(), loggedIn(), useless], 'authorized.obtained'],
     [
@@ -161,7 +163,7 @@ describe('an authorization', () => {
     [
       'may ask again once the token of a login was renewed',
       [refused(), loggedIn(), refused(), renewed, useless],
-      'obtaining.asking',
+      'obtaining.waiting',
     ],
     [
       'does not ask a person again because a newer token is refused, too',
@@ -171,9 +173,9 @@ describe('an authorization', () => {
     [
       'asks again for a useless token if only a server was away',
       [refused(), failed('login', no('unreachable')), useless],
-      'obtaining.asking',
+      'obtaining.waiting',
     ],
-    ['asks for a token where only a scope was named', [missing('b')], 'obtaining.asking'],
+    ['asks for a token where only a scope was named', [missing('b')], 'obtaining.waiting'],
   ])('%s', (_, events, state) => {
     expect(after(...events).state).toEqual(state);
   });
@@ -189,7 +191,7 @@ describe('an authorization', () => {
   });
 
   test('asks for every scope that was ever wanted, so that none is lost', () => {
-    const events = [refused('a'), missing('b a'), asked, answered, loggedIn('a b'), missing('c')];
+    const events = [refused('a'), missing('b a'), begun, asked, answered, loggedIn('a b'), missing('c')];
     expect(after(...events)).toMatchObject({ scope: 'a b c', reason: 'missing scope' });
   });
 
@@ -238,6 +240,7 @@ describe('a person who does not answer', () => {
   test('is waited for so long, then the login is ended', async () => {
     const { actor, clock, ended } = await start();
     actor.send(refused());
+    actor.send(begun);
     actor.send(asked);
     clock.increment(299_999);
     expect(actor.getSnapshot().value).toEqual({ obtaining: 'redirected' });
@@ -253,6 +256,7 @@ describe('a person who does not answer', () => {
   test('leaves the token that there is', async () => {
     const { actor, clock } = await start('found');
     actor.send(missing('b'));
+    actor.send(begun);
     actor.send(asked);
     clock.increment(300_000);
     expect(actor.getSnapshot().matches('authorized')).toBe(true);
@@ -271,6 +275,7 @@ test('the URL to visit is told, and what is wanted goes into the login', async (
     type: 'token.refused',
     demand: { scope: 'a', resourceMetadataUrl: 'https://mcp.example.com/metadata' },
   });
+  actor.send(begun);
   actor.send(asked);
   expect(urls).toEqual(['https://as.example.com/authorize']);
   expect(logins).toMatchObject([

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
 import type { AuthorizationEvent } from '../../src/machines/authorization.machine.ts';
 import { authorizationMachine } from '../../src/machines/authorization.machine.ts';
+import { deviceLoginMachine } from '../../src/machines/device-login.machine.ts';
 import type { CatalogEvent } from '../../src/machines/catalog.machine.ts';
 import { catalogMachine } from '../../src/machines/catalog.machine.ts';
 import type { ConnectionMachineEvent } from '../../src/machines/connection-events.ts';
@@ -156,6 +157,7 @@ const authorization: Table<AuthorizationEvent> = {
   'scope.missing': true,
   'channel.opened': true,
   'channel.closed': true,
+  'login.begun': true,
   'login.asked': true,
   'login.answered': true,
 };
@@ -380,6 +382,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionStreamMachine, sessionStream],
   [postAnswerMachine, postAnswer],
   [authorizationMachine, authorization],
+  [deviceLoginMachine, {}],
   [httpStreamMachine, httpStream],
   [serverSlotMachine, slot],
   [memberMachine, member],

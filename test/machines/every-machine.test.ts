@@ -55,6 +55,10 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
     { times: connectionTimes, restart: 'none', delayMs: 0 },
     { times: connectionTimes, restart: processRestart, delayMs: 30_000 },
   ],
+  deviceLoginMachine: [
+    { intervalMs: 1000, expiresInMs: 1000 },
+    { intervalMs: 2 ** 31 - 1, expiresInMs: 3_600_000 },
+  ],
   authorizationMachine: [{ visitTimeoutMs: 1 }, { visitTimeoutMs: 300_000 }],
   httpStreamMachine: [0, 1, 5, 1_000_000].flatMap((attempts) =>
     [undefined, 0, 500, 2 ** 53].map((retryMs) => ({ attempts, retryMs, times: streamResumption })),
@@ -118,6 +122,7 @@ const inputs: { readonly [machine: string]: object } = {
     port: { notify: () => {}, isWritable: true, whenWritable: () => {} },
   },
   authorizationMachine: { port: {}, visitTimeoutMs: 1 },
+  deviceLoginMachine: { port: {}, intervalMs: 1000, expiresInMs: 1000 },
   httpStreamMachine: {
     port: { resume: () => {}, gaveUp: () => {} },
     times: streamResumption,

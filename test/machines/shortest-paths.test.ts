@@ -11,6 +11,7 @@ import { catalogMachine } from '../../src/machines/catalog.machine.ts';
 import type { ServerProfile } from '../../src/machines/connection-context.ts';
 import { connectionMachine } from '../../src/machines/connection.machine.ts';
 import { httpStreamMachine, streamResumption } from '../../src/machines/http-stream.machine.ts';
+import { deviceLoginMachine } from '../../src/machines/device-login.machine.ts';
 import { followedTaskMachine } from '../../src/machines/followed-task.machine.ts';
 import { listeningMachine } from '../../src/machines/listening.machine.ts';
 import { processRestart } from '../../src/client/channel/restart-option.ts';
@@ -174,6 +175,7 @@ const authorization: Walk = {
     useless: { type: 'token.useless', demand: {} } as EventObject,
     refused: { type: 'token.refused', demand: {} } as EventObject,
     missing: { type: 'scope.missing', demand: { scope: 'more' } } as EventObject,
+    begun: { type: 'login.begun' },
     asked: { type: 'login.asked', url: 'https://as.example/' } as EventObject,
     answered: { type: 'login.answered' },
     'logged in': done('login', { by: 'login', scope: undefined }),
@@ -192,6 +194,25 @@ const authorization: Walk = {
       ],
       to: ['authorized.obtained'],
     },
+  ],
+};
+
+const deviceLogin: Walk = {
+  machine: deviceLoginMachine,
+  inputs: [{ port: {}, intervalMs: 5000, expiresInMs: 600_000 }],
+  events: {
+    paused: after('pauseTimeout', 'deviceLogin.open.pausing'),
+    overdue: after('expiryTimeout', 'deviceLogin.open'),
+    granted: done('ask', 'granted'),
+    pending: done('ask', 'pending'),
+    slower: done('ask', 'slow down'),
+    unanswered: done('ask', 'unreachable'),
+    expired: done('ask', 'expired'),
+    refused: failed('ask', declined),
+  },
+  ways: [
+    { by: ['paused', 'pending', 'paused', 'granted'], to: ['granted', 'expired', 'refused'] },
+    { by: ['overdue'], to: ['granted', 'expired', 'refused'] },
   ],
 };
 
@@ -248,7 +269,10 @@ const followed: Walk = {
   ],
 };
 
-const walks = [connection, catalog, stream, listening, authorization, slot, followed];
+const walks = [
+  ...[connection, catalog, stream, listening],
+  ...[authorization, deviceLogin, slot, followed],
+];
 
 /** Where the shortest paths lead, by what differs. */
 function walked({ machine, inputs, events, depends = [] }: Walk): readonly AnyMachineSnapshot[] {

@@ -15,6 +15,8 @@ export interface CredentialStore {
   write(key: string, value: JsonObject): Promise<void>;
   /** Does nothing if the key is absent. */
   remove(key: string): Promise<void>;
+  /** All keys that have a document, in any order. */
+  keys(): Promise<readonly string[]>;
   /**
    * Runs the work exclusively for this key among all that share the store: other connections and,
    * if the store outlives the process, other processes. If the holder dies, the next one gets its
@@ -39,6 +41,7 @@ export function memoryCredentialStore(): CredentialStore {
       values.delete(key);
       return Promise.resolve();
     },
+    keys: () => Promise.resolve([...values.keys()]),
     exclusive: (key, work, signal) => turns.take(key, work, signal),
   };
 }

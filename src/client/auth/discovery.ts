@@ -7,6 +7,15 @@ import type { Official } from './official-client.ts';
 /** What the official client finds. */
 export type Discovered = Awaited<ReturnType<Official['discoverOAuthServerInfo']>>;
 
+/** A member of an authorization server's metadata that the official client does not read. */
+export function otherEndpoint(
+  metadata: Discovered['authorizationServerMetadata'],
+  name: 'device_authorization_endpoint' | 'revocation_endpoint',
+): string | undefined {
+  const value = (metadata as { readonly [name: string]: unknown } | undefined)?.[name];
+  return typeof value === 'string' && URL.canParse(value) ? value : undefined;
+}
+
 /** The issuer under which credentials are stored. */
 export function issuerOf({ authorizationServerMetadata, authorizationServerUrl }: Discovered) {
   return authorizationServerMetadata?.issuer ?? authorizationServerUrl;
@@ -62,6 +71,15 @@ export function assertItsOwn(found: Discovered, server: URL, official: Official)
   }
 }
 
+/** @throws {RefusedAuthorization} the server names no authorization server, and is none itself */
+export function assertNamed(found: Discovered): void {
+  if (found.resourceMetadata || found.authorizationServerMetadata) return;
+  throw refusedAuthorization(
+    'unsafe',
+    'The server wants a token, and names no authorization server: ask whoever runs it for a token, and send it as a header',
+  );
+}
+
 /**
  * A person's login needs PKCE with S256. The official client goes on if the metadata do not say; the
  * specification forbids that.
@@ -71,6 +89,7 @@ export function assertItsOwn(found: Discovered, server: URL, official: Official)
  */
 export function assertProtectsCodes(found: Discovered): void {
   const metadata = found.authorizationServerMetadata;
+  assertNamed(found);
   if (metadata?.code_challenge_methods_supported?.includes('S256')) return;
   throw refusedAuthorization(
     'unsafe',

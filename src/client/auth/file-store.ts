@@ -14,6 +14,13 @@ import { KeyedTurns } from './credential-store.ts';
 /** A document, its lock, or a draft of it. */
 const ownName = /^[\da-f]{32}\.json(?:\.|$)/;
 
+const documentName = /^[\da-f]{32}\.json$/;
+
+interface StoredDocument {
+  readonly key: string;
+  readonly value: JsonObject;
+}
+
 /** Larger than any token, and small enough to read at once. */
 const maxFileBytes = 1024 * 1024;
 
@@ -59,16 +66,29 @@ class FileStore implements CredentialStore {
 
   async read(key: string): Promise<JsonObject | undefined> {
     const path = this.#pathOf(key);
+    const document = await this.#documentAt(path);
+    if (document && document.key !== key) throw this.#unreadable(path);
+    return document?.value;
+  }
+
+  async keys(): Promise<readonly string[]> {
+    const names = await readdir(this.#folder).catch(unlessAbsent<string[]>);
+    const documents = (names ?? [])
+      .filter((name) => documentName.test(name))
+      .map((name) => this.#documentAt(join(this.#folder, name)));
+    return (await Promise.all(documents)).flatMap((document) => (document ? [document.key] : []));
+  }
+
+  /** Undefined if there is no such file. */
+  async #documentAt(path: string): Promise<StoredDocument | undefined> {
     const text = await this.#textOf(path).catch((error: unknown) => {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') return undefined;
-      if (code === 'ELOOP') throw new Error(`${path} is a symbolic link, ${notUsed}. Remove it`);
-      throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'ELOOP') return unlessAbsent<string>(error);
+      throw new Error(`${path} is a symbolic link, ${notUsed}. Remove it`);
     });
     if (text === undefined) return undefined;
-    const document = parsed(text);
-    if (document?.['key'] !== key || !isJsonObject(document['value'])) throw this.#unreadable(path);
-    return document['value'];
+    const { key, value } = parsed(text) ?? {};
+    if (typeof key !== 'string' || !isJsonObject(value)) throw this.#unreadable(path);
+    return { key, value };
   }
 
   /** The text of a file that only this user could have written or read. */
@@ -170,6 +190,12 @@ function refuseOtherUser(path: string, { uid }: Stats): void {
 
 function noFolder(folder: string): Error {
   return new Error(`Credentials cannot be kept in ${folder}: it is no directory`);
+}
+
+/** @throws the error, unless it says that there is no such file */
+function unlessAbsent<T>(error: unknown): T | undefined {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+  throw error;
 }
 
 function parsed(text: string): JsonObject | undefined {

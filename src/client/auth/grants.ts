@@ -11,6 +11,19 @@ export interface KnownClient {
   readonly redirect_uris?: readonly string[];
 }
 
+/** What is kept of a registration. */
+export function knownClient(
+  { client_id, client_secret, token_endpoint_auth_method }: KnownClient,
+  redirectUri: string,
+): KnownClient {
+  return {
+    client_id,
+    redirect_uris: [redirectUri],
+    ...(client_secret === undefined ? {} : { client_secret }),
+    ...(token_endpoint_auth_method === undefined ? {} : { token_endpoint_auth_method }),
+  };
+}
+
 /** A token, and what is needed to renew it. */
 export interface Grant {
   readonly issuer: string;
@@ -29,6 +42,8 @@ export interface Grant {
    * the authorization server did not name a lifetime.
    */
   readonly renewAt?: number | undefined;
+  /** When it expires, milliseconds since 1970; undefined as `renewAt`. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** The tokens in an authorization server's answer. */
@@ -45,19 +60,33 @@ export function grantFrom(
   asked: string | undefined,
   of: Pick<Grant, 'issuer' | 'client' | 'resource' | 'login'>,
 ): Grant {
+  const lifetimeMs = tokens.expires_in === undefined ? undefined : tokens.expires_in * 1000;
+  const expiresAt = lifetimeMs === undefined ? undefined : Date.now() + lifetimeMs;
   return {
     login: crypto.randomUUID(),
     ...of,
     accessToken: tokens.access_token,
     refreshToken: tokens.refresh_token,
     scope: tokens.scope ?? asked,
-    renewAt: tokens.expires_in === undefined ? undefined : renewAt(tokens.expires_in * 1000),
+    // A short-lived token is renewed after half of its lifetime.
+    renewAt:
+      expiresAt === undefined ? undefined : expiresAt - Math.min(10_000, (lifetimeMs ?? 0) / 2),
+    expiresAt,
   };
 }
 
-/** A short-lived token is renewed after half of its lifetime. */
-const renewAt = (lifetimeMs: number): number =>
-  Date.now() + lifetimeMs - Math.min(10_000, lifetimeMs / 2);
+/** A login that a person did not make: those who waited for it do not ask them again. */
+export interface Declined {
+  /** When that was, milliseconds since 1970. */
+  readonly at: number;
+  /** The scopes that were wanted; undefined for those that the server gives. */
+  readonly scope: string | undefined;
+  readonly kind: 'declined' | 'unanswered';
+  readonly message: string;
+}
+
+/** How a person logs in: a client is registered for each by itself. */
+export type PersonFlow = 'browser' | 'device';
 
 /**
  * The grants of a resource, one for each issuer, and the registrations at those issuers. A token or a
@@ -75,7 +104,11 @@ export class Grants {
   }
 
   /** Runs the work exclusively for this resource among all that share the store. */
-  exclusive<T>(what: 'login' | 'refresh', work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  exclusive<T>(
+    what: 'login' | 'refresh',
+    work: () => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     return this.#store.exclusive(`${what} ${this.#resource}`, work, signal);
   }
 
@@ -89,26 +122,48 @@ export class Grants {
 
   /** The issuer of the last grant. */
   async issuer(): Promise<string | undefined> {
-    return textIn(await this.#store.read(`resource ${this.#resource}`), 'issuer');
+    return textIn(await this.#store.read(this.#loginKey), 'issuer');
   }
 
   async write(grant: Grant): Promise<void> {
     await this.#store.write(this.#grantKey(grant.issuer), { ...grant });
-    await this.#store.write(`resource ${this.#resource}`, { issuer: grant.issuer });
+    await this.#store.write(this.#loginKey, { issuer: grant.issuer });
   }
 
   async remove({ issuer }: Grant): Promise<void> {
     await this.#store.remove(this.#grantKey(issuer));
   }
 
+  /** Removes the grant, and that there was a login. */
+  async forget(grant: Grant): Promise<void> {
+    await this.remove(grant);
+    await this.#store.remove(this.#loginKey);
+    await this.#store.remove(`declined ${this.#resource}`);
+  }
+
+  /** The last login that a person has declined or left unanswered. */
+  async declined(): Promise<Declined | undefined> {
+    const kept = await this.#store.read(`declined ${this.#resource}`);
+    return isDeclined(kept) ? kept : undefined;
+  }
+
+  async writeDeclined(declined: Declined): Promise<void> {
+    await this.#store.write(`declined ${this.#resource}`, { ...declined });
+  }
+
   /** Our registration at this issuer. */
-  async client(issuer: string): Promise<KnownClient | undefined> {
-    const kept = await this.#store.read(`client ${issuer}`);
+  async client(issuer: string, flow: PersonFlow = 'browser'): Promise<KnownClient | undefined> {
+    const kept = await this.#store.read(clientKey(issuer, flow));
     return isClient(kept) ? kept : undefined;
   }
 
-  async writeClient(issuer: string, client: KnownClient): Promise<void> {
-    await this.#store.write(`client ${issuer}`, { ...client });
+  async writeClient(
+    issuer: string,
+    client: KnownClient,
+    flow: PersonFlow = 'browser',
+  ): Promise<void> {
+    await this.#store.write(clientKey(issuer, flow), { ...client });
+    if (flow === 'device') return;
     await this.#store.write(`redirect ${this.#resource}`, { url: client.redirect_uris?.[0] });
   }
 
@@ -125,10 +180,24 @@ export class Grants {
     return kept ?? first;
   }
 
+  get #loginKey(): string {
+    return loginPrefix + this.#resource;
+  }
+
   #grantKey(issuer: string): string {
     return `grant ${issuer} ${this.#resource}`;
   }
 }
+
+const loginPrefix = 'resource ';
+
+/** The server of the login that a key of a store is about; undefined for any other key. */
+export function loggedInAt(key: string): string | undefined {
+  return key.startsWith(loginPrefix) ? key.slice(loginPrefix.length) : undefined;
+}
+
+const clientKey = (issuer: string, flow: PersonFlow): string =>
+  `${flow === 'device' ? 'device client' : 'client'} ${issuer}`;
 
 function textIn(document: JsonObject | undefined, name: string): string | undefined {
   const value = document?.[name];
@@ -145,7 +214,18 @@ function isGrant(value: unknown): value is Grant {
     ['refreshToken', 'scope', 'resource', 'login'].every((name) =>
       isAbsentOr('string', value[name]),
     ) &&
-    isAbsentOr('number', value['renewAt'])
+    isAbsentOr('number', value['renewAt']) &&
+    isAbsentOr('number', value['expiresAt'])
+  );
+}
+
+function isDeclined(value: unknown): value is Declined {
+  return (
+    isJsonObject(value) &&
+    typeof value['at'] === 'number' &&
+    isAbsentOr('string', value['scope']) &&
+    (value['kind'] === 'declined' || value['kind'] === 'unanswered') &&
+    typeof value['message'] === 'string'
   );
 }
 

@@ -1,5 +1,6 @@
 /** Requests to authorization servers: only over https, bounded in time and size. */
 import { RuntimeError } from '../../protocol/errors.ts';
+import { isLoopback } from '../../protocol/oauth.ts';
 
 /** How long one request may take, milliseconds. */
 const requestMs = 30_000;
@@ -7,13 +8,6 @@ const requestMs = 30_000;
 const maxBytes = 256 * 1024;
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
-
-const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
-
-/** Whether a request to this URL stays on this machine. */
-export function isLoopback(url: URL): boolean {
-  return loopback.test(url.hostname);
-}
 
 /**
  * Checks a URL before secrets are sent to it. A remote server must not direct a host to its own

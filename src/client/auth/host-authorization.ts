@@ -4,8 +4,10 @@
  */
 import { createActor, waitFor } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
+import type { Clock } from '../../actors/clock.ts';
 import { quoted } from '../../protocol/printable.ts';
 import {
+  RefusedAuthorization,
   authorizationMachine,
   scopeUnion,
   scopesMissing,
@@ -21,6 +23,7 @@ import type {
 } from '../../machines/authorization.machine.ts';
 import type {
   Challenge,
+  AuthorizedScope,
   ChallengeOutcome,
   HttpAuthorization,
   MakeAuthorization,
@@ -32,10 +35,11 @@ import { observedMachine, unobserved } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
-import { loadOfficial } from './official-client.ts';
+import { loadOfficial, refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
 import { assertUsable, defaultVisitMs } from './options.ts';
 import type { AuthOption, ClientCredentialsAuth, PersonAuth, BearerAuth } from './options.ts';
+import { logInDevice } from './device-login.ts';
 import { logInPerson } from './person-login.ts';
 import type { LoginScope } from './person-login.ts';
 import { renewGrant } from './refresh.ts';
@@ -61,7 +65,7 @@ export function hostAuthorization(
   const options = option === true ? {} : option;
   assertUsable(server, options);
   if (options.kind === 'bearer') return () => bearerAuthorization(server, options);
-  return (asked, observed) => new OAuthAuthorization(server, options, asked, observed);
+  return (scope) => new OAuthAuthorization(server, options, scope);
 }
 
 type Snapshot = SnapshotFrom<typeof authorizationMachine>;
@@ -83,6 +87,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   readonly #server: URL;
   readonly #options: PersonAuth | ClientCredentialsAuth;
   readonly #grants: Grants;
+  readonly #clock: Clock;
   readonly #actor;
   /** The last grant that this connection knows. */
   #grant: Grant | undefined;
@@ -91,8 +96,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   constructor(
     server: URL,
     options: PersonAuth | ClientCredentialsAuth,
-    asked: (url: string) => void,
-    observed: ObservedScope,
+    { asked, observed, clock }: AuthorizedScope,
   ) {
     this.#server = server;
     this.#options = options;
@@ -100,11 +104,12 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     const isPerson = options.kind !== 'client-credentials';
     const visitTimeoutMs = (isPerson ? options.visitTimeoutMs : undefined) ?? defaultVisitMs;
     this.observed = observed;
+    this.#clock = clock;
     this.#actor = createActor(observedAuthorization, {
       id: 'authorization',
       input: { port: this, visitTimeoutMs },
     });
-    this.#actor.on('authorization.asked', ({ url }) => asked(url));
+    this.#actor.on('authorization.asked', ({ url, device }) => asked(url, device));
     this.#actor.start();
   }
 
@@ -250,34 +255,58 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   }
 
   /**
-   * Only one connection of those that share the store logs in at a time: the others find its grant.
+   * Only one connection of those that share the store logs in at a time: the others find its grant,
+   * or hear that the person has not made it.
    */
   async logIn(input: LoginInput, signal: AbortSignal): Promise<LoginOutcome> {
     const known = this.#grant;
+    const since = Date.now();
     // The new token gets all scopes of the old one.
     const scope = input.reason === 'no token' ? input.scope : scopeUnion(known?.scope, input.scope);
     return await this.#grants.exclusive(
       'login',
       async () => {
+        input.authorization.send({ type: 'login.begun' });
         const kept = await this.#kept();
         const isNewer = kept !== undefined && kept.accessToken !== known?.accessToken;
         if (isNewer && (input.reason === 'no token' || !scopesMissing(scope, kept.scope))) {
           this.#grant = kept;
           return { by: 'store', scope: kept.scope };
         }
-        const grant = await this.#obtain({ ...input, scope }, signal);
-        await this.#keep(grant);
-        return { by: 'login', scope: grant.scope };
+        const declined = await this.#grants.declined();
+        if (declined && declined.at > since && declined.scope === scope) {
+          throw refusedAuthorization(declined.kind, declined.message);
+        }
+        try {
+          const grant = await this.#obtain({ ...input, scope }, signal);
+          await this.#keep(grant);
+          return { by: 'login', scope: grant.scope };
+        } catch (error) {
+          await this.#tellDeclined(error, scope);
+          throw error;
+        }
       },
       signal,
     );
   }
 
+  /** Those who wait for this login must not ask the person once more. */
+  async #tellDeclined(error: unknown, scope: string | undefined): Promise<void> {
+    // If the person has taken too long, the machine has ended the login, and knows why.
+    const { refusal } =
+      error instanceof RefusedAuthorization ? error : this.#actor.getSnapshot().context;
+    if (refusal?.kind !== 'declined' && refusal?.kind !== 'unanswered') return;
+    const { kind, error: cause } = refusal;
+    await this.#grants.writeDeclined({ at: Date.now(), scope, kind, message: cause.message });
+  }
+
   async #obtain(wanted: LoginInput, signal: AbortSignal): Promise<Grant> {
     const options = this.#options;
-    return options.kind === 'client-credentials'
-      ? await logInClient(await this.#scope(options, signal), wanted)
-      : await logInPerson(await this.#scope(options, signal), wanted);
+    if (options.kind === 'client-credentials') {
+      return await logInClient(await this.#scope(options, signal), wanted);
+    }
+    const logInBy = options.device ? logInDevice : logInPerson;
+    return await logInBy(await this.#scope(options, signal), wanted);
   }
 
   /** The grant is used even if it cannot be stored. */
@@ -294,6 +323,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
       grants: this.#grants,
       keep: (grant) => this.#keep(grant),
       signal,
+      clock: this.#clock,
     };
   }
 }

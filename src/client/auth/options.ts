@@ -1,7 +1,8 @@
 /** The options with which a host allows authorization. */
 import { RuntimeError } from '../../protocol/errors.ts';
+import type { DevicePrompt } from '../../machines/authorization.machine.ts';
 import type { CredentialStore } from './credential-store.ts';
-import { isLoopback } from './guarded-fetch.ts';
+import { isLoopback } from '../../protocol/oauth.ts';
 import { longestDelayMs } from '../../actors/clock.ts';
 
 /** The options that every way of getting a token shares. */
@@ -17,7 +18,17 @@ interface Granting {
   readonly issuer?: string;
 }
 
-/** A person logs in, in a browser. */
+/** What a person must open to log in. All of it is from the authorization server. */
+export interface LoginPrompt {
+  /** The URL of the server that they log in at. */
+  readonly server: string;
+  /** The URL to open. */
+  readonly url: string;
+  /** The code to enter, if they may open it on any device. */
+  readonly device?: DevicePrompt | undefined;
+}
+
+/** A person logs in, in a browser here or on another device. */
 export interface PersonAuth extends Granting {
   /** Distinguishes it from other ways to log in; it is the default. */
   readonly kind?: 'person';
@@ -37,6 +48,18 @@ export interface PersonAuth extends Granting {
    * connection's `limits.loginTimeoutMs`, by default 30 s more.
    */
   readonly visitTimeoutMs?: number;
+  /**
+   * Called with what the person must open, and with the code to enter if there is one. The event
+   * `authorize` has the same, but what `connect` gives can only be listened to once it is ready.
+   */
+  readonly ask?: (prompt: LoginPrompt) => void;
+  /**
+   * For a machine without a browser: the person enters a code on any other device. `ask` and the event
+   * `authorize` get the code and where to enter it. The authorization server has to support this.
+   *
+   * @see RFC 8628
+   */
+  readonly device?: boolean;
   /** The client, if it is registered already. */
   readonly clientId?: string;
   /** If the client has a secret; most clients on a person's machine have none. */
@@ -112,10 +135,11 @@ export function authWith(
   if (!auth || client === undefined) return auth;
   if (auth !== true && auth.kind !== undefined && auth.kind !== 'person') return auth;
   const { callbackPort, ...registered } = client;
+  const person = auth === true ? {} : auth;
   return {
-    ...(auth === true ? {} : auth),
+    ...person,
     ...registered,
-    ...(callbackPort === undefined
+    ...(callbackPort === undefined || person.device
       ? {}
       : { redirectUrl: `http://127.0.0.1:${callbackPort}/callback` }),
   };
@@ -167,6 +191,9 @@ function faultOfPerson(options: PersonAuth): string | undefined {
   }
   if (clientMetadataUrl !== undefined && !isMetadataUrl(clientMetadataUrl)) {
     return `"clientMetadataUrl" must be an https:// URL with a path, not ${JSON.stringify(clientMetadataUrl)}`;
+  }
+  if (options.device && (visit || redirectUrl !== undefined)) {
+    return '"device" goes with neither "visit" nor "redirectUrl": nobody is sent back here';
   }
   if (redirectUrl === undefined) return undefined;
   if (!URL.canParse(redirectUrl)) {

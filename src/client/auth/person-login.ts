@@ -9,12 +9,13 @@ import type { LoginInput } from '../../machines/authorization.machine.ts';
 import { listenForCallback } from './callback.ts';
 import { assertIssuer, assertItsOwn, assertProtectsCodes, issuerOf } from './discovery.ts';
 import type { Discovered } from './discovery.ts';
-import { grantFrom } from './grants.ts';
+import { grantFrom, knownClient } from './grants.ts';
 import type { Grant, Grants, KnownClient } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import { refusalFrom, refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
 import type { PersonAuth } from './options.ts';
+import type { Clock } from '../../actors/clock.ts';
 import { unlessAborted } from '../../actors/waiting.ts';
 import { spawn } from 'node:child_process';
 
@@ -27,6 +28,35 @@ export interface LoginScope<TOptions> {
   /** Stores the grant and uses it from now on. */
   readonly keep: (grant: Grant) => Promise<void>;
   readonly signal: AbortSignal;
+  /** The connection's clock. */
+  readonly clock: Clock;
+}
+
+/** The client that the host has registered itself. */
+export function ownClient({ clientId, clientSecret }: PersonAuth): KnownClient | undefined {
+  if (clientId === undefined) return undefined;
+  return {
+    client_id: clientId,
+    ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+  };
+}
+
+/** The client as it is stored with a grant: without the host's own secret. */
+export function keptClient(client: KnownClient, { clientId }: PersonAuth): KnownClient {
+  return clientId === undefined ? client : { client_id: clientId };
+}
+
+/** What a client says of itself to be registered. */
+export function clientMetadataOf<T extends object>(
+  { clientName = 'mcp-actors', scope }: PersonAuth,
+  flow: T,
+) {
+  return {
+    client_name: clientName,
+    token_endpoint_auth_method: 'none',
+    ...flow,
+    ...(scope === undefined ? {} : { scope }),
+  };
 }
 
 /** A way to a person and back. */
@@ -51,6 +81,7 @@ export async function logInPerson(
     const url = await login.ask();
     const make = visit.begin(login.state());
     wanted.authorization.send({ type: 'login.asked', url: url.href });
+    scope.options.ask?.({ server: scope.server.href, url: url.href });
     const landed = await make(url);
     const code = login.codeIn(landed);
     wanted.authorization.send({ type: 'login.answered' });
@@ -131,15 +162,11 @@ class PersonLogin implements OAuthClientProvider {
   }
 
   get clientMetadata() {
-    const { clientName = 'mcp-actors', scope } = this.#scope.options;
-    return {
-      client_name: clientName,
+    return clientMetadataOf(this.#scope.options, {
       redirect_uris: [this.redirectUrl],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-      ...(scope === undefined ? {} : { scope }),
-    };
+    });
   }
 
   /** The URL that the person must visit. */
@@ -215,7 +242,7 @@ class PersonLogin implements OAuthClientProvider {
         ...(resource === undefined ? {} : { resource }),
       });
       const asked = this.#url?.searchParams.get('scope') ?? undefined;
-      return grantFrom(tokens, asked, { issuer, client: this.#kept(this.#client), resource });
+      return grantFrom(tokens, asked, { issuer, client: keptClient(this.#client, this.#scope.options), resource });
     } catch (error) {
       const refusal = refusalFrom(error, official, this.secrets);
       if (refusal.refusal.kind !== 'unreachable') throw refusal;
@@ -242,11 +269,10 @@ class PersonLogin implements OAuthClientProvider {
   async clientInformation(context?: { readonly issuer: string }) {
     const { options, grants } = this.#scope;
     const issuer = context?.issuer ?? '';
-    const { clientId, clientSecret } = options;
-    if (clientId !== undefined) {
-      const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
-      this.#client = { client_id: clientId, ...secret };
-      return { ...this.#client, issuer };
+    const own = ownClient(options);
+    if (own) {
+      this.#client = own;
+      return { ...own, redirect_uris: undefined, issuer };
     }
     if (this.#wanted.client === 'unknown') return undefined;
     const kept = await grants.client(issuer);
@@ -257,13 +283,7 @@ class PersonLogin implements OAuthClientProvider {
   }
 
   async saveClientInformation(information: KnownClient, context?: { readonly issuer: string }) {
-    const { client_id, client_secret, token_endpoint_auth_method } = information;
-    this.#client = {
-      client_id,
-      redirect_uris: [this.redirectUrl],
-      ...(client_secret === undefined ? {} : { client_secret }),
-      ...(token_endpoint_auth_method === undefined ? {} : { token_endpoint_auth_method }),
-    };
+    this.#client = knownClient(information, this.redirectUrl);
     if (this.#scope.options.clientId !== undefined) return;
     await this.#scope.grants.writeClient(context?.issuer ?? '', this.#client);
   }
@@ -287,11 +307,6 @@ class PersonLogin implements OAuthClientProvider {
 
   saveTokens(): never {
     throw new RuntimeError('UNAUTHORIZED', 'A login of a person gives no token without its code');
-  }
-
-  /** The host's own secret is not stored. */
-  #kept(client: KnownClient): KnownClient {
-    return this.#scope.options.clientId === undefined ? client : { client_id: client.client_id };
   }
 
   #discovered(): Discovered {

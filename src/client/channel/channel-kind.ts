@@ -3,9 +3,13 @@ import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { TransportLimits } from '../../actors/limits.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
+import type { DevicePrompt } from '../../machines/authorization.machine.ts';
 import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
 import type { Port } from '../../machines/port.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
+
+/** Shows a person the URL that they must open to log in, and the code to enter there if there is one. */
+export type AskPerson = (url: string, device: DevicePrompt | undefined) => void;
 
 /** What a channel gets from its connection; the same for all channels of a connection. */
 export interface ChannelTools {
@@ -16,8 +20,7 @@ export interface ChannelTools {
   readonly observed: ObservedScope;
   /** Takes the stderr of the server's process as it arrives. */
   stderr(text: string): void;
-  /** A person must open this URL to log in. */
-  authorize(url: string): void;
+  readonly authorize: AskPerson;
 }
 
 /**

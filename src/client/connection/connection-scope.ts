@@ -25,7 +25,7 @@ import { viewOf } from '../../machines/port.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject, OutboundFrame, RequestId } from '../../protocol/frames.ts';
-import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
+import type { AskPerson, ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
 import { Envelopes, withEnvelope } from './enveloped.ts';
 import type { HostDescription } from './enveloped.ts';
 import type { ConnectionLimits } from './limits.ts';
@@ -59,7 +59,7 @@ export interface ConnectionParts {
   /** Progress of a request that was already answered: of a task. */
   readonly onLateProgress: (token: RequestId, report: ProgressReport) => void;
   readonly onStderr: (text: string) => void;
-  readonly onAuthorize: (url: string) => void;
+  readonly onAuthorize: AskPerson;
 }
 
 export class ConnectionScope {

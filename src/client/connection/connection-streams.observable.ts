@@ -1,6 +1,7 @@
 /** A connection as observables. A stream without subscribers costs nothing. */
 import type { SnapshotFrom } from 'xstate';
 import type { Loss } from '../../protocol/losses.ts';
+import type { DevicePrompt } from '../../machines/authorization.machine.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Observable } from 'rxjs';
@@ -69,8 +70,11 @@ export type ConnectionEvent =
     }
   /** The process has written to stderr. */
   | { readonly type: 'stderr'; readonly text: string }
-  /** A person must open this URL to log in. */
-  | { readonly type: 'authorize'; readonly url: string };
+  /**
+   * A person must open this URL to log in. `device`: they may do so on any device, and enter the code
+   * there; show them all of it.
+   */
+  | { readonly type: 'authorize'; readonly url: string; readonly device?: DevicePrompt };
 
 /** All of them complete when the connection is closed, and never fail. */
 export interface ConnectionStreams {

@@ -86,7 +86,8 @@ export class HostConnection extends ServerFeatures {
       logLevel: () => this.preferences.logLevel,
       onLateProgress: (token, report) => this.tasks.progressed(token, report),
       onStderr: (text) => events.tell({ type: 'stderr', text }),
-      onAuthorize: (url) => events.tell({ type: 'authorize', url }),
+      onAuthorize: (url, device) =>
+        events.tell({ type: 'authorize', url, ...(device ? { device } : {}) }),
     });
     const age = (): number => clock.now() - this.#state.since;
     const isHarmless = (tool: string): boolean => this.isHarmless(tool);

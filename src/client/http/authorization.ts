@@ -5,9 +5,11 @@
  * @see MCP 2025-11-25, basic/authorization
  */
 
+import type { Clock } from '../../actors/clock.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { redactText } from '../../diagnosis/redaction.ts';
 import { printable, quoted } from '../../protocol/printable.ts';
+import type { AskPerson } from '../channel/channel-kind.ts';
 
 /** An answer that demands a login, or one with more rights. */
 export interface Challenge {
@@ -87,16 +89,16 @@ export class LoginWatch {
   }
 }
 
-/**
- * Makes the authorization of one connection.
- *
- * @param asked gets the URL that a person has to visit
- * @param observed the connection, whose watchers see the login too
- */
-export type MakeAuthorization = (
-  asked: (url: string) => void,
-  observed: ObservedScope,
-) => HttpAuthorization;
+/** The connection that an authorization is for. */
+export interface AuthorizedScope {
+  readonly asked: AskPerson;
+  /** Its watchers see the login too. */
+  readonly observed: ObservedScope;
+  readonly clock: Clock;
+}
+
+/** Makes the authorization of one connection. */
+export type MakeAuthorization = (scope: AuthorizedScope) => HttpAuthorization;
 
 /** How many characters of a challenge are read. */
 const readOfChallenge = 4096;

@@ -73,7 +73,7 @@ export function httpChannelKind(
       const channelOptions = {
         limits: { ...limits, maxOpenRequests },
         ...{ report, clock, observed, times, tools },
-        authorization: authorization?.(authorize, observed),
+        authorization: authorization?.({ asked: authorize, observed, clock }),
         logins: new LoginWatch(),
         send,
       };

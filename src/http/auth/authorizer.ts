@@ -17,7 +17,7 @@ import { demandSubject, withImplied } from './principal-of.ts';
 import { remembering } from './remembered-tokens.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckPurpose, CheckToken, Time } from './token-check.ts';
-import { isScope } from '../../protocol/scopes.ts';
+import { isScope } from '../../protocol/oauth.ts';
 
 /** How a request is answered that is not served. Nothing of it contains a token. */
 export interface AuthorizationRefusal {

@@ -2,6 +2,7 @@
 import { isJsonObject, describe } from '../../protocol/classify.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { isLoopback } from '../../protocol/oauth.ts';
 
 /** How long all that one token needs of the authorization server may take, and how long one answer may be. */
 export interface FetchBounds {
@@ -64,8 +65,7 @@ export function faultOfTrustedUrl(text: unknown): string | undefined {
   if (url.username || url.password) return 'must be without credentials';
   if (url.hash) return 'must be without a fragment';
   if (url.protocol === 'https:') return undefined;
-  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
-  if (url.protocol === 'http:' && isLoopback) return undefined;
+  if (url.protocol === 'http:' && isLoopback(url)) return undefined;
   return 'must begin with https:// (http:// on loopback alone)';
 }
 

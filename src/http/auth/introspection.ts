@@ -5,6 +5,7 @@
  */
 import { PartyTurns } from '../../actors/party-turns.ts';
 import { addressParty } from '../../protocol/address-party.ts';
+import { basicCredentials } from '../../protocol/oauth.ts';
 import { endpointOf } from './fetch-json.ts';
 import { fetchJson } from './fetch-json.ts';
 import type { FetchBounds } from './fetch-json.ts';
@@ -21,7 +22,7 @@ export function introspectionCheck(
 ): CheckToken {
   const { issuer, introspection } = options;
   const audiences = audiencesOf(options);
-  const headers = { authorization: basic(introspection.clientId, introspection.clientSecret) };
+  const headers = { authorization: basicCredentials(introspection.clientId, introspection.clientSecret) };
   let endpoint = introspection.endpoint;
   const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
   const turns = new PartyTurns(maxIntrospections);
@@ -70,12 +71,4 @@ export function introspectionCheck(
     }
     return principalOfClaims(issuer, answer);
   };
-}
-
-/** @see RFC 6749, 2.3.1: both parts are encoded as in a form first */
-function basic(clientId: string, clientSecret: string): string {
-  const [user, password] = [clientId, clientSecret].map((part) =>
-    new URLSearchParams({ '': part }).toString().slice(1),
-  );
-  return `Basic ${btoa(`${user}:${password}`)}`;
 }

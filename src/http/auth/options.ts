@@ -1,7 +1,7 @@
 /** How a server knows its callers, as its author writes it. What is wrong is said at once. */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import { faultOfScopes } from '../../protocol/scopes.ts';
+import { faultOfScopes } from '../../protocol/oauth.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
 import { faultOfTrustedUrl } from './fetch-json.ts';
 

@@ -2,7 +2,7 @@
 import { describe } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
-import { isScope } from '../../protocol/scopes.ts';
+import { isScope } from '../../protocol/oauth.ts';
 import { InvalidToken } from './token-check.ts';
 
 /**

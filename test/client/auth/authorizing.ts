@@ -1,8 +1,11 @@
 /** A host's authorization in a test, and what it is refused with. */
 import { onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/actors/clock.ts';
+import type { Clock } from '../../../src/actors/clock.ts';
 import { unobserved } from '../../../src/actors/transitions.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
+import type { AskPerson } from '../../../src/client/channel/channel-kind.ts';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
 import type { Called } from './protected-server.ts';
 
@@ -10,13 +13,21 @@ import type { Called } from './protected-server.ts';
 export function authorize(
   url: URL,
   option: AuthOption,
-  tell: (url: string) => void = () => {},
+  tell: AskPerson = () => {},
+  clock: Clock = systemClock,
 ): HttpAuthorization & { readonly asked: readonly string[] } {
   const asked: string[] = [];
-  const authorization = hostAuthorization(url, option)?.((where) => {
-    asked.push(where);
-    tell(where);
-  }, unobserved);
+  const authorization = hostAuthorization(
+    url,
+    option,
+  )?.({
+    asked: (where, device) => {
+      asked.push(where);
+      tell(where, device);
+    },
+    observed: unobserved,
+    clock,
+  });
   if (!authorization) throw new Error('It is not allowed');
   authorization.begin();
   onTestFinished(() => authorization.close());

@@ -1,13 +1,22 @@
 /** A process that asks a server for something after each line, says when it is refused, and what came of it. */
+import { systemClock } from '../../../src/actors/clock.ts';
 import { unobserved } from '../../../src/actors/transitions.ts';
 import { createInterface } from 'node:readline';
 import { fileCredentialStore } from '../../../src/client/auth/file-store.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 
-const [folder = '', url = ''] = process.argv.slice(2);
-const visit = () => Promise.reject(new Error('Nobody is here'));
+const [folder = '', url = '', who = 'nobody'] = process.argv.slice(2);
 const store = fileCredentialStore({ folder });
-const authorization = hostAuthorization(url, { visit, store })?.(() => {}, unobserved);
+// With a person, the program that BROWSER names is theirs.
+const auth =
+  who === 'person'
+    ? { store }
+    : { store, visit: () => Promise.reject(new Error('Nobody is here')) };
+const authorization = hostAuthorization(url, auth)?.({
+  asked: () => {},
+  observed: unobserved,
+  clock: systemClock,
+});
 if (!authorization) throw new Error('It is not allowed');
 authorization.begin();
 
