@@ -11,7 +11,13 @@ export { logOut, logins } from './auth/logins.ts';
 export type { Login, LogoutOutcome } from './auth/logins.ts';
 export { fileCredentialStore } from './auth/file-store.ts';
 export type { FileStoreOptions } from './auth/file-store.ts';
-export type { AuthOption, BearerAuth, ClientCredentialsAuth, LoginPrompt, PersonAuth } from './auth/options.ts';
+export type {
+  AuthOption,
+  BearerAuth,
+  ClientCredentialsAuth,
+  LoginPrompt,
+  PersonAuth,
+} from './auth/options.ts';
 export { connectionOf } from './connection/open-connection.ts';
 export type { ConnectionLogic } from './connection/open-connection.ts';
 export type { Connection, ListOptions } from './connection/connection.ts';

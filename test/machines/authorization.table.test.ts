@@ -86,7 +86,11 @@ describe('an authorization', () => {
     ['renews it once, whoever was refused', [found, refused(), refused()], 'refreshing'],
     ['goes on with the new one', [found, refused(), renewed], 'authorized.known'],
     ['asks if it cannot be renewed', [found, refused(), spent], 'obtaining.waiting'],
-    ['is refused by a person', [refused(), begun, asked, failed('login', no('declined'))], 'refused'],
+    [
+      'is refused by a person',
+      [refused(), begun, asked, failed('login', no('declined'))],
+      'refused',
+    ],
     [
       'does not ask a person again by itself',
       [refused(), failed('login', no('declined')), refused(), missing('b')],
@@ -191,7 +195,15 @@ describe('an authorization', () => {
   });
 
   test('asks for every scope that was ever wanted, so that none is lost', () => {
-    const events = [refused('a'), missing('b a'), begun, asked, answered, loggedIn('a b'), missing('c')];
+    const events = [
+      refused('a'),
+      missing('b a'),
+      begun,
+      asked,
+      answered,
+      loggedIn('a b'),
+      missing('c'),
+    ];
     expect(after(...events)).toMatchObject({ scope: 'a b c', reason: 'missing scope' });
   });
 

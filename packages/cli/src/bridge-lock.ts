@@ -33,6 +33,7 @@ const bridgeLockOptions = {
   yes: { kind: 'switch', help: 'With --update: allow it without a question, for scripts.' },
   header: clientOptions.header,
   login: clientOptions.login,
+  device: clientOptions.device,
   'client-id': clientOptions['client-id'],
   'client-secret-env': clientOptions['client-secret-env'],
   'client-metadata-url': clientOptions['client-metadata-url'],
@@ -85,7 +86,7 @@ export const command = commandOf(
       const before = await serversLock.readLockFile(file);
       const isLaunched = called.launched !== undefined;
       const seen = await see(config, {
-        ...connectingOptions({ ...values, env: [] }),
+        ...connectingOptions({ ...values, env: [] }, (line) => void tell(name, line)),
         ...(isLaunched ? { inheritEnv: true } : {}),
         signal: interruption.signal,
       });

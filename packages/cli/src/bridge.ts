@@ -14,6 +14,7 @@ import {
   connectingOptions,
   hideSecretsOf,
   noServer,
+  tell,
   tellFaults,
 } from './client/client-options.ts';
 import { configOf, readTarget } from './client/target.ts';
@@ -104,6 +105,7 @@ export const bridgeOptions = {
   },
   header: clientOptions.header,
   login: clientOptions.login,
+  device: clientOptions.device,
   'client-id': clientOptions['client-id'],
   'client-secret-env': clientOptions['client-secret-env'],
   'client-metadata-url': clientOptions['client-metadata-url'],
@@ -186,7 +188,7 @@ const serving = commandOf(
     );
     const lines = new StderrLines();
     const server = bridgeTo(config, values.server, {
-      ...connectingOptions({ ...values, env: [] }),
+      ...connectingOptions({ ...values, env: [] }, (line) => void tell(name, line)),
       ...inherited,
       ...sharingIn(values),
       ...trusting,

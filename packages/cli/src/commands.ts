@@ -52,6 +52,21 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
     summary: 'Write a small server of your own in TypeScript, with its tests.',
     load: () => import('./init.ts'),
   },
+  login: {
+    usage: '[options] URL',
+    summary: 'Log in at an MCP server, for all commands.',
+    load: async () => ({ command: (await import('./client/login.ts')).login }),
+  },
+  logins: {
+    usage: '[options]',
+    summary: 'List the logins, and until when each is valid.',
+    load: async () => ({ command: (await import('./client/login.ts')).list }),
+  },
+  logout: {
+    usage: '[options] URL',
+    summary: 'End a login.',
+    load: async () => ({ command: (await import('./client/login.ts')).logout }),
+  },
   replay: {
     usage: 'FILE [DIRECTORIES...]',
     summary: 'Play a recording again, and say where the session does something else.',

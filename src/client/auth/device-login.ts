@@ -110,7 +110,9 @@ class DeviceLogin implements DevicePort {
     const actor = createActor(deviceLoginMachine, { input, clock });
     actor.start();
     try {
-      const { value, context } = await waitFor(actor, ({ status }) => status === 'done', { signal });
+      const { value, context } = await waitFor(actor, ({ status }) => status === 'done', {
+        signal,
+      });
       if (value === 'refused') throw context.refusal;
     } finally {
       actor.stop();
@@ -180,7 +182,10 @@ class DeviceLogin implements DevicePort {
     if (own) return own;
     const issuer = this.#issuer;
     const metadata = this.#found.authorizationServerMetadata;
-    if (options.clientMetadataUrl !== undefined && metadata?.client_id_metadata_document_supported) {
+    if (
+      options.clientMetadataUrl !== undefined &&
+      metadata?.client_id_metadata_document_supported
+    ) {
       return { client_id: options.clientMetadataUrl };
     }
     const kept =
@@ -264,7 +269,10 @@ class DeviceLogin implements DevicePort {
 
   #visitable(given: unknown): string {
     if (typeof given !== 'string' || !URL.canParse(given)) {
-      throw refusedAuthorization('unsafe', 'The authorization server says not where to enter its code');
+      throw refusedAuthorization(
+        'unsafe',
+        'The authorization server says not where to enter its code',
+      );
     }
     const url = new URL(given);
     assertTrusted(url, this.#scope.server, 'The page on which the code is to be entered');

@@ -118,7 +118,8 @@ async function revoke(
 
 function identified(client: Grant['client'], body: URLSearchParams) {
   const { client_id: id, client_secret: secret } = client;
-  if (secret !== undefined) return { body, headers: { authorization: basicCredentials(id, secret) } };
+  if (secret !== undefined)
+    return { body, headers: { authorization: basicCredentials(id, secret) } };
   body.set('client_id', id);
   return { body };
 }

@@ -242,7 +242,11 @@ class PersonLogin implements OAuthClientProvider {
         ...(resource === undefined ? {} : { resource }),
       });
       const asked = this.#url?.searchParams.get('scope') ?? undefined;
-      return grantFrom(tokens, asked, { issuer, client: keptClient(this.#client, this.#scope.options), resource });
+      return grantFrom(tokens, asked, {
+        issuer,
+        client: keptClient(this.#client, this.#scope.options),
+        resource,
+      });
     } catch (error) {
       const refusal = refusalFrom(error, official, this.secrets);
       if (refusal.refusal.kind !== 'unreachable') throw refusal;

@@ -22,7 +22,9 @@ export function introspectionCheck(
 ): CheckToken {
   const { issuer, introspection } = options;
   const audiences = audiencesOf(options);
-  const headers = { authorization: basicCredentials(introspection.clientId, introspection.clientSecret) };
+  const headers = {
+    authorization: basicCredentials(introspection.clientId, introspection.clientSecret),
+  };
   let endpoint = introspection.endpoint;
   const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
   const turns = new PartyTurns(maxIntrospections);

@@ -12,7 +12,10 @@ const auth =
   who === 'person'
     ? { store }
     : { store, visit: () => Promise.reject(new Error('Nobody is here')) };
-const authorization = hostAuthorization(url, auth)?.({
+const authorization = hostAuthorization(
+  url,
+  auth,
+)?.({
   asked: () => {},
   observed: unobserved,
   clock: systemClock,

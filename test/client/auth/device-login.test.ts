@@ -41,7 +41,8 @@ async function begin(option: PersonAuth = {}, device: object = {}) {
     clock,
   );
   const called = call(authorization, url, 'read');
-  const prompt = () => prompts.take('prompt', (each): each is (typeof prompts.all)[number] => !!each);
+  const prompt = () =>
+    prompts.take('prompt', (each): each is (typeof prompts.all)[number] => !!each);
   return { issuer, url, clock, store, authorization, called, prompt };
 }
 
@@ -140,7 +141,11 @@ describe('a login on another device', () => {
     const clock = new TellingClock();
     const store = memoryCredentialStore();
     const option = { device: true, clientId: 'tv', clientSecret: 'tv-secret', store };
-    const called = call(authorize(url, option, () => issuer.decide('CODE-1', 'agreed'), clock), url, 'read');
+    const called = call(
+      authorize(url, option, () => issuer.decide('CODE-1', 'agreed'), clock),
+      url,
+      'read',
+    );
     await clock.pass(5000);
     expect(await called).toMatchObject({ text: 'read' });
     expect(issuer.count('/register')).toBe(0);
@@ -177,7 +182,10 @@ describe('a login on another device is refused', () => {
   test.each([
     ['javascript:alert(1)', 'The page on which the code is to be entered is javascript://'],
     ['file:///etc/passwd', 'The page on which the code is to be entered is file://'],
-    ['http://evil.example.com/enter', 'The page on which the code is to be entered is http://evil.example.com'],
+    [
+      'http://evil.example.com/enter',
+      'The page on which the code is to be entered is http://evil.example.com',
+    ],
     ['enter', 'says not where to enter its code'],
   ])('if the person would be sent to %s', async (uri, message) => {
     for (const member of ['verification_uri', 'verification_uri_complete']) {
@@ -198,7 +206,10 @@ describe('a login on another device is refused', () => {
   });
 
   test('together with another way to come back', async () => {
-    for (const option of [{ visit: () => Promise.resolve('') }, { redirectUrl: 'http://127.0.0.1:1/' }]) {
+    for (const option of [
+      { visit: () => Promise.resolve('') },
+      { redirectUrl: 'http://127.0.0.1:1/' },
+    ]) {
       await expect(begin({ ...option })).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
         message: expect.stringContaining('"device" goes with neither "visit" nor "redirectUrl"'),

@@ -11,14 +11,23 @@ export class LineProcess {
   readonly #lines: AsyncIterator<string>;
 
   /** Resolves once it has said that it is ready. */
-  static async start(source: Program, ...args: readonly string[]): Promise<LineProcess> {
-    const process = new LineProcess(source, args);
-    await process.says('ready');
-    return process;
+  static start(source: Program, ...args: readonly string[]): Promise<LineProcess> {
+    return LineProcess.startIn({}, source, ...args);
   }
 
-  private constructor(source: Program, args: readonly string[]) {
-    this.#child = spawn(process.execPath, [...program(source), ...args], { stdio: 'pipe' });
+  /** @param environment variables beside those of this process */
+  static async startIn(
+    environment: { readonly [name: string]: string },
+    source: Program,
+    ...args: readonly string[]
+  ): Promise<LineProcess> {
+    const started = new LineProcess(source, args, { ...process.env, ...environment });
+    await started.says('ready');
+    return started;
+  }
+
+  private constructor(source: Program, args: readonly string[], env: NodeJS.ProcessEnv) {
+    this.#child = spawn(process.execPath, [...program(source), ...args], { stdio: 'pipe', env });
     this.#child.stderr.pipe(process.stderr);
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
   }

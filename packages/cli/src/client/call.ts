@@ -20,7 +20,7 @@ import {
 } from './client-options.ts';
 import { absencesOf, findTool, listingMs } from './find-tool.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
-import { askingPerson, follow, tellLogins } from './person.ts';
+import { askingPerson, follow } from './person.ts';
 import { interruptible } from '../interruption.ts';
 import type { Interruption } from '../interruption.ts';
 import { drawProgress } from './progress-line.ts';
@@ -124,7 +124,7 @@ async function run(
   const person = askingPerson(values.answer, name);
   const options: ServersOptions = {
     ...person.options,
-    ...connectingOptions(values),
+    ...connectingOptions(values, (line) => void tell(name, line)),
     // A person at a prompt should hear of a crash at once.
     restart: 'none',
     watch: false,
@@ -132,7 +132,6 @@ async function run(
   };
   const servers = openConfig(wanted, watched.options(options));
   answerDoctor(servers);
-  tellLogins(servers, (line) => void tell(name, line));
   const followed = values.verbose ? follow(servers, name) : undefined;
   const { signal } = interruption;
   try {

@@ -1,10 +1,17 @@
 /** What `call` and `shell` share: their options and their messages to a person. */
 import { fileCredentialStore, textOfFault } from 'mcp-actors/client';
-import type { Era, HostsConfig, ServersOptions } from 'mcp-actors/client';
+import type {
+  CredentialStore,
+  Era,
+  HostsConfig,
+  PersonAuth,
+  ServersOptions,
+} from 'mcp-actors/client';
 import { nearest, printable, printableLines, secretsGiven } from 'mcp-actors/internal';
 import { UsageError, neverShow, print } from '../command.ts';
 import { count } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
+import { loginLines } from './person.ts';
 import { watchOptions } from './watching.ts';
 
 export const clientOptions = {
@@ -26,6 +33,10 @@ export const clientOptions = {
   login: {
     kind: 'switch',
     help: 'If a server wants a login, open the browser for it, and write the URL to stderr. Tokens are kept in files that only you can read.',
+  },
+  device: {
+    kind: 'switch',
+    help: 'With --login, where there is no browser: show a code, and where to enter it on any other device.',
   },
   'client-id': {
     kind: 'text',
@@ -107,24 +118,63 @@ export function hideSecretsOf({ servers }: HostsConfig): void {
 export const loginTimeoutMs = 5 * 60_000;
 
 /** A command says itself what has failed, so that no connection logs it besides. */
-const silent = Object.assign(() => {}, { threshold: 'silent' } as const);
+export const silent = Object.assign(() => {}, { threshold: 'silent' } as const);
 
-/** How connections of a command are made: a person may log in if they have asked for it. */
-export function connectingOptions({
-  login,
-  era,
-  env,
-}: {
-  readonly login: boolean;
-  readonly era: string;
-  readonly env: readonly string[];
-}): Pick<ServersOptions, 'auth' | 'report' | 'era' | 'inheritEnv'> {
+/**
+ * How connections of a command are made: a person may log in if they have asked for it.
+ *
+ * @param say shows a line to the person
+ * @throws {UsageError} `--device` without `--login`
+ */
+export function connectingOptions(
+  {
+    login,
+    device,
+    era,
+    env,
+  }: {
+    readonly login: boolean;
+    readonly device: boolean;
+    readonly era: string;
+    readonly env: readonly string[];
+  },
+  say: (line: string) => void,
+): Pick<ServersOptions, 'auth' | 'report' | 'era' | 'inheritEnv'> {
+  if (device && !login) throw new UsageError('--device is about a login: add --login');
   return {
     report: silent,
-    ...(login ? { auth: { store: fileCredentialStore(), visitTimeoutMs: loginTimeoutMs } } : {}),
+    ...(login
+      ? { auth: personAuth({ device, waitMs: loginTimeoutMs, store: loginStore(undefined), say }) }
+      : {}),
     ...(era === 'auto' ? {} : { era: era as Era }),
     ...(env.length === 0 ? {} : { inheritEnv: env }),
   };
+}
+
+/** A login of the person at the command. */
+export function personAuth({
+  device,
+  waitMs,
+  store,
+  say,
+}: {
+  readonly device: boolean;
+  /** How long it may take them, milliseconds. */
+  readonly waitMs: number;
+  readonly store: CredentialStore;
+  readonly say: (line: string) => void;
+}): PersonAuth {
+  return {
+    device,
+    store,
+    visitTimeoutMs: waitMs,
+    ask: (prompt) => loginLines(prompt, waitMs).forEach(say),
+  };
+}
+
+/** The logins in a folder; by default those of all commands. */
+export function loginStore(folder: string | undefined): CredentialStore {
+  return fileCredentialStore(folder === undefined ? {} : { folder });
 }
 
 /** Writes lines for a person, on stderr. */

@@ -1,10 +1,15 @@
 /** The person behind a command: how servers' questions are answered, and what is shown. */
 import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
-import type { ConnectionEvent, ElicitProvider, Servers, ServersOptions } from 'mcp-actors/client';
+import type {
+  ConnectionEvent,
+  ElicitProvider,
+  LoginPrompt,
+  Servers,
+  ServersOptions,
+} from 'mcp-actors/client';
 import { isJsonObject, printableLines, redactText } from 'mcp-actors/internal';
 import { print, withoutHidden } from '../command.ts';
-import { loginTimeoutMs } from './client-options.ts';
 import { answersIn } from './form-answers.ts';
 import { personAt } from './terminal-forms.ts';
 import type { Terminal } from './terminal-forms.ts';
@@ -54,24 +59,29 @@ export function whoAsks(
   return { forServer: (server) => ({ elicit: elicitFor(server) }) };
 }
 
-/** Shows the URL of each login, and until when the command waits for it. */
-export function tellLogins(
-  servers: Servers,
-  say: (line: string) => void,
-  now: () => Date = () => new Date(),
-): () => void {
-  const subscription = servers.events$.subscribe((happened) => {
-    if (happened.type !== 'connection' || happened.event.type !== 'authorize') return;
-    const { server, event } = happened;
-    const back = new URL(event.url).searchParams.get('redirect_uri') ?? 'this machine';
-    const until = new Date(now().getTime() + loginTimeoutMs).toTimeString().slice(0, 8);
-    say(`${server} wants a login. Open this in a browser, if it has not opened by itself:`);
-    say(event.url);
-    say(
-      `Waiting for the browser to come back to ${back} until ${until} (${loginTimeoutMs / 60_000} min)`,
-    );
-  });
-  return () => subscription.unsubscribe();
+/** What a person is told of a login: where to go, and until when the command waits for them. */
+export function loginLines({ server, url, device }: LoginPrompt, waitMs: number): string[] {
+  const { host } = new URL(server);
+  const until = (ms: number): string => {
+    const time = new Date(Date.now() + ms).toTimeString().slice(0, 8);
+    return `${time} (${Math.round(ms / 6000) / 10} min)`;
+  };
+  if (!device) {
+    const back = new URL(url).searchParams.get('redirect_uri') ?? 'this machine';
+    return [
+      `${host} wants a login. Open this in a browser, if it has not opened by itself:`,
+      url,
+      `Waiting for the browser to come back to ${back} until ${until(waitMs)}`,
+    ];
+  }
+  const { verificationUri, userCode, expiresInMs } = device;
+  return [
+    `${host} wants a login. Open this on any device:`,
+    verificationUri,
+    `and enter the code ${userCode}`,
+    ...(url === verificationUri ? [] : [`Or open this, and see that it shows that code: ${url}`]),
+    `Waiting until ${until(Math.min(waitMs, expiresInMs))}`,
+  ];
 }
 
 /** Shows events on stderr. Returns a function that stops it. */

@@ -19,7 +19,7 @@ import {
 } from './client-options.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
 import { answersIn } from './form-answers.ts';
-import { follow, tellLogins, whoAsks } from './person.ts';
+import { follow, whoAsks } from './person.ts';
 import { ServerLogs } from './server-logs.ts';
 import { ShellCommands } from './shell-commands.ts';
 import { configOf, readTarget } from './target.ts';
@@ -68,7 +68,7 @@ export const command = commandOf(
     const person = shellPerson(values.answer);
     let servers: Servers;
     try {
-      const options = { ...person.options, ...connectingOptions(values) };
+      const options = { ...person.options, ...connectingOptions(values, person.say) };
       servers = await open(target, values.server, watched.options(options));
     } catch (error) {
       if (error instanceof UsageError) throw error;
@@ -77,7 +77,6 @@ export const command = commandOf(
       return exitCodeOf(error);
     }
     answerDoctor(servers);
-    tellLogins(servers, person.say);
     const followed = values.verbose ? follow(servers, name) : undefined;
     try {
       return await talk(servers, person);

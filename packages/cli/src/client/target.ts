@@ -51,7 +51,7 @@ const clientOfLogin = [
  *
  * @throws {UsageError} no login is allowed, or the variable of the secret is not set
  */
-function clientOf(line: LoginLine): RegisteredClient | undefined {
+export function clientOf(line: LoginLine): RegisteredClient | undefined {
   const [first] = clientOfLogin.filter((name) => line[name] !== undefined);
   if (first === undefined) return undefined;
   if (!line.login) throw new UsageError(`--${first} is about a login: add --login`);

@@ -40,7 +40,7 @@ describe('a login without a browser', () => {
     const visited = await visit(started);
     const { code, stdout, stderr } = await started.ended;
     expect([code, stdout]).toEqual([0, 'read\n']);
-    expect(stderr).toContain('127-0-0-1 wants a login. Open this in a browser');
+    expect(stderr).toContain(`${url.host} wants a login. Open this in a browser`);
     const back = visited.searchParams.get('redirect_uri') ?? '';
     expect(stderr).toContain(`Waiting for the browser to come back to ${back} until `);
     expect(stderr).toMatch(/until \d\d:\d\d:\d\d \(5 min\)\n/);
