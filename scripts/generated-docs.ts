@@ -6,6 +6,7 @@ import type { Invariant } from '@mcp-actors/checker';
 import { bridgeOptions } from '../packages/cli/src/bridge.ts';
 import { checkOptions } from '../packages/cli/src/check.ts';
 import { callOptions } from '../packages/cli/src/client/call.ts';
+import { loginOptions, loginsOptions, logoutOptions } from '../packages/cli/src/client/login.ts';
 import { shellOptions } from '../packages/cli/src/client/shell.ts';
 import { devOptions } from '../packages/cli/src/dev/dev.ts';
 import { diagramOptions } from '../packages/cli/src/diagram.ts';
@@ -41,6 +42,9 @@ const parts: { readonly [name: string]: () => string } = {
   'http limits': () => quantitiesTable(httpLimits).replaceAll('`http.', '`'),
   'bridge options': () => optionsTable(bridgeOptions).trim(),
   'call options': () => optionsTable(callOptions).trim(),
+  'login options': () => optionsTable(loginOptions).trim(),
+  'logout options': () => optionsTable(logoutOptions).trim(),
+  'logins options': () => optionsTable(loginsOptions).trim(),
   'shell options': () => optionsTable(shellOptions).trim(),
   'check options': () => optionsTable(checkOptions).trim(),
   'check invariants': () => invariantsTable(invariants),

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import { RuntimeError } from '../../protocol/errors.ts';
+import { isLoopback } from '../../protocol/oauth.ts';
 import type { LoginInput } from '../../machines/authorization.machine.ts';
 import { listenForCallback } from './callback.ts';
 import { assertIssuer, assertItsOwn, assertProtectsCodes, issuerOf } from './discovery.ts';
@@ -334,12 +335,12 @@ export function browserCommand(
 /**
  * Opens the system's browser, or the program that `BROWSER` names. Resolves once it has started.
  *
- * @throws {TypeError} the URL is not a web URL
+ * @throws {TypeError} the URL is neither of https, nor of http on this machine
  * @throws {Error} the program does not exist
  */
 export async function openBrowser(url: URL): Promise<void> {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new TypeError(`A browser is not opened for ${url.protocol}`);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
+    throw new TypeError(`A browser is not opened for ${url.protocol}//${url.host}`);
   }
   const [command, ...args] = browserCommand(url);
   const child = spawn(command, args, { stdio: 'ignore', detached: true, windowsHide: true });

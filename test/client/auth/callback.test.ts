@@ -175,10 +175,21 @@ describe('a browser', () => {
     expect(browserCommand(url, { ...environment }, platform)).toEqual(command);
   });
 
-  test('is opened for nothing but the web', async () => {
-    await expect(openBrowser(new URL('file:///etc/passwd'))).rejects.toThrow(
-      'not opened for file:',
-    );
+  test.each([
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    'http://as.example.com/authorize',
+    'http://127.0.0.1.example.com/',
+    'ms-settings:privacy',
+  ])('is not opened for %s', async (text) => {
+    const folder = await temporaryDirectory();
+    process.env['BROWSER'] = `${folder}/missing`;
+    onTestFinished(() => void delete process.env['BROWSER']);
+    await expect(openBrowser(new URL(text))).rejects.toThrow('A browser is not opened for');
+    // One that may be visited would have been given to the program.
+    for (const allowed of ['https://as.example.com/', 'http://[::1]:1/', 'http://localhost:1/']) {
+      await expect(openBrowser(new URL(allowed))).rejects.toThrow('ENOENT');
+    }
   });
 
   test('that is not there says so', async () => {
