@@ -19,7 +19,7 @@ export type DeviceAnswer =
   | 'slow down'
   /** There was no answer. */
   | 'unreachable'
-  /** The code is not valid any more. */
+  /** The code is no longer valid. */
   | 'expired';
 
 /** What asks for the token of one device login. */

@@ -76,13 +76,23 @@ export const citations: {
   'docs/architecture.md': { '16 MiB': [outbound] },
   'docs/authorization.md': {
     '5 min': [[tokens, 'uncheckedTimeoutMs: 5 * 60_000'], visit],
-    '5 s': [[tokens, 'fetchTimeoutMs: 5_000']],
+    '5 s': [
+      [tokens, 'fetchTimeoutMs: 5_000'],
+      ['src/client/auth/device-login.ts', 'usualInterval = 5'],
+      ['src/machines/device-login.machine.ts', 'slowerByMs = 5000'],
+    ],
     '256 KiB': [
       [tokens, 'maxDocumentBytes: 256 * 1024'],
       ['src/client/auth/guarded-fetch.ts', 'maxBytes = 256 * 1024'],
     ],
     '10 min': [[tokens, 'keysMaxAgeMs: 10 * 60_000']],
-    '1 h': [[tokens, 'keysStaleMs: 60 * 60_000']],
+    '1 h': [
+      [tokens, 'keysStaleMs: 60 * 60_000'],
+      ['src/client/auth/device-login.ts', 'expiresInMs: [1000, 60 * 60_000]'],
+    ],
+    '1 s': [['src/client/auth/device-login.ts', 'intervalMs: [1000, 60_000]']],
+    '60 s': [['src/client/auth/device-login.ts', 'intervalMs: [1000, 60_000]']],
+    '100 characters': [['src/client/auth/device-login.ts', 'maxUserCode = 100']],
     '30 s': [
       [tokens, 'refetchPauseMs: 30_000'],
       ['src/client/auth/options.ts', 'besideVisitMs = 30_000'],

@@ -197,7 +197,7 @@ class DeviceLogin implements DevicePort {
         `The authorization server ${issuer} registers no clients by itself: register one there, and give its "clientId"`,
       );
     }
-    // Nobody is sent there; some servers register no client without one, or leave the member out.
+    // Unused, but the official client expects the answer to have one, and some servers the request.
     const redirectUri = 'http://127.0.0.1/callback';
     const information = await official.registerClient(this.#found.authorizationServerUrl, {
       metadata,
@@ -279,7 +279,7 @@ class DeviceLogin implements DevicePort {
     return url.href;
   }
 
-  /** What the official client needs of whoever asks for a token. */
+  /** What the official client needs to ask for a token. */
   #provider() {
     const none = (): never => {
       throw new Error('A login on another device has no such thing');

@@ -71,7 +71,7 @@ export function assertItsOwn(found: Discovered, server: URL, official: Official)
   }
 }
 
-/** @throws {RefusedAuthorization} the server names no authorization server, and is none itself */
+/** @throws {RefusedAuthorization} the server does not name an authorization server */
 export function assertNamed(found: Discovered): void {
   if (found.resourceMetadata || found.authorizationServerMetadata) return;
   throw refusedAuthorization(

@@ -36,7 +36,7 @@ export const clientOptions = {
   },
   device: {
     kind: 'switch',
-    help: 'With --login, where there is no browser: show a code, and where to enter it on any other device.',
+    help: 'With --login: show a code to enter on another device, for a machine without a browser.',
   },
   'client-id': {
     kind: 'text',
@@ -115,10 +115,10 @@ export function hideSecretsOf({ servers }: HostsConfig): void {
 }
 
 /** How long a person has for a login in the browser, milliseconds. */
-export const loginTimeoutMs = 5 * 60_000;
+const loginTimeoutMs = 5 * 60_000;
 
 /** A command says itself what has failed, so that no connection logs it besides. */
-export const silent = Object.assign(() => {}, { threshold: 'silent' } as const);
+export const saysItself = Object.assign(() => {}, { threshold: 'silent' } as const);
 
 /**
  * How connections of a command are made: a person may log in if they have asked for it.
@@ -142,7 +142,7 @@ export function connectingOptions(
 ): Pick<ServersOptions, 'auth' | 'report' | 'era' | 'inheritEnv'> {
   if (device && !login) throw new UsageError('--device is about a login: add --login');
   return {
-    report: silent,
+    report: saysItself,
     ...(login
       ? { auth: personAuth({ device, waitMs: loginTimeoutMs, store: loginStore(undefined), say }) }
       : {}),

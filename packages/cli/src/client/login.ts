@@ -8,7 +8,7 @@ import { interruptible } from '../interruption.ts';
 import { duration, optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { commandOf, helpOption } from '../options/parse-options.ts';
-import { clientOptions, loginStore, personAuth, silent, tell } from './client-options.ts';
+import { clientOptions, loginStore, personAuth, saysItself, tell } from './client-options.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
 import { clientOf } from './target.ts';
 
@@ -22,7 +22,7 @@ const store = {
 export const loginOptions = {
   device: {
     kind: 'switch',
-    help: 'For a machine without a browser: show a code, and where to enter it on any other device.',
+    help: 'For a machine without a browser: show a code to enter on another device.',
   },
   scope: {
     kind: 'text',
@@ -123,7 +123,7 @@ export const login = commandOf(
     const interruption = interruptible((code, signal) => void exitProcess(code, process, signal));
     const connection = openConnection(
       { url: url.href, ...(client ? { oauth: client } : {}) },
-      { auth, report: silent, restart: 'none', signal: interruption.signal },
+      { auth, report: saysItself, restart: 'none', signal: interruption.signal },
     );
     try {
       await connection.ready({ signal: interruption.signal });
