@@ -34,8 +34,8 @@ export interface Protected {
 
 type IssuerOptions = Parameters<typeof AuthorizationServer.start>[0];
 
-/** Every token is checked each time. */
-const limits = { tokenCacheMs: 0, maxIntrospections: 200 };
+/** Every token is checked each time, however slow the machine is. */
+const limits = { tokenCacheMs: 0, maxIntrospections: 200, fetchTimeoutMs: 60_000 };
 
 export async function startProtected(options: IssuerOptions = {}): Promise<Protected> {
   const issuer = await AuthorizationServer.start({ tokens: 'opaque', ...options });
