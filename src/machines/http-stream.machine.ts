@@ -35,6 +35,10 @@ export interface HttpStreamPort {
   resume(): void;
   /** The stream is given up although more was expected. */
   gaveUp(): void;
+  /** What comes on the connection that it has does not count any more. */
+  abandon(): void;
+  /** How long to wait, milliseconds, so that not all streams are opened anew at once. */
+  scatterMs(): number;
 }
 
 export interface HttpStreamInput extends InputScope {
@@ -58,6 +62,8 @@ export type HttpStreamEvent =
       /** How long the server wants us to wait, milliseconds. */
       readonly retryMs?: number | undefined;
     }
+  /** The computer has slept, so that the server may have given its connection up. */
+  | { readonly type: 'stream.outslept' }
   /** Everything was sent, or it is no longer needed. */
   | { readonly type: 'stream.finished' }
   /** The server refuses to send it. */
@@ -88,6 +94,7 @@ export const httpStreamMachine = setup({
     isLost: ({ context }) => !context.isResumable || backoffMs(context) === 'give-up',
   },
   delays: {
+    scatterTimeout: ({ context }) => context.port.scatterMs(),
     stableTimeout: ({ context }) => context.times.stableMs,
     resumeTimeout: ({ context }) => {
       const backoff = backoffMs(context);
@@ -107,6 +114,7 @@ export const httpStreamMachine = setup({
     })),
     countAttempt: assign({ attempts: ({ context }) => context.attempts + 1 }),
     forgetAttempts: assign({ attempts: 0 }),
+    abandon: ({ context }) => context.port.abandon(),
     resume: ({ context }) => context.port.resume(),
     giveUp: ({ context }) => context.port.gaveUp(),
   },
@@ -125,9 +133,14 @@ export const httpStreamMachine = setup({
           actions: { type: 'noteCut', params: ({ event }) => event },
         },
         'stream.refused': 'givenUp',
+        'stream.outslept': { target: 'scattered', actions: ['forgetAttempts', 'abandon'] },
       },
       // A quiet stream that stays open counts as well as one with events.
       after: { stableTimeout: { actions: 'forgetAttempts' } },
+    },
+    scattered: {
+      description: 'All streams of a computer that has slept are opened anew, but not all at once.',
+      after: { scatterTimeout: 'resuming' },
     },
     cut: { always: [{ guard: 'isLost', target: 'givenUp' }, { target: 'waiting' }] },
     waiting: { after: { resumeTimeout: 'resuming' } },

@@ -199,6 +199,7 @@ const httpStream: Table<HttpStreamEvent> = {
   'stream.cut': true,
   'stream.finished': true,
   'stream.refused': true,
+  'stream.outslept': true,
 };
 
 const followed: Table<FollowedTaskEvent> = {

@@ -61,7 +61,10 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   ],
   authorizationMachine: [{ visitTimeoutMs: 1 }, { visitTimeoutMs: 300_000 }],
   httpStreamMachine: [0, 1, 5, 1_000_000].flatMap((attempts) =>
-    [undefined, 0, 500, 2 ** 53].map((retryMs) => ({ attempts, retryMs, times: streamResumption })),
+    [undefined, 0, 500, 2 ** 53].map((retryMs) => ({
+      ...{ attempts, retryMs, times: streamResumption },
+      port: { scatterMs: () => 1000 },
+    })),
   ),
   serverSlotMachine: [{ begins: 'idle', error: undefined }],
   memberMachine: [0, 1, 5, 1_000_000].map((failures) => ({
@@ -124,7 +127,7 @@ const inputs: { readonly [machine: string]: object } = {
   authorizationMachine: { port: {}, visitTimeoutMs: 1 },
   deviceLoginMachine: { port: {}, intervalMs: 1000, expiresInMs: 1000 },
   httpStreamMachine: {
-    port: { resume: () => {}, gaveUp: () => {} },
+    port: { resume: () => {}, gaveUp: () => {}, abandon: () => {}, scatterMs: () => 1000 },
     times: streamResumption,
     begins: 'open',
   },

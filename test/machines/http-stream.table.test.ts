@@ -6,6 +6,7 @@ import type { HttpStreamEvent } from '../../src/machines/http-stream.machine.ts'
 
 const opened: HttpStreamEvent = { type: 'stream.opened' };
 const finished: HttpStreamEvent = { type: 'stream.finished' };
+const outslept: HttpStreamEvent = { type: 'stream.outslept' };
 const refused: HttpStreamEvent = { type: 'stream.refused' };
 const cut = (more: object = {}): HttpStreamEvent => ({
   type: 'stream.cut',
@@ -15,13 +16,14 @@ const cut = (more: object = {}): HttpStreamEvent => ({
 });
 const lost = cut({ isResumable: false });
 
-const port = { resume: () => {}, gaveUp: () => {} };
+const port = { resume: () => {}, gaveUp: () => {}, abandon: () => {}, scatterMs: () => 700 };
 
 type Row = [from: string, event: HttpStreamEvent, to: string, actions?: string];
 
 const paths: { readonly [state: string]: readonly HttpStreamEvent[] } = {
   open: [],
   waiting: [cut()],
+  scattered: [outslept],
   ended: [finished],
   givenUp: [lost],
 };
@@ -33,6 +35,11 @@ describe('a stream over HTTP', () => {
     ['open', refused, 'givenUp', 'giveUp'],
     ['open', finished, 'ended'],
     ['open', opened, 'open'],
+    ['open', outslept, 'scattered', 'abandon'],
+    ['waiting', outslept, 'waiting'],
+    ['scattered', outslept, 'scattered'],
+    ['scattered', cut(), 'scattered'],
+    ['scattered', finished, 'ended'],
     ['waiting', cut(), 'waiting'],
     ['waiting', lost, 'waiting'],
     ['waiting', refused, 'waiting'],
@@ -100,6 +107,17 @@ describe('a stream over HTTP', () => {
     expect(actor.getSnapshot().value).toBe('resuming');
   });
 
+  test('of a computer that has slept is asked for anew after a moment of its own, once', () => {
+    const { actor, clock, resumptions } = started();
+    for (let nth = 0; nth < 3; nth++) actor.send(outslept);
+    clock.increment(699);
+    expect(resumptions).toEqual([]);
+    clock.increment(1);
+    expect(resumptions).toEqual([700]);
+    actor.send(opened);
+    expect(actor.getSnapshot().value).toBe('open');
+  });
+
   test('waits half as long again after each attempt, 30 s at most, whatever the server said', () => {
     const { actor, clock } = started('open', { maxAttempts: 12 });
     const waits: number[] = [];
@@ -141,6 +159,8 @@ function started(begins: 'open' | 'resuming' = 'open', times: object = {}) {
       port: {
         resume: () => resumptions.push(clock.now()),
         gaveUp: () => gaveUp.push(clock.now()),
+        abandon: () => {},
+        scatterMs: () => 700,
       },
       times: { ...streamResumption, ...times },
       begins,

@@ -129,7 +129,7 @@ const stream: Walk = {
   machine: httpStreamMachine,
   inputs: [
     {
-      port: { resume: () => {}, gaveUp: () => {} },
+      port: { resume: () => {}, gaveUp: () => {}, abandon: () => {}, scatterMs: () => 1000 },
       times: { ...streamResumption, maxAttempts: 2 },
       begins: 'open',
     },
@@ -141,6 +141,8 @@ const stream: Walk = {
     lost: { type: 'stream.cut', heard: false, isResumable: false } as EventObject,
     finished: { type: 'stream.finished' },
     refused: { type: 'stream.refused' },
+    outslept: { type: 'stream.outslept' },
+    'moment is over': after('scatterTimeout', 'http-stream.scattered'),
     'wait is over': after('resumeTimeout', 'http-stream.waiting'),
   },
   depends: ['attempts'],

@@ -153,6 +153,9 @@ could not be started or reached, 2 if the command was called wrongly.
 
 const name = 'mcp-actors bridge';
 
+/** How long a host with a session and a stream may be quiet before it is pinged, over HTTP. */
+const hostKeepaliveMs = 60_000;
+
 const serving = commandOf(
   name,
   { options: bridgeOptions, help, launches: true },
@@ -166,8 +169,10 @@ const serving = commandOf(
     }
     const flags = { ...noLimitFlags, limit: values.limit };
     const given = limitsIn(flags);
-    const limits = { ...defaultLimits, ...given.session };
     const http = httpWish({ ...values, chdir: false }, given.http);
+    // A host that is gone without a word would hold a process.
+    const asked = http ? { keepaliveIntervalMs: hostKeepaliveMs } : {};
+    const limits = { ...defaultLimits, ...asked, ...given.session };
     const config = await configOf(target);
     await tellFaults(name, config);
     hideSecretsOf(config);

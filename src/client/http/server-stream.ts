@@ -8,6 +8,7 @@ import type { EventSourceMessage } from 'eventsource-parser';
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
+import { watchSleep } from '../../actors/sleep.ts';
 import { observedMachine, unobserved } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { httpStreamMachine } from '../../machines/http-stream.machine.ts';
@@ -66,6 +67,8 @@ export type StreamEnd = 'cut' | 'refused' | 'unreachable';
 
 type End = readonly [error: RuntimeError, kind: StreamEnd];
 
+/** Within which time the streams of a computer that has slept are opened anew, milliseconds. */
+const scatteredMs = 2000;
 /** How long the server may take to close a finished stream, milliseconds. */
 const graceMs = 1000;
 /** An event's id goes into a header. */
@@ -97,7 +100,15 @@ export class ServerStream implements HttpStreamPort {
     this.#actor = createActor(observedStream, { id: owner.what, clock, input });
     const shown: MachineActor = { machine: 'stream', actor: this.#actor };
     environment.live.add(shown);
-    const over = () => environment.live.delete(shown);
+    // An answer is asked for by its own time. The server's own stream may be silent for ever.
+    const wakeful =
+      owner.resumption === 'anew'
+        ? watchSleep(clock, () => this.#tell({ type: 'stream.outslept' }))
+        : () => {};
+    const over = () => {
+      wakeful();
+      environment.live.delete(shown);
+    };
     this.#actor.subscribe({ complete: over, error: over });
     this.#actor.start();
     if (response) void this.#read(response);
@@ -116,6 +127,15 @@ export class ServerStream implements HttpStreamPort {
 
   resume(): void {
     void this.#ask();
+  }
+
+  abandon(): void {
+    this.#letGo();
+    this.#reader = undefined;
+  }
+
+  scatterMs(): number {
+    return Math.random() * scatteredMs;
   }
 
   gaveUp(): void {
@@ -169,6 +189,7 @@ export class ServerStream implements HttpStreamPort {
     try {
       for (let chunk = await body.read(); !chunk.done; chunk = await body.read()) {
         await gate.opened;
+        if (this.#reader !== body) return;
         const { events, retryMs, isTooLong } = decoder.decode(chunk.value);
         this.#retryMs = retryMs ?? this.#retryMs;
         heard ||= events.length > 0;
@@ -179,6 +200,7 @@ export class ServerStream implements HttpStreamPort {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       why = cause instanceof Error ? cause.message : textOfError(cause);
     }
+    if (this.#reader !== body) return;
     const message = `The stream of ${what} was cut before all was said: ${why}`;
     this.#cut([new RuntimeError('CLOSED', message), 'cut'], heard);
   }

@@ -1,6 +1,7 @@
 /** Streams that are cut, resumed, given up: that of a request, and the server's own. */
 import { describe, expect, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
+import { sleepLookMs } from '../../../src/actors/sleep.ts';
 import { retryAfterMs } from '../../../src/client/http/failures.ts';
 import type { HttpResponse } from '../../../src/client/http/response.ts';
 import { streamResumption } from '../../../src/machines/http-stream.machine.ts';
@@ -18,7 +19,8 @@ class WaitClock extends SimulatedClock {
   readonly #waits = new Arrivals<number>();
 
   override setTimeout(callback: () => void, delayMs: number): number {
-    if (delayMs !== streamResumption.stableMs) this.#waits.add(delayMs);
+    const isAside = delayMs === streamResumption.stableMs || delayMs === sleepLookMs;
+    if (!isAside) this.#waits.add(delayMs);
     return super.setTimeout(callback, delayMs);
   }
 

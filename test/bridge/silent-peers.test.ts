@@ -1,0 +1,101 @@
+/** Peers that are gone without a word: what they held is back, and who is there notices nothing. */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { bridge } from 'mcp-actors/bridge';
+import { TestClock } from 'mcp-actors/testing';
+import { expectEmpty } from '../processes/process-table.ts';
+import { begin } from '../http/raw-client.ts';
+import { serveHttp } from '../http/serving.ts';
+import { blackHole } from './black-hole.ts';
+import { hostOf } from './hosts.ts';
+
+/** How long a step is, milliseconds: shorter than all times that are waited for. */
+const stepMs = 5000;
+
+test('hosts that vanish hold their processes no longer than keepalive and idle time, with a stream or without', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'silent-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const journal = join(folder, 'journal');
+  const clock = new TestClock();
+  const args = [join(import.meta.dirname, 'journal-server.mjs'), journal];
+  const server = bridge({ command: process.execPath, args }, { era: 'legacy', report: () => {} });
+  const url = await serveHttp(server, {
+    ...{ clock, report: () => {} },
+    limits: { sessionIdleTimeoutMs: 600_000 },
+    session: { limits: { keepaliveIntervalMs: 60_000 }, report: () => {} },
+  });
+  const network = await blackHole(url);
+  const listening = await begin(network.url);
+  await listening.get();
+  const quiet = await begin(network.url);
+  await quiet.request('ping');
+  const living = await begin(url);
+  const [first, second, third] = readFileSync(journal, 'utf8')
+    .split('\n')
+    .flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
+  network.swallow();
+  /** Lets time pass; who is there says something now and then. */
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      clock.increment(stepMs);
+      await (await living.request('ping')).text();
+    }
+  };
+  const gone = (pid: number | undefined) =>
+    vi.waitFor(() => expectEmpty(Number(pid)), { timeout: 60_000 });
+  const isThere = (pid: number | undefined) => () => process.kill(Number(pid), 0);
+
+  await pass(60_000 - stepMs);
+  expect(isThere(first)).not.toThrow();
+  // Three pings, each with ten seconds for its answer; a minute between them.
+  await pass(3 * 70_000 + stepMs);
+  await gone(first);
+  expect(isThere(second)).not.toThrow();
+  await pass(600_000);
+  await gone(second);
+  expect(isThere(third)).not.toThrow();
+  expect((await living.request('tools/list')).status).toBe(200);
+});
+
+test('after a computer has slept, each server is asked once for its stream', async () => {
+  const clock = new TestClock();
+  const change = defineTool({
+    name: 'change',
+    description: 'Says that something has changed',
+    handler: (_, { session }) => {
+      session.notify('test/changed', { name: 'it' });
+      return 'said';
+    },
+  });
+  const networks = await Promise.all(
+    ['a', 'b', 'c'].map(async (name) =>
+      blackHole(await serveHttp(createMcpServer({ name, version: '1', tools: [change] }))),
+    ),
+  );
+  const mcpServers = Object.fromEntries(
+    networks.map(({ url }, at) => [`s${at}`, { url: url.href, era: 'legacy' }]),
+  );
+  const options = { clock, patienceMs: 60_000, report: () => {} };
+  const host = await hostOf('legacy', bridge({ mcpServers }, options));
+  onTestFinished(() => host.close());
+  /** Resolves once what belongs to no request has come. */
+  const hear = async (at: number) => {
+    const heard = host.next('test/changed');
+    await host.callTool(`s${at}__change`);
+    await heard;
+  };
+  for (const at of networks.keys()) await hear(at);
+  for (const network of networks) network.swallow();
+  // Its timers are much too late.
+  clock.increment(3_600_000);
+  expect(networks.map(({ streams }) => streams)).toEqual([0, 0, 0]);
+  clock.increment(2000);
+  for (const at of networks.keys()) await hear(at);
+  clock.increment(50_000);
+  for (const at of networks.keys()) await hear(at);
+  expect(networks.map(({ streams }) => streams)).toEqual([1, 1, 1]);
+});
