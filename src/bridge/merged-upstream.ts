@@ -13,16 +13,18 @@ import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream
 import type { CatalogName } from '../machines/catalog.machine.ts';
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import { isJsonObject } from '../protocol/classify.ts';
-import { fromWireError, invalidParams } from '../protocol/errors.ts';
+import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { without } from '../protocol/dialects/members.ts';
 import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
-import { Method, methodNotOffered } from '../protocol/methods.ts';
+import { MetaKey, withMeta } from '../protocol/meta.ts';
+import { Method } from '../protocol/methods.ts';
 import { mayBeNamed, mayHaveDigest, splitName } from '../client/hosts/merged-names.ts';
 import { nearest } from '../protocol/nearest.ts';
-import { quoted } from '../protocol/printable.ts';
+import { printableName, quoted } from '../protocol/printable.ts';
+import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
 import { joinedInstructions } from './joined-instructions.ts';
 import { Member } from './member.actor.ts';
 import type { MemberHost, NamedEntry } from './member.actor.ts';
@@ -84,7 +86,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   #moved: (member: Member) => void = () => {};
 
   constructor(client: UpstreamClient, named: readonly NamedEntry[], options: MergingOptions) {
-    this.client = client;
+    this.client = withoutTasks(client);
     this.clock = options.clock;
     this.#options = options;
     for (const each of named) this.#members.set(each.name, new Member(each, this));
@@ -226,9 +228,19 @@ export class MergedUpstream implements Upstream, MemberHost {
     context: HandlerContext,
   ): Promise<JsonObject> {
     const server = await member.ready(context.signal);
-    const result = await server.request(method, params, context);
+    const result = await server.request(method, this.#withoutTasks(params), context);
     this.#owners.seen(member, result);
     return answer ? answer(result) : result;
+  }
+
+  /** Nobody could be asked for a task later, so that a call is made without one. */
+  #withoutTasks(params: JsonObject): JsonObject {
+    const { capabilities } = this.client.peer;
+    const others = params['task'] === undefined ? params : without(params, 'task');
+    const meta = others['_meta'];
+    const told = isJsonObject(meta) ? meta[MetaKey.clientCapabilities] : undefined;
+    if (!isJsonObject(told) || !declaresTasks(told)) return others;
+    return withMeta(others, { [MetaKey.clientCapabilities]: capabilities });
   }
 
   async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
@@ -304,9 +316,20 @@ export class MergedUpstream implements Upstream, MemberHost {
       case 'completion/complete':
         return this.#routeCompletion(params);
       default:
-        // With many servers, nothing says whose it is.
-        throw fromWireError(methodNotOffered(method));
+        throw this.#nobodys(method);
     }
+  }
+
+  /** The error for a method whose params do not say for which server they are. */
+  #nobodys(method: string): ProtocolError {
+    const { dialect } = this.client.peer;
+    const isModern = dialect.sessionOfRequest(this.client) === undefined;
+    const tasks = isModern ? tasksExtension : 'tasks';
+    const lacking = method.startsWith('tasks/')
+      ? `needs the capability "${tasks}", which`
+      : 'is what';
+    const message = `Method not found: ${printableName(method)} ${lacking} a bridge of many servers does not have: nothing says which of them it is for`;
+    return new ProtocolError(ErrorCode.methodNotFound, message);
   }
 
   async #routeTool(params: JsonObject): Promise<Routed> {
@@ -523,4 +546,13 @@ export class MergedUpstream implements Upstream, MemberHost {
     for (const timer of this.#announced.values()) this.clock.clearTimeout(timer);
     await Promise.all([...this.#members.values()].map((member) => member.close()));
   }
+}
+
+/** As its servers see it. */
+function withoutTasks(client: UpstreamClient): UpstreamClient {
+  const { peer } = client;
+  const { extensions } = peer.capabilities;
+  if (!declaresTasks(peer.capabilities) || !isJsonObject(extensions)) return client;
+  const capabilities = { ...peer.capabilities, extensions: without(extensions, tasksExtension) };
+  return { ...client, peer: { ...peer, capabilities } };
 }

@@ -58,6 +58,8 @@ const calls = {
     told('notifications/message', { level: 'info', logger: 'toucher', data: uri });
     return text('touched');
   },
+  /** What has arrived. */
+  seen: (_args, params) => text(JSON.stringify(params)),
   quit: () => process.exit(0),
 };
 
@@ -82,8 +84,9 @@ const answers = {
     cursor === undefined
       ? { tools: tools.slice(0, 3), nextCursor: 'rest' }
       : { tools: tools.slice(3) },
-  'tools/call': ({ name: called, arguments: args = {} }) =>
-    calls[called]?.(args) ?? text(`${called} of ${name}`),
+  'tools/call': ({ name: called, arguments: args = {}, ...rest }) =>
+    calls[called]?.(args, { name: called, arguments: args, ...rest }) ??
+    text(`${called} of ${name}`),
   'resources/list': () => ({
     resources: [
       { uri: 'both://x', name: 'x' },

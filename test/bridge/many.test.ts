@@ -5,7 +5,7 @@ import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { mergedName } from '../../src/client/hosts/merged-names.ts';
 import { describeDump } from '../../src/diagnosis/dump-text.ts';
-import { hostOf } from './hosts.ts';
+import { everything, hostOf } from './hosts.ts';
 import type { Era, Host } from './hosts.ts';
 
 const crowd = 'test/bridge/crowd-server.mjs';
@@ -106,6 +106,76 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     expect(await read(to, 'hidden://b')).toMatchObject({ text: 'hidden://b of b' });
   });
 });
+
+describe.each(['legacy', 'modern'] as const)(
+  'servers of both eras, for a host of the %s era',
+  (era) => {
+    const of = (name: string) => ({
+      command: process.execPath,
+      args: [`test/bridge/${name}-server.mjs`],
+    });
+    const both = { old: of('legacy'), new: of('modern') };
+
+    test('are one list, and each asks, tells and answers in its own way', async () => {
+      const to = await host(era, both);
+      const names = await tools(to);
+      for (const name of ['old__echo', 'old__form', 'new__echo', 'new__form']) {
+        expect(names).toContain(name);
+      }
+      expect(await namesIn(to, 'prompts/list', 'prompts')).toEqual(['old__greet', 'new__greet']);
+      expect(await read(to, 'test://thing')).toMatchObject({ text: 'a thing' });
+      expect(await read(to, 'bridge:new/test://thing')).toMatchObject({ text: 'a thing' });
+      for (const server of ['old', 'new']) {
+        to.asked.length = 0;
+        expect(await to.callTool(`${server}__form`)).toContain('Ada');
+        expect(await to.callTool(`${server}__sample`)).toContain('Hi');
+        expect(to.asked.map(({ method }) => method)).toEqual([
+          'elicitation/create',
+          'sampling/createMessage',
+        ]);
+        const progress: unknown[] = [];
+        const onprogress = (step: JsonObject) => void progress.push(step['progress']);
+        expect(await to.callTool(`${server}__steps`, { onprogress })).toBe('done');
+        expect(progress).toEqual([1, 2, 3]);
+        expect(await to.callTool(`${server}__client`)).toContain('sampling');
+      }
+      expect(Object.values(await reports(to)).map(({ state }) => state)).toEqual([
+        'ready',
+        'ready',
+      ]);
+    });
+
+    test('are not told of tasks, which are refused by their name: nothing says whose one is', async () => {
+      const extension = { 'io.modelcontextprotocol/tasks': {}, 'example.org/other': {} };
+      const declared = era === 'legacy' ? { tasks: {} } : { extensions: extension };
+      const made = await hostOf(
+        era,
+        bridge({ mcpServers: { ...both, crowd: server('crowd', 'tools', 'tool=seen') } }, patient),
+        { ...everything(era), ...declared },
+      );
+      onTestFinished(() => made.close());
+      expect(made.capabilities).not.toHaveProperty('tasks');
+      expect(made.capabilities).not.toHaveProperty('extensions');
+      const named = era === 'legacy' ? '"tasks"' : '"io.modelcontextprotocol/tasks"';
+      for (const method of ['tasks/get', 'tasks/cancel']) {
+        await expect(made.request(method, { taskId: 't-1' })).rejects.toMatchObject({
+          code: -32601,
+          message: expect.stringContaining(`${method} needs the capability ${named}`) as string,
+        });
+      }
+      await expect(made.request('example.org/do', {})).rejects.toMatchObject({
+        code: -32601,
+        message: expect.stringContaining('nothing says which of them it is for') as string,
+      });
+      const call = { name: 'crowd__seen', arguments: { a: 1 }, task: { ttl: 1000 } };
+      expect(JSON.stringify(await made.request('tools/call', call))).not.toContain('ttl');
+      if (era === 'legacy') return;
+      const told = await made.callTool('new__client');
+      expect(told).toContain('example.org/other');
+      expect(told).not.toContain('io.modelcontextprotocol/tasks');
+    });
+  },
+);
 
 test('a name is cut and gets a digest if it is longer than 64, and moves for no other server', async () => {
   const long = `t${'x'.repeat(70)}`;
