@@ -35,7 +35,7 @@ export interface HttpStreamPort {
   resume(): void;
   /** The stream is given up although more was expected. */
   gaveUp(): void;
-  /** What comes on the connection that it has does not count any more. */
+  /** Leaves the connection that it has: what comes on it no longer counts. */
   abandon(): void;
   /** How long to wait, milliseconds, so that not all streams are opened anew at once. */
   scatterMs(): number;

@@ -114,7 +114,11 @@ export const citations: {
   'docs/bridge.md': {
     '3 s': [firstServer],
     '1 s': [[bridged, 'retryMs: 1000']],
-    '2 s': [[bridged, 'retryMs: 1000']],
+    '2 s': [
+      [bridged, 'retryMs: 1000'],
+      ['src/client/http/server-stream.ts', 'scatteredMs = 2000'],
+    ],
+    '10 s': [[session, 'keepaliveTimeoutMs: 10 * second']],
     '5 min': [
       [bridged, 'maxRetryMs: 5 * 60_000'],
       ['src/bridge/bridged-entry.ts', 'processIdleMs: 5 * 60_000'],
