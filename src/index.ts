@@ -35,6 +35,15 @@ export type {
   ResourceTemplateSpecification,
   VariablesOf,
 } from './define/resource.ts';
+export { defineSkill } from './define/skill.ts';
+export type {
+  ServedSkillFile,
+  Skill,
+  SkillFileSource,
+  SkillFinder,
+  SkillSpecification,
+} from './define/skill.ts';
+export type { SkillFrontmatter } from './protocol/skills.ts';
 export type { UriTemplate, Variables } from './define/uri-template.ts';
 export { definePrompt } from './define/prompt.ts';
 export type {

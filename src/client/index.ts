@@ -92,6 +92,8 @@ export type {
   ListStanding,
   ReadResourceResult,
 } from './lists/offered.ts';
+export type { ServerSkills, SkillContents, SkillRequestOptions } from './lists/skills.ts';
+export type { ListedSkill, SkillFile, SkillFrontmatter } from '../protocol/skills.ts';
 export type {
   Completion,
   ListedPrompt,

@@ -25,9 +25,10 @@ const kinds = [
   'resources',
   'resourceTemplates',
   'contents',
+  'skills',
 ] as const;
 
-/** What may be cached: what `server/discover` says, each list, and the contents of resources. */
+/** What may be cached: what `server/discover` says, each list, the contents of resources, and skills. */
 export type CachedKind = (typeof kinds)[number];
 
 /** Hints for everything, and for each kind of answer. */

@@ -7,6 +7,7 @@ import type { LoggingOptions } from '../context/session-log.ts';
 import type { ServerCaching } from './caching.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
+import type { Skill, SkillFinder } from './skill.ts';
 import type { ErrorExposure, Tool } from './tool.ts';
 import type { UpstreamOf } from './upstream.ts';
 import type { VisibleByTag } from './visible.ts';
@@ -41,6 +42,13 @@ export interface ServerDefinition<
   readonly resourceTemplates?: readonly ResourceTemplate[];
   /** The prompts, in the order in which they are listed. */
   readonly prompts?: TPrompts;
+  /**
+   * The skills, or what finds those that exist now: `skillsFrom` of a directory, for example. Their files are resources,
+   * of which each `SKILL.md` is listed.
+   *
+   * @see SEP-2640
+   */
+  readonly skills?: readonly Skill[] | SkillFinder;
   /**
    * Declares completion even if nothing completes yet, for prompts and templates that are added
    * while sessions are open. Without it, a session has completion only if something completes when

@@ -6,6 +6,7 @@
  */
 import { describe } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
+import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { RegistryEntry } from './registry.ts';
 
@@ -38,6 +39,40 @@ export function pageOf<T>(
   return { items, nextCursor: btoa(`${kind}:${last.place}`) };
 }
 
+/**
+ * Gives one page of a list that is ordered by URI. A cursor names the last URI, so it stays valid whatever comes and
+ * goes.
+ *
+ * @throws {ProtocolError} -32602 the cursor is not one of this list
+ */
+export function pageByUri<T extends { readonly uri: string }>(
+  kind: string,
+  list: readonly T[],
+  params: JsonObject | undefined,
+  pageSize: number,
+): Page<T> {
+  const cursor = params?.['cursor'];
+  const after = cursor === undefined ? '' : readTextCursor(kind, cursor);
+  if (after === undefined) throw unknownCursor(cursor);
+  const rest = list.filter(({ uri }) => uri > after);
+  return firstPage(kind, rest, pageSize);
+}
+
+/** The first page of a list that is ordered by URI, with the cursor of the next one. */
+export function firstPage<T extends { readonly uri: string }>(
+  kind: string,
+  list: readonly T[],
+  pageSize: number,
+): Page<T> {
+  const items = list.slice(0, pageSize);
+  if (items.length === list.length) return { items };
+  return { items, nextCursor: textCursor(kind, items.at(-1)?.uri ?? '') };
+}
+
+function unknownCursor(cursor: unknown): ProtocolError {
+  return invalidParams(`the cursor ${describe(cursor)} is none that this list gave`);
+}
+
 /** The cursor of a list that is ordered by a text: it names the text of the last item. */
 export function textCursor(kind: string, text: string): string {
   // As JSON, because a lone surrogate cannot be encoded otherwise.
@@ -66,7 +101,7 @@ function readCursor(kind: string, cursor: unknown): number {
   if (cursor === undefined) return 0;
   const place = isReadable(cursor) ? placeIn(kind, cursor) : undefined;
   if (place !== undefined) return place;
-  throw invalidParams(`the cursor ${describe(cursor)} is none that this list gave`);
+  throw unknownCursor(cursor);
 }
 
 function placeIn(kind: string, cursor: string): number | undefined {

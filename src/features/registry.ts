@@ -2,6 +2,7 @@
  * What a server offers: tools, resources, resource templates and prompts. All sessions of a server
  * share them, and they may change while sessions are open.
  */
+import type { Exchange } from '../actors/exchange.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import { checkDefined } from '../define/item-faults.ts';
 import type { ItemRules } from '../define/item-faults.ts';
@@ -9,6 +10,8 @@ import { promptRules } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
 import { resourceRules, templateRules } from '../define/resource.ts';
 import type { Resource, ResourceTemplate } from '../define/resource.ts';
+import { fileIn, skillRules } from '../define/skill.ts';
+import type { FileOfSkill, Skill, SkillFinder } from '../define/skill.ts';
 import { toolRules } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
 import { appMimeType } from '../protocol/apps.ts';
@@ -16,6 +19,8 @@ import { describe } from '../protocol/classify.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ForSome } from '../define/visible.ts';
+import { skillScheme } from '../protocol/skills.ts';
+import { contextOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { Visibility } from './visibility.ts';
 import type { ItemAsker, Eyes, SeenList } from './visibility.ts';
@@ -284,12 +289,61 @@ class ItemsInSight<T extends ForSome> implements SeenItems<T> {
   }
 }
 
+/** The skills of a server: those of its registry, or what its finder finds for a caller. */
+export class OfferedSkills extends OfferedItems<Skill> {
+  find: SkillFinder | undefined;
+
+  constructor(visibility: Visibility, skills: ServerDefinition['skills']) {
+    super(visibility, skillRules, typeof skills === 'function' ? [] : skills);
+    this.find = typeof skills === 'function' ? skills : undefined;
+  }
+
+  /** Whether there may be any. */
+  get has(): boolean {
+    return this.find !== undefined || this.list().length > 0;
+  }
+
+  /** Whether a URI may be that of a skill's file. */
+  mayHave(uri: string): boolean {
+    return uri.startsWith(skillScheme) && this.has;
+  }
+
+  override exchange(next: OfferedSkills): void {
+    super.exchange(next);
+    this.find = next.find;
+  }
+
+  /** What a caller sees, by URI. */
+  async seenIn(call: Exchange): Promise<readonly Skill[]> {
+    const seen = new Map(
+      this.seenBy(call.request)
+        .list()
+        .map(({ item }) => [item.uri, item]),
+    );
+    const found: unknown = (await this.find?.(contextOf(call))) ?? [];
+    if (!Array.isArray(found)) {
+      throw new TypeError(`"skills" must give a list of skills, this is ${describe(found)}`);
+    }
+    const eyes = this.visibility.eyesOf(call.request);
+    for (const skill of found as readonly Skill[]) {
+      if (!seen.has(skill.uri) && eyes.sees(skill, skill.uri)) seen.set(skill.uri, skill);
+    }
+    return [...seen.values()].sort((one, other) => (one.uri < other.uri ? -1 : 1));
+  }
+
+  /** The file with this URI, if a caller sees it. */
+  async fileFor(uri: string, call: Exchange): Promise<FileOfSkill | undefined> {
+    return fileIn(await this.seenIn(call), uri);
+  }
+}
+
 /** All that a server offers. A kind that the definition does not name is not offered. */
 export interface OfferedFeatures {
   readonly tools: Registry<Tool>;
   readonly resources: Registry<Resource>;
   readonly resourceTemplates: Registry<ResourceTemplate>;
   readonly prompts: Registry<Prompt>;
+  readonly skills: Registry<Skill>;
 }
 
 /** The same as its features look at it. */
@@ -298,6 +352,7 @@ export interface ServerCatalog extends OfferedFeatures {
   readonly resources: OfferedItems<Resource>;
   readonly resourceTemplates: OfferedItems<ResourceTemplate>;
   readonly prompts: OfferedItems<Prompt>;
+  readonly skills: OfferedSkills;
 }
 
 /**
@@ -305,7 +360,7 @@ export interface ServerCatalog extends OfferedFeatures {
  *   an app that the server does not have
  */
 export function catalogOf(definition: ServerDefinition): ServerCatalog {
-  const { tools, prompts } = definition;
+  const { tools, prompts, skills } = definition;
   const visibility = new Visibility(definition.visible);
   const resources = new OfferedItems(visibility, resourceRules, definition.resources);
   const templates = definition.resourceTemplates;
@@ -331,5 +386,6 @@ export function catalogOf(definition: ServerDefinition): ServerCatalog {
     resources,
     resourceTemplates,
     prompts: new OfferedItems(visibility, promptRules, prompts),
+    skills: new OfferedSkills(visibility, skills),
   };
 }

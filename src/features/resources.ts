@@ -21,10 +21,13 @@ import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts'
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature, InForce } from './feature.ts';
 import { stringParam } from './feature.ts';
-import { pageOf, readTextCursor, textCursor } from './pagination.ts';
+import { firstPage, pageOf, readTextCursor } from './pagination.ts';
+import { readSkillFile } from './skills.ts';
 import { readContents } from './output.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { ResourceDescription, ResourceTemplate } from '../define/resource.ts';
+import { describeFile, fileIn } from '../define/skill.ts';
+import { skillFileName } from '../protocol/skills.ts';
 import type { Page } from './pagination.ts';
 
 export interface ResourcesFeature extends Feature {
@@ -44,18 +47,29 @@ interface ReadableResource {
 
 /** The resources of a server. */
 export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): ResourcesFeature {
-  const { resources, resourceTemplates } = catalog;
+  const { resources, resourceTemplates, skills } = catalog;
   const { visibility } = resources;
   /** The URIs that each session's client has subscribed to. */
   const subscriptions = new PerSession((session) => new SubscribedUris(session));
 
-  const find = (uri: string, asker: ItemAsker): ReadableResource => {
+  const find = (uri: string, call: Exchange): ReadableResource | Promise<ReadableResource> => {
+    const asker = call.request;
     const resource = resources.seenBy(asker).get(uri);
     if (resource) {
       const { mimeType } = resource;
       const caching = resources.cachedAs(hintsOf(resource.caching, inForce.caching.contents));
       return { uri, mimeType, caching, read: (call) => resource.read(contextOf(call)) };
     }
+    if (!skills.mayHave(uri)) return findByTemplate(uri, asker);
+    return skills.fileFor(uri, call).then((found) => {
+      if (!found) return findByTemplate(uri, asker);
+      const { mimeType } = describeFile(found.skill, found.path);
+      const caching = skills.cachedAs(inForce.caching.contents);
+      return { uri, mimeType, caching, read: (reader) => readSkillFile(found, contextOf(reader)) };
+    });
+  };
+
+  const findByTemplate = (uri: string, asker: ItemAsker): ReadableResource => {
     if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${describe(uri)}`);
     for (const { item } of resourceTemplates.seenBy(asker).list()) {
       const variables = item.match(uri);
@@ -71,6 +85,15 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
     }
     throw asker.peer.dialect.resourceNotFound(uri);
   };
+
+  const subscribe =
+    (call: Exchange) =>
+    ({ uri }: ReadableResource): JsonObject => {
+      subscriptions.of(scopeOfCall(call)).add(uri);
+      const isForSome = [resources, resourceTemplates, skills].some((items) => items.isForSome);
+      if (isForSome) visibility.shown(call.request);
+      return {};
+    };
 
   return {
     capabilities: { resources: { subscribe: true, listChanged: true } },
@@ -96,32 +119,32 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
         return dialect.cacheable(result, caching);
       },
       'resources/read': (params, call) => {
-        const target = find(stringParam(params, 'uri'), call.request);
-        const output = target.read(call);
-        if (!isThenable(output)) return resultOf(target, output, call);
-        return Promise.resolve(output).then((late) => resultOf(target, late, call));
+        const target = find(stringParam(params, 'uri'), call);
+        if (!isThenable(target)) return readTarget(target, call);
+        return target.then((found) => readTarget(found, call));
       },
       'resources/subscribe': (params, call) => {
-        const { uri } = find(stringParam(params, 'uri'), call.request);
-        subscriptions.of(scopeOfCall(call)).add(uri);
-        if (resources.isForSome || resourceTemplates.isForSome) visibility.shown(call.request);
-        return {};
+        const target = find(stringParam(params, 'uri'), call);
+        return isThenable(target) ? target.then(subscribe(call)) : subscribe(call)(target);
       },
       'resources/unsubscribe': (params, call) => {
         const uri = stringParam(params, 'uri');
         // The resource may have gone since the client subscribed to it.
         const isSubscribed = subscriptions.known(scopeOfCall(call))?.delete(uri);
-        if (!isSubscribed) find(uri, call.request);
-        return {};
+        const target = isSubscribed ? undefined : find(uri, call);
+        return isThenable(target) ? target.then(() => ({})) : {};
       },
     },
     list: {
       capability: 'resources',
-      sources: [resources, resourceTemplates],
+      sources: [resources, resourceTemplates, skills],
       changed: 'notifications/resources/list_changed',
       shown: () => [
         ...resources.list().map(({ item }) => latestHandshake.resource(item)),
         ...resourceTemplates.list().map(({ item }) => latestHandshake.template(item)),
+        ...skills
+          .list()
+          .map(({ item }) => latestHandshake.resource(describeFile(item, skillFileName))),
       ],
     },
     updated: (session, uri) => {
@@ -137,13 +160,15 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
 /** Whether somebody sees the resource with this URI. One that is no more is seen by all: its end is news. */
 export function isResourceSeen(
   uri: string,
-  { resources, resourceTemplates }: Pick<ServerCatalog, 'resources' | 'resourceTemplates'>,
+  { resources, resourceTemplates, skills }: ServerCatalog,
   eyes: Eyes,
 ): boolean {
   const resource = resources.get(uri);
   const templates = resourceTemplates.list().filter(({ item }) => item.match(uri) !== undefined);
-  if (!resource && templates.length === 0) return true;
+  const having = skills.list().filter(({ item }) => fileIn([item], uri) !== undefined);
+  if (!resource && templates.length === 0 && having.length === 0) return true;
   if (resource && eyes.sees(resource, uri)) return true;
+  if (having.some(({ item }) => eyes.sees(item, item.uri))) return true;
   return templates.some(({ item }) => eyes.sees(item, item.uriTemplate));
 }
 
@@ -186,6 +211,12 @@ class SubscribedUris {
   }
 }
 
+function readTarget(target: ReadableResource, call: Exchange): JsonObject | Promise<JsonObject> {
+  const output = target.read(call);
+  if (!isThenable(output)) return resultOf(target, output, call);
+  return Promise.resolve(output).then((late) => resultOf(target, late, call));
+}
+
 function resultOf(target: ReadableResource, output: unknown, call: Exchange): JsonObject {
   const { dialect } = call.request.peer;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
@@ -212,7 +243,7 @@ const listedKind = 'resources/list/listed';
  * @see MCP 2025-11-25, server/resources, "Listing Resources"
  */
 async function resourcePage(
-  { resources, resourceTemplates }: Pick<ServerCatalog, 'resources' | 'resourceTemplates'>,
+  { resources, resourceTemplates, skills }: ServerCatalog,
   params: JsonObject | undefined,
   pageSize: number,
   call: Exchange,
@@ -222,38 +253,36 @@ async function resourcePage(
   const templates = resourceTemplates.listedTo(call.request).map(({ item }) => item);
   const listing = templates.filter(({ list }) => list !== undefined);
   const listedAfter = async (uri: string) => {
-    const listed = await listedBy(listing, context);
+    skills.listedTo(call.request);
+    const seen = await skills.seenIn(call);
+    const files = seen.map((skill) => describeFile(skill, skillFileName));
+    const listed = await listedBy(files, listing, context);
     const known = new Set(fixed.map(({ item }) => item.uri));
     return listed.filter((resource) => resource.uri > uri && !known.has(resource.uri));
   };
 
   const after = readTextCursor(listedKind, params?.['cursor']);
-  if (after !== undefined) return cut(await listedAfter(after), pageSize);
+  if (after !== undefined) return firstPage(listedKind, await listedAfter(after), pageSize);
 
   const page = pageOf(listKind, fixed, params, pageSize);
-  if (page.nextCursor !== undefined || listing.length === 0) return page;
+  if (page.nextCursor !== undefined || (listing.length === 0 && !skills.has)) return page;
   const room = pageSize - page.items.length;
-  const { items, nextCursor } = cut(await listedAfter(''), room);
+  const { items, nextCursor } = firstPage(listedKind, await listedAfter(''), room);
   return {
     items: [...page.items, ...items],
     ...(nextCursor === undefined ? {} : { nextCursor }),
   };
 }
 
-function cut(listed: readonly ResourceDescription[], size: number): Page<ResourceDescription> {
-  const items = listed.slice(0, size);
-  if (items.length === listed.length) return { items };
-  return { items, nextCursor: textCursor(listedKind, items.at(-1)?.uri ?? '') };
-}
-
 /** By URI, each once. If two templates list the same resource, the first one describes it. */
 async function listedBy(
+  files: readonly ResourceDescription[],
   templates: readonly ResourceTemplate[],
   context: HandlerContext,
 ): Promise<readonly ResourceDescription[]> {
   const lists = await Promise.all(templates.map(async (template) => readList(template, context)));
   const byUri = new Map<string, ResourceDescription>();
-  for (const resource of lists.flat()) {
+  for (const resource of [files, ...lists].flat()) {
     if (!byUri.has(resource.uri)) byUri.set(resource.uri, resource);
   }
   return [...byUri.values()].sort((one, other) => (one.uri < other.uri ? -1 : 1));

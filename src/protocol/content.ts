@@ -49,6 +49,28 @@ export function base64(bytes: Uint8Array): string {
   return text;
 }
 
+/** The bytes of contents; undefined if they are neither text nor base64. */
+export function bytesOf(contents: { readonly text?: unknown; readonly blob?: unknown }) {
+  const { text, blob } = contents;
+  if (typeof text === 'string') return new TextEncoder().encode(text);
+  if (typeof blob !== 'string') return undefined;
+  try {
+    return Uint8Array.from(atob(blob), (letter) => letter.charCodeAt(0));
+  } catch {
+    // Not base64.
+    return undefined;
+  }
+}
+
+/** Bytes as the text that has exactly them, a mark at the beginning included; undefined if they are not UTF-8. */
+export function utf8Of(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 export function textBlock(text: string): ContentBlock {
   return { type: 'text', text };
 }

@@ -107,6 +107,7 @@ export type RuntimeErrorCode =
   | 'TRANSPORT_CLOSED'
   | 'UNAUTHORIZED'
   | 'UNSERIALIZABLE'
+  | 'UNVERIFIED'
   | 'VERSION_UNSUPPORTED';
 
 /** How a server's process has ended. */

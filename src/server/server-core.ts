@@ -18,12 +18,14 @@ import type { TaskBook } from '../features/task-book.ts';
 import { subscriptionsFeature } from '../features/subscriptions.ts';
 import type { SubscriptionsFeature } from '../features/subscriptions.ts';
 import { describe } from '../protocol/classify.ts';
+import type { JsonObject } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import { tellChanges } from '../features/list-changed.observable.ts';
 import { loggingFeature } from '../features/logging.ts';
 import { promptsFeature } from '../features/prompts.ts';
 import { resourcesFeature } from '../features/resources.ts';
 import type { ResourcesFeature } from '../features/resources.ts';
+import { skillsFeature } from '../features/skills.ts';
 import { offersTasks, tasksFeature } from '../features/tasks.ts';
 import type { TasksFeature } from '../features/tasks.ts';
 import { appsFeature, offersApps, toolsFeature } from '../features/tools.ts';
@@ -71,6 +73,7 @@ const rules: ItemRules = {
     resources: true,
     resourceTemplates: true,
     prompts: true,
+    skills: true,
     completions: true,
     caching: true,
     logging: true,
@@ -94,6 +97,7 @@ export class ServerCore implements InForce {
   readonly #toolsOffered: Feature;
   readonly #resources: ResourcesFeature;
   readonly #promptsOffered: Feature;
+  readonly #skillsOffered: Feature;
   readonly #completion: Feature;
   readonly #subscriptions: SubscriptionsFeature;
   /** The upstreams of its clients, if it has any. */
@@ -130,6 +134,7 @@ export class ServerCore implements InForce {
     this.#toolsOffered = toolsFeature(catalog.tools, this);
     this.#resources = resourcesFeature(catalog, this);
     this.#promptsOffered = promptsFeature(catalog.prompts, this);
+    this.#skillsOffered = skillsFeature(catalog.skills, this);
     this.#completion = completionFeature(catalog);
     this.#tasks = tasksFeature(catalog.tools, (session, notice) =>
       this.#subscriptions.notice(session, notice),
@@ -169,6 +174,7 @@ export class ServerCore implements InForce {
     this.catalog.resources.exchange(offered.resources);
     this.catalog.resourceTemplates.exchange(offered.resourceTemplates);
     this.catalog.prompts.exchange(offered.prompts);
+    this.catalog.skills.exchange(offered.skills);
     this.#definition = next;
     this.#caching = caching;
     this.#change();
@@ -191,12 +197,13 @@ export class ServerCore implements InForce {
 
   /** The features that the definition names. */
   get #features(): readonly Feature[] {
-    const { logging, tools, resources, resourceTemplates, prompts } = this.#definition;
+    const { logging, tools, resources, resourceTemplates, prompts, skills } = this.#definition;
     return [
       ...(logging ? [loggingFeature] : []),
       ...(tools ? [this.#toolsOffered] : []),
-      ...((resources ?? resourceTemplates) ? [this.#resources] : []),
+      ...((resources ?? resourceTemplates ?? skills) ? [this.#resources] : []),
       ...(prompts ? [this.#promptsOffered] : []),
+      ...(skills ? [this.#skillsOffered] : []),
     ];
   }
 
@@ -263,8 +270,8 @@ export class ServerCore implements InForce {
   }
 
   get #items() {
-    const { tools, resources, resourceTemplates, prompts } = this.catalog;
-    return [tools, resources, resourceTemplates, prompts];
+    const { tools, resources, resourceTemplates, prompts, skills } = this.catalog;
+    return [tools, resources, resourceTemplates, prompts, skills];
   }
 
   /**
@@ -276,7 +283,7 @@ export class ServerCore implements InForce {
     const named = this.#items.filter((items) => items.get(name) !== undefined);
     if (named.length === 0) {
       throw new TypeError(
-        `The server has no tool, prompt, resource or resource template ${describe(name)}`,
+        `The server has no tool, prompt, resource, resource template or skill ${describe(name)}`,
       );
     }
     if (!session.switch(name, isEnabled)) return;
@@ -446,6 +453,9 @@ function describeServer(
 ): ServerDescription {
   const { name, version, title, icons, websiteUrl, instructions } = definition;
   const capabilities = features.flatMap((feature) => Object.entries(feature.capabilities));
+  const extensions = capabilities.flatMap(([name, value]) =>
+    name === 'extensions' ? Object.entries(value as JsonObject) : [],
+  );
   return {
     serverInfo: {
       name,
@@ -454,7 +464,10 @@ function describeServer(
       ...(icons ? { icons } : {}),
       ...(websiteUrl === undefined ? {} : { websiteUrl }),
     },
-    capabilities: Object.fromEntries(capabilities),
+    capabilities: {
+      ...Object.fromEntries(capabilities),
+      ...(extensions.length > 0 ? { extensions: Object.fromEntries(extensions) } : {}),
+    },
     ...(instructions === undefined ? {} : { instructions }),
   };
 }

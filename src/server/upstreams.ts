@@ -17,6 +17,7 @@ import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protoc
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
+import { skillRoot } from '../protocol/skills.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { methodNotOffered } from '../protocol/methods.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
@@ -441,6 +442,7 @@ const listMembers: { readonly [method: string]: string } = {
   'prompts/list': 'prompts',
   'resources/list': 'resources',
   'resources/templates/list': 'resourceTemplates',
+  'skills/list': 'skills',
 };
 
 /** The first page of the upstream, with the server's own items before it. */
@@ -473,7 +475,7 @@ function joined(member: string, own: RequestHandler, theirs: RequestHandler): Re
 function isOwn(
   method: string,
   params: JsonObject | undefined,
-  { tools, prompts, resources, resourceTemplates }: ServerCatalog,
+  { tools, prompts, resources, resourceTemplates, skills }: ServerCatalog,
   asker: ItemAsker | undefined,
 ): boolean {
   const { name, uri } = params ?? {};
@@ -483,6 +485,8 @@ function isOwn(
   if (method === 'prompts/get') return has(prompts, name);
   if (typeof uri !== 'string') return false;
   const templates = asker ? resourceTemplates.seenBy(asker) : resourceTemplates;
+  const seen = (asker ? skills.seenBy(asker) : skills).list();
+  if (seen.some(({ item }) => `${uri}/`.startsWith(`${skillRoot(item.uri)}/`))) return true;
   return has(resources, uri) || templates.list().some(({ item }) => item.match(uri) !== undefined);
 }
 

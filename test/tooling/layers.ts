@@ -30,7 +30,11 @@ export const runtime = [
 
 /** By path below `src/`; the longest path that a file begins with is its layer. A layer names only layers that stand above it in this table. */
 export const layers: { readonly [path: string]: Layer } = {
-  protocol: { holds: 'pure data: frames, codec, errors, dialects', imports: [] },
+  protocol: {
+    holds: 'pure data: frames, codec, errors, dialects',
+    imports: [],
+    packages: ['yaml'],
+  },
   machines: { holds: 'when something may happen', imports: ['protocol'], packages: ['xstate'] },
   actors: {
     holds: 'what is done: reader, router, correlation, writer',
@@ -192,6 +196,11 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...core, 'roots/disk'],
     node: true,
   },
+  skills: {
+    holds: 'skills that lie in a directory; an entry of its own',
+    imports: ['protocol', 'define', 'roots', 'roots/disk'],
+    node: true,
+  },
   http: {
     holds: 'a server over HTTP, on one endpoint for both eras; an entry of its own',
     imports: [...runtime, 'http/auth', 'http/nodes'],
@@ -285,6 +294,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'processes',
       'roots',
       'roots/disk',
+      'skills',
       'serve',
       'bridge',
       'client/hosts',
@@ -403,6 +413,7 @@ export const groups: { readonly [name: string]: Group } = {
       'sqlite',
       'processes',
       'roots',
+      'skills',
       'client',
       'bridge',
       'opentelemetry',

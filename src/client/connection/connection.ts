@@ -17,6 +17,7 @@ import type {
   GetPromptResult,
   ReadResourceResult,
 } from '../lists/offered.ts';
+import type { ServerSkills } from '../lists/skills.ts';
 import type { ConnectionState, ConnectionStreams } from './connection-streams.observable.ts';
 import type { HostRequestOptions } from './options.ts';
 import type { ToolTask } from './tool-task.observable.ts';
@@ -110,6 +111,8 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
    * @throws as {@link request} does
    */
   complete(request: CompletionRequest, options?: HostRequestOptions): Promise<Completion>;
+  /** The skills of the server: listed, read, and checked against what it said of them. */
+  readonly skills: ServerSkills;
   /**
    * Subscribes to changes of a resource until `unsubscribe`, also after the connection was
    * reopened.

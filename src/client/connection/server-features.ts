@@ -20,6 +20,8 @@ import type { KeptList } from '../lists/kept-list.ts';
 import type { OwnRequest } from '../lists/ask-list.actor.ts';
 import { Lists } from '../lists/lists.ts';
 import { Results } from '../lists/results.ts';
+import { serverSkills } from '../lists/skills.ts';
+import type { ServerSkills } from '../lists/skills.ts';
 import { Preferences } from '../lists/preferences.ts';
 import type { PreferenceOptions } from '../lists/preferences.ts';
 import type {
@@ -61,6 +63,7 @@ export abstract class ServerFeatures {
   readonly lists: Lists;
   readonly preferences: Preferences;
   readonly tasks: ToolTasks;
+  readonly skills: ServerSkills;
   readonly #parts: FeatureParts;
   readonly #results: Results;
   /** The capabilities of the server in the last handshake. */
@@ -83,6 +86,12 @@ export abstract class ServerFeatures {
       ...{ ...server, requests, name: parts.name, rounds: parts.rounds },
       readerOf: (name) => (result) => this.#results.callTool(name, result),
       cancel: (id) => this.cancelTask(id),
+    });
+    this.skills = serverSkills({
+      ...{ name: parts.name, now: () => clock.now(), bounds: limits, request, problem },
+      capabilities: async (options) =>
+        this.#capabilities ?? (await this.ready(options)).capabilities,
+      readResource: (uri, options) => this.readResource(uri, options),
     });
   }
 

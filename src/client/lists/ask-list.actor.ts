@@ -10,7 +10,7 @@ import type { CatalogInput, CatalogOutcome } from '../../machines/catalog.machin
 import { describe } from '../../protocol/classify.ts';
 import { ErrorCode, RuntimeError, remoteCodeOf } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
-import type { ListKind } from './list-kinds.ts';
+import type { ListKind, PagedKind } from './list-kinds.ts';
 import { listKinds, readEntry } from './list-kinds.ts';
 
 /** Bounds of one list. */
@@ -78,8 +78,7 @@ export function askListActor(
 }
 
 /**
- * All pages of a list. If a cursor is refused, the list has changed: it is queried from the
- * beginning again, once.
+ * A whole list, if the server has one.
  *
  * @throws the error of a page; {RuntimeError} INVALID_RESPONSE if a result is not a page of the
  *   list
@@ -93,15 +92,32 @@ async function askList(
     return { kind: 'unavailable', reason: `The server declares no "${kind.feature}" capability` };
   }
   try {
-    const pages = new Pages(kind, source);
-    return await pages.readAll(signal).catch((error: unknown) => {
-      if (!pages.isCursorRefused(error)) throw error;
-      return new Pages(kind, source).readAll(signal);
-    });
+    return await askPages(kind, source, { signal, whenAway: 'refuse' });
   } catch (error) {
     if (remoteCodeOf(error) !== ErrorCode.methodNotFound) throw error;
     return { kind: 'unavailable', reason: `The server does not know ${kind.method}` };
   }
+}
+
+/**
+ * All pages of a list. If a cursor is refused, the list has changed: it is queried from the
+ * beginning again, once.
+ *
+ * @param params of each page, beside the cursor
+ * @throws the error of a page; {RuntimeError} INVALID_RESPONSE if a result is not a page of the
+ *   list
+ */
+export async function askPages(
+  kind: PagedKind,
+  source: Omit<ListSource, 'capabilities'>,
+  options: OwnRequestOptions,
+  params?: JsonObject,
+): Promise<Extract<CatalogOutcome, { readonly kind: 'answered' }>> {
+  const pages = new Pages(kind, source);
+  return await pages.readAll(options, params).catch((error: unknown) => {
+    if (!pages.isCursorRefused(error)) throw error;
+    return new Pages(kind, source).readAll(options, params);
+  });
 }
 
 /** How long a cursor may be, UTF-16 units: it is sent back, and kept to detect repetitions. */
@@ -111,8 +127,8 @@ const maxCursorLength = 256 * 1024;
 const maxToldFaults = 3;
 
 class Pages {
-  readonly #kind: ListKind;
-  readonly #source: ListSource;
+  readonly #kind: PagedKind;
+  readonly #source: Omit<ListSource, 'capabilities'>;
   readonly #items: JsonObject[] = [];
   readonly #keys = new Set<unknown>();
   readonly #cursors = new Set<string>();
@@ -125,7 +141,7 @@ class Pages {
   #freshUntil = Infinity;
   #cut: string | undefined = undefined;
 
-  constructor(kind: ListKind, source: ListSource) {
+  constructor(kind: PagedKind, source: Omit<ListSource, 'capabilities'>) {
     this.#kind = kind;
     this.#source = source;
   }
@@ -135,17 +151,17 @@ class Pages {
     return this.#cursors.size > 0 && remoteCodeOf(error) === ErrorCode.invalidParams;
   }
 
-  async readAll(signal: AbortSignal): Promise<CatalogOutcome> {
+  async readAll(options: OwnRequestOptions, params?: JsonObject) {
     let cursor: string | undefined;
     do {
-      const params = cursor === undefined ? undefined : { cursor };
-      const options = { signal, whenAway: 'refuse' } as const;
-      cursor = this.#read(await this.#source.request(this.#kind.method, params, options));
+      const asked = cursor === undefined ? params : { ...params, cursor };
+      cursor = this.#read(await this.#source.request(this.#kind.method, asked, options));
     } while (cursor !== undefined);
     this.#tell('list.entries', this.#faults);
     this.#tell('list.repeated', this.#repeated);
     const [items, freshUntil, cut] = [this.#items, this.#freshUntil, this.#cut];
-    return { kind: 'answered', items, freshUntil, ...(cut === undefined ? {} : { cut }) };
+    const known = { items, freshUntil, ...(cut === undefined ? {} : { cut }) };
+    return { kind: 'answered', ...known } as const;
   }
 
   /** @returns the cursor of the next page */

@@ -9,20 +9,27 @@ import type { JsonObject } from '../../protocol/frames.ts';
 
 type MemberType = 'string' | 'object' | 'array';
 
-export interface ListKind {
+/** Something that a server lists page by page. */
+export interface PagedKind {
   /** Also the member of the result that contains the entries. */
-  readonly name: CatalogName;
+  readonly name: string;
   readonly method: string;
-  /** The capability that a server with such a list declares. */
-  readonly feature: 'tools' | 'prompts' | 'resources';
-  /** The notification of its changes. */
-  readonly changed: string;
   /** The member that identifies an entry; undefined if entries need not be unique. */
   readonly key?: string;
   /** The members that an entry must have. */
   readonly required: { readonly [member: string]: MemberType };
   /** The members that it may have: one of the wrong type is left out, and the entry stays. */
   readonly optional: { readonly [member: string]: MemberType };
+  /** What else is wrong with an entry, so that it cannot be used. */
+  readonly faultOf?: (entry: JsonObject) => string | undefined;
+}
+
+export interface ListKind extends PagedKind {
+  readonly name: CatalogName;
+  /** The capability that a server with such a list declares. */
+  readonly feature: 'tools' | 'prompts' | 'resources';
+  /** The notification of its changes. */
+  readonly changed: string;
 }
 
 const labels = { title: 'string', description: 'string' } as const;
@@ -72,12 +79,15 @@ export interface EntryReading {
 }
 
 /** Reads one entry of a list. An entry without faults is returned unchanged. */
-export function readEntry({ required, optional }: ListKind, entry: unknown): EntryReading {
+export function readEntry(kind: PagedKind, entry: unknown): EntryReading {
+  const { required, optional } = kind;
   if (!isJsonObject(entry)) return { fault: `must be an object, this is ${describe(entry)}` };
   for (const [member, type] of Object.entries(required)) {
     const fault = faultOf(entry, member, type);
     if (fault !== undefined) return { fault };
   }
+  const unusable = kind.faultOf?.(entry);
+  if (unusable !== undefined) return { fault: unusable };
   const wrong = Object.entries(optional)
     .map(([member, type]) => ({ member, fault: faultOf(entry, member, type) }))
     .filter(({ member, fault }) => fault !== undefined && entry[member] !== undefined);

@@ -9,6 +9,7 @@ import type { Implementation, ServerDescription } from '../implementation.ts';
 import { withMeta } from '../meta.ts';
 import { Method } from '../methods.ts';
 import { declaresRoots } from '../roots.ts';
+import { skillMethods } from '../skills.ts';
 import { relatedTask } from '../tasks.ts';
 import type { DetailedTask, Task, TaskRequest, TaskSupport } from '../tasks.ts';
 import type {
@@ -45,6 +46,7 @@ const methods: ReadonlySet<string> = new Set([
   'prompts/get',
   'completion/complete',
   'logging/setLevel',
+  ...skillMethods,
 ]);
 
 export const noBatches: WireError = {

@@ -15,6 +15,7 @@ import type {
 } from './dialect.ts';
 import { without } from './members.ts';
 import type { WireObject } from './members.ts';
+import { skillMethods } from '../skills.ts';
 import { declaresTasks, tasksExtension } from '../tasks.ts';
 import type { DetailedTask, Task, TaskRequest, TaskSupport } from '../tasks.ts';
 
@@ -32,6 +33,7 @@ const methods: ReadonlySet<string> = new Set([
   'tasks/get',
   'tasks/update',
   'tasks/cancel',
+  ...skillMethods,
 ]);
 
 const questions: readonly string[] = [Method.rootsList, Method.createMessage, Method.elicit];

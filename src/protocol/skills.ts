@@ -1,0 +1,186 @@
+/**
+ * Skills on the wire: directories of instructions for a model, which are read as resources.
+ *
+ * @see SEP-2640; https://agentskills.io/specification
+ */
+import { describe, isJsonObject } from './classify.ts';
+import type { JsonObject } from './frames.ts';
+
+/** The name of skills among a server's extensions. */
+export const skillsExtension = 'io.modelcontextprotocol/skills';
+
+export const skillMethods = ['skills/list', 'skills/get', 'resources/directory/read'] as const;
+
+/** The type of a directory in the answer to `resources/directory/read`. */
+export const directoryMimeType = 'inode/directory';
+
+/** The file that each skill has. */
+export const skillFileName = 'SKILL.md';
+
+/** What a skill begins its URIs with. */
+export const skillScheme = 'skill://';
+
+/** Every host takes a skill of so many files and bytes; a larger one is refused here. */
+export const skillBounds = { files: 512, bytes: 16 * 1024 * 1024, frontmatterBytes: 64 * 1024 };
+
+/** A file of a skill: what it is read by, and what is read. */
+export interface SkillFile {
+  /** What it is read by. */
+  readonly uri: string;
+  /** `sha256:` and the digest of its bytes, 64 digits of lowercase hex. */
+  readonly digest: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** What `SKILL.md` says of its skill at its beginning, as JSON. */
+export interface SkillFrontmatter extends JsonObject {
+  /** 1 to 64 lowercase letters, digits and single hyphens. Another skill may have the same one. */
+  readonly name: string;
+  /** For the model: what the skill is good for, and when. At most 1,024 characters. */
+  readonly description: string;
+}
+
+/**
+ * A skill in the answer to `skills/list`, or to `skills/get`. It is as much a stranger's text as anything else that a
+ * server says: its digests say that content belongs to it, not that either can be trusted.
+ *
+ * @see SEP-2640, "Skill Entries"
+ */
+export interface ListedSkill extends JsonObject {
+  /** The URI of its `SKILL.md`, which tells it from the server's other skills. */
+  readonly uri: string;
+  /** All that its `SKILL.md` says of itself. */
+  readonly frontmatter: SkillFrontmatter;
+  /** All its files, `SKILL.md` among them; `dynamic` if they are made when they are read. */
+  readonly resources: readonly SkillFile[] | 'dynamic';
+}
+
+/** The directory of a skill: the URI of its `SKILL.md` without the name of the file. */
+export const skillRoot = (uri: string): string => uri.slice(0, -skillFileName.length - 1);
+
+/** A path as a part of a URI. */
+export const encodedPath = (path: string): string =>
+  path.split('/').map(encodeURIComponent).join('/');
+
+/**
+ * The path of a URI below a directory, decoded; undefined if it is not below it, or leads out of it in whatever spelling.
+ */
+export function pathBelow(root: string, uri: string): string | undefined {
+  if (!uri.startsWith(`${root}/`) || /[?#]/.test(uri)) return undefined;
+  try {
+    const segments = uri
+      .slice(root.length + 1)
+      .split('/')
+      .map(decodeURIComponent);
+    return segments.every(isPlain) ? segments.join('/') : undefined;
+  } catch {
+    // A percent sign that encodes nothing.
+    return undefined;
+  }
+}
+
+/** Whether a name stands for itself in a path, on any system. */
+function isPlain(segment: string): boolean {
+  const isName = segment !== '' && segment !== '.' && segment !== '..';
+  return isName && !/[/\\]/.test(segment) && !segment.includes('\0');
+}
+
+/** What is wrong with a frontmatter; undefined if nothing is. */
+export function faultOfFrontmatter(frontmatter: unknown): string | undefined {
+  if (!isJsonObject(frontmatter)) {
+    return `"frontmatter" must be an object, this is ${describe(frontmatter)}`;
+  }
+  const { name, description } = frontmatter;
+  if (typeof name !== 'string' || name.length > 64 || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) {
+    const wanted = '1 to 64 lowercase letters, digits and single hyphens';
+    return `"name" must be ${wanted}, this is ${describe(name)}`;
+  }
+  const isText =
+    typeof description === 'string' && description !== '' && description.length <= 2048;
+  if (!isText || [...description].length > 1024) {
+    return `"description" must be a text of 1 to 1024 characters, this is ${describe(description)}`;
+  }
+  return undefined;
+}
+
+/** What is wrong with a skill that a server names; undefined if nothing is, and it is a {@link ListedSkill}. */
+export function faultOfSkill({ uri, frontmatter, resources }: JsonObject): string | undefined {
+  const fault = faultOfFrontmatter(frontmatter);
+  if (fault !== undefined) return fault;
+  const { name } = frontmatter as SkillFrontmatter;
+  if (typeof uri !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\//i.test(uri) || /[?#]/.test(uri)) {
+    return `"uri" must be a URI with a path, this is ${describe(uri)}`;
+  }
+  if (!uri.endsWith(`/${name}/${skillFileName}`)) {
+    return `"uri" must end in /${name}/${skillFileName}, this is ${describe(uri)}`;
+  }
+  if (resources === 'dynamic') return undefined;
+  if (!Array.isArray(resources)) {
+    return `"resources" must be a list or "dynamic", this is ${describe(resources)}`;
+  }
+  return faultOfFiles(uri, resources);
+}
+
+function faultOfFiles(uri: string, files: readonly unknown[]): string | undefined {
+  if (files.length > skillBounds.files) return `it has more than ${skillBounds.files} files`;
+  const root = skillRoot(uri);
+  const paths = new Set<string>();
+  let bytes = 0;
+  for (const [at, file] of files.entries()) {
+    const { uri: of, digest, size } = isJsonObject(file) ? file : {};
+    const path = typeof of === 'string' ? pathBelow(root, of) : undefined;
+    const where = `resources[${at}]`;
+    if (path === undefined)
+      return `"${where}.uri" must be a file below ${root}, this is ${describe(of)}`;
+    if (paths.has(path)) return `"${where}.uri" is there twice: ${describe(of)}`;
+    if (typeof digest !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(digest)) {
+      return `"${where}.digest" must be sha256: and 64 hex digits, this is ${describe(digest)}`;
+    }
+    if (!Number.isSafeInteger(size) || (size as number) < 0) {
+      return `"${where}.size" must be a number of bytes, this is ${describe(size)}`;
+    }
+    paths.add(path);
+    bytes += size as number;
+  }
+  if (bytes > skillBounds.bytes) return `its files have more than ${skillBounds.bytes} bytes`;
+  return paths.has(skillFileName) ? undefined : `"resources" must have ${skillFileName}`;
+}
+
+/** The digest of a file's bytes, as a skill names it. */
+export async function digestOf(bytes: Uint8Array): Promise<string> {
+  const hash = new Uint8Array(
+    await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>),
+  );
+  return `sha256:${[...hash].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/**
+ * The frontmatter of a `SKILL.md`, as JSON.
+ *
+ * @throws {SyntaxError} there is none, it is longer than {@link skillBounds} says, or is not YAML
+ */
+export async function readFrontmatter(text: string): Promise<JsonObject> {
+  const { frontmatterBytes } = skillBounds;
+  const [, yaml] =
+    /^\uFEFF?---[ \t]*\r?\n([^]*?\r?\n)?---[ \t]*(?:\r?\n|$)/.exec(
+      text.slice(0, frontmatterBytes),
+    ) ?? [];
+  if (yaml === undefined) {
+    throw new SyntaxError(
+      `It must begin with a line ---, YAML and another line ---, within ${frontmatterBytes} bytes`,
+    );
+  }
+  // Loaded once a skill is read: nothing else needs it.
+  const { parse } = await import('yaml');
+  let value: unknown;
+  try {
+    value = JSON.parse(JSON.stringify(parse(yaml, { prettyErrors: false, logLevel: 'error' })));
+  } catch (error) {
+    // Nested too deeply, it exhausts the stack.
+    const what = `Its frontmatter is not YAML: ${(error as Error).message}`;
+    throw new SyntaxError(what, { cause: error });
+  }
+  if (isJsonObject(value)) return value;
+  throw new SyntaxError(`Its frontmatter must be a mapping, this is ${describe(value)}`);
+}
