@@ -11,6 +11,10 @@ const unscored: readonly string[] = [
   'json-schema-2020-12-preservation',
   'auth/client-credentials-basic',
   'auth/client-credentials-jwt',
+  'sep-2640-client-no-prefetch',
+  'sep-2640-client-verify-digest',
+  'sep-2640-client-verify-size',
+  'sep-2640-client-verify-frontmatter',
 ];
 
 /** The scenarios that a revision requires of a client, as the suite lists them. */

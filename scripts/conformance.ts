@@ -21,6 +21,8 @@ const revisions: { readonly [revision: string]: KnownReasons } = {
       'it wants a call that asks first and becomes a task then; here it is a task from the start, and the task asks',
   },
 };
+/** Of an extension: of no revision's requirements, and to pass all the same. */
+const ofSkills = ['enumeration', 'directory', 'manifest'].map((name) => `sep-2640-skills-${name}`);
 /** How long the server may take to start, milliseconds. */
 const startTimeoutMs = 30_000;
 
@@ -93,11 +95,23 @@ async function checkServer(): Promise<readonly string[]> {
       lines.push(...report.lines, ...(await newer(which, output)));
       if (code !== 0 || !report.passed) process.exitCode = 1;
     }
+    for (const scenario of ofSkills) lines.push(await checkAlone(scenario, url));
     return lines;
   } finally {
     server.kill('SIGTERM');
     await exited;
   }
+}
+
+/** A scenario that no revision requires. */
+async function checkAlone(scenario: string, url: string): Promise<string> {
+  const which = ['--url', url, '--scenario', scenario, '--spec-version', '2026-07-28', '--force'];
+  const { code, output } = await runSuite(suite, 'server', ...which);
+  const [, passed = '0'] = /^Passed: (\d+)\//m.exec(output) ?? [];
+  if (code === 0 && passed !== '0') return `${scenario}: ${passed} checks passed`;
+  process.exitCode = 1;
+  process.stdout.write(output);
+  return `${scenario}: failed`;
 }
 
 async function checkClient(): Promise<readonly string[]> {

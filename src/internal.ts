@@ -39,8 +39,6 @@ export * as disk from './roots/disk/disk.ts';
 export { readFileUri } from './roots/file-uri.ts';
 export { whyNoRoots } from './roots/roots-boundary.ts';
 
-export { SkillDirectory } from './skills/skill-directory.ts';
-
 // One server of a bridge.
 export { BridgedEntry } from './bridge/bridged-entry.ts';
 

@@ -41,6 +41,15 @@ async function echoSchema(connection) {
   await connection.callTool('json_schema_echo', { schema: tool.inputSchema });
 }
 
+const listSkills = (connection) => connection.skills.list();
+
+/** Loads each skill that the server lists, and all its files, until one is not what it should be. */
+async function loadSkills(connection) {
+  for (const skill of await listSkills(connection)) {
+    for (const { uri } of skill.resources) await connection.skills.read(skill, uri);
+  }
+}
+
 /** While the form of the first call is open, the second is made. */
 async function callInRounds(connection) {
   await list(connection);
@@ -67,6 +76,10 @@ const plays = {
   'json-schema-ref-no-deref': list,
   'json-schema-2020-12-preservation': echoSchema,
   'sep-2322-client-request-state': callInRounds,
+  'sep-2640-client-no-prefetch': listSkills,
+  'sep-2640-client-verify-digest': loadSkills,
+  'sep-2640-client-verify-size': loadSkills,
+  'sep-2640-client-verify-frontmatter': loadSkills,
   auth: calling('test-tool'),
 };
 

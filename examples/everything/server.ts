@@ -6,6 +6,7 @@ import { prompts } from './prompts.ts';
 import { reportingTools, triggersOf } from './reporting-tools.ts';
 import { resourceTemplates, resources } from './resources.ts';
 import { roundTools } from './round-tools.ts';
+import { skills } from './skills.ts';
 import { taskTools } from './task-tools.ts';
 
 export const everything = createMcpServer({
@@ -17,6 +18,7 @@ export const everything = createMcpServer({
   resources,
   resourceTemplates,
   prompts,
+  skills,
   logging: {},
 });
 

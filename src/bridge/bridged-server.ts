@@ -40,6 +40,7 @@ import type { LogLevel } from '../protocol/log-levels.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
+import { skillMethods } from '../protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
 import type { Seat } from './shared-server.ts';
 
@@ -481,6 +482,7 @@ export class BridgedServer {
 const cached: ReadonlySet<string> = new Set([
   ...Object.values(listKinds).map(({ method }) => method),
   'resources/read',
+  ...skillMethods,
 ]);
 
 const ofEnvelopes: readonly string[] = [

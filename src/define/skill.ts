@@ -6,7 +6,7 @@
 import { describe } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import {
-  digestOf,
+  sha256Of,
   encodedPath,
   faultOfSkill,
   pathBelow,
@@ -107,6 +107,7 @@ export const skillRules: ItemRules = {
     tags: true,
   } satisfies Record<keyof Skill, true>,
   synonyms: {},
+  elsewhere: { instructions: 'belongs into defineSkill, which makes a skill of it' },
   defined: { by: 'defineSkill', adds: 'files' },
 };
 
@@ -147,7 +148,7 @@ function servedFile(source: SkillFileSource): ServedSkillFile {
   let digest: Promise<string> | undefined;
   return {
     size: bytes.length,
-    digest: () => (digest ??= digestOf(bytes)),
+    digest: () => (digest ??= sha256Of(bytes)),
     read: () => bytes,
   };
 }

@@ -104,8 +104,12 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
         const page = await resourcePage(catalog, params, pageSize, call);
         const { items, ...next } = page;
         const described = items.map((item) => dialect.resource(item));
-        // What templates list is in it, too.
-        const caching = resources.cachedAs(resourceTemplates.cachedAs(inForce.caching.resources));
+        // What templates list is in it, too, and of each skill a file.
+        const sources = [resources, resourceTemplates, skills];
+        const caching = sources.reduce<CacheHints>(
+          (hints, items) => items.cachedAs(hints),
+          inForce.caching.resources,
+        );
         return dialect.cacheable({ resources: described, ...next }, caching);
       },
       'resources/templates/list': (params, call) => {

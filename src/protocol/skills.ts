@@ -21,7 +21,7 @@ export const skillFileName = 'SKILL.md';
 export const skillScheme = 'skill://';
 
 /** Every host takes a skill of so many files and bytes; a larger one is refused here. */
-export const skillBounds = { files: 512, bytes: 16 * 1024 * 1024, frontmatterBytes: 64 * 1024 };
+export const skillBounds = { files: 512, bytes: 16 * 1024 * 1024, frontmatterBytes: 16 * 1024 };
 
 /** A file of a skill: what it is read by, and what is read. */
 export interface SkillFile {
@@ -148,7 +148,7 @@ function faultOfFiles(uri: string, files: readonly unknown[]): string | undefine
 }
 
 /** The digest of a file's bytes, as a skill names it. */
-export async function digestOf(bytes: Uint8Array): Promise<string> {
+export async function sha256Of(bytes: Uint8Array): Promise<string> {
   const hash = new Uint8Array(
     await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>),
   );
@@ -163,7 +163,7 @@ export async function digestOf(bytes: Uint8Array): Promise<string> {
 export async function readFrontmatter(text: string): Promise<JsonObject> {
   const { frontmatterBytes } = skillBounds;
   const [, yaml] =
-    /^\uFEFF?---[ \t]*\r?\n([^]*?\r?\n)?---[ \t]*(?:\r?\n|$)/.exec(
+    /^\uFEFF?---[ \t]*\r?\n((?:[^]*?\r?\n)?)---[ \t]*(?:\r?\n|$)/.exec(
       text.slice(0, frontmatterBytes),
     ) ?? [];
   if (yaml === undefined) {
@@ -172,15 +172,34 @@ export async function readFrontmatter(text: string): Promise<JsonObject> {
     );
   }
   // Loaded once a skill is read: nothing else needs it.
-  const { parse } = await import('yaml');
+  const { Parser, parse } = await import('yaml');
   let value: unknown;
   try {
+    // What is nested deeply would exhaust the stack, and then a regular expression of the parser ends the process.
+    if (depthOf([...new Parser().parse(yaml)]) > maxDepth)
+      throw new Error('it is nested too deeply');
     value = JSON.parse(JSON.stringify(parse(yaml, { prettyErrors: false, logLevel: 'error' })));
   } catch (error) {
-    // Nested too deeply, it exhausts the stack.
     const what = `Its frontmatter is not YAML: ${(error as Error).message}`;
     throw new SyntaxError(what, { cause: error });
   }
   if (isJsonObject(value)) return value;
   throw new SyntaxError(`Its frontmatter must be a mapping, this is ${describe(value)}`);
+}
+
+/** Of YAML's tokens; each level of a document takes two. */
+const maxDepth = 64;
+
+/** How deep tokens are nested. Without recursion: it is there to bound that. */
+function depthOf(tokens: object): number {
+  let deepest = 0;
+  const left: (readonly [object, number])[] = [[tokens, 0]];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const [token, depth] = next;
+    deepest = Math.max(deepest, depth);
+    for (const part of Object.values(token) as readonly unknown[]) {
+      if (typeof part === 'object' && part) left.push([part, depth + 1]);
+    }
+  }
+  return deepest;
 }

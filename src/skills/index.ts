@@ -1,3 +1,3 @@
 /** `mcp-actors/skills`: the skills that lie in a directory. */
-export { skillsFrom } from './skill-directory.ts';
+export { SkillDirectory, skillsFrom } from './skill-directory.ts';
 export type { SkillsFromOptions } from './skill-directory.ts';

@@ -10,7 +10,7 @@ import { skillAt } from '../define/skill.ts';
 import type { ServedSkillFile, Skill, SkillFinder } from '../define/skill.ts';
 import { utf8Of } from '../protocol/content.ts';
 import { printable } from '../protocol/printable.ts';
-import { digestOf, readFrontmatter, skillBounds, skillFileName } from '../protocol/skills.ts';
+import { sha256Of, readFrontmatter, skillBounds, skillFileName } from '../protocol/skills.ts';
 import { resolveInside } from '../roots/boundary.ts';
 import type { Boundary } from '../roots/boundary.ts';
 import { checkDirectory } from '../roots/directory-check.ts';
@@ -67,7 +67,7 @@ export class SkillDirectory {
 
   /**
    * @param path relative to the boundary's base
-   * @throws {ToolError} the boundary's directory is not there any more
+   * @throws {ToolError} the boundary's directory is gone
    */
   async skills(boundary: Boundary, path: string): Promise<readonly Skill[]> {
     const start = await resolveInside(boundary, path);
@@ -128,7 +128,8 @@ class Search {
   async #walk(directory: string, depth: number): Promise<void> {
     const [entries] = await readDirectories([this.#real(directory)]);
     if (!entries || entries instanceof Error) {
-      this.#entries.set(directory, 'it cannot be read');
+      if (directory === '' && entries) throw entries;
+      this.#entries.set(directory, 'cannot be read');
       return;
     }
     for (const entry of [...entries].sort(byName)) {
@@ -162,6 +163,7 @@ class Search {
 
   /** @throws {Error} it cannot be served as it is */
   async #skillAt(path: string, opener: FileOpener): Promise<Skill> {
+    if (path === '.') throw new Error(`its ${skillFileName} lies in no directory of its own`);
     const files = new Map<string, ServedSkillFile>();
     let bytes = 0;
     for (const [entry, fault] of this.#entries) {
@@ -209,7 +211,7 @@ class Search {
       if (!bytes) throw new Error(`${printable(path)} has more than ${skillBounds.bytes} bytes`);
       const isManifest = basename(path) === skillFileName;
       const head = isManifest ? utf8Of(bytes)?.slice(0, skillBounds.frontmatterBytes) : undefined;
-      return { stamp, size: bytes.length, digest: await digestOf(bytes), head };
+      return { stamp, size: bytes.length, digest: await sha256Of(bytes), head };
     } finally {
       await handle.close();
     }

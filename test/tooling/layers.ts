@@ -294,7 +294,6 @@ export const layers: { readonly [path: string]: Layer } = {
       'processes',
       'roots',
       'roots/disk',
-      'skills',
       'serve',
       'bridge',
       'client/hosts',

@@ -9,6 +9,7 @@ import { searchTextTool } from './tools/search-text.ts';
 import { workspaceInfoTool } from './tools/workspace-info.ts';
 import { gatherFacts } from './project/workspace-facts.ts';
 import { whyChosen } from './project/project-notes.ts';
+import { projectSkills } from './project/project-skills.ts';
 import { createWorkspace } from './project/workspace.ts';
 import type { Workspace, WorkspaceSources } from './project/workspace.ts';
 
@@ -66,6 +67,7 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
         readFileTool(workspace),
       ],
       resources: [rootsResource(workspace)],
+      skills: projectSkills(workspace),
       resolveRoots: rootsResolver(),
       // The message of an unexpected error may name what lies outside of the roots.
       errors: 'mask',

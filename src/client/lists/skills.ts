@@ -9,7 +9,7 @@ import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListedResource } from '../../protocol/listed.ts';
 import {
-  digestOf,
+  sha256Of,
   encodedPath,
   faultOfSkill,
   pathBelow,
@@ -200,7 +200,7 @@ async function verified(
   const { length } = bytes;
   if (file && length !== file.size) throw refuse(`has ${length} bytes, and not ${file.size}`);
   if (length > skillBounds.bytes) throw refuse(`has more than ${skillBounds.bytes} bytes`);
-  if (file && (await digestOf(bytes)) !== file.digest)
+  if (file && (await sha256Of(bytes)) !== file.digest)
     throw refuse(`has not the digest ${file.digest}`);
   const text = utf8Of(bytes);
   if (uri === skill.uri) {

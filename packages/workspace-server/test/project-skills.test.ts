@@ -1,0 +1,57 @@
+/** The skills of a project, as the workspace server offers them. */
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createMcpServer } from 'mcp-actors';
+import { testClient } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { workspaceServer } from '../src/workspace-server.ts';
+
+const manifest = (name: string, description: string) =>
+  `---\nname: ${name}\ndescription: ${description}\n---\n# ${name}\n`;
+
+async function skillsIn(directory: string, ...projects: readonly string[]) {
+  const { definition } = workspaceServer({ cwd: '/', home: '/nobody', version: '1' });
+  const roots = projects.map((project) => ({ uri: pathToFileURL(join(directory, project)).href }));
+  const client = await testClient(createMcpServer(definition), { roots });
+  const { skills } = (await client.request('skills/list')) as {
+    skills: { uri: string; frontmatter: { description: string } }[];
+  };
+  return { client, skills: skills.map(({ uri, frontmatter }) => [uri, frontmatter.description]) };
+}
+
+test('are those of the project, once each, and their files are read inside of its root', async () => {
+  const directory = await temporaryDirectory({
+    'secret.md': 'secret',
+    'a/.agents/skills/release/SKILL.md': manifest('release', 'of agents'),
+    'a/.agents/skills/release/steps.md': '1. Ship',
+    'a/.claude/skills/release/SKILL.md': manifest('release', 'of claude'),
+    'a/.claude/skills/review/SKILL.md': manifest('review', 'of claude'),
+    'a/.claude/skills/broken/SKILL.md': 'broken',
+    'b/.claude/skills/other/SKILL.md': manifest('other', 'of another root'),
+  });
+  await symlink(join(directory, 'secret.md'), join(directory, 'a/.claude/skills/review/link.md'));
+  const { skills, client } = await skillsIn(directory, 'a', 'b');
+  expect(skills).toEqual([['skill://release/SKILL.md', 'of agents']]);
+  expect(await client.readResource('skill://release/steps.md')).toMatchObject({
+    contents: [{ text: '1. Ship' }],
+  });
+  await expect(client.readResource('skill://review/link.md')).rejects.toThrow();
+});
+
+test('may lie in one directory that another links to', async () => {
+  const directory = await temporaryDirectory({
+    'a/.agents/skills/release/SKILL.md': manifest('release', 'of agents'),
+    'a/.claude/settings.json': '{}',
+  });
+  await symlink('../.agents/skills', join(directory, 'a/.claude/skills'));
+  const { skills } = await skillsIn(directory, 'a');
+  expect(skills).toEqual([['skill://release/SKILL.md', 'of agents']]);
+});
+
+test('are none in a project without any, and where there is no project', async () => {
+  const directory = await temporaryDirectory({ 'a/README.md': '' });
+  expect((await skillsIn(directory, 'a')).skills).toEqual([]);
+  expect((await skillsIn(directory)).skills).toEqual([]);
+});
