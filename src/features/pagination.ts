@@ -74,7 +74,7 @@ function unknownCursor(cursor: unknown): ProtocolError {
 }
 
 /** The cursor of a list that is ordered by a text: it names the text of the last item. */
-export function textCursor(kind: string, text: string): string {
+function textCursor(kind: string, text: string): string {
   // As JSON, because a lone surrogate cannot be encoded otherwise.
   return btoa(`${kind}:${encodeURIComponent(JSON.stringify(text))}`);
 }

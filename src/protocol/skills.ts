@@ -87,7 +87,7 @@ function isPlain(segment: string): boolean {
 }
 
 /** What is wrong with a frontmatter; undefined if nothing is. */
-export function faultOfFrontmatter(frontmatter: unknown): string | undefined {
+function faultOfFrontmatter(frontmatter: unknown): string | undefined {
   if (!isJsonObject(frontmatter)) {
     return `"frontmatter" must be an object, this is ${describe(frontmatter)}`;
   }

@@ -10,6 +10,8 @@ const restart = 'src/client/channel/restart-option.ts';
 const stream = 'src/machines/http-stream.machine.ts';
 const host = 'src/client/connection/limits.ts';
 const lists = 'src/client/lists/lists.ts';
+const skills = 'src/protocol/skills.ts';
+const skillDirectory = 'src/skills/skill-directory.ts';
 const process = 'src/machines/process.machine.ts';
 const stderr = 'src/processes/stderr-log.ts';
 const page = 'packages/inspector/src/loopback-server.ts';
@@ -207,6 +209,16 @@ export const citations: {
     '10 minutes': [suspended],
     '64 MiB': [retained],
     '256 KiB': [[session, 'maxRequestStateBytes: 256 * KiB']],
+  },
+  'docs/skills.md': {
+    '512 files': [[skills, 'files: 512']],
+    '16 MiB': [[skills, 'bytes: 16 * 1024 * 1024']],
+    '16 KiB': [[skills, 'frontmatterBytes: 16 * 1024']],
+    // Two of the tokens that are counted make a level of the document.
+    '32 levels': [[skills, 'maxDepth = 64']],
+    '10,000 files': [[skillDirectory, 'entries: 10_000']],
+    '16 levels': [[skillDirectory, 'depth: 16']],
+    '64 MiB': [[skillDirectory, 'bytes: 64 * 1024 * 1024']],
   },
   'docs/http.md': {
     '5 s': [

@@ -308,6 +308,6 @@ everywhere('what one session switches', memoryAndHttp, () => {
 test('only what the server has can be switched', async () => {
   const { session } = await operate({ tools: [tool('t', () => '')] });
   expect(() => session.disable('u')).toThrow(
-    'The server has no tool, prompt, resource or resource template "u"',
+    'The server has no tool, prompt, resource, resource template or skill "u"',
   );
 });
