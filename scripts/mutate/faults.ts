@@ -1,4 +1,6 @@
 /** The faults of the instrumented modules: which of them is awake, and which were reached. */
+import { brokenScript } from './lua.ts';
+import type { LuaFault } from './lua.ts';
 
 /** What an instrumented module calls. */
 export interface Faults {
@@ -13,6 +15,8 @@ const isAwake = (number: number): boolean => {
   reached.add(number);
   return faults.awake === number;
 };
+
+const luaFaults = new Map<number, LuaFault>();
 
 type Value = string | number | boolean | undefined;
 type Late = () => unknown;
@@ -41,6 +45,12 @@ const faults = {
   next: (at: number, value: number) => (isAwake(at) ? value + 1 : value),
   either: (at: number, one: unknown, other: unknown) => (isAwake(at) ? other : one),
   absent: (at: number, value: Value) => (isAwake(at) ? undefined : value),
+  lua: (first: number, text: string, found: readonly LuaFault[]) => {
+    for (const [at, fault] of found.entries()) luaFaults.set(first + at, fault);
+    return text;
+  },
+  script: (script: { readonly text: string; readonly digest: string }) =>
+    brokenScript(script, luaFaults, isAwake),
   runs: (at: number) => !isAwake(at),
 };
 

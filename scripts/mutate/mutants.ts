@@ -1,5 +1,6 @@
 /** Small faults that a test should notice, built into the text of a module, where they sleep until one is woken. */
 import { parseSync } from 'oxc-parser';
+import { luaFaultsOf } from './lua.ts';
 
 /** One fault. */
 export interface Mutant {
@@ -20,8 +21,10 @@ interface Node {
 interface Place {
   readonly start: number;
   readonly end: number;
-  /** What the faults do, one or two of them. */
+  /** What the faults do, mostly one or two of them. */
   readonly whats: readonly string[];
+  /** How many lines below its beginning each of them is. */
+  readonly lines?: readonly number[];
   /** What stands before the place and after it. The number of the first fault is known last. */
   readonly around: (first: number) => readonly [before: string, after: string];
   /** A part of the place that is replaced. */
@@ -102,6 +105,22 @@ function placesOf(node: Node, source: string): readonly Place[] {
         inside: { ...token, by: ', () => (' },
       },
     ];
+  }
+  if (type === 'TemplateLiteral' && text.includes('redis.')) {
+    const found = luaFaultsOf(source.slice(start + 1, end - 1));
+    return [
+      {
+        ...call(
+          'lua',
+          found.map(({ what }) => what),
+        ),
+        lines: found.map(({ line }) => line),
+        around: (first) => [`faults$.lua(${first}, `, `, ${JSON.stringify(found)})`],
+      },
+    ];
+  }
+  if (type === 'CallExpression' && /^luaScript\b/.test(text)) {
+    return [{ ...call('script', []), around: () => ['faults$.script(', ')'] }];
   }
   if (type === 'IfStatement' || type === 'ConditionalExpression') {
     const condition = node['test'] as Node;
@@ -189,9 +208,9 @@ function placesIn(file: string, source: string): readonly Place[] {
 
 /** Every fault of a module, in the order of its lines. */
 export function mutantsOf(file: string, source: string): readonly Mutant[] {
-  return placesIn(file, source).flatMap(({ start, whats }) => {
+  return placesIn(file, source).flatMap(({ start, whats, lines }) => {
     const line = source.slice(0, start).split('\n').length;
-    return whats.map((what) => ({ file, line, what }));
+    return whats.map((what, at) => ({ file, line: line + (lines?.[at] ?? 0), what }));
   });
 }
 

@@ -89,6 +89,40 @@ test('each fault does what its line of the list says, and was reached', () => {
   reached.clear();
 });
 
+const lua = `const count = luaScript(\`
+redis.call('PEXPIRE', KEYS[1], 5)
+local most = math.min(1, 2)
+while most < 2 do most = 2 end
+if most < 2 then return 0 end
+\`);`;
+
+test('a script that runs in Redis is broken line by line, without a loop that never ends', () => {
+  expect(mutantsOf('count.ts', lua).map(({ line, what }) => `${line}: ${what}`)).toEqual([
+    "2: redis.call('PEXPIRE', KEYS[1], 5) → nothing",
+    '3: math.min → math.max, local most = math.min(1, 2)',
+    '5: most < 2 → true',
+    '5: most < 2 → false',
+    '5: < → <=, if most < 2 then return 0 end',
+  ]);
+  const faults = faultsOfWorker();
+  const script = `${withFaults('count.ts', lua, 100)} return count;`;
+  const luaScript = (text: string): unknown => ({ text, digest: 'as it is' });
+  // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call -- It is what is tested.
+  const count = new Function('faults$', 'luaScript', script)(faults, luaScript) as {
+    readonly text: string;
+    readonly digest: string;
+  };
+  const plain = count.digest;
+  expect(count.text).toContain("redis.call('PEXPIRE', KEYS[1], 5)");
+  faults.awake = 100;
+  expect(count.text).not.toContain('PEXPIRE');
+  expect(count.digest).not.toBe(plain);
+  faults.awake = 103;
+  expect(count.text).toContain('if false then return 0 end');
+  faults.awake = -1;
+  faults.reached.clear();
+});
+
 test('a journal keeps what is known of each fault, asks all tests about others, and is of one state of the code', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'journal-')), 'journal');
   writeFileSync(path, '');
