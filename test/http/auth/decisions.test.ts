@@ -323,6 +323,8 @@ describe('options that cannot be meant are refused, with their name', () => {
     [{ ...issuer, issuer: 'auth' }, 'issuer must be an absolute URL'],
     [{ ...issuer, audience: undefined }, 'audience must name this server'],
     [{ ...issuer, audience: [] }, 'audience must name this server'],
+    [{ ...issuer, audience: [resource, ''] }, 'audience must name this server'],
+    [{ ...issuer, audience: [7], resource }, 'audience must name this server'],
     [{ ...issuer, audience: 'api://mcp' }, 'resource must be an absolute URL, this is missing'],
     [{ ...issuer, resource: `${resource}#a` }, 'resource must be without a fragment'],
     [{ ...issuer, jwksUri: 'http://evil.example' }, 'jwksUri must begin with https://'],

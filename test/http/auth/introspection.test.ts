@@ -51,7 +51,7 @@ describe('a token that its issuer introspects', () => {
   test('needs no issuer and no expiry: its issuer says that it is active now', async () => {
     const { server, present } = await startOpaque();
     const token = await server.issue({ aud: resource, iss: undefined, exp: undefined });
-    expect((await present(token)).ok).toBe(true);
+    expect(await present(token)).toMatchObject({ ok: true, expiresInMs: undefined });
   });
 
   test.each(['exp', 'nbf'] as const)('may have its %s as text', async (name) => {
@@ -111,7 +111,8 @@ describe('a token that its issuer introspects', () => {
   test('is not remembered if the author says so', async () => {
     const { server, present } = await startOpaque({ tokenCacheMs: 0 });
     const token = await server.issue({ aud: resource });
-    await present(token);
+    await Promise.all([present(token), present(token)]);
+    expect(server.count('/introspect')).toBe(2);
     server.revoke(token);
     expect(await present(token)).toMatchObject({ status: 401 });
   });
@@ -176,6 +177,21 @@ describe('an issuer that does not introspect', () => {
     held.release();
     expect([(await first).ok, (await second).ok]).toEqual([true, true]);
     expect((await present(three)).ok).toBe(true);
+  });
+
+  test('in time is asked about the token of a stream at once, though a request with it waits its turn', async () => {
+    const { server, present } = await startOpaque({ maxIntrospections: 1 });
+    const [one = '', two = ''] = await Promise.all(
+      [1, 2].map(() => server.issue({ aud: resource })),
+    );
+    const held = holdIntrospection(server);
+    const requests = [present(one), present(two)];
+    await held.arrived();
+    const rechecked = present(two, undefined, 'recheck');
+    await held.arrived(2);
+    held.release();
+    const given = await Promise.all([...requests, rechecked]);
+    expect(given.map(({ ok }) => ok)).toEqual([true, true, true]);
   });
 
   test('in time keeps nobody waiting for longer than it may take itself', async () => {

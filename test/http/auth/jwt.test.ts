@@ -294,6 +294,8 @@ describe('an issuer that cannot be asked', () => {
       });
       expect(server.count('/elsewhere')).toBe(0);
       expect(JSON.stringify(given)).not.toContain(token);
+      // It is what `fetch` says of everything that fails.
+      expect(JSON.stringify(given)).not.toContain('fetch failed');
     },
   );
 
