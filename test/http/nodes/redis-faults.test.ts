@@ -405,6 +405,55 @@ describe('a node that shares a Redis', () => {
     client.destroy();
   });
 
+  test('keeps what is used for its whole time again', async (context) => {
+    needsRedis(context);
+    const names = { prefix: prefix(), leaseMs: 600_000 };
+    const node = await start({ ...names, limits: { idleMs: 600_000, maxAgeMs: 600_000 } });
+    const { directory, log, inbox, name } = node;
+    const at = { id: 's1', fence: 1, revision: 1 };
+    expect(await directory.put(record(name), Infinity)).toBe(true);
+    await log.append(at, [{ stream: '1', number: 1, text: '1' }]);
+    const keyOf = {
+      lease: `{leases}:${name}`,
+      store: '{leases}:store',
+      nodes: '{leases}:nodes',
+      inbox: `{node:${name}}:inbox`,
+      session: '{s1}:record',
+      log: '{s1}:log',
+    };
+    const client = await connected();
+    /** What is kept for longer by this, if all of it was nearly over. */
+    const keptBy = async (use: () => Promise<unknown>): Promise<readonly string[]> => {
+      const keys = Object.entries(keyOf).map(([what, key]) => [what, names.prefix + key] as const);
+      for (const [, key] of keys) expect(await client.pExpire(key, 300_000)).toBe(1);
+      await use();
+      const times = await Promise.all(
+        keys.map(async ([what, key]) => [what, await client.pTTL(key)] as const),
+      );
+      return times.flatMap(([what, ms]) => (ms > 300_000 ? [what] : []));
+    };
+    try {
+      const leases = ['lease', 'store', 'nodes'];
+      expect(await keptBy(() => directory.lease(name, 'prolong'))).toEqual(leases);
+      expect(await keptBy(() => directory.lease(name, 'new'))).toEqual(leases);
+      expect(await keptBy(() => inbox.prolong(name))).toEqual(['inbox']);
+      expect(await keptBy(() => directory.write(at))).toEqual(['session']);
+      const change = { slot: 'logLevel', text: '"info"' };
+      const changed = { ...at, revision: 2 };
+      expect(await keptBy(() => directory.write(changed, change))).toEqual(['session']);
+      expect(await keptBy(() => directory.put(record(name, 3), Infinity))).toEqual(['session']);
+      const { store } = await directory.find('s1');
+      const read = { fence: 1, store: store.name };
+      expect(await keptBy(() => log.append(at, []))).toEqual(['log']);
+      expect(await keptBy(() => directory.claim('s1', name, read))).toEqual(['session']);
+      // Who looks does not use.
+      expect(await keptBy(() => directory.find('s1'))).toEqual([]);
+      expect(await keptBy(() => log.read('s1'))).toEqual([]);
+    } finally {
+      client.destroy();
+    }
+  });
+
   test('closes in bounded time while Redis does not answer', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
