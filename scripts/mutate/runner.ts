@@ -95,6 +95,7 @@ export default class FaultRunner extends TestRunner {
     if (now() > this.#until) this.#waiting = [];
     if (this.#awake === none && this.#plain === 0) {
       this.#waiting = [...faults.reached].filter((each) => journal.isWanted(each, nameOf(test)));
+      if (this.#waiting.length > Number(process.env['MUTATE_MOST_FAULTS'])) this.#waiting = [];
       // Nothing is tried, so nobody has to know how long it takes.
       if (this.#waiting.length === 0) this.#due = 1;
     }
