@@ -1,4 +1,5 @@
 /** Tokens that their issuer alone can read. */
+import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { TokenLimits } from '../../../src/http/auth/options.ts';
@@ -142,20 +143,29 @@ describe('a token that its issuer introspects', () => {
 });
 
 describe('an issuer that does not introspect', () => {
-  test.each<[string, number]>([
-    ['knows this server’s credentials not', 401],
-    ['fails', 500],
-  ])('because it %s: 503, and it is asked again', async (_, status) => {
-    const { server, present } = await startOpaque();
+  test.each<[string, (response: ServerResponse) => void, string]>([
+    [
+      'knows this server’s credentials not',
+      (response) => void response.writeHead(401).end(),
+      'the status is 401',
+    ],
+    ['fails', (response) => void response.writeHead(500).end(), 'the status is 500'],
+    [
+      'says too much',
+      (response) => void response.end(`{"a":"${'x'.repeat(5000)}"}`),
+      'it is longer than 4096 bytes',
+    ],
+  ])('because it %s: 503, and it is asked again', async (_, answer, reason) => {
+    const { server, present } = await startOpaque({ maxDocumentBytes: 4096 });
     const token = await server.issue({ aud: resource });
     server.fault = (request, response) => {
       if (request.url !== '/introspect') return false;
-      response.writeHead(status).end();
+      answer(response);
       return true;
     };
     const given = await present(token);
     expect(given).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
-    expect(given).toHaveProperty('detail', expect.stringContaining(`the status is ${status}`));
+    expect(given).toHaveProperty('detail', expect.stringContaining(reason));
     expect(JSON.stringify(given)).not.toMatch(/p%ss|p%25ss/);
     server.fault = () => false;
     expect((await present(token)).ok).toBe(true);

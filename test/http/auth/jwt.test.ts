@@ -141,7 +141,11 @@ describe('a token is refused', () => {
       'opaque',
       'a.b.c',
     ];
-    for (const token of tokens) expect(await present(token)).toMatchObject({ status: 401 });
+    const refusals = await Promise.all(tokens.map((token) => present(token)));
+    const [algorithm, wrong, none] = ['an algorithm', 'The signature of', 'no signed JWT'];
+    for (const [n, why] of [algorithm, wrong, algorithm, wrong, none, none].entries()) {
+      expect(refusals[n]).toMatchObject({ status: 401, message: expect.stringContaining(why) });
+    }
     expect((await present(good)).ok).toBe(true);
   });
 
