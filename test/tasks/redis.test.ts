@@ -101,6 +101,27 @@ test('what has ended leads nowhere, and what is over is gone', async () => {
   expect(await leadBy('due:shop')).toEqual([]);
 });
 
+test('what leads to a task is kept for as long as the task', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const [a, b] = [await opened({ prefix }), await opened({ prefix })];
+  const day = 24 * 60 * 60 * 1000;
+  const claim = await a.create({ ...task, ttlMs: 30 * day });
+  const lastsAMonth = async (...names: readonly string[]) => {
+    const keys = names.map((name) => `${prefix}${name}`);
+    const times = await Promise.all(keys.map((key) => redis.ask('PTTL', key)));
+    expect(names.filter((_, n) => Number(times[n]) < 29 * day)).toEqual([]);
+  };
+  await lastsAMonth('task:t1', '{tasks}:owners', '{tasks}:open:a', '{tasks}:kept', '{tasks}:ids');
+  await b.lease('b');
+  await a.leave('a');
+  expect(await b.claim({ owner: 'b', server: 'shop', max: 1 })).toMatchObject({
+    tasks: [{ taskId: 't1' }],
+  });
+  await lastsAMonth('task:t1', '{tasks}:owners', '{tasks}:open:b', '{tasks}:kept', '{tasks}:ids');
+  await b.append({ ...claim, fence: 2 }, { steps: [], parkForMs: 29.5 * day });
+  await lastsAMonth('task:t1', '{tasks}:due:shop', '{tasks}:kept', '{tasks}:ids');
+});
+
 test('a task that somebody has begun to claim, and is heard of no more, is claimed by another', async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, c] = [await opened({ prefix }), await opened({ prefix })];
