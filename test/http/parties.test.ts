@@ -1,11 +1,13 @@
 /** Whose share a request counts towards, and whose session gives way if there is no more room. */
 import { describe, expect, test } from 'vitest';
-import { createMcpServer } from '../../src/index.ts';
+import { createMcpServer, defineTool } from '../../src/index.ts';
+import type { Tool } from '../../src/index.ts';
 import { httpHandler } from '../../src/http/index.ts';
 import type { HttpHandler, HttpOptions } from '../../src/http/index.ts';
 import { Room } from '../../src/actors/room.ts';
 import { Places } from '../../src/http/parties.ts';
 import type { Claim, PlaceHolder } from '../../src/http/parties.ts';
+import { gate } from '../../src/testing/index.ts';
 import { addressParty } from '../../src/protocol/address-party.ts';
 import { EventReader, initializeOf, postHeaders } from './raw-client.ts';
 
@@ -75,8 +77,8 @@ describe('places', () => {
 });
 
 /** An endpoint, and requests to it from whatever address. */
-function endpoint(options: HttpOptions) {
-  const server = createMcpServer({ name: 'shared', version: '1' });
+function endpoint(options: HttpOptions, tools: readonly Tool[] = []) {
+  const server = createMcpServer({ name: 'shared', version: '1', tools });
   const report = () => {};
   const handler = httpHandler(server, { report, session: { report }, ...options });
   return { handler, ...requestsTo(handler) };
@@ -98,12 +100,20 @@ function requestsTo(handler: HttpHandler) {
   };
   const ping = async (address: string, session: string) =>
     (await send(address, { jsonrpc: '2.0', id: 1, method: 'ping' }, session)).status;
+  const call = async (address: string, name: string, session: string) =>
+    (
+      await send(
+        address,
+        { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name } },
+        session,
+      )
+    ).text();
   const listen = async (address: string, path = '/mcp', session?: string) => {
     const headers: { [name: string]: string } = { accept: 'text/event-stream' };
     if (session !== undefined) headers['mcp-session-id'] = session;
     return handler(new Request(new URL(path, url), { headers }), { remoteAddress: address });
   };
-  return { greet, ping, listen };
+  return { greet, ping, call, listen };
 }
 
 const addressesOf = (count: number) =>
@@ -169,6 +179,27 @@ describe('if there is no more room', () => {
     const second = await greet('192.0.2.2');
     expect(second).not.toBe('503');
     for (const { body } of streams) await body?.cancel();
+  });
+
+  test('a session whose call runs is not given up for somebody who has none [HTTP-10]', async () => {
+    const held = gate();
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Waits until it is let go',
+      handler: async () => {
+        await held.pass();
+        return 'held';
+      },
+    });
+    const { greet, call } = endpoint({ limits: { maxSessions: 2 } }, [hold]);
+    const address = '198.51.100.1';
+    const sessions = [await greet(address), await greet(address)];
+    const calls = sessions.map((session) => call(address, 'hold', session));
+    await held.arrived(2);
+    expect(await greet('192.0.2.1')).toBe('503');
+    held.release();
+    for (const answer of await Promise.all(calls)) expect(answer).toContain('held');
+    expect(await greet('192.0.2.1')).not.toBe('503');
   });
 
   test('so it is over HTTP+SSE [HTTP-17]', async () => {
