@@ -36,9 +36,10 @@ describe('unfinished bodies', () => {
     ]);
     // What has ended makes room.
     expect(first.finish()).toHaveLength(5);
-    send(second, 5);
+    const fourth = begin('fourth');
+    send(fourth, 5);
     expect(refused.size).toBe(1);
-    send(begin('fourth'), 1);
+    send(fourth, 1);
     expect([...refused.keys()]).toEqual(['third', 'fourth']);
   });
 
@@ -81,7 +82,8 @@ describe('unfinished bodies', () => {
     done.finish();
     expect(refused.size).toBe(0);
     clock.increment(10);
-    expect([...refused]).toEqual([['slow', expect.objectContaining({ status: 408 })]]);
+    const message = 'The body was not at its end after 1000 ms';
+    expect([...refused]).toEqual([['slow', expect.objectContaining({ status: 408, message })]]);
     expect(upkeep.size).toBe(0);
   });
 
@@ -157,15 +159,27 @@ test('a client that leaves in the middle of its body leaves room for others [HTT
 
 test('a body of a `Request` is bounded in the same ways', async () => {
   const home = exchangeHome({ maxUnfinishedBytes: 100, bodyTimeoutMs: 1000 });
+  const exchangeOf = (body: ReadableStream, remoteAddress: string) => {
+    const init = { method: 'POST', body, duplex: 'half' } as RequestInit;
+    return new WebExchange(new Request('http://localhost/mcp', init), home, { remoteAddress });
+  };
   const body = (bytes: number, address: string) => {
     const stream = new ReadableStream({
       start: (controller) => controller.enqueue(new Uint8Array(bytes)),
     });
-    const init = { method: 'POST', body: stream, duplex: 'half' } as RequestInit;
-    const request = new Request('http://localhost/mcp', init);
-    const exchange = new WebExchange(request, home, { remoteAddress: address });
+    const exchange = exchangeOf(stream, address);
     return new Promise<Body>((resolve) => exchange.readBody(resolve));
   };
+  // One that breaks leaves room.
+  const breaking = new ReadableStream({
+    start: (controller) => controller.enqueue(new Uint8Array(80)),
+    pull: (controller) => controller.error(new Error('It broke')),
+  });
+  const broken = exchangeOf(breaking, '192.0.2.1');
+  await new Promise<void>((resolve) => {
+    broken.onGone(resolve);
+    broken.readBody(() => {});
+  });
   const first = body(80, '192.0.2.1');
   await turn();
   expect(await body(80, '192.0.2.1')).toMatchObject({ status: 503 });
