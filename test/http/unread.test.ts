@@ -211,12 +211,8 @@ test('a stream of another node of which its client takes nothing is cut off [HTT
 });
 
 /** A sink over an outlet of which the test says what has left it. */
-function watched() {
-  const home = exchangeHome({
-    unreadTimeoutMs: 100,
-    keepaliveIntervalMs: 1000,
-    maxUnreadBytes: 50,
-  });
+function watched(keepaliveIntervalMs = 1000) {
+  const home = exchangeHome({ unreadTimeoutMs: 100, keepaliveIntervalMs, maxUnreadBytes: 50 });
   const state = { untaken: 0, isItsTurn: true, happened: [] as string[] };
   const outlet: SinkOutlet = {
     write: (text) => {
@@ -298,11 +294,14 @@ describe('the watch over an answer', () => {
   });
 
   test('tells of too much that is unread, and a message that is long by itself is none', () => {
-    const { sink, happened } = watched();
+    const { sink, state, happened } = watched();
     sink.write('x'.repeat(500));
     expect(happened()).toHaveLength(1);
     sink.write('y');
     expect(happened()).toEqual(['y', 'has not read 501 bytes; 50 may wait']);
+    state.untaken = 50;
+    sink.write('z');
+    expect(happened()).toEqual(['z']);
   });
 
   test('says something in a silent stream, unless its client does not read', () => {
@@ -314,9 +313,24 @@ describe('the watch over an answer', () => {
     state.untaken = 0;
     clock.increment(1000);
     expect(happened()).toEqual([':\n\n']);
+    state.untaken = 0;
+    clock.increment(500);
+    sink.write('abc');
+    state.untaken = 0;
+    clock.increment(10);
+    clock.increment(990);
+    expect(happened()).toEqual(['abc']);
+    clock.increment(10);
+    expect(happened()).toEqual([':\n\n']);
     sink.cut();
     clock.increment(5000);
     expect(happened()).toEqual(['cut']);
+  });
+
+  test('says nothing in a silent stream if its host wants no comments', () => {
+    const { clock, happened } = watched(0);
+    clock.increment(100_000);
+    expect(happened()).toEqual([]);
   });
 
   test('sends nothing until it may, then all in order, and ends if it was ended meanwhile', async () => {

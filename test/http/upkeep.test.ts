@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { unlisted } from '../../src/http/upkeep.ts';
-import { Upkeep } from '../../src/http/upkeep.ts';
+import { defaultHttpLimits } from '../../src/http/options.ts';
+import type { HttpLimits } from '../../src/http/options.ts';
+import { Upkeep, unlisted, upkeepMs } from '../../src/http/upkeep.ts';
 import type { Tended } from '../../src/http/upkeep.ts';
 import { TestClock } from '../../src/testing/index.ts';
 
@@ -53,4 +54,21 @@ test('has a timer only while there is anything to look after', () => {
   expect(clock.liveTimers).toBe(0);
   upkeep.add(only);
   expect(turn()).toEqual(['only']);
+});
+
+test('is done twice in the shortest of the times that it is for, and once a second at least', () => {
+  const often = (limits: Partial<HttpLimits>) => upkeepMs({ ...defaultHttpLimits, ...limits });
+  expect(often({})).toBe(1000);
+  for (const name of [
+    'keepaliveIntervalMs',
+    'sessionIdleTimeoutMs',
+    'streamAfterMs',
+    'unreadTimeoutMs',
+    'bodyTimeoutMs',
+  ]) {
+    expect([name, often({ [name]: 300 })]).toEqual([name, 150]);
+  }
+  expect(often({ unreadTimeoutMs: 1 })).toBe(10);
+  // No comments are wanted.
+  expect(often({ keepaliveIntervalMs: 0 })).toBe(1000);
 });
