@@ -1,12 +1,16 @@
 /** What a play cannot tell of a server, because something else had gone wrong before, is not held against it. */
-import { fileURLToPath } from 'node:url';
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { McpServer as OldServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport as OldStdio } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { McpServer } from '@modelcontextprotocol/server';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { describe, expect, test } from 'vitest';
 import type { CheckReport } from '../src/check-report.ts';
 import { checkServer } from '../src/check-server.ts';
 import type { PlayTimes } from '../src/player.ts';
 import { readSequence } from '../src/move.ts';
 import type { Launch } from '../src/server-process.ts';
-import { launchProcess } from '../src/server-process.ts';
 import { launchInside } from './launch-inside.ts';
 
 const handshake = 'initialize wait initialized wait';
@@ -98,24 +102,47 @@ describe('a server that outlives its input', () => {
 });
 
 describe('the official SDK below a server', () => {
-  const bench = (name: string) =>
-    fileURLToPath(new URL(`../../../bench/servers/${name}.mjs`, import.meta.url));
-  test.for([
-    ['sdk-1', '2025-11-25', '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
-    ['sdk-2', '2025-11-25', '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
-    ['sdk-2', '2026-07-28', '@modelcontextprotocol/server'],
-  ])(
-    'is named in a note, with its faults: %s in %s',
-    async ([name = '', revision = '', sdk = '']) => {
-      const start = revision === '2026-07-28' ? 'list wait' : handshake;
-      const launch = launchProcess(process.execPath, [bench(name)]);
-      const plays = [`${start} unknown-method wait`, `${start} bad-cursor wait`];
-      const { notes } = await check(launch, plays, { revision });
-      expect(notes).toEqual([
-        `The server is made with the official TypeScript SDK (${sdk}), and these are faults of that: invalid-cursor`,
-      ]);
-    },
-  );
+  const info = { name: 'official', version: '1' };
+  const done = () => ({ content: [] });
+  type Serve = (input: PassThrough, output: PassThrough) => unknown;
+  const first: Serve = (input, output) => {
+    const server = new OldServer(info);
+    server.registerTool('echo', {}, done);
+    return server.connect(new OldStdio(input, output));
+  };
+  const second: Serve = (input, output) => {
+    const made = () => {
+      const server = new McpServer(info);
+      server.registerTool('echo', {}, done);
+      return server;
+    };
+    return serveStdio(made, { transport: new StdioServerTransport(input, output) });
+  };
+  /** In this process, behind pipes of its own. */
+  const launched =
+    (serve: Serve): Launch =>
+    (listener) => {
+      const [input, output] = [new PassThrough(), new PassThrough()];
+      const lines = createInterface({ input: output }).on('line', (line) => listener.line(line));
+      lines.once('close', () => listener.ended({ code: 0, signal: null }));
+      serve(input, output);
+      const end = () => void input.end(() => output.end());
+      return { send: (text) => void input.write(text), end, kill: end };
+    };
+
+  test.for<[generation: string, revision: string, serve: Serve, sdk: string]>([
+    ['1', '2025-11-25', first, '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
+    ['2', '2025-11-25', second, '@modelcontextprotocol/sdk or @modelcontextprotocol/server'],
+    ['2', '2026-07-28', second, '@modelcontextprotocol/server'],
+  ])('is named in a note, with its faults: %s in %s', async ([, revision, serve, sdk]) => {
+    const start = revision === '2026-07-28' ? 'list wait' : handshake;
+    const launch = launched(serve);
+    const plays = [`${start} unknown-method wait`, `${start} bad-cursor wait`];
+    const { notes } = await check(launch, plays, { revision });
+    expect(notes).toEqual([
+      `The server is made with the official TypeScript SDK (${sdk}), and these are faults of that: invalid-cursor`,
+    ]);
+  });
 
   test('is not named below a server without it', async () => {
     const plays = [`${handshake} unknown-method wait`, `${handshake} bad-cursor wait`];
