@@ -11,7 +11,7 @@ import type { TestContext } from 'vitest';
 
 const usualNames = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
-/** No sandbox: tests run as root in containers, and load nothing but their own pages. */
+/** No sandbox: tests run as root in containers, and load nothing but their own pages. All pages share a process, which costs half. */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -20,6 +20,8 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  '--process-per-site',
+  '--renderer-process-limit=1',
 ];
 
 function isExecutable(path: string): boolean {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort } from '../../packages/inspector/test/inspector-receiver.ts';
 import { command, launch } from '../e2e/server-process.ts';
+import { freePort } from '../tooling/free-port.ts';
 import { repository } from './pages.ts';
 import type { Scene } from './stage.ts';
 

@@ -1,29 +1,20 @@
 /** The laboratory with `--auth-*`: a process that admits nobody without a token of its issuer. */
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { AgreeingPerson } from '../http/auth/oauth-client.ts';
 import { AuthorizationServer } from '../http/authorization-server.ts';
 import { program } from '../tooling/programs.ts';
 import { modern, textOf } from './both-eras-client.ts';
+import { freePort } from '../tooling/free-port.ts';
 import { launchHttp } from './http-process.ts';
 import { reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
-/** A port that nobody listens at: tokens name the address before the process has it. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 async function launchGuarded() {
   const issuer = await AuthorizationServer.start();
   onTestFinished(() => issuer.close());
+  // Tokens name the address before the process has it.
   const port = await freePort();
   const audience = `http://127.0.0.1:${port}/mcp`;
   const { url } = await launchHttp(

@@ -12,7 +12,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'vitest';
 import { certificate, certificateKey } from '../http/nodes/loopback-certificate.ts';
-import { findProgram, freePort } from '../http/nodes/redis-server.ts';
+import { findProgram } from '../http/nodes/redis-server.ts';
+import { freePort } from '../tooling/free-port.ts';
 
 /** Postgres refuses to run as root: nobody runs it then. */
 const nobody = 65_534;

@@ -1,8 +1,7 @@
 /** The official inspector's own server and receiver, in a process that may come and go. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { createWebSocketReceiver } from '@statelyai/inspect';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { onTestFinished } from 'vitest';
@@ -15,16 +14,6 @@ export interface Receiver {
   kill(): Promise<void>;
   /** Hangs: it keeps its connections and reads nothing. */
   stop(): void;
-}
-
-/** A port on which nobody listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Starts the package's server, and its receiver as a page would. */

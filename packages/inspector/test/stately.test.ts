@@ -11,7 +11,8 @@ import { connect as connectTo } from 'mcp-actors/client';
 import { testClient, gate } from 'mcp-actors/testing';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { smallServer, startCommand, temporaryFolder } from '../../cli/test/e2e/client-command.ts';
-import { freePort, receive } from './inspector-receiver.ts';
+import { freePort } from '../../../test/tooling/free-port.ts';
+import { receive } from './inspector-receiver.ts';
 import { command, launch, reapServers, repository } from '../../../test/e2e/server-process.ts';
 
 afterEach(reapServers);

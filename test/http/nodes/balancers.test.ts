@@ -12,7 +12,8 @@ import { begin } from '../raw-client.ts';
 import { MemoryNodes } from './memory-stores.ts';
 import { serveHttp } from '../serving.ts';
 import { stateKeys } from './redis-nodes.ts';
-import { findProgram, freePort } from './redis-server.ts';
+import { freePort } from '../../tooling/free-port.ts';
+import { findProgram } from './redis-server.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/http.md'), 'utf8');
 

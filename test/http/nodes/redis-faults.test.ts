@@ -12,6 +12,7 @@ import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
 import { workFor } from '../../actors/busy-loop.ts';
 import { RedisProxy } from '../../storms/redis-proxy.ts';
+import { freePort } from '../../tooling/free-port.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
 let redis: RedisServer;
@@ -127,12 +128,9 @@ function everything({ directory, log, inbox, name }: Node): Promise<unknown>[] {
 describe('Redis', () => {
   test('that is not there is said when a node starts', async (context) => {
     needsRedis(context);
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, 'close');
-    expect(await faultOf(redisStores({ url: `redis://127.0.0.1:${port}` }))).toBe('away');
+    expect(await faultOf(redisStores({ url: `redis://127.0.0.1:${await freePort()}` }))).toBe(
+      'away',
+    );
   });
 
   test('is not called slow for what this process itself had no time to read', async (context) => {

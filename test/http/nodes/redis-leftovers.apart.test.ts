@@ -59,10 +59,10 @@ test('nothing is left of sessions that were deleted or abandoned, in Redis nor i
     for (const session of [here, there]) {
       const said = await session.call('say');
       await said.text();
-      // A busy machine may have taken so long that it was abandoned before.
-      expect([200, 404]).toContain(said.status);
+      // A busy machine may have taken so long that it was abandoned before, or cannot be reached in time.
+      expect([200, 404, 503]).toContain(said.status);
     }
-    if (isDeleted) expect([204, 404]).toContain((await there.delete()).status);
+    if (isDeleted) expect([204, 404, 503]).toContain((await there.delete()).status);
   };
   /** Twenty at a time. */
   const playAll = async (count: number, isDeleted: boolean) => {

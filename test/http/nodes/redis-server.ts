@@ -7,13 +7,12 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { cp, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createClient } from 'redis';
 import type { TestContext } from 'vitest';
+import { freePort } from '../../tooling/free-port.ts';
 import { certificate, certificateKey } from './loopback-certificate.ts';
 
 function isExecutable(path: string): boolean {
@@ -44,15 +43,6 @@ export const hasRedis = (): boolean => findRedis() !== undefined;
 /** Skips the test if there is no Redis here. */
 export function needsRedis(context: TestContext): void {
   context.skip(!hasRedis(), 'no redis-server on the PATH, and REDIS_SERVER names none');
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** What a Redis has on disk: nothing, or each write before it is answered. */

@@ -1,11 +1,11 @@
 /** A module in development: its host stays connected, and its next call runs the newest code. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createServer } from 'node:net';
 import { connect } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gate } from 'mcp-actors/testing';
 import { modern } from '../../../../test/e2e/both-eras-client.ts';
 import { command, gone } from '../../../../test/e2e/server-process.ts';
+import { freePort } from '../../../../test/tooling/free-port.ts';
 import { DevProject, moduleWith, says } from './dev-project.ts';
 import { atTerminal, hasTerminals } from './terminal.ts';
 
@@ -195,15 +195,6 @@ describe('on a save', { timeout: 180_000 }, () => {
     expect(refused.stderr).toContain('One thing is served: give either --watch or directories');
   });
 });
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe.skipIf(!hasTerminals)('at a terminal, over HTTP', () => {
   test('calls are shown, r repeats the last one with the newest code, and q ends', async () => {

@@ -2,24 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, get } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { agree, startProtected } from '../../../../test/client/auth/protected-server.ts';
+import { freePort } from '../../../../test/tooling/free-port.ts';
 import { runCommand, startCommand, temporaryFolder } from './client-command.ts';
 import type { StartedCommand } from './client-command.ts';
 
 /** No browser opens, as on a machine without a screen. */
 const noBrowser = { BROWSER: '/nowhere/browser' };
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Does what a person does with the URL that the command has written. */
 async function visit({ shows, errors }: StartedCommand): Promise<URL> {
