@@ -3,6 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
+import WaitingFirstSequencer from './test/reporting/waiting-first.sequencer.ts';
 import tsconfig from './tsconfig.json' with { type: 'json' };
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -56,8 +57,9 @@ export default defineConfig({
     ],
     globalSetup: ['./test/tooling/build.setup.ts'],
     reporters: ['default', './test/reporting/closing-line.reporter.ts'],
-    // One more than there are cores: many tests wait for a process or a page.
-    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: WaitingFirstSequencer },
+    // More than there are cores: half of the time tests wait, for a process, a store or a page.
+    maxWorkers: availableParallelism() + 3,
     coverage: { include: ['{src,packages/*/src}/**/*.ts'], reporter: ['text', 'html'] },
   },
 });
