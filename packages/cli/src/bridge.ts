@@ -18,6 +18,7 @@ import {
   tellFaults,
 } from './client/client-options.ts';
 import { configOf, readTarget } from './client/target.ts';
+import { inspectorWish, openInspector } from './inspector.ts';
 import { fileSink } from './log-file.ts';
 import { httpWish } from './options/http-wish.ts';
 import type { OptionTable } from './options/option.ts';
@@ -102,6 +103,10 @@ export const bridgeOptions = {
     kind: 'texts',
     placeholder: 'PATTERN=N/TIME',
     help: 'How often each principal may call each of these tools, such as search*=10/min; TIME is s, min, h or day. May be repeated.',
+  },
+  inspect: {
+    ...options.inspect,
+    help: 'Show the sessions and the connections to their servers live on a local page, whose address is written to stderr; or in the official inspector of XState.',
   },
   header: clientOptions.header,
   login: clientOptions.login,
@@ -192,12 +197,16 @@ const serving = commandOf(
       log.report.threshold ? { threshold: log.report.threshold } : {},
     );
     const lines = new StderrLines();
+    const inspecting = inspectorWish(values.inspect);
+    const inspector = inspecting && (await openInspector(inspecting));
+    const common = { ...inspector?.options, limits, report };
     const server = bridgeTo(config, values.server, {
       ...connectingOptions({ ...values, env: [] }, (line) => void tell(name, line)),
       ...inherited,
       ...sharingIn(values),
       ...trusting,
       ...policiesIn(values),
+      ...(inspector ? { watchers: inspector.connectionWatchers } : {}),
       report,
       patienceMs: values.patience ?? 3000,
       search: searchFrom(values.search),
@@ -205,14 +214,16 @@ const serving = commandOf(
       onStderr: (text, name) => (name === undefined ? passOn(text) : lines.take(name, text)),
     });
     const { drainTimeoutMs } = given.session;
+    const release = async () => await inspector?.close();
     if (http) {
       const { serveOverHttp } = await import('./serve-http.ts');
-      const serving = await serveOverHttp(http, server, { limits, report });
-      return await untilEnd(serving, { log, drainTimeoutMs, release: undefined });
+      const serving = await serveOverHttp(http, server, common);
+      inspector?.serves(serving.endpoint.url);
+      return await untilEnd(serving, { log, drainTimeoutMs, release });
     }
-    const session = server.listen(stdio(), { limits, report });
+    const session = server.listen(stdio(), common);
     const serving = { ending: session, sessions: () => [session] };
-    const code = await untilEnd(serving, { log, drainTimeoutMs, release: undefined });
+    const code = await untilEnd(serving, { log, drainTimeoutMs, release });
     return hasFailed ? 1 : code;
   },
 );

@@ -180,4 +180,30 @@ describe('the page', () => {
     await page.locator('#connection[data-connection=ended]').waitFor();
     expect(faults).toEqual([]);
   });
+
+  test('of mcp-actors bridge --inspect has a row for each session, and for each server behind it', async (context) => {
+    needsChromium(context);
+    const line = ['bridge', '--inspect', '--', ...smallServer, 'one'];
+    const { child, ended, shows, errors } = startCommand(line, temporaryFolder());
+    await shows('to see the session');
+    const [url = ''] = /http:\S+/.exec(errors()) ?? [];
+    const { page, faults } = await open(url);
+    const write = (message: object) =>
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const clientInfo = { name: 'some host', version: '1' };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    write({ id: 1, method: 'initialize', params });
+    write({ method: 'notifications/initialized' });
+    await shows('"id":1');
+    write({ id: 2, method: 'tools/call', params: { name: 'one' } });
+    await shows('"id":2');
+    await entry(page, 'some host').click();
+    await page.locator('#rows .row.in', { hasText: 'tools/call one' }).waitFor();
+    await entry(page, 'small-server').click();
+    await page.locator('#facts', { hasText: 'small 1.0.0' }).waitFor();
+    await page.locator('#rows .row.out', { hasText: 'tools/call one' }).waitFor();
+    child.stdin.end();
+    await ended;
+    expect(faults).toEqual([]);
+  });
 });
