@@ -187,7 +187,8 @@ type Failure = Parameters<HandlerContext['client']['dialect']['toolFailure']>[0]
 
 function questionOf(called: string, args: unknown = {}): string {
   const text = printable(printableJson(args), maxShownArguments);
-  return `Allow one call of ${called}?\nArguments: ${text}\nsha256 of the arguments: ${jsonDigest(args)}`;
+  // One line: some hosts show no others.
+  return `Allow one call of ${called}? Its arguments are ${text} (sha256 ${jsonDigest(args)})`;
 }
 
 const patternsOf = ({ allow = [], deny = [], ask = [], rate = {} }: ToolPolicies) => [

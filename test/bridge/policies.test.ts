@@ -122,7 +122,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     const asked = questions(to).map(({ params }) => String(params['message']));
     expect(asked).toEqual([
       expect.stringMatching(
-        /^Allow one call of who of vault\?\nArguments: \{"secret":"one"\}\nsha256 of the arguments: [0-9a-f]{64}$/,
+        /^Allow one call of who of vault\? Its arguments are \{"secret":"one"\} \(sha256 [0-9a-f]{64}\)$/,
       ),
       expect.stringContaining('"two"'),
     ]);

@@ -98,6 +98,7 @@ describe('the links of', () => {
       return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor);
     });
     expect(lost).toEqual([]);
+    expect(ownColumn().filter((code) => code.startsWith('--')).length).toBeGreaterThan(20);
   });
 });
 
@@ -161,6 +162,15 @@ test.each(['README.md', 'docs/workspace.md'])('%s has a table of the server’s 
 /** Pages that speak of the options of other programs too. */
 const ofOthers = /^(docs\/(decisions\/.*|performance\.md|rough-edges\.md))$/;
 
+/** A page whose tables have the options of other programs on the left, and ours on the right. */
+const compared = 'docs/coming-from-bridges.md';
+const ownColumn = () =>
+  readFileSync(join(repository, compared), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .flatMap((row) => [...(row.split(' | ').at(-1) ?? '').matchAll(/`([^`]+)`/g)])
+    .map(([, code = '']) => code);
+
 describe('options', () => {
   test('that a page names exist', async () => {
     const stage = await Stage.open({});
@@ -172,7 +182,7 @@ describe('options', () => {
       helps.flatMap(({ stdout }) => [...stdout.matchAll(/--[a-z][a-z-]*/g)].map(([name]) => name)),
     );
     const lost = pages.flatMap((page) =>
-      inlineCode(page)
+      (page === compared ? ownColumn() : inlineCode(page))
         .filter(
           (code) =>
             code.startsWith('mcp-actors ') || (code.startsWith('--') && !ofOthers.test(page)),
