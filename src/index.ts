@@ -65,7 +65,13 @@ export type { SwitchKeeper } from './session/session-scope.ts';
 export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';
 export type { ContentBlock, ResourceContents } from './protocol/content.ts';
 export type { ToolOutput, ToolResult } from './define/tool.ts';
-export type { Principal, ServedHttpCall, ServedHttpRequest } from './protocol/request-origin.ts';
+export type {
+  ExchangedToken,
+  Principal,
+  ServedHttpCall,
+  ServedHttpRequest,
+  TokenWanted,
+} from './protocol/request-origin.ts';
 export type { HandlerContext, RequestOptions } from './context/handler-context.ts';
 export { UrlElicitationRequired } from './context/elicitation.ts';
 export type { UrlElicitation } from './protocol/dialects/dialect.ts';

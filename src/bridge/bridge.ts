@@ -19,6 +19,7 @@ import type { HostsConfig } from '../client/hosts/hosts-file.ts';
 import type { EnvironmentVariables } from '../client/hosts/variables.ts';
 import { BridgedEntry } from './bridged-entry.ts';
 import type { BridgedEntryOptions, ProcessOptions } from './bridged-entry.ts';
+import type { BridgeAuth } from './outward-auth.ts';
 import type { ServerSettings } from '../client/hosts/server-entry.ts';
 import { faultsOfPolicies } from '../client/hosts/server-entry.ts';
 import type { ToolPolicies } from '../client/hosts/tool-policies.ts';
@@ -32,6 +33,7 @@ import type { Trust } from './tool-guard.ts';
 
 /** What a bridge declares and asks by itself. Everything else is as for any connection. */
 type OfBridges =
+  | 'auth'
   | 'capabilities'
   | 'clientInfo'
   | 'elicit'
@@ -46,6 +48,11 @@ type OfBridges =
 /** The options of a bridge. Those of the connection hold for each connection that it opens. */
 export interface BridgeOptions
   extends Omit<ConnectOptions, OfBridges>, ProcessOptions, Pick<BridgedEntryOptions, 'retry'> {
+  /**
+   * With which token servers are reached at their URLs. The token that a client has sent to the bridge
+   * is never handed on.
+   */
+  readonly auth?: BridgeAuth;
   /**
    * What the server has beside the bridged one: its own tools, resources, prompts and options. A tool
    * of the same name is in the place of the bridged one.

@@ -11,6 +11,8 @@ import type { HostRequestOptions, ServerEntry } from '../client/connection/optio
 import type { UpstreamClient } from '../define/upstream.ts';
 import { describe } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
+import { OutwardAuth } from './outward-auth.ts';
+import type { BridgeAuth } from './outward-auth.ts';
 import { BridgedServer } from './bridged-server.ts';
 import type { BridgingOptions, OpenedServer } from './bridged-server.ts';
 import { SharedServers } from './shared-server.ts';
@@ -38,7 +40,9 @@ export interface ProcessOptions {
 }
 
 /** How the clients of a bridge get to one of its servers. */
-export interface BridgedEntryOptions extends ConnectOptions, ProcessOptions {
+export interface BridgedEntryOptions extends Omit<ConnectOptions, 'auth'>, ProcessOptions {
+  /** With which token the server is reached at its URL. */
+  readonly auth?: BridgeAuth | undefined;
   /** Gets what the launched server writes to stderr. */
   readonly onStderr?: ((text: string) => void) | undefined;
   /**
@@ -60,6 +64,7 @@ const ofOtherEra: ReadonlySet<string> = new Set(['VERSION_UNSUPPORTED', 'PROTOCO
 export class BridgedEntry {
   readonly #entry: ServerEntry;
   readonly #options: ConnectOptions;
+  readonly #auth: OutwardAuth;
   readonly #onStderr: BridgedEntryOptions['onStderr'];
   readonly #guard: ToolGuard | undefined;
   readonly #policies: PolicyGuard | undefined;
@@ -79,10 +84,11 @@ export class BridgedEntry {
    * @throws {RangeError} a number is wrong; names it
    */
   constructor(entry: ServerEntry, given: BridgedEntryOptions) {
-    const { onStderr, retry, guard, policies, ...sharable } = given;
+    const { onStderr, retry, guard, policies, auth, ...sharable } = given;
     const { share, poolSize, maxProcesses, processIdleMs, ...options } = sharable;
     const counts = countsWith({ poolSize, maxProcesses, processIdleMs });
     this.#entry = entry;
+    this.#auth = new OutwardAuth(auth, entry);
     this.#options = options;
     this.#onStderr = onStderr;
     this.#guard = guard;
@@ -160,9 +166,12 @@ export class BridgedEntry {
     }
   }
 
-  async #connect({ peer, signal }: UpstreamClient, bridging: BridgedServer): Promise<Connection> {
+  async #connect(client: UpstreamClient, bridging: BridgedServer): Promise<Connection> {
+    const { peer, signal } = client;
+    const auth = this.#auth.of(client);
     const given: ConnectOptions = {
       ...this.#options,
+      ...(auth === undefined ? {} : { auth }),
       signal,
       clientInfo: peer.info,
       capabilities: peer.capabilities,

@@ -165,6 +165,7 @@ export class Member {
       principal: client.principal,
       signal: AbortSignal.any([client.signal, end.signal]),
       letGo: () => client.letGo(() => this.#rest()),
+      exchangeToken: (wanted) => client.exchangeToken(wanted),
       notify: (method, params) => this.#host.told(this, method, params),
       request: (...asked) => client.request(...asked),
     };

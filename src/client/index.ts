@@ -17,6 +17,7 @@ export type {
   ClientCredentialsAuth,
   LoginPrompt,
   PersonAuth,
+  StoredAuth,
 } from './auth/options.ts';
 export { connectionOf } from './connection/open-connection.ts';
 export type { ConnectionLogic } from './connection/open-connection.ts';

@@ -8,6 +8,7 @@ import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../protocol/roots.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
+import { exchangedFor } from './token-exchange.ts';
 import type { Principal, ServedHttpCall } from '../protocol/request-origin.ts';
 import { declaresApps } from '../protocol/apps.ts';
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
@@ -111,6 +112,13 @@ export class CallContext implements HandlerContext {
 
   get roots(): HandlerContext['roots'] {
     return (options) => this.#roots(options);
+  }
+
+  get exchangeToken(): HandlerContext['exchangeToken'] {
+    return (wanted) => {
+      const { request, signal } = this.#exchange;
+      return forCaller(exchangedFor(request.origin, wanted, signal));
+    };
   }
 
   get once(): HandlerContext['once'] {

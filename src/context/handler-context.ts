@@ -4,7 +4,12 @@ import type { RootsReport } from '../protocol/roots.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
-import type { Principal, ServedHttpCall } from '../protocol/request-origin.ts';
+import type {
+  ExchangedToken,
+  Principal,
+  ServedHttpCall,
+  TokenWanted,
+} from '../protocol/request-origin.ts';
 import type { FormAnswer, UrlAnswer, UrlElicitationRequired, UrlRequest } from './elicitation.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import type { HandlerLog } from './session-log.ts';
@@ -69,6 +74,20 @@ export interface HandlerContext {
    * @see MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
    */
   readonly principal?: Principal | undefined;
+  /**
+   * Exchanges the access token of the caller for one of another server, on behalf of the caller. The
+   * caller's own token is sent to the authorization server of `tokenExchange` alone, and is not
+   * shown. Tokens are kept until they expire, for each principal and what is wanted; calls that want the
+   * same at once share one request.
+   *
+   * @throws {RuntimeError} UNAUTHORIZED: nobody is logged in, as over stdio, or the authorization
+   *   server says no. CONFIG_INVALID: the server has no `tokenExchange`, or another node has handed the
+   *   request on, without its token. NOT_READY: the authorization server cannot be asked now; try again.
+   *   INVALID_RESPONSE: what it gives cannot be used. CANCELLED: the call was cancelled
+   * @throws {TypeError} it is not said for which server
+   * @see RFC 8693; MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
+   */
+  exchangeToken(wanted: TokenWanted): Promise<ExchangedToken>;
   /**
    * The HTTP request that carried the client's request; undefined over another transport.
    * Credentials are left out.

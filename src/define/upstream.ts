@@ -5,7 +5,7 @@
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Implementation, ServerStanding } from '../protocol/implementation.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
-import type { Principal } from '../protocol/request-origin.ts';
+import type { ExchangedToken, Principal, TokenWanted } from '../protocol/request-origin.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
 
 /** The client that an upstream is for. */
@@ -14,6 +14,13 @@ export interface UpstreamClient {
   readonly peer: PeerDescription;
   /** Who it is, as its access token says; undefined without authentication. */
   readonly principal: Principal | undefined;
+  /**
+   * Exchanges the client's access token for one of another server, as `exchangeToken` of the context
+   * does: the token of the request that came last.
+   *
+   * @throws {RuntimeError} as there
+   */
+  exchangeToken(wanted: TokenWanted): Promise<ExchangedToken>;
   /** Aborted when the client no longer needs the upstream, even if it is not ready yet. */
   readonly signal: AbortSignal;
   /**

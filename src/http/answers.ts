@@ -12,7 +12,12 @@ import type {
   InboundRequest,
   InvalidFrame,
 } from '../protocol/frames.ts';
-import type { Principal, RequestOrigin, ServedHttpCall } from '../protocol/request-origin.ts';
+import type {
+  Principal,
+  RequestOrigin,
+  ServedHttpCall,
+  TokenExchange,
+} from '../protocol/request-origin.ts';
 import { servedRequest } from './http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { WatchedSink, SinkOwner } from './watched-sink.ts';
@@ -47,7 +52,7 @@ function isResponse(frame: OutboundFrame): boolean {
   return 'length' in frame || !('method' in frame);
 }
 
-export type AnswerOptions = Omit<RequestOrigin, 'http' | 'principal'>;
+export type AnswerOptions = Omit<RequestOrigin, 'http' | 'principal' | 'tokens'>;
 
 abstract class RequestAnswer implements RequestOrigin {
   readonly idScope: RequestOrigin['idScope'];
@@ -69,6 +74,10 @@ abstract class RequestAnswer implements RequestOrigin {
     this.unaskable = options.unaskable;
     this.revision = options.revision;
     this.receivedAt = receivedAt;
+  }
+
+  get tokens(): TokenExchange | undefined {
+    return this.#exchange.tokens;
   }
 
   get http(): ServedHttpCall {

@@ -4,7 +4,7 @@
  * is said over it.
  */
 import type { Admission } from './admission.ts';
-import type { Principal, ServedHttpRequest } from '../protocol/request-origin.ts';
+import type { Principal, ServedHttpRequest, TokenExchange } from '../protocol/request-origin.ts';
 import type { Bodies, BodyRefusal } from './bodies.ts';
 import type { HttpLimits } from './options.ts';
 import type { SinkHome, WatchedSink } from './watched-sink.ts';
@@ -45,6 +45,8 @@ export interface HttpExchange extends ServedHttpRequest {
   readonly head: RequestHead;
   /** Who makes the request; the endpoint finds that out before anything else looks at it. */
   principal?: Principal;
+  /** Exchanges the token that it came with; undefined if it is not exchanged. */
+  tokens?: TokenExchange;
   /** For how long its token lets a stream go on; undefined without authorization. */
   admission?: Admission;
   /** Any header, those that authenticate the client too. By the name in lower case. */

@@ -51,6 +51,7 @@ export class RequestAuthorization {
       .then((known) => {
         if (!known.ok) return this.#refuse(exchange, known);
         exchange.principal = known.principal;
+        if (known.tokens) exchange.tokens = known.tokens;
         exchange.admission = new TokenAdmission(exchange, known.expiresInMs, this.#rechecks);
         admitted();
       })

@@ -1,5 +1,5 @@
 /** An exchange over the `Request` and the `Response` of the web's standard. */
-import type { Principal } from '../protocol/request-origin.ts';
+import type { Principal, TokenExchange } from '../protocol/request-origin.ts';
 import type { Admission } from './admission.ts';
 import { bodyTooLong } from './bodies.ts';
 import type { BodyRefusal, ReceivedBody } from './bodies.ts';
@@ -38,6 +38,7 @@ function readHead(headers: Request['headers'], hostInUrl: string): RequestHead {
 
 export class WebExchange implements HttpExchange {
   principal?: Principal;
+  tokens?: TokenExchange;
   admission?: Admission;
   readonly method: string;
   readonly target: string;

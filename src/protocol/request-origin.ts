@@ -22,6 +22,37 @@ export interface Principal {
   readonly expiresAt?: number;
 }
 
+/** What a token for another server is wanted for. */
+export interface TokenWanted {
+  /** The name of the other server at the authorization server, or several. */
+  readonly audience?: string | readonly string[] | undefined;
+  /** The URL of the other server, or several (RFC 8707). */
+  readonly resource?: string | readonly string[] | undefined;
+  /** The scopes, separated by spaces; by default what the authorization server gives. */
+  readonly scope?: string | undefined;
+  /** The token that the other server has refused: it is not given once more. */
+  readonly refused?: string | undefined;
+}
+
+/** A token for another server, on behalf of a caller. */
+export interface ExchangedToken {
+  /** Send it as `Authorization: Bearer …` to the server that it is for, and to no other. */
+  readonly accessToken: string;
+  /** The scopes, separated by spaces. */
+  readonly scope?: string | undefined;
+  /** Milliseconds since 1970; undefined if the authorization server does not say. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** Exchanges the token that a request came with, which is shown by nothing of it. */
+export interface TokenExchange {
+  /**
+   * @throws {RuntimeError} UNAUTHORIZED: the authorization server says no. NOT_READY: it cannot be
+   *   asked now. INVALID_RESPONSE: what it gives cannot be used
+   */
+  exchange(wanted: TokenWanted): Promise<ExchangedToken>;
+}
+
 /** The HTTP request that brought a message. */
 export interface ServedHttpRequest {
   /** Of HTTP, such as `POST`. */
@@ -57,6 +88,8 @@ export interface RequestOrigin {
   readonly idScope: 'session' | 'request';
   /** Undefined without authentication. */
   readonly principal?: Principal | undefined;
+  /** Undefined without authentication, and if the server exchanges no tokens. */
+  readonly tokens?: TokenExchange | undefined;
   readonly http?: ServedHttpCall | undefined;
   /** Why its client cannot be asked anything on its behalf; undefined if it can. */
   readonly unaskable?: string | undefined;

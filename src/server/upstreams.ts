@@ -20,6 +20,8 @@ import type { PeerDescription } from '../protocol/initialize.ts';
 import { skillRoot } from '../protocol/skills.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { methodNotOffered } from '../protocol/methods.ts';
+import type { RequestOrigin, TokenExchange } from '../protocol/request-origin.ts';
+import { exchangedFor } from '../context/token-exchange.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
 import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
@@ -61,7 +63,8 @@ export class Upstreams {
     const held = this.#of.of(session);
     // Those that were opened to answer server/discover: the client has chosen the other era.
     void held.closeAll();
-    const client = { peer: reading.client, principal: request.origin?.principal };
+    const { principal, tokens } = request.origin ?? {};
+    const client = { peer: reading.client, principal, tokens };
     const made = (held.own = new ClientUpstream(session, client, this.#make, this.#tell));
     signal.addEventListener('abort', () => void made.close(), { once: true });
     try {
@@ -150,15 +153,18 @@ export class Upstreams {
     const session = scopeOfCall(call);
     const held = this.#of.of(session);
     const { peer, origin } = call.request;
-    if (held.own?.client.peer === peer) return held.own;
-    return held.shared(
-      { peer, principal: origin?.principal },
-      (client) => new ClientUpstream(session, client, this.#make, this.#tell),
-    );
+    const client = { peer, principal: origin?.principal, tokens: origin?.tokens };
+    const upstream =
+      held.own?.client.peer === peer
+        ? held.own
+        : held.shared(client, (made) => new ClientUpstream(session, made, this.#make, this.#tell));
+    // The token that came last is valid for longest.
+    if (client.tokens) upstream.tokens = client.tokens;
+    return upstream;
   }
 }
 
-type Client = Pick<UpstreamClient, 'peer' | 'principal'>;
+type Client = Pick<UpstreamClient, 'peer' | 'principal'> & Pick<RequestOrigin, 'tokens'>;
 
 /** The upstreams of one session. */
 class SessionUpstreams {
@@ -218,6 +224,8 @@ export class ClientUpstream {
   readonly opened: Promise<Upstream>;
   /** Undefined until it is open. */
   upstream: Upstream | undefined = undefined;
+  /** Exchanges the token of the client's last request. */
+  tokens: TokenExchange | undefined;
   readonly #session: SessionScope;
   readonly #end = new AbortController();
   #state = upstreamChart.begun;
@@ -234,12 +242,15 @@ export class ClientUpstream {
     tell: (upstream: ClientUpstream, notice: Notice) => void,
   ) {
     this.client = client;
+    this.tokens = client.tokens;
     this.#session = session;
     const { clock, limits } = session;
     const timeoutMs = limits.upstreamTimeoutMs;
+    const { peer, principal } = client;
+    const { signal } = this.#end;
     const given: UpstreamClient = {
-      ...client,
-      signal: this.#end.signal,
+      ...{ peer, principal, signal },
+      exchangeToken: (wanted) => exchangedFor({ principal, tokens: this.tokens }, wanted, signal),
       letGo: (part) => this.#letGo(part),
       notify: sessionNotifier(this, session, tell),
       request: (method, params, options) =>

@@ -9,7 +9,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { SignJWT, exportJWK, generateKeyPair } from 'jose';
+import { SignJWT, createLocalJWKSet, exportJWK, generateKeyPair, jwtVerify } from 'jose';
 import type { CryptoKey, JWK, JWTHeaderParameters } from 'jose';
 import { keptAlive } from './serving.ts';
 
@@ -82,6 +82,12 @@ export class AuthorizationServer {
   isLost: (path: string) => boolean = () => false;
   /** A client that logs in for itself. */
   readonly machine = { clientId: 'machine', clientSecret: 'machine-secret' };
+  /** A server that exchanges the tokens of its callers. */
+  readonly exchanger = { clientId: 'exchanger', clientSecret: 'exchange secret' };
+  /** Whether a client that shows no secret has signed for itself. */
+  isAsserted: (form: URLSearchParams) => boolean = () => false;
+  /** What it says otherwise of an exchanged token. */
+  exchanged: object = {};
   /** How long its tokens are valid, seconds. */
   lifetime = 3600;
   /** What it says to a device beside the codes; the pause between two requests is in seconds. */
@@ -264,6 +270,7 @@ export class AuthorizationServer {
   async #token(form: URLSearchParams, request: IncomingMessage): Promise<object> {
     const type = form.get('grant_type');
     if (type === 'client_credentials') return await this.#machineToken(form, request);
+    if (type === exchangeGrant) return await this.#exchange(form, request);
     const client = this.#clientOf(form, request);
     const grant =
       type === 'refresh_token'
@@ -330,6 +337,35 @@ export class AuthorizationServer {
     return { access_token, token_type: 'Bearer', expires_in: this.lifetime };
   }
 
+  /** A token for another server, of whom the token that is shown is. */
+  async #exchange(form: URLSearchParams, request: IncomingMessage): Promise<object> {
+    const isKnown = isGiven(request, this.exchanger) || this.isAsserted(form);
+    if (!isKnown) throw new Refused('invalid_client');
+    const subject = await this.#claimsOf(form.get('subject_token') ?? '');
+    const [aud, scope] = [form.getAll('audience'), form.get('scope') ?? ''];
+    const resource = form.getAll('resource');
+    if (aud.includes('https://forbidden.example.com')) throw new Refused('invalid_target');
+    const { sub } = subject;
+    const claims = { sub, aud: [...aud, ...resource], scope, act: { sub: 'exchanger' } };
+    return {
+      access_token: await this.issue(claims),
+      issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      token_type: 'Bearer',
+      expires_in: this.lifetime,
+      scope,
+      ...this.exchanged,
+    };
+  }
+
+  async #claimsOf(token: string): Promise<{ readonly sub?: unknown }> {
+    const known = this.#opaque.get(token);
+    if (known) return known;
+    const keys = createLocalJWKSet({ keys: this.#keys.map(({ jwk }) => jwk) });
+    const verified = await jwtVerify(token, keys).catch(() => undefined);
+    if (!verified) throw new Refused('invalid_grant');
+    return verified.payload;
+  }
+
   /** The client that asks for a token. */
   #clientOf(form: URLSearchParams, request: IncomingMessage): string {
     const shown = [...this.#secrets.values()].find((secret) => isGiven(request, secret));
@@ -369,6 +405,7 @@ export class AuthorizationServer {
   }
 }
 
+const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 interface Secret {

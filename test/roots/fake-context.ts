@@ -51,6 +51,7 @@ export function fakeContext(
     roots: async () => report,
     once: async (_, make) => make({}),
     sleep: async () => {},
+    exchangeToken: nothingElse,
     checkpoint: undefined,
     progress: (progress, details) => void reported.push({ progress, ...details }),
     session: {

@@ -272,6 +272,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'session',
       'server',
       'client/asked',
+      'client/auth',
       'client/connection',
       'client/hosts',
       'client/lists',

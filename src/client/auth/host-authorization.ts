@@ -37,8 +37,14 @@ import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { loadOfficial, refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
-import { assertUsable, defaultVisitMs } from './options.ts';
-import type { AuthOption, ClientCredentialsAuth, PersonAuth, BearerAuth } from './options.ts';
+import { assertUsable, defaultVisitMs, personOf } from './options.ts';
+import type {
+  AuthOption,
+  BearerAuth,
+  ClientCredentialsAuth,
+  PersonAuth,
+  StoredAuth,
+} from './options.ts';
 import { logInDevice } from './device-login.ts';
 import { logInPerson } from './person-login.ts';
 import type { LoginScope } from './person-login.ts';
@@ -85,7 +91,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   /** The connection among whose machines it is shown. */
   readonly observed: ObservedScope;
   readonly #server: URL;
-  readonly #options: PersonAuth | ClientCredentialsAuth;
+  readonly #options: PersonAuth | ClientCredentialsAuth | StoredAuth;
   readonly #grants: Grants;
   readonly #clock: Clock;
   readonly #actor;
@@ -95,14 +101,14 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
 
   constructor(
     server: URL,
-    options: PersonAuth | ClientCredentialsAuth,
+    options: PersonAuth | ClientCredentialsAuth | StoredAuth,
     { asked, observed, clock }: AuthorizedScope,
   ) {
     this.#server = server;
     this.#options = options;
     this.#grants = new Grants(options.store ?? memoryCredentialStore(), server);
-    const isPerson = options.kind !== 'client-credentials';
-    const visitTimeoutMs = (isPerson ? options.visitTimeoutMs : undefined) ?? defaultVisitMs;
+    const visitTimeoutMs =
+      'visitTimeoutMs' in options ? (options.visitTimeoutMs ?? defaultVisitMs) : defaultVisitMs;
     this.observed = observed;
     this.#clock = clock;
     this.#actor = createActor(observedAuthorization, {
@@ -249,7 +255,8 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     const options = this.#options;
     const refusedToken = this.#grant?.accessToken;
     if (options.kind === 'client-credentials') return { kind: 'spent', client: 'known' };
-    const renewal = await renewGrant(await this.#scope(options, signal), demand, refusedToken);
+    const person = options.kind === 'stored' ? personOf(options) : options;
+    const renewal = await renewGrant(await this.#scope(person, signal), demand, refusedToken);
     this.#grant = renewal.grant ?? this.#grant;
     return renewal.kind === 'renewed' ? { kind: 'renewed' } : renewal;
   }
@@ -305,6 +312,12 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     if (options.kind === 'client-credentials') {
       return await logInClient(await this.#scope(options, signal), wanted);
     }
+    if (options.kind === 'stored') {
+      throw refusedAuthorization(
+        'declined',
+        `There is no login at ${this.#server.href}, or it is over: log in there (mcp-actors login)`,
+      );
+    }
     const logInBy = options.device ? logInDevice : logInPerson;
     return await logInBy(await this.#scope(options, signal), wanted);
   }
@@ -334,9 +347,9 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
  */
 function bearerAuthorization(server: URL, { token }: BearerAuth): HttpAuthorization {
   let holder: string | undefined;
-  const headers = async (url: string): Promise<Record<string, string>> => {
+  const headers = async (url: string, refused?: string): Promise<Record<string, string>> => {
     if (new URL(url).origin !== server.origin) return {};
-    const given = typeof token === 'function' ? await token() : token;
+    const given = typeof token === 'function' ? await token(refused) : token;
     holder = given;
     return { authorization: `Bearer ${given}` };
   };
@@ -344,9 +357,9 @@ function bearerAuthorization(server: URL, { token }: BearerAuth): HttpAuthorizat
     get holder() {
       return holder;
     },
-    headers,
+    headers: (url) => headers(url),
     challenged: async ({ url, sent, retries, status }: Challenge): Promise<ChallengeOutcome> => {
-      const now = await headers(url);
+      const now = await headers(url, sent['authorization']?.replace('Bearer ', ''));
       const isNew = now['authorization'] !== sent['authorization'];
       if (isNew && retries === 0 && status === 401) return { kind: 'retry' };
       return {

@@ -84,12 +84,18 @@ export interface ClientCredentialsAuth extends Granting {
   readonly algorithm?: string;
 }
 
+/** A login that is kept already, such as one of `mcp-actors login`: it is renewed, and nobody is asked for another. */
+export interface StoredAuth extends Granting, Pick<PersonAuth, 'clientId' | 'clientSecret'> {
+  /** Distinguishes it from other ways to log in. */
+  readonly kind: 'stored';
+}
+
 /** A token that the host has got elsewhere. */
 export interface BearerAuth {
   /** Distinguishes it from other ways to log in. */
   readonly kind: 'bearer';
-  /** A function is called again when the server refuses its last token. */
-  readonly token: string | (() => string | Promise<string>);
+  /** A function is called for each request, and once more with the token that the server has refused. */
+  readonly token: string | ((refused: string | undefined) => string | Promise<string>);
 }
 
 /** The default for `visitTimeoutMs`, milliseconds. */
@@ -133,8 +139,16 @@ export function authWith(
   client: EntryClient | undefined,
 ): AuthOption | undefined {
   if (!auth || client === undefined) return auth;
-  if (auth !== true && auth.kind !== undefined && auth.kind !== 'person') return auth;
   const { callbackPort, ...registered } = client;
+  if (auth !== true && auth.kind === 'stored') {
+    const { clientId, clientSecret } = registered;
+    return {
+      ...auth,
+      ...(clientId === undefined ? {} : { clientId }),
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+    };
+  }
+  if (auth !== true && auth.kind !== undefined && auth.kind !== 'person') return auth;
   const person = auth === true ? {} : auth;
   return {
     ...person,
@@ -146,21 +160,15 @@ export function authWith(
 }
 
 /** `true`: a person logs in, with all defaults. */
-export type AuthOption = boolean | PersonAuth | ClientCredentialsAuth | BearerAuth;
+export type AuthOption = boolean | PersonAuth | ClientCredentialsAuth | StoredAuth | BearerAuth;
 
 /** @throws {RuntimeError} CONFIG_INVALID: an option cannot be used; the message names it */
-export function assertUsable(
-  server: URL,
-  options: PersonAuth | ClientCredentialsAuth | BearerAuth,
-): void {
+export function assertUsable(server: URL, options: Exclude<AuthOption, boolean>): void {
   const fault = faultOf(server, options);
   if (fault !== undefined) throw new RuntimeError('CONFIG_INVALID', `auth: ${fault}`);
 }
 
-function faultOf(
-  server: URL,
-  options: PersonAuth | ClientCredentialsAuth | BearerAuth,
-): string | undefined {
+function faultOf(server: URL, options: Exclude<AuthOption, boolean>): string | undefined {
   if (server.protocol !== 'https:' && !isLoopback(server)) {
     return `no token is sent to ${server.origin}: it must begin with https:// (http:// on loopback alone)`;
   }
@@ -170,7 +178,13 @@ function faultOf(
   if (options.issuer !== undefined && !URL.canParse(options.issuer)) {
     return `"issuer" must be a URL, not ${JSON.stringify(options.issuer)}`;
   }
-  return options.kind === 'client-credentials' ? faultOfClient(options) : faultOfPerson(options);
+  if (options.kind === 'client-credentials') return faultOfClient(options);
+  return faultOfPerson(options.kind === 'stored' ? personOf(options) : options);
+}
+
+/** The options of the login that is kept. */
+export function personOf({ kind: _, ...options }: StoredAuth): PersonAuth {
+  return options;
 }
 
 function faultOfClient({ clientId, clientSecret, privateKey }: ClientCredentialsAuth) {

@@ -39,7 +39,7 @@ export function configInvalid(faults: readonly ConfigFault[], cause?: unknown): 
  * as secrets. Other values are shown after redaction.
  */
 export function shownEntry(key: string, value: unknown): string {
-  const isSecret = /^(?:env|headers|oauth\.clientSecret)\b/.test(key);
+  const isSecret = /^(?:env|headers|oauth\.clientSecret|auth\.clientSecret)\b/.test(key);
   if (isSecret && typeof value !== 'object') return `the value, a ${typeof value},`;
   return printable(redactText(describe(value)), 200);
 }

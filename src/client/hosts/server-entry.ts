@@ -3,6 +3,9 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import { quoted } from '../../protocol/printable.ts';
+import { without } from '../../protocol/dialects/members.ts';
+import { bridgedLogin } from './bridged-login.ts';
+import type { BridgedLogin } from './bridged-login.ts';
 import { shownEntry } from './config-fault.ts';
 import type { ConfigFault } from './config-fault.ts';
 import type { CommandEntry, UrlEntry } from '../connection/options.ts';
@@ -49,6 +52,7 @@ export interface BridgingSettings {
   readonly processIdleMs?: number;
   readonly retry?: 'never' | 'reads';
   readonly policies?: ToolPolicies;
+  readonly auth?: BridgedLogin;
 }
 
 /** A server of a configuration. */
@@ -228,6 +232,10 @@ export function readServer(
   if (written['disabled'] === true) return { server: { kind: 'disabled' }, remarks };
   const entry = expanded(written, '', environment, tell) as JsonObject;
   const { restart, tools, policies, oauth, ...plain } = entry;
+  const auth = bridgedLogin(plain['auth'], tell);
+  if (auth && plain['url'] === undefined) {
+    tell('auth', 'it has no meaning for a server with a "command"');
+  }
   checkKeys(plain, shapes, '', tell);
   checkKind(plain, tell);
   checkLogin(oauth, plain, tell, (key, message) => remarks.push({ ...place, key, message }));
@@ -241,7 +249,8 @@ export function readServer(
     remarks.push({ ...place, key, message: `this key is not known, and has no effect${meant}` });
   }
   if (faults.length > 0) return { server: { kind: 'invalid', faults }, remarks };
-  const settings = settingsOf(entry, Object.fromEntries(others));
+  const unread = Object.fromEntries(others.filter(([key]) => key !== 'auth' || !auth));
+  const settings = settingsOf(auth ? { ...entry, auth } : without(entry, 'auth'), unread);
   return { server: { kind: 'enabled', settings }, remarks };
 }
 
@@ -403,7 +412,9 @@ function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
     ...(era === undefined || era === 'auto' ? {} : { era: era as Era }),
     lazy: entry['lazy'] === true,
     tools: (entry['tools'] ?? {}) as ToolFilter,
-    bridging: picked('share', 'poolSize', 'maxProcesses', 'processIdleMs', 'retry', 'policies'),
+    bridging: picked(
+      ...['share', 'poolSize', 'maxProcesses', 'processIdleMs', 'retry', 'policies', 'auth'],
+    ),
     others,
   };
 }

@@ -6,7 +6,7 @@
  */
 import { systemClock } from '../../actors/clock.ts';
 import { textOfError } from '../../protocol/errors.ts';
-import type { Principal } from '../../protocol/request-origin.ts';
+import type { Principal, TokenExchange } from '../../protocol/request-origin.ts';
 import { presentedToken } from './bearer-token.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
 import { introspectionCheck } from './introspection.ts';
@@ -15,6 +15,7 @@ import { checkAuthorization, resourceOf, tokenLimitsOf } from './options.ts';
 import type { AuthorizationOptions, TokenLimits, VerifierOptions } from './options.ts';
 import { demandSubject, withImplied } from './principal-of.ts';
 import { remembering } from './remembered-tokens.ts';
+import { TokenExchanges } from './token-exchange.ts';
 import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
 import type { CheckPurpose, CheckToken, Time } from './token-check.ts';
 import { isScope } from '../../protocol/oauth.ts';
@@ -39,6 +40,8 @@ export type Authorization =
   | {
       readonly ok: true;
       readonly principal: Principal;
+      /** Exchanges the token; undefined if the server exchanges none. */
+      readonly tokens: TokenExchange | undefined;
       /** How long the token will still be accepted, milliseconds; undefined if it does not expire. */
       readonly expiresInMs: number | undefined;
     }
@@ -79,6 +82,7 @@ class ResourceServer implements Authorizer {
   readonly #implied: { readonly [broader: string]: readonly string[] };
   readonly limits: TokenLimits;
   readonly #check: CheckToken;
+  readonly #exchanges: TokenExchanges | undefined;
   readonly #time: Time;
 
   constructor(options: AuthorizationOptions, limits: TokenLimits, time: Time) {
@@ -90,6 +94,8 @@ class ResourceServer implements Authorizer {
     this.#implied = options.impliedScopes ?? {};
     this.limits = limits;
     this.#check = checkOf(options, limits, time);
+    const { tokenExchange, issuer } = options;
+    this.#exchanges = tokenExchange && new TokenExchanges(tokenExchange, issuer, limits, time);
     this.#time = time;
   }
 
@@ -110,7 +116,8 @@ class ResourceServer implements Authorizer {
       const found = await this.#check(token, request, purpose);
       const principal = { ...found, scopes: withImplied(found.scopes, this.#implied) };
       const expiresInMs = this.#expiresInMs(principal);
-      return this.demand(principal, []) ?? { ok: true, principal, expiresInMs };
+      const tokens = this.#exchanges?.of(token, principal);
+      return this.demand(principal, []) ?? { ok: true, principal, tokens, expiresInMs };
     } catch (error) {
       if (error instanceof InvalidToken) return this.#refused(401, error.message, 'invalid_token');
       return unavailable(error, token);

@@ -10,6 +10,57 @@ export interface FetchBounds {
   readonly maxDocumentBytes: number;
 }
 
+/** A request with a form. */
+export interface FormPost {
+  readonly headers: Record<string, string>;
+  readonly body: URLSearchParams;
+}
+
+/** An answer of any status. */
+export interface JsonAnswer {
+  readonly status: number;
+  /** Undefined if it is not a JSON object. */
+  readonly body: JsonObject | undefined;
+}
+
+/**
+ * Sends a form, and reads the answer whatever its status.
+ *
+ * @throws {Error} the answer did not come, or is too long; the message names the URL
+ */
+export async function answerOf(
+  url: string,
+  bounds: FetchBounds,
+  post: FormPost,
+): Promise<JsonAnswer> {
+  try {
+    const response = await send(url, bounds, post);
+    const text = await textOf(response, bounds.maxDocumentBytes);
+    return { status: response.status, body: objectIn(text) };
+  } catch (error) {
+    throw new Error(`${url} gave no answer: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function send(url: string, { signal }: FetchBounds, post?: FormPost): Promise<Response> {
+  return fetch(url, {
+    ...(post ? { method: 'POST', body: post.body } : {}),
+    headers: { accept: 'application/json', ...post?.headers },
+    // Another address was not configured.
+    redirect: 'manual',
+    signal,
+  });
+}
+
 /**
  * Fetches a JSON object.
  *
@@ -17,22 +68,16 @@ export interface FetchBounds {
  */
 export async function fetchJson(
   url: string,
-  { signal, maxDocumentBytes }: FetchBounds,
-  post?: { readonly headers: Record<string, string>; readonly body: URLSearchParams },
+  bounds: FetchBounds,
+  post?: FormPost,
 ): Promise<JsonObject> {
   try {
-    const response = await fetch(url, {
-      ...(post ? { method: 'POST', body: post.body } : {}),
-      headers: { accept: 'application/json', ...post?.headers },
-      // Another address was not configured.
-      redirect: 'manual',
-      signal,
-    });
+    const response = await send(url, bounds, post);
     if (response.status !== 200) {
       await response.body?.cancel();
       throw new Error(`the status is ${response.status}`);
     }
-    const body: unknown = JSON.parse(await textOf(response, maxDocumentBytes));
+    const body: unknown = JSON.parse(await textOf(response, bounds.maxDocumentBytes));
     if (!isJsonObject(body)) throw new Error('it is no JSON object');
     return body;
   } catch (error) {
@@ -94,7 +139,7 @@ function metadataUrlsOf(issuer: string): readonly string[] {
  */
 export async function endpointOf(
   issuer: string,
-  member: 'jwks_uri' | 'introspection_endpoint',
+  member: 'jwks_uri' | 'introspection_endpoint' | 'token_endpoint',
   bounds: FetchBounds,
 ): Promise<string> {
   const failures: string[] = [];

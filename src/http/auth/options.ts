@@ -4,6 +4,7 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import { faultOfScopes } from '../../protocol/oauth.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
 import { faultOfTrustedUrl } from './fetch-json.ts';
+import type { TokenExchangeOptions } from './token-exchange.ts';
 
 /** Bounds of authorization, each an option. */
 export interface TokenLimits {
@@ -45,6 +46,8 @@ export interface TokenLimits {
    * server does not answer, milliseconds; then it ends.
    */
   readonly uncheckedTimeoutMs: number;
+  /** How many exchanged tokens are kept until they expire. */
+  readonly maxExchangedTokens: number;
 }
 
 /** What the checking of tokens keeps to if nobody says otherwise. docs/limits.md explains each. */
@@ -62,6 +65,7 @@ export const defaultTokenLimits: TokenLimits = Object.freeze({
   recheckMs: 60_000,
   maxRechecks: 8,
   uncheckedTimeoutMs: 5 * 60_000,
+  maxExchangedTokens: 1_000,
 });
 
 interface CommonOptions {
@@ -75,6 +79,13 @@ interface CommonOptions {
   readonly resourceName?: string;
   /** Where developers read about it. */
   readonly resourceDocumentation?: string;
+  /**
+   * Lets handlers exchange the token of their caller for one of another server:
+   * `context.exchangeToken`.
+   *
+   * @see RFC 8693
+   */
+  readonly tokenExchange?: TokenExchangeOptions;
   readonly limits?: Partial<TokenLimits>;
 }
 

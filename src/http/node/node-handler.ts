@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe } from '../../protocol/classify.ts';
-import type { Principal } from '../../protocol/request-origin.ts';
+import type { Principal, TokenExchange } from '../../protocol/request-origin.ts';
 import type { Admission } from '../admission.ts';
 import { bodyTooLong } from '../bodies.ts';
 import type { BodyRefusal, ReceivedBody } from '../bodies.ts';
@@ -98,6 +98,7 @@ function joined(before: string | undefined, value: string): string {
 
 export class NodeExchange implements HttpExchange {
   principal?: Principal;
+  tokens?: TokenExchange;
   admission?: Admission;
   readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;

@@ -164,5 +164,6 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
 /** What a handler sees of the request that posted its call. The stream is not its own to close. */
 function originOf(exchange: HttpExchange): RequestOrigin {
   const http = { ...servedRequest(exchange), closeConnection: () => {} };
-  return { idScope: 'session', principal: exchange.principal, http };
+  const { principal, tokens } = exchange;
+  return { idScope: 'session', principal, tokens, http };
 }

@@ -110,7 +110,10 @@ export function onlyServers(config: HostsConfig, names: readonly string[]): Host
 /** Hides the secrets of a configuration's servers everywhere, even if a server repeats them. */
 export function hideSecretsOf({ servers }: HostsConfig): void {
   for (const server of servers.values()) {
-    if (server.kind === 'enabled') neverShow(secretsGiven(server.settings.entry));
+    if (server.kind !== 'enabled') continue;
+    const { entry, bridging } = server.settings;
+    neverShow(secretsGiven(entry));
+    if (bridging.auth?.kind === 'client-credentials') neverShow([bridging.auth.clientSecret]);
   }
 }
 

@@ -1,0 +1,262 @@
+/** Handlers that exchange the token of their caller: at a real authorization server, over real sockets. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { ExchangedToken, TokenWanted } from 'mcp-actors';
+import { gate, testClient } from 'mcp-actors/testing';
+import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { authorization } from '../../../src/http/auth/authorizer.ts';
+import type { TokenExchangeOptions } from '../../../src/http/auth/token-exchange.ts';
+import { nodeHandler } from '../../../src/http/node/index.ts';
+import { AuthorizationServer } from '../authorization-server.ts';
+import { ask } from '../modern/asking.ts';
+import { keptAlive } from '../serving.ts';
+
+const api = 'https://api.example.com';
+
+/** A server whose tool exchanges the caller's token, as its arguments say. */
+async function start(option: Partial<TokenExchangeOptions> = {}) {
+  const issuer = await AuthorizationServer.start({ tokens: 'opaque' });
+  const outcomes: (ExchangedToken | Error)[] = [];
+  /** Where each call comes by before it exchanges. */
+  const calls = gate();
+  calls.release();
+  const tool = defineTool({
+    name: 'exchange',
+    description: 'Exchanges the token of the caller',
+    inputSchema: { type: 'object' },
+    handler: async (wanted, { exchangeToken }) => {
+      await calls.pass();
+      const outcome = await exchangeToken(wanted as TokenWanted).catch((error: unknown) => error);
+      outcomes.push(outcome as ExchangedToken | Error);
+      return 'done';
+    },
+  });
+  const server = createMcpServer({ name: 'notes', version: '1', tools: [tool] });
+  const http = createServer(keptAlive);
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const handler = nodeHandler(server, {
+    authorization: {
+      issuer: issuer.issuer,
+      audience: url.href,
+      introspection: issuer.introspector,
+      tokenExchange: { ...issuer.exchanger, ...option },
+      limits: { fetchTimeoutMs: 60_000, maxExchangedTokens: 2 },
+    },
+  });
+  http.on('request', handler);
+  onTestFinished(async () => {
+    await handler.close();
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+    await issuer.close();
+  });
+  const login = (claims: object = {}) => issuer.issue({ aud: url.href, scope: 'a', ...claims });
+  /** What a call of the tool has got. */
+  const exchange = async (token: string, wanted: object): Promise<ExchangedToken | Error> => {
+    const params = { name: 'exchange', arguments: { ...wanted } };
+    const headers = { authorization: `Bearer ${token}` };
+    const at = outcomes.length;
+    expect((await ask(url, 'tools/call', params, { headers })).status).toBe(200);
+    return outcomes[at] as ExchangedToken | Error;
+  };
+  return { issuer, calls, login, exchange };
+}
+
+/** What is sent to a path of the authorization server. */
+const formsTo = ({ received }: AuthorizationServer, path: string) =>
+  received
+    .filter((each) => new URL(each.split(' ')[0] ?? '').pathname === path)
+    .map((each) => Object.fromEntries(new URLSearchParams(each.split(' ').at(-1))));
+
+describe('a handler behind authorization', () => {
+  test('gets a token for another server in place of its caller’s', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    const wanted = { audience: api, resource: `${api}/v1`, scope: 'orders:read' };
+    const given = (await exchange(token, wanted)) as ExchangedToken;
+    expect(given).toMatchObject({
+      accessToken: expect.any(String) as string,
+      scope: 'orders:read',
+    });
+    expect(given.accessToken).not.toBe(token);
+    expect(given.expiresAt).toBeGreaterThan(Date.now());
+    expect(formsTo(issuer, '/token')).toEqual([
+      {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: token,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        ...wanted,
+      },
+    ]);
+  });
+
+  test('asks once for the same, and again for what is another', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    const first = await exchange(token, { audience: api, scope: 'b a' });
+    expect(await exchange(token, { audience: api, scope: 'a b' })).toEqual(first);
+    // A newer token of the same principal with the same scopes.
+    expect(await exchange(await login(), { audience: api, scope: 'a b' })).toEqual(first);
+    expect(issuer.count('/token')).toBe(1);
+    expect(await exchange(token, { audience: 'other', scope: 'a b' })).not.toEqual(first);
+    const refused = (first as ExchangedToken).accessToken;
+    const second = await exchange(token, { audience: api, scope: 'a b', refused });
+    expect(second).not.toEqual(first);
+    expect(await exchange(token, { audience: api, scope: 'a b', refused })).toEqual(second);
+    expect(issuer.count('/token')).toBe(3);
+  });
+
+  test('shares nothing with another principal, nor a broad token with a narrow one', async () => {
+    const { issuer, login, exchange } = await start();
+    const tokens = [await login(), await login({ sub: 'grace' }), await login({ scope: 'a b' })];
+    const given = [];
+    for (const token of tokens) given.push(await exchange(token, { audience: api }));
+    expect(new Set(given.map((each) => (each as ExchangedToken).accessToken)).size).toBe(3);
+    // Two are kept: that of the first has made room.
+    await exchange(tokens[0] ?? '', { audience: api });
+    expect(issuer.count('/token')).toBe(4);
+  });
+
+  test('shares one exchange with the calls that want the same at once', async () => {
+    const { issuer, calls, login, exchange } = await start();
+    const token = await login();
+    const held = gate();
+    issuer.meanwhile = (path) => (path === '/token' ? held.pass() : undefined);
+    const first = exchange(token, { audience: api });
+    await held.arrived();
+    const others = Array.from({ length: 5 }, () => exchange(token, { audience: api }));
+    await calls.arrived(6);
+    held.release();
+    await Promise.all([first, ...others]);
+    expect(issuer.count('/token')).toBe(1);
+  });
+
+  test('does not keep a token without an expiry', async () => {
+    const { issuer, login, exchange } = await start();
+    issuer.exchanged = { expires_in: undefined };
+    const token = await login();
+    await exchange(token, { audience: api });
+    await exchange(token, { audience: api });
+    expect(issuer.count('/token')).toBe(2);
+  });
+
+  test('signs for itself with its key', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const key = { privateKey: await exportPKCS8(privateKey), clientSecret: undefined } as object;
+    const { issuer, login, exchange } = await start(key);
+    issuer.isAsserted = (form) => form.has('client_assertion');
+    expect(await exchange(await login(), { audience: api })).toHaveProperty('accessToken');
+    const [form] = formsTo(issuer, '/token');
+    const { payload } = await jwtVerify(form?.['client_assertion'] ?? '', publicKey, {
+      audience: issuer.issuer,
+    });
+    expect(payload).toMatchObject({ iss: 'exchanger', sub: 'exchanger' });
+  });
+});
+
+describe('an exchange that fails is named', () => {
+  test('if the authorization server says no', async () => {
+    const { login, exchange } = await start();
+    expect(
+      await exchange(await login(), { audience: 'https://forbidden.example.com' }),
+    ).toMatchObject({
+      code: 'UNAUTHORIZED',
+      status: 400,
+      message:
+        'The authorization server gives no token for https://forbidden.example.com: invalid_target',
+    });
+  });
+
+  test('if the authorization server is away, and the next call tries again', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    issuer.fault = (request, response) => {
+      if (request.url === '/token') response.writeHead(503).end(token);
+      return request.url === '/token';
+    };
+    const error = await exchange(token, { audience: api });
+    expect(error).toMatchObject({
+      code: 'NOT_READY',
+      message: expect.stringContaining('/token has answered with status 503') as string,
+    });
+    expect(JSON.stringify([error, String(error)])).not.toContain(token);
+    issuer.fault = () => false;
+    expect(await exchange(token, { audience: api })).toHaveProperty('accessToken');
+  });
+
+  test('if what it gives cannot be used, the token that was sent least of all', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    const why = async (exchanged: object) => {
+      issuer.exchanged = exchanged;
+      return await exchange(token, { audience: api });
+    };
+    const invalid = (message: string) => ({
+      code: 'INVALID_RESPONSE',
+      message: `What was exchanged for ${api} is not used: ${message}`,
+    });
+    expect(await why({ access_token: token })).toMatchObject(
+      invalid('it is the token that was sent to this server'),
+    );
+    expect(await why({ access_token: undefined })).toMatchObject(
+      invalid('"access_token" is missing'),
+    );
+    expect(await why({ token_type: 'N_A' })).toMatchObject(
+      invalid('"token_type" is "N_A", and should be Bearer'),
+    );
+  });
+
+  test.each([
+    [{}, 'A token is for a server: name it as "audience" or "resource"'],
+    [{ audience: '' }, 'A token is for a server: name it as "audience" or "resource"'],
+    [{ resource: 'api' }, '"resource" must be an absolute URL without a fragment, this is "api"'],
+  ])('if it wants %j', async (wanted, message) => {
+    const { issuer, login, exchange } = await start();
+    expect(await exchange(await login(), wanted)).toMatchObject({ name: 'TypeError', message });
+    expect(issuer.count('/token')).toBe(0);
+  });
+
+  test('if nobody is authenticated, as over stdio', async () => {
+    const tool = defineTool({
+      name: 'exchange',
+      description: 'Exchanges the token of the caller',
+      handler: async (_, { exchangeToken }) => {
+        const error: unknown = await exchangeToken({ audience: api }).catch((one: unknown) => one);
+        return String(error);
+      },
+    });
+    await using client = await testClient(
+      createMcpServer({ name: 'notes', version: '1', tools: [tool] }),
+    );
+    expect(await client.callTool('exchange')).toMatchObject({
+      content: [
+        {
+          text: 'RuntimeError: There is no access token to exchange: the client is not authenticated',
+        },
+      ],
+    });
+  });
+});
+
+test.each<[object, string]>([
+  [{ clientId: '' }, 'tokenExchange.clientId must name this server'],
+  [{ clientSecret: undefined }, 'tokenExchange needs either "clientSecret" or "privateKey"'],
+  [{ endpoint: 'http://as.example.com/token' }, 'tokenExchange.endpoint must begin with https://'],
+])('an option that cannot be used is named: %j', (option, message) => {
+  const tokenExchange = { clientId: 'a', clientSecret: 'b', ...option };
+  const issuer = 'https://as.example.com';
+  const audience = 'https://mcp.example.com/mcp';
+  expect(() => authorization({ issuer, audience, tokenExchange })).toThrow(message);
+});
+
+test('without an issuer, it must be said where', () => {
+  const verifyToken = () => ({ subject: 'ada' });
+  const tokenExchange = { clientId: 'a', clientSecret: 'b' };
+  expect(() => authorization({ verifyToken, tokenExchange })).toThrow(
+    'tokenExchange.endpoint must say where, since there is no "issuer"',
+  );
+});
