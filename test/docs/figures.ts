@@ -112,6 +112,7 @@ export const citations: {
     'maxCachedTokens 1000': [[tokens, 'maxCachedTokens: 1_000']],
     'maxIntrospections 64': [[tokens, 'maxIntrospections: 64']],
     'maxRechecks 8': [[tokens, 'maxRechecks: 8']],
+    'maxExchangedTokens 1000': [[tokens, 'maxExchangedTokens: 1_000']],
   },
   'docs/bridge.md': {
     '3 s': [firstServer],

@@ -8,6 +8,8 @@ interface CommandEntry {
   readonly usage: string;
   /** One line, for the help text. */
   readonly summary: string;
+  /** The command whose summary names it: the first help text has one screen. */
+  readonly besides?: CommandName;
   load(): Promise<{ readonly command: Command }>;
 }
 
@@ -54,17 +56,19 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
   },
   login: {
     usage: '[options] URL',
-    summary: 'Log in at an MCP server, for all commands.',
+    summary: 'Log in at an MCP server; logins lists your logins, logout ends one.',
     load: async () => ({ command: (await import('./client/login.ts')).login }),
   },
   logins: {
     usage: '[options]',
     summary: 'List the logins, and until when each is valid.',
+    besides: 'login',
     load: async () => ({ command: (await import('./client/login.ts')).list }),
   },
   logout: {
     usage: '[options] URL',
     summary: 'End a login.',
+    besides: 'login',
     load: async () => ({ command: (await import('./client/login.ts')).logout }),
   },
   replay: {

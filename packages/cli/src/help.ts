@@ -30,7 +30,9 @@ const units = 'Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB, or plain n
 
 /** What `mcp-actors --help` prints. */
 export function helpText(): string {
-  const known = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
+  const known = Object.entries(commands)
+    .filter(([, { besides }]) => besides === undefined)
+    .map(([name, { summary }]) => [name, summary] as const);
   return `${usage}
 
 Serves a workspace to an MCP client over stdin and stdout: find files, search text,

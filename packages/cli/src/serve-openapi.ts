@@ -1,7 +1,8 @@
 /** `serve --openapi`: the operations of an API as tools. */
 import { createMcpServer } from 'mcp-actors';
-import type { Fact, McpServer, Report } from 'mcp-actors';
+import type { Fact, HandlerContext, McpServer, Report } from 'mcp-actors';
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
+import type { ApiHeaders } from '@mcp-actors/openapi';
 import { UsageError, packageVersion } from './command.ts';
 import type { OpenApiWish } from './options/openapi-wish.ts';
 
@@ -15,7 +16,7 @@ type OpenApiFact = Fact</** An operation is left out: the document is wrong ther
  * @throws {UsageError} the document cannot be used, or has no such operation
  */
 export async function openApiServer(
-  { document, server, headers, include, exclude }: OpenApiWish,
+  { document, server, headers, exchange, include, exclude }: OpenApiWish,
   report: Report<OpenApiFact['name']>,
 ): Promise<McpServer> {
   try {
@@ -23,7 +24,7 @@ export async function openApiServer(
       ...(server === undefined ? {} : { server }),
       ...(include.length > 0 ? { include } : {}),
       exclude,
-      auth: headers,
+      auth: exchange === undefined ? headers : exchanged(exchange, headers),
       onUnusable: ({ operation, reason }) => {
         const message = `${operation} is left out: ${reason}`;
         report({ level: 'warning', name: 'operation.unusable', message });
@@ -34,4 +35,12 @@ export async function openApiServer(
   } catch (error) {
     throw new UsageError(`--openapi: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** Headers with a token for the API in place of the caller's. */
+function exchanged(audience: string, headers: ApiHeaders) {
+  return async ({ exchangeToken }: HandlerContext): Promise<ApiHeaders> => {
+    const { accessToken } = await exchangeToken({ audience });
+    return { ...headers, authorization: `Bearer ${accessToken}` };
+  };
 }

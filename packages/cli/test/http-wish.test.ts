@@ -49,6 +49,15 @@ describe('what is refused', () => {
     [['--http', '1', '--auth-issuer', 'https://a.example'], '--auth-issuer needs --auth-audience'],
     [['--http', '1', '--auth-audience', 'https://a'], '--auth-audience needs --auth-issuer'],
     [['--http', '1', '--auth-scope', 'a'], '--auth-scope needs --auth-issuer'],
+    [['--http', '1', '--auth-client-id', 'a'], '--auth-client-secret-env go together'],
+    [
+      ['--http', '1', '--auth-client-id', 'a', '--auth-client-secret-env', 'NOT_SET_ANYWHERE'],
+      'the variable "NOT_SET_ANYWHERE" is not set',
+    ],
+    [
+      ['--http', '1', '--openapi', 'a.json', '--openapi-exchange', 'api'],
+      '--openapi-exchange needs --auth-client-id',
+    ],
   ])('%j', (args, message) => {
     expect(() => wish(...args)).toThrow(message);
   });

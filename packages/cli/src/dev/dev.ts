@@ -36,6 +36,8 @@ const ofProduction = {
   'auth-issuer': undefined,
   'auth-audience': undefined,
   'auth-scope': [],
+  'auth-client-id': undefined,
+  'auth-client-secret-env': undefined,
   redis: undefined,
   sse: false,
   health: false,

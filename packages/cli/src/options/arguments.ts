@@ -73,6 +73,7 @@ export function readArguments(
   const { values, positionals } = parseOptions(options, line);
   const [first, ...rest] = positionals;
   const limits = limitsIn(values);
+  const http = httpWish(values, limits.http);
   return {
     kind: 'serve',
     directories: first === 'serve' ? rest : positionals,
@@ -84,8 +85,8 @@ export function readArguments(
     searchTimeoutMs: values['search-timeout'] ?? defaultSearchTimeoutMs,
     inspect: inspectorWish(values['inspect']),
     record: recordWish(values),
-    http: httpWish(values, limits.http),
-    openApi: openApiWish(values, environment),
+    http,
+    openApi: openApiWish(values, environment, http),
     watch: values.watch,
     limits: limits.session,
   };

@@ -1,5 +1,6 @@
 /** What the options about HTTP ask for. */
 import type { AuthorizationOptions, HttpLimits } from 'mcp-actors/http';
+import { quoted } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { flagsOfLimits, httpOptions } from './serve-options.ts';
 import type { Values } from './parse-options.ts';
@@ -89,15 +90,30 @@ function originOf(text: string): string {
 
 function authorizationOf(values: Given): AuthorizationOptions | undefined {
   const { 'auth-issuer': issuer, 'auth-audience': audience, 'auth-scope': scopes } = values;
+  const tokenExchange = exchangeOf(values);
   if (issuer !== undefined && audience !== undefined) {
-    return { issuer, audience, requiredScopes: scopes };
+    const checked = { issuer, audience, requiredScopes: scopes };
+    return tokenExchange ? { ...checked, tokenExchange } : checked;
   }
   if (issuer !== undefined) {
     throw new UsageError(
       '--auth-issuer needs --auth-audience: the URL of this server in the tokens',
     );
   }
-  const left = audience === undefined ? scopes.length > 0 && '--auth-scope' : '--auth-audience';
+  const other = (scopes.length > 0 && '--auth-scope') || (tokenExchange && '--auth-client-id');
+  const left = audience === undefined ? other : '--auth-audience';
   if (left) throw new UsageError(`${left} needs --auth-issuer: whose tokens they are`);
   return undefined;
+}
+
+/** The client with which tokens are exchanged. Its secret is not on the command line, which others may read. */
+function exchangeOf(values: Given): AuthorizationOptions['tokenExchange'] {
+  const { 'auth-client-id': clientId, 'auth-client-secret-env': variable } = values;
+  if (clientId === undefined && variable === undefined) return undefined;
+  if (clientId === undefined || variable === undefined) {
+    throw new UsageError('--auth-client-id and --auth-client-secret-env go together');
+  }
+  const clientSecret = process.env[variable];
+  if (clientSecret) return { clientId, clientSecret };
+  throw new UsageError(`--auth-client-secret-env: the variable ${quoted(variable)} is not set`);
 }

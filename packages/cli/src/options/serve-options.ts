@@ -44,6 +44,16 @@ export const httpOptions = {
     placeholder: 'SCOPE',
     help: 'A scope that every request needs; may be repeated.',
   },
+  'auth-client-id': {
+    kind: 'text',
+    placeholder: 'ID',
+    help: 'The client at the issuer with which this server exchanges the tokens of its callers for those of other servers.',
+  },
+  'auth-client-secret-env': {
+    kind: 'text',
+    placeholder: 'NAME',
+    help: "The environment variable that holds that client's secret.",
+  },
   redis: {
     kind: 'text',
     placeholder: 'URL',
@@ -142,6 +152,11 @@ export const options = {
     kind: 'texts',
     placeholder: "'NAME: VALUE'",
     help: 'A header of each request to the API, such as one that authorizes it. ${NAME} in it is a variable of the environment. May be repeated.',
+  },
+  'openapi-exchange': {
+    kind: 'text',
+    placeholder: 'AUDIENCE',
+    help: 'Exchange the token of the caller for one of the API, whose name at the issuer this is. Needs --auth-client-id.',
   },
   'openapi-include': {
     kind: 'texts',

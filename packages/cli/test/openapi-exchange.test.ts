@@ -1,0 +1,55 @@
+/** `serve --openapi --openapi-exchange`: an API gets a token of its own, on behalf of the caller. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { nodeHandler } from 'mcp-actors/http/node';
+import { expect, onTestFinished, test } from 'vitest';
+import { AuthorizationServer } from '../../../test/http/authorization-server.ts';
+import { ask } from '../../../test/http/modern/asking.ts';
+import { keptAlive } from '../../../test/http/serving.ts';
+import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { serveApi, shop } from '../../openapi/test/shop.ts';
+import { openApiServer } from '../src/serve-openapi.ts';
+
+test('an API gets a token of its own, and never that of the caller', async () => {
+  const issuer = await AuthorizationServer.start({ tokens: 'opaque' });
+  const { asked, server } = await serveApi(() => ({ body: '{"name":"a pen","price":2}' }));
+  const folder = await temporaryDirectory({ 'api.json': JSON.stringify(shop) });
+  const wish = { document: join(folder, 'api.json'), server, headers: { 'x-key': 'k' } };
+  const mcp = await openApiServer(
+    { ...wish, exchange: 'the shop', include: ['tag:items'], exclude: ['DELETE'] },
+    () => {},
+  );
+  const http = createServer(keptAlive);
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const handler = nodeHandler(mcp, {
+    authorization: {
+      issuer: issuer.issuer,
+      audience: url.href,
+      introspection: issuer.introspector,
+      tokenExchange: issuer.exchanger,
+      limits: { fetchTimeoutMs: 60_000 },
+    },
+  });
+  http.on('request', handler);
+  onTestFinished(async () => {
+    await handler.close();
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+    await issuer.close();
+  });
+  const token = await issuer.issue({ aud: url.href });
+  const params = { name: 'getItem', arguments: { id: '1' } };
+  const { result } = await ask(url, 'tools/call', params, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(result).toMatchObject({ structuredContent: { name: 'a pen', price: 2 } });
+  const [request] = asked;
+  expect(request?.headers).toMatchObject({
+    'x-key': 'k',
+    authorization: expect.stringMatching(/^Bearer .+/) as string,
+  });
+  expect(JSON.stringify(asked)).not.toContain(token);
+  expect(issuer.received.join('\n')).toContain('audience=the+shop');
+});
