@@ -4,11 +4,9 @@
  *
  * @see MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
  */
-import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
 import { memoryCredentialStore } from '../client/auth/credential-store.ts';
 import type { CredentialStore } from '../client/auth/credential-store.ts';
-import { defaultCredentialFolder, fileCredentialStore } from '../client/auth/file-store.ts';
+import { fileCredentialStore, principalCredentialStore } from '../client/auth/file-store.ts';
 import type { AuthOption, StoredAuth } from '../client/auth/options.ts';
 import type { ServerEntry } from '../client/connection/options.ts';
 import type { UpstreamClient } from '../define/upstream.ts';
@@ -27,7 +25,7 @@ export interface ExchangeAuth extends Pick<TokenWanted, 'audience' | 'scope'> {
   readonly resource?: string | undefined;
 }
 
-/** A login of the client's principal that is kept already. Nobody is asked for one. */
+/** A login of the client's principal that is kept already. A person is never asked for one. */
 export interface PrincipalAuth extends Omit<StoredAuth, 'store'> {
   /**
    * The logins of a principal, by a function; it gets undefined for a client without authorization. By
@@ -76,13 +74,5 @@ export class OutwardAuth {
   }
 }
 
-/** Where the logins of a principal are by default. */
-export function folderOfPrincipal(principal: Principal | undefined): string {
-  const folder = defaultCredentialFolder();
-  if (!principal) return folder;
-  const name = createHash('sha256').update(principal.id).digest('hex').slice(0, 32);
-  return join(dirname(folder), 'principals', name);
-}
-
 const storeOf = (principal: Principal | undefined): CredentialStore =>
-  fileCredentialStore({ folder: folderOfPrincipal(principal) });
+  principal ? principalCredentialStore(principal.id) : fileCredentialStore();

@@ -115,10 +115,7 @@ export class CallContext implements HandlerContext {
   }
 
   get exchangeToken(): HandlerContext['exchangeToken'] {
-    return (wanted) => {
-      const { request, signal } = this.#exchange;
-      return forCaller(exchangedFor(request.origin, wanted, signal));
-    };
+    return (wanted) => forCaller(exchangedFor(this.#exchange.request.origin, wanted));
   }
 
   get once(): HandlerContext['once'] {

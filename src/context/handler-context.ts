@@ -80,10 +80,10 @@ export interface HandlerContext {
    * shown. Tokens are kept until they expire, for each principal and what is wanted; calls that want the
    * same at once share one request.
    *
-   * @throws {RuntimeError} UNAUTHORIZED: nobody is logged in, as over stdio, or the authorization
-   *   server says no. CONFIG_INVALID: the server has no `tokenExchange`, or another node has handed the
-   *   request on, without its token. NOT_READY: the authorization server cannot be asked now; try again.
-   *   INVALID_RESPONSE: what it gives cannot be used. CANCELLED: the call was cancelled
+   * @throws {RuntimeError} UNAUTHORIZED: the client is not authenticated, as over stdio, or the
+   *   authorization server says no. CONFIG_INVALID: the server has no `tokenExchange`, or another node
+   *   has handed the request on, without its token. NOT_READY: the authorization server cannot be
+   *   asked now; try again. INVALID_RESPONSE: what it gives cannot be used
    * @throws {TypeError} it is not said for which server
    * @see RFC 8693; MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
    */

@@ -1,28 +1,20 @@
-/** A token for another server, on behalf of whoever has made a request. */
+/** A token for another server, on behalf of the caller. */
 import { RuntimeError } from '../protocol/errors.ts';
-import { unlessAborted } from '../actors/waiting.ts';
 import type { ExchangedToken, RequestOrigin, TokenWanted } from '../protocol/request-origin.ts';
 
 /**
  * Exchanges the token that a request came with.
  *
- * @param signal ends the waiting, not the exchange: others may wait for it
  * @throws {TypeError} it is not said for which server, or not as a URL
  * @throws {RuntimeError} see `exchangeToken` of the context
  */
 export async function exchangedFor(
   origin: Pick<RequestOrigin, 'principal' | 'tokens'> | undefined,
   wanted: TokenWanted,
-  signal: AbortSignal,
 ): Promise<ExchangedToken> {
   assertNamed(wanted);
   if (!origin?.tokens) throw whyNone(origin);
-  try {
-    return await unlessAborted(origin.tokens.exchange(wanted), signal);
-  } catch (error) {
-    if (!signal.aborted || error instanceof RuntimeError) throw error;
-    throw new RuntimeError('CANCELLED', 'The call was cancelled', { cause: error });
-  }
+  return await origin.tokens.exchange(wanted);
 }
 
 function assertNamed({ audience = [], resource = [] }: TokenWanted): void {

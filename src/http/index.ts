@@ -4,11 +4,11 @@ export type {
   AuthorizationOptions,
   IntrospectionOptions,
   JwtOptions,
+  TokenExchangeOptions,
   TokenLimits,
   VerifiedToken,
   VerifierOptions,
 } from './auth/options.ts';
-export type { TokenExchangeOptions } from './auth/token-exchange.ts';
 export type { EndpointControl } from './endpoint.ts';
 export { httpHandler } from './web-exchange.ts';
 export type { HttpHandler } from './web-exchange.ts';

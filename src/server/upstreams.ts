@@ -250,7 +250,7 @@ export class ClientUpstream {
     const { signal } = this.#end;
     const given: UpstreamClient = {
       ...{ peer, principal, signal },
-      exchangeToken: (wanted) => exchangedFor({ principal, tokens: this.tokens }, wanted, signal),
+      exchangeToken: (wanted) => exchangedFor({ principal, tokens: this.tokens }, wanted),
       letGo: (part) => this.#letGo(part),
       notify: sessionNotifier(this, session, tell),
       request: (method, params, options) =>

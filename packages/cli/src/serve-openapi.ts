@@ -37,7 +37,7 @@ export async function openApiServer(
   }
 }
 
-/** Headers with a token for the API in place of the caller's. */
+/** Headers with a token for the API, for which that of the caller is exchanged. */
 function exchanged(audience: string, headers: ApiHeaders) {
   return async ({ exchangeToken }: HandlerContext): Promise<ApiHeaders> => {
     const { accessToken } = await exchangeToken({ audience });

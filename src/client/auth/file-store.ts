@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { CredentialStore } from './credential-store.ts';
@@ -39,6 +39,15 @@ export interface FileStoreOptions {
 export function fileCredentialStore(options: FileStoreOptions = {}): CredentialStore {
   return new FileStore(options.folder ?? defaultCredentialFolder());
 }
+
+/** The logins of one principal of a server, apart from those of the person who runs it. */
+export function principalCredentialStore(id: string): CredentialStore {
+  return new FileStore(join(dirname(defaultCredentialFolder()), 'principals', digestOf(id)));
+}
+
+/** Whatever a text contains, this can be a file's name. */
+const digestOf = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -139,8 +148,7 @@ class FileStore implements CredentialStore {
 
   /** Keys hold URLs, which cannot be file names. */
   #pathOf(key: string): string {
-    const name = createHash('sha256').update(key).digest('hex').slice(0, 32);
-    return join(this.#folder, `${name}.json`);
+    return join(this.#folder, `${digestOf(key)}.json`);
   }
 
   async #ready(): Promise<void> {

@@ -84,7 +84,7 @@ export interface ClientCredentialsAuth extends Granting {
   readonly algorithm?: string;
 }
 
-/** A login that is kept already, such as one of `mcp-actors login`: it is renewed, and nobody is asked for another. */
+/** A login that is kept already, such as one of `mcp-actors login`: it is renewed, and a person is never asked. */
 export interface StoredAuth extends Granting, Pick<PersonAuth, 'clientId' | 'clientSecret'> {
   /** Distinguishes it from other ways to log in. */
   readonly kind: 'stored';

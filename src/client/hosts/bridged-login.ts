@@ -30,7 +30,7 @@ const members: { readonly [kind: string]: { readonly [name: string]: boolean } }
 const urls = new Set(['resource', 'issuer']);
 
 /**
- * Reads `auth`. A text that names no kind of ours, and an object without `kind`, is another host's.
+ * Reads `auth`. Other hosts have a key of that name: a text that is not one of the kinds, or an object without `kind`.
  *
  * @param tell gets the faults, by the key within the entry
  */

@@ -28,7 +28,7 @@ export interface JsonAnswer {
  *
  * @throws {Error} the answer did not come, or is too long; the message names the URL
  */
-export async function answerOf(
+export async function postForm(
   url: string,
   bounds: FetchBounds,
   post: FormPost,

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import { faultOfScopes } from '../../protocol/oauth.ts';
 import type { RequestToAuthorize } from './bearer-token.ts';
 import { faultOfTrustedUrl } from './fetch-json.ts';
-import type { TokenExchangeOptions } from './token-exchange.ts';
 
 /** Bounds of authorization, each an option. */
 export interface TokenLimits {
@@ -67,6 +66,20 @@ export const defaultTokenLimits: TokenLimits = Object.freeze({
   uncheckedTimeoutMs: 5 * 60_000,
   maxExchangedTokens: 1_000,
 });
+
+/** Where tokens are exchanged, and who this server is there. */
+export interface TokenExchangeOptions {
+  /** This server's id at the authorization server. */
+  readonly clientId: string;
+  /** Sent as HTTP Basic authentication. */
+  readonly clientSecret?: string;
+  /** A PKCS #8 key in PEM: signs an assertion instead of sending a secret (RFC 7523). */
+  readonly privateKey?: string;
+  /** The algorithm of the signature; `ES256` by default. */
+  readonly algorithm?: string;
+  /** The token endpoint. By default the issuer's metadata say where; with `verifyToken` it must be given. */
+  readonly endpoint?: string;
+}
 
 interface CommonOptions {
   /** Scopes that every request needs. */

@@ -16,24 +16,10 @@ import type {
   TokenExchange,
   TokenWanted,
 } from '../../protocol/request-origin.ts';
-import { answerOf, endpointOf, faultOfTrustedUrl } from './fetch-json.ts';
+import { postForm, endpointOf, faultOfTrustedUrl } from './fetch-json.ts';
 import type { FetchBounds, JsonAnswer } from './fetch-json.ts';
-import type { TokenLimits } from './options.ts';
+import type { TokenExchangeOptions, TokenLimits } from './options.ts';
 import type { Time } from './token-check.ts';
-
-/** Where tokens are exchanged, and who this server is there. */
-export interface TokenExchangeOptions {
-  /** This server's id at the authorization server. */
-  readonly clientId: string;
-  /** Sent as HTTP Basic authentication. */
-  readonly clientSecret?: string;
-  /** A PKCS #8 key in PEM: signs an assertion instead of sending a secret (RFC 7523). */
-  readonly privateKey?: string;
-  /** The algorithm of the signature; `ES256` by default. */
-  readonly algorithm?: string;
-  /** The token endpoint. By default the issuer's metadata say where; with `verifyToken` it must be given. */
-  readonly endpoint?: string;
-}
 
 const accessToken = 'urn:ietf:params:oauth:token-type:access_token';
 
@@ -140,7 +126,7 @@ export class TokenExchanges {
     for (const each of [audience].flat()) body.append('audience', each);
     for (const each of [resource].flat()) body.append('resource', each);
     const headers = await this.#identify(body, this.#endpoint);
-    const answer = await answerOf(this.#endpoint, bounds, { headers, body });
+    const answer = await postForm(this.#endpoint, bounds, { headers, body });
     if (answer.status >= 500 || answer.status === 429 || !answer.body) {
       throw new Error(`${this.#endpoint} has answered with status ${answer.status}`);
     }

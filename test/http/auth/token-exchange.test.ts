@@ -7,7 +7,7 @@ import { gate, testClient } from 'mcp-actors/testing';
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { authorization } from '../../../src/http/auth/authorizer.ts';
-import type { TokenExchangeOptions } from '../../../src/http/auth/token-exchange.ts';
+import type { TokenExchangeOptions } from '../../../src/http/auth/options.ts';
 import { nodeHandler } from '../../../src/http/node/index.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
 import { ask } from '../modern/asking.ts';
