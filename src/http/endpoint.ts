@@ -154,7 +154,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
   /** @param ssePath one of the two paths of the deprecated transport */
   #serve(exchange: HttpExchange, ssePath: string | undefined): void {
     const { method } = exchange;
-    const isTooLate = this.isClosing && method === 'GET';
+    const isTooLate = this.#refuses(exchange) && method === 'GET';
     if (ssePath !== undefined) {
       return isTooLate ? exchange.answer(closing) : this.#sse?.handle(ssePath, exchange);
     }
@@ -167,6 +167,11 @@ export class Endpoint implements EndpointControl, EndpointHome {
     if (method === 'GET') return this.#sessions.get(exchange);
     if (method === 'DELETE') return this.#sessions.delete(exchange);
     exchange.answer(fault(405, `${method} is not served here`, allowed));
+  }
+
+  /** Whether nothing new is begun. What another node has handed on goes back to it, with its session. */
+  #refuses({ handedBy }: HttpExchange): boolean {
+    return this.isClosing && handedBy === undefined;
   }
 
   get isClosing(): boolean {
@@ -189,7 +194,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
-      if (this.isClosing && (frame.kind === 'request' || frame.kind === 'batch')) {
+      if (this.#refuses(exchange) && (frame.kind === 'request' || frame.kind === 'batch')) {
         return exchange.answer(closing);
       }
       if (isModern(exchange, frame)) this.#modern.post(exchange, frame);

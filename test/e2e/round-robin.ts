@@ -9,6 +9,8 @@ export class RoundRobin {
   /** The nodes' endpoints; may change at any time. */
   nodes: URL[];
   #next = 0;
+  /** The ends of the requests that nodes have. */
+  readonly #open = new Map<Promise<unknown>, URL>();
 
   private constructor(port: number, nodes: readonly URL[]) {
     this.url = new URL(`http://127.0.0.1:${port}/mcp`);
@@ -33,6 +35,11 @@ export class RoundRobin {
 
   replace(old: URL, ...by: readonly URL[]): void {
     this.nodes = [...this.nodes.filter((node) => node !== old), ...by];
+  }
+
+  /** Resolves once no POST is at a node that was replaced. */
+  async drained(old: URL): Promise<void> {
+    await Promise.all([...this.#open].flatMap(([end, node]) => (node === old ? end : [])));
   }
 
   async #take(incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
@@ -64,6 +71,12 @@ export class RoundRobin {
       if (error.code === 'ECONNREFUSED') this.#try(incoming, answer, body, tries - 1);
       else answer.destroy();
     });
+    // A stream that a client only listens on ends with its node.
+    if (method === 'POST') {
+      const closed = new Promise<void>((resolve) => outgoing.once('close', resolve));
+      this.#open.set(closed, node);
+      void closed.then(() => this.#open.delete(closed));
+    }
     outgoing.end(body);
   }
 }

@@ -16,6 +16,14 @@ export const keptAlive = { keepAliveTimeout: 0 } as const;
 
 /** Listens on loopback until the test is over. */
 export async function serveHttp(server: ServerOf, options: HttpOptions = {}): Promise<URL> {
+  return (await serveEndpoint(server, options)).url;
+}
+
+/** The same, with what ends the endpoint before: its socket still listens. */
+export async function serveEndpoint(
+  server: ServerOf,
+  options: HttpOptions = {},
+): Promise<{ readonly url: URL; close(): Promise<void> }> {
   const handler = nodeHandler(server, options);
   const http = createServer(keptAlive, handler);
   await new Promise<void>((resolve) => {
@@ -27,7 +35,8 @@ export async function serveHttp(server: ServerOf, options: HttpOptions = {}): Pr
     http.closeAllConnections();
     await closed;
   });
-  return new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  return { url, close: () => handler.close() };
 }
 
 /** The official client of both eras, until the test is over. */

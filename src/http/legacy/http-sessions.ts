@@ -45,6 +45,10 @@ export class HttpSessions implements SessionHome {
   readonly #places: Places<HttpSession>;
   /** The other nodes; undefined if this one is alone, and owns all. */
   readonly #nodes: Nodes | undefined;
+  /** Sessions that have ended here because the endpoint closes: whichever node asks for one gets it. */
+  readonly #left = new Map<string, OwnedSession>();
+  /** Requests of other nodes for sessions that are ending so, by the session's id. */
+  readonly #late = new Map<string, HttpExchange[]>();
 
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
@@ -122,8 +126,16 @@ export class HttpSessions implements SessionHome {
     const { share } = session;
     if (!share?.isHere) return;
     // Its client may go on at another node.
-    if (this.isClosing) return share.leave();
+    if (this.isClosing) return this.#leave(share);
     share.remove().catch(reportUnavailable(this.report, 'The other nodes do not know of an end'));
+  }
+
+  #leave(share: OwnedSession): void {
+    share.leave();
+    this.#left.set(share.id, share);
+    const late = this.#late.get(share.id) ?? [];
+    this.#late.delete(share.id);
+    for (const exchange of late) this.#give(share, exchange);
   }
 
   #begin(exchange: HttpExchange, frame: InboundFrame): void {
@@ -179,11 +191,16 @@ export class HttpSessions implements SessionHome {
     const nodes = this.#nodes;
     const known = this.#sessions.get(sessionId);
     const session = known?.share?.isHere === false ? undefined : known;
+    const isHanded = exchange.handedBy !== undefined;
     if (session && session.principal?.id === exchange.principal?.id) {
-      const { handedBy } = exchange;
-      const movable = handedBy === undefined ? undefined : session.movable;
-      return movable ? this.#move(movable, exchange) : found(session);
+      const movable = isHanded ? session.movable : undefined;
+      if (movable) return this.#give(movable, exchange);
+      return isHanded && this.isClosing && isNew(exchange, posted)
+        ? this.#giveLater(session, exchange)
+        : found(session);
     }
+    const left = isHanded ? this.#left.get(sessionId) : undefined;
+    if (left) return this.#give(left, exchange);
     if (session || sessionId === '' || !nodes) {
       return this.refuse(exchange, sessionFault(sessionId));
     }
@@ -195,13 +212,22 @@ export class HttpSessions implements SessionHome {
     nodes.track(seeking);
   }
 
-  /** A session of which its client has made nothing yet goes to where its requests come: more will come there. */
-  #move(session: OwnedSession, exchange: HttpExchange): void {
+  /**
+   * A session of which its client has made nothing yet goes to where its requests come: more will come there. So does
+   * one that has ended because this node closes.
+   */
+  #give(session: OwnedSession, exchange: HttpExchange): void {
     const failed = reportUnavailable(this.report, 'A session stays where it began');
-    void session
+    const given = session
       .give(exchange.handedBy ?? '')
       .catch(failed)
       .then(() => exchange.notHere?.());
+    this.#nodes?.ownership.track(given);
+  }
+
+  /** The session goes to where a request has come, once its calls have ended. */
+  #giveLater({ id }: HttpSession, exchange: HttpExchange): void {
+    this.#late.set(id, [...(this.#late.get(id) ?? []), exchange]);
   }
 
   /** Hands the request to the node that has the session, or brings the session back here. */
@@ -269,6 +295,10 @@ type Posted = Pick<Handing, 'frame' | 'body'> & Partial<Pick<Handing, 'sinceMs'>
 
 /** A request whose session is sought, and what is done once it is here. */
 type Sought = Posted & { found(session: HttpSession): void };
+
+/** Whether it would begin something here. */
+const isNew = ({ method }: HttpExchange, { frame }: Posted): boolean =>
+  method === 'GET' || frame?.kind === 'request' || frame?.kind === 'batch';
 
 const noBody: Posted = { frame: undefined, body: '' };
 

@@ -188,6 +188,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
     for (const server of this.#servers()) changesOf(server)?.listen(undefined);
     // What has not been read goes to the node that claims the session.
     await this.stores.inbox.close(this.node).catch(() => undefined);
+    await this.ownership.settled();
     await Promise.allSettled([...this.#peers.values()].map((peer) => peer.flushed()));
     await this.ownership.close();
     this.#lapsed();

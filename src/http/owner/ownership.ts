@@ -249,11 +249,16 @@ export class Ownership {
     this.#owned.set(session.id, session);
   }
 
+  /** Settles once what is leaving for the store has left. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#leaving);
+  }
+
   /** Leaves: others may claim at once what it owned. */
   async close(): Promise<void> {
     this.#options.clock.clearTimeout(this.#timer);
     await this.#joining?.catch(() => undefined);
-    await Promise.allSettled(this.#leaving);
+    await this.settled();
     this.#move({ type: 'node.left' });
     this.#until = -Infinity;
     await this.stores.directory.leave(this.#node).catch(() => undefined);

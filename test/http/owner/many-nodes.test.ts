@@ -71,6 +71,35 @@ describe('a session of several nodes', () => {
     },
   );
 
+  test('goes on at the node where its requests come while its owner closes, once its calls have ended', async () => {
+    const held = gate();
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Holds',
+      handler: async () => {
+        await held.pass();
+        return 'held';
+      },
+    });
+    const [a, b] = await startNodes(2, () => ({ tools: [hold, ...where().tools] }));
+    const [busy, idle, other] = [await begin(a!.url), await begin(a!.url), await begin(b!.url)];
+    await idle.call('where');
+    const running = busy.call('hold');
+    await held.arrived();
+    const closed = a!.close();
+    // The idle one has ended there, and the call of the busy one runs on.
+    const thereText = text(await jsonOf(await other.call('where')));
+    expect(text(await jsonOf(await at(b!, idle).call('where')))).toBe(thereText);
+    expect((await idle.request('ping')).status).toBe(503);
+    const late = at(b!, busy).call('where');
+    expect(await at(b!, busy).notify('notifications/roots/list_changed')).toBe(202);
+    held.release();
+    expect(text(await jsonOf(await running))).toBe('held');
+    expect(text(await jsonOf(await late))).toBe(thereText);
+    await closed;
+    expect((await at(b!, busy).delete()).status).toBe(204);
+  });
+
   test('goes on at another node once its owner has died, with all that its client has said', async () => {
     const uri = 'test://watched';
     const watched = defineResource({ uri, name: 'watched', read: () => 'text' });

@@ -5,7 +5,7 @@ import type { HttpOptions } from '../../../src/http/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
 import type { MemoryStoresOptions } from '../nodes/memory-stores.ts';
 import { RawSession } from '../raw-client.ts';
-import { serveHttp } from '../serving.ts';
+import { serveEndpoint } from '../serving.ts';
 
 export interface TestNode {
   readonly url: URL;
@@ -14,6 +14,8 @@ export interface TestNode {
   readonly shared: MemoryNodes;
   /** It is dead for the others. */
   kill(): void;
+  /** Ends as a process does that is told to end. */
+  close(): Promise<void>;
 }
 
 /** All nodes have it. */
@@ -36,8 +38,8 @@ export async function startNodes(
       stateKeys: [key],
       ...definition(),
     });
-    const url = await serveHttp(server, { ...options, stores: node });
-    started.push({ url, server, shared: nodes, kill: () => nodes.kill(node) });
+    const { url, close } = await serveEndpoint(server, { ...options, stores: node });
+    started.push({ url, server, shared: nodes, kill: () => nodes.kill(node), close });
   }
   return started;
 }

@@ -1,0 +1,92 @@
+/** A deploy of three nodes while clients keep calling: the next version is started, and the one before is ended. */
+import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import type { JsonObject } from 'mcp-actors';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ask } from '../http/modern/asking.ts';
+import { connectTo } from '../http/serving.ts';
+import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
+import { program } from '../tooling/programs.ts';
+import { modern, textOf } from './both-eras-client.ts';
+import { launchHttp } from './http-process.ts';
+import type { HttpProcess } from './http-process.ts';
+import { RoundRobin } from './round-robin.ts';
+import { reapServers } from './server-process.ts';
+
+let redis: RedisServer;
+beforeAll(async () => {
+  if (hasRedis()) redis = await RedisServer.start();
+});
+afterAll(async () => {
+  await reapServers();
+  if (hasRedis()) await redis.stop();
+});
+beforeEach((context) => needsRedis(context));
+
+function launchNode(VERSION: string): Promise<HttpProcess> {
+  const STATE_KEY = Buffer.alloc(32, 1).toString('base64');
+  const env = { REDIS_URL: redis.url, STATE_KEY, VERSION };
+  return launchHttp(program('test/e2e/deployed-node.ts'), { env });
+}
+
+/** As if Redis ran for long: of sessions of a young one, nodes wait whether another puts them back. */
+async function hasLongBeen({ url }: RedisServer): Promise<void> {
+  const client = await createClient({ url }).connect();
+  const [store = ''] = await client.keys('*{leases}:store');
+  expect(await client.hSet(store, 'since', '0')).toBe(0);
+  client.destroy();
+}
+
+const versionAt = async (client: Client): Promise<string> =>
+  textOf((await client.callTool({ name: 'version', arguments: {} })) as CallToolResult);
+
+/** Calls the tool that asks a person; with an answer, goes on with that call. */
+async function confirm(url: URL, asked?: JsonObject): Promise<JsonObject | undefined> {
+  const [key = ''] = Object.keys((asked?.['inputRequests'] ?? {}) as JsonObject);
+  const retry = asked && {
+    requestState: asked['requestState'],
+    inputResponses: { [key]: { action: 'accept', content: {} } },
+  };
+  const params = { name: 'confirm', arguments: {}, ...retry } as JsonObject;
+  return (await ask(url, 'tools/call', params, { capabilities: { elicitation: { form: {} } } }))
+    .result;
+}
+
+test('a deploy of three nodes fails no request, and loses no call that waits for a person', async () => {
+  const nodes = await Promise.all(['one', 'one', 'one'].map(launchNode));
+  await hasLongBeen(redis);
+  const balancer = await RoundRobin.start(nodes.map(({ url }) => url));
+
+  const waiting = await Promise.all(Array.from({ length: 30 }, () => confirm(balancer.url)));
+  expect(new Set(waiting.map((result) => result?.['resultType']))).toEqual(
+    new Set(['input_required']),
+  );
+
+  const eras = [0, 1, 2, 3].flatMap(() => ['legacy' as const, modern]);
+  const clients = await Promise.all(eras.map((era) => connectTo(balancer.url, era)));
+  let phase: 'deploying' | 'deployed' = 'deploying';
+  const failures: unknown[] = [];
+  const answers = new Map<string, number>();
+  const calling = clients.map(async (client) => {
+    while (phase === 'deploying') {
+      const answer = await versionAt(client).catch((error: unknown) => void failures.push(error));
+      if (answer) answers.set(answer, (answers.get(answer) ?? 0) + 1);
+    }
+  });
+  for (const node of nodes) {
+    const next = await launchNode('two');
+    balancer.replace(node.url, next.url);
+    await balancer.drained(node.url);
+    node.server.child.kill('SIGTERM');
+    expect(await node.server.exit).toEqual({ code: 0, signal: null });
+  }
+  // Each client has met the next version.
+  await expect.poll(() => answers.get('two') ?? 0).toBeGreaterThan(clients.length);
+  phase = 'deployed';
+  await Promise.all(calling);
+  expect(failures).toEqual([]);
+  const gone = await Promise.all(waiting.map((asked) => confirm(balancer.url, asked)));
+  expect(gone.map((result) => result?.['content'])).toEqual(
+    waiting.map(() => [{ type: 'text', text: 'accept by two' }]),
+  );
+});

@@ -1,0 +1,35 @@
+/** A node of a server that is deployed: it says its version, and asks a person in mid-call. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { redisStores } from 'mcp-actors/redis';
+import { serve } from 'mcp-actors/serve';
+
+const { REDIS_URL: url = '', STATE_KEY = '', VERSION = '' } = process.env;
+
+const version = defineTool({
+  name: 'version',
+  description: 'Says the version that answers.',
+  handler: () => VERSION,
+});
+
+const confirm = defineTool({
+  name: 'confirm',
+  description: 'Asks a person, and says which version has gone on.',
+  replay: true,
+  handler: async (_, context) => {
+    const { action } = await context.elicit({
+      message: 'Sure?',
+      schema: { type: 'object', properties: {} },
+    });
+    return `${action} by ${VERSION}`;
+  },
+});
+
+await serve(
+  createMcpServer({
+    name: 'deployed',
+    version: VERSION,
+    tools: [version, confirm],
+    stateKeys: [STATE_KEY],
+  }),
+  { http: { port: 0, stores: await redisStores({ url }) }, logLevel: 'info' },
+);
