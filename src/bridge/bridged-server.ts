@@ -152,7 +152,7 @@ export class BridgedServer {
       capabilities: this.#capabilities,
       instructions,
       asksInResults: () => this.era === 'modern' && this.#server.era === 'modern',
-      request: (...request) => this.#request(...request),
+      request: (method, params, context, asks) => this.#request(method, params, context, asks),
       notified: (method, params) => this.#tell(method, params),
       watch: (uris) => this.#watch(uris),
       list: (name) => this.#list(name),

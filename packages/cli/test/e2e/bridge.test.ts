@@ -166,6 +166,24 @@ describe('the servers of a file', () => {
     await nothingLeft(mark);
   });
 
+  test('are held to the policies of the flags, beside those of the file', async () => {
+    const file = join(temporaryFolder(), 'mcp.json');
+    write(file, { a: { ...entry('a'), policies: { deny: ['grow'] } }, b: entry('b') });
+    const flags = ['--deny', 'b__*', '--allow', '*', '--ask', 'a__link', '--rate', 'a__who=1/day'];
+    const { client } = await connectLegacy(bridgeTo(...flags, file), { capabilities: {} });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['a__who', 'a__link', 'a__touch', 'a__quit']);
+    const call = (name: string) => client.callTool({ name });
+    expect(await call('a__who')).toMatchObject({ content: [{ text: 'a' }] });
+    await expect(call('a__who')).rejects.toThrow('Too many calls of who of a');
+    expect(await call('a__link')).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('"elicitation"') as string }],
+    });
+    await closeClients();
+    await nothingLeft(mark);
+  });
+
   test('that is the only one begins anew as its entry changes, and the session stays', async () => {
     const file = join(temporaryFolder(), 'mcp.json');
     write(file, { a: entry('a') });
@@ -221,6 +239,12 @@ describe('a failure', () => {
     [['bridge', '--', 'https://a.example'], /is a URL/],
     [['bridge', '--allow-host', 'a', '--', 'node'], /--allow-host is about HTTP/],
     [['bridge', 'https://a.example/mcp', 'more'], /takes one file, or one server/],
+    [['bridge', '--rate', 'who', '--', 'node'], /"who" is not PATTERN=N\/TIME/],
+    [['bridge', '--rate', 'who=2', '--', 'node'], /--rate\.who: "2" is not a number of calls/],
+    [
+      ['bridge', '--ask', '@safe', '--', 'node'],
+      /--ask\[0\]: "@safe" is not a name .* or one of @read/,
+    ],
     [['bridge', '--htpp', '1', '--', 'node'], /--http/],
   ])('of the arguments %j is said in a sentence', async (args, said) => {
     const { code, stderr } = await startCommand(args, temporaryFolder()).ended;
