@@ -7,6 +7,7 @@ import { defineTool } from 'mcp-actors';
 import type { Limits, SessionDump } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { describeDump, explainDump } from '../../src/diagnosis/dump-text.ts';
+import { defaultHttpLimits } from '../../src/http/options.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
 import {
   describeEndpoint,
@@ -84,7 +85,12 @@ describe('a dump of a session over HTTP', () => {
     const { url, dump } = await watched([push]);
     const session = await begin(url);
     await (await session.call('push', { count: 3 })).text();
-    expect(dump().http).toMatchObject({ waitingPushes: { count: 3, max: 256 } });
+    const { maxEvents, maxEventBytes } = defaultHttpLimits;
+    expect(dump().http).toMatchObject({
+      waitingPushes: { count: 3, max: 256 },
+      keptEvents: { count: 0, max: maxEvents },
+      keptBytes: { count: 0, max: maxEventBytes },
+    });
     const why = 'The client has no stream of its own: 3 messages wait for a GET';
     expect(explainDump(dump())).toEqual([why]);
     expect(headlineOf(dump()).sentence).toBe(

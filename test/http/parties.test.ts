@@ -210,6 +210,7 @@ describe('if there is no more room', () => {
     expect(await statusOf('192.0.2.1')).toBe(200);
     expect(handler.sessions).toHaveLength(3);
     await handler.close(0);
+    expect(handler.sessions).toEqual([]);
   });
 
   test('over HTTP+SSE, a flood from many addresses ends no session whose client has spoken [HTTP-17]', async () => {

@@ -1,11 +1,12 @@
 /** A server that ends while its clients keep calling: what was done is told. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { serveHttp } from 'mcp-actors/serve';
-import { enveloped } from 'mcp-actors/testing';
+import { enveloped, gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MemoryNodes } from './nodes/memory-stores.ts';
 import type { Stores } from '../../src/http/nodes/stores.ts';
-import { EventReader, RawSession, begin, post } from './raw-client.ts';
+import { httpHandler } from '../../src/http/index.ts';
+import { EventReader, RawSession, begin, initializeOf, post, postHeaders } from './raw-client.ts';
 
 /** A server that counts the calls that have run, and tells when there were so many. */
 async function serveCounted(isEnough: number) {
@@ -89,6 +90,37 @@ describe.each([
     expect(sum).toBe(ran());
     expect(sum).toBeGreaterThanOrEqual(100);
   });
+});
+
+test('a stream that is asked for while calls are drained is refused, to be tried at another node', async () => {
+  const held = gate();
+  const hold = defineTool({
+    name: 'hold',
+    description: 'Waits until it is let go',
+    handler: async () => {
+      await held.pass();
+      return 'held';
+    },
+  });
+  const report = () => {};
+  const server = createMcpServer({ name: 'draining', version: '1', tools: [hold] });
+  const handler = httpHandler(server, { report, session: { report } });
+  const ask = (method: string, message?: object, more = {}) => {
+    const headers = { ...postHeaders, ...more };
+    const body = message && JSON.stringify({ jsonrpc: '2.0', ...message });
+    return handler(new Request('http://localhost/mcp', { method, headers, ...(body && { body }) }));
+  };
+  const begun = await ask('POST', initializeOf());
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
+  await ask('POST', { method: 'notifications/initialized' }, session);
+  const call = ask('POST', { id: 1, method: 'tools/call', params: { name: 'hold' } }, session);
+  await held.arrived();
+  const closed = handler.close();
+  const refused = await ask('GET', undefined, session);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  held.release();
+  expect(await (await call).text()).toContain('held');
+  await closed;
 });
 
 describe('a stream that the end of its server cuts short', () => {

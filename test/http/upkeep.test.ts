@@ -72,3 +72,18 @@ test('is done twice in the shortest of the times that it is for, and once a seco
   // No comments are wanted.
   expect(often({ keepaliveIntervalMs: 0 })).toBe(1000);
 });
+
+test('looks once more at its end, and has no timer then unless something is left', () => {
+  const { clock, upkeep, made, turn } = startUpkeep();
+  const leaving = made('leaving', () => upkeep.delete(leaving));
+  const left = made('left');
+  upkeep.add(leaving);
+  upkeep.rest();
+  expect([upkeep.size, clock.liveTimers]).toEqual([0, 0]);
+  upkeep.add(left);
+  upkeep.rest();
+  expect(turn()).toEqual(['leaving', 'left', 'left'].sort());
+  upkeep.delete(left);
+  upkeep.rest();
+  expect(clock.liveTimers).toBe(0);
+});

@@ -313,6 +313,31 @@ describe('what is not kept any more', () => {
     ]);
   });
 
+  test('is told as well if the response alone is too long to be kept [HTTP-13]', async () => {
+    const held = gate();
+    const long = defineTool({
+      name: 'long',
+      description: 'Says something, and then very much',
+      handler: async (_, context) => {
+        context.notify('test/step');
+        await held.pass();
+        return 'x'.repeat(1000);
+      },
+    });
+    const { url, told } = await serveTools([long], { limits: { maxEventBytes: 500 } });
+    const session = await begin(url);
+    const first = new EventReader(await session.call('long', {}, 'a'));
+    const { id } = await first.message();
+    await first.leave();
+    await told('stream.left');
+    held.release();
+    await told('events.lost');
+    const message = expect.stringContaining('was not fetched in time') as string;
+    expect((await (await session.get(id)).rest()).filter(({ data }) => data)).toMatchObject([
+      { data: { id: 'a', error: { message, data: { reason: 'response-lost' } } } },
+    ]);
+  });
+
   test('leaves the rest in order, and a comment in its place [HTTP-13]', async () => {
     const gates = [gate(), gate(), gate()];
     const { url, told } = await serveTools([stepping(...gates)], { limits: { maxEvents: 2 } });
