@@ -61,13 +61,14 @@ describe('a modern server over HTTP', () => {
     });
   });
 
+  const mismatched = (asked: Scripted) => {
+    const error = { code: -32_020, message: 'Header mismatch' };
+    asked.json({ jsonrpc: '2.0', id: asked.message?.id, error }, 400);
+  };
+
   test('that refuses the headers again is believed', async () => {
-    const mismatch = (asked: Scripted) => {
-      const error = { code: -32_020, message: 'Header mismatch' };
-      asked.json({ jsonrpc: '2.0', id: asked.message?.id, error }, 400);
-    };
     const server = await scriptedServer((asked) => {
-      if (isCall(asked)) return mismatch(asked);
+      if (isCall(asked)) return mismatched(asked);
       const cursor = asked.message?.params?.['cursor'];
       if (cursor === undefined) return asked.result({ tools: [], nextCursor: 'p2' });
       return asked.result({ tools: [annotated('Region')] });
@@ -88,6 +89,32 @@ describe('a modern server over HTTP', () => {
       ['tools/list', undefined],
       ['tools/call', 'eu'],
     ]);
+  });
+
+  const isList = ({ message }: Scripted) => message?.method === 'tools/list';
+
+  test('whose list does not end is asked for a hundred pages of it, and is believed then', async () => {
+    const server = await scriptedServer((asked) => {
+      if (isCall(asked)) mismatched(asked);
+      else asked.result({ tools: [], nextCursor: 'more' });
+    });
+    const host = new HttpHost({ url: server.url.href });
+    const outcome = await host.ask('tools/call', { name: 'run' });
+    expect(outcome).toMatchObject({ kind: 'error', error: { code: -32_020 } });
+    expect(server.asked.filter(isList)).toHaveLength(100);
+  });
+
+  test('hears that a call is cancelled whose headers are looked for: nobody waits for the list', async () => {
+    const server = await scriptedServer((asked) => {
+      if (isCall(asked)) mismatched(asked);
+      else asked.stream();
+    });
+    const host = new HttpHost({ url: server.url.href });
+    void host.ask('tools/call', { name: 'run' }, 5);
+    const { response } = await server.next(isList);
+    const gone = new Promise((resolve) => response.on('close', resolve));
+    host.cancel(5);
+    await gone;
   });
 
   test('has a tool left out whose headers are none, and that is told [HOST-15]', async () => {

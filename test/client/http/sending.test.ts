@@ -2,6 +2,7 @@
 import { createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { Agent } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { sendingByDispatcher } from '../../../src/client/http/dispatched.ts';
 import type { HttpDispatcher } from '../../../src/client/http/dispatched.ts';
 import { HttpHost, errorOf } from './http-host.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
@@ -156,4 +157,31 @@ test('a fetch that a host has put in the place of the platform’s is used', asy
 test('a fetch and a dispatcher exclude each other', () => {
   const both = { fetch, dispatcher: platformsDispatcher() };
   expect(() => new HttpHost({ url: 'http://127.0.0.1/mcp' }, both)).toThrow(RangeError);
+});
+
+/** The part of undici's handler that matters here. */
+interface HandlerOfUndici {
+  onRequestStart(controller: object): void;
+  onResponseStart(controller: object, status: number, headers: object): void;
+  onResponseData(controller: object, piece: Uint8Array): void;
+  onResponseError(controller: object, error: Error): void;
+}
+
+test('an answer that breaks before it was read is no whole one', async () => {
+  const dispatcher: HttpDispatcher = {
+    dispatch: (_, handler: HandlerOfUndici) => {
+      const controller = { abort: () => {}, pause: () => {}, resume: () => {} };
+      handler.onRequestStart(controller);
+      handler.onResponseStart(controller, 200, { 'content-type': 'application/json' });
+      handler.onResponseData(controller, Buffer.from('{"jsonrpc"'));
+      handler.onResponseError(controller, new Error('It broke'));
+    },
+  };
+  const url = new URL('http://127.0.0.1/mcp');
+  const { signal } = new AbortController();
+  const send = sendingByDispatcher(dispatcher);
+  const { body } = await send({ method: 'POST', url, headers: {}, body: '{}', signal });
+  expect(await body.read()).toMatchObject({ done: false });
+  await expect(body.read()).rejects.toMatchObject({ cause: new Error('It broke') });
+  await expect(body.read()).rejects.toThrow('was ended');
 });

@@ -4,6 +4,7 @@ import { SimulatedClock } from 'xstate';
 import { sleepLookMs } from '../../../src/actors/sleep.ts';
 import { retryAfterMs } from '../../../src/client/http/failures.ts';
 import type { HttpResponse } from '../../../src/client/http/response.ts';
+import { ReadGate } from '../../../src/client/http/server-stream.ts';
 import { streamResumption } from '../../../src/machines/http-stream.machine.ts';
 import { Arrivals, HttpHost, errorOf } from './http-host.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
@@ -291,21 +292,26 @@ describe("the server's own stream", () => {
     ]);
   });
 
-  const forgotten = (asked: Scripted, nth: number): unknown => {
-    if (nth === 2) return asked.text('', '', 404);
-    asked.stream();
-    return asked.response.end('id: e-7\ndata:\n\n');
-  };
+  const forgottenWith =
+    (status: number) =>
+    (asked: Scripted, nth: number): unknown => {
+      if (nth === 2) return asked.text('', '', status);
+      asked.stream();
+      return asked.response.end('id: e-7\ndata:\n\n');
+    };
 
-  test('that is not known any more means that the session is not', async () => {
-    const { host, clock } = await withStream(forgotten);
-    await host.request('ping');
-    await clock.pass(1);
-    await host.told('session.expired');
-  });
+  test.each([404, 410])(
+    'that is answered with %i means that the session is over',
+    async (status) => {
+      const { host, clock } = await withStream(forgottenWith(status));
+      await host.request('ping');
+      await clock.pass(1);
+      await host.told('session.expired');
+    },
+  );
 
   test('of a session that has served nothing is a loss: a new one would be no better', async () => {
-    const { host, clock } = await withStream(forgotten);
+    const { host, clock } = await withStream(forgottenWith(404));
     await clock.pass(1);
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'http', status: 404 } });
   });
@@ -317,4 +323,19 @@ describe("the server's own stream", () => {
     expect(told.level).toBe('warning');
     expect(host.reports.all.map(({ type }) => type)).toEqual(['channel.opened']);
   });
+});
+
+test('streams are read again only once there is no reason left not to', () => {
+  const gate = new ReadGate();
+  expect(gate.opened).toBeUndefined();
+  expect([gate.shut('untaken'), gate.shut('untaken'), gate.shut('unsent')]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  gate.open('unanswered');
+  gate.open('untaken');
+  expect(gate.opened).toBeInstanceOf(Promise);
+  gate.open('unsent');
+  expect(gate.opened).toBeUndefined();
 });
