@@ -149,6 +149,23 @@ test('over HTTP the chart of the channel is among the actors', async () => {
   expect(stateOf(connection, 'http-channel')).toMatch(/^handshake\.done/);
 });
 
+test('over HTTP the stream of a call is among the actors until the call has ended', async () => {
+  const served = await serveHttp(ours, { port: 0 });
+  onTestFinished(() => served.close());
+  const answer = gate();
+  const elicit = async () => {
+    await answer.pass();
+    return { action: 'cancel' } as const;
+  };
+  const connection = closing(await connect({ url: served.url.href }, { era: 'legacy', elicit }));
+  const asks = connection.callTool('ask');
+  await answer.arrived();
+  expect(stateOf(connection, 'tools/call')).toBe('open');
+  answer.release();
+  await asks;
+  await expect.poll(() => stateOf(connection, 'tools/call')).toBeUndefined();
+});
+
 test('of a server that does not greet it tells the end of the attempt, and that nothing was heard', async () => {
   const clock = new TestClock();
   const options = { name: 'silent', era: 'legacy', clock, report: () => {} } as const;
