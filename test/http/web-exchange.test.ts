@@ -1,8 +1,12 @@
 /** What the endpoint sees of a `Request`, and what becomes of its `Response`. */
 import { expect, test } from 'vitest';
+import { createMcpServer } from '../../src/index.ts';
+import { httpHandler } from '../../src/http/index.ts';
+import type { ServedHttpRequest } from '../../src/index.ts';
 import type { Body } from '../../src/http/http-exchange.ts';
 import { WebExchange } from '../../src/http/web-exchange.ts';
 import { exchangeHome } from './exchange-home.ts';
+import { initializeOf, postHeaders } from './raw-client.ts';
 
 const url = 'http://127.0.0.1/mcp?a=b';
 
@@ -97,4 +101,27 @@ test('a stream that is cut fails at its reader, and its client is gone', async (
   sink.cut();
   await expect(body?.getReader().read()).rejects.toThrow('cut');
   expect(heard).toEqual(['gone']);
+});
+
+test('what chooses the server sees the request, without what shows who its client is', async () => {
+  const seen: ServedHttpRequest[] = [];
+  const handler = httpHandler((request) => {
+    seen.push(request);
+    return createMcpServer({ name: 'chosen', version: '1' });
+  });
+  const headers = { ...postHeaders, 'x-tenant': 'one', cookie: 'a=b', authorization: 'Basic YTpi' };
+  const body = JSON.stringify(initializeOf());
+  const request = new Request(url, { method: 'POST', headers, body });
+  expect((await handler(request, { remoteAddress: '192.0.2.1' })).status).toBe(200);
+  const [{ method, target, remoteAddress, header, headerNames } = {} as ServedHttpRequest] = seen;
+  expect([method, target, remoteAddress]).toEqual(['POST', '/mcp?a=b', '192.0.2.1']);
+  expect([header('X-Tenant'), header('Cookie'), header('authorization')]).toEqual([
+    'one',
+    undefined,
+    undefined,
+  ]);
+  const names = headerNames();
+  expect(names).toContain('x-tenant');
+  for (const secret of ['cookie', 'authorization']) expect(names).not.toContain(secret);
+  await handler.close(0);
 });

@@ -207,6 +207,8 @@ describe('the end of a session', () => {
     const session = await begin(url);
     const response = await session.delete();
     expect([response.status, await response.text()]).toEqual([204, '']);
+    // RFC 9110, 8.6.
+    expect(response.headers.get('content-length')).toBeNull();
     expect([await statusOf(session), (await session.delete()).status]).toEqual([404, 404]);
     expect((await session.get()).response.status).toBe(404);
   });
