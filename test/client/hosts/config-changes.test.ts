@@ -15,6 +15,7 @@ test.each([
   ['another argument', { ...a, args: ['b'] }, { changed: ['one'] }],
   ['another value of the environment', { ...a, env: { X: '3' } }, { changed: ['one'] }],
   ['another time', { ...a, timeoutMs: 5 }, { changed: ['one'] }],
+  ['another era', { ...a, era: 'legacy' }, { changed: ['one'] }],
   ['another filter of tools', { ...a, tools: {} }, { adjusted: ['one'] }],
   ['another idle time', { ...a, idleMs: 1000 }, { adjusted: ['one'] }],
   ['disabled', { ...a, disabled: true }, { changed: ['one'] }],

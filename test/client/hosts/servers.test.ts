@@ -126,6 +126,7 @@ describe('many servers', () => {
     await expect(servers.callTool('a__read_x')).rejects.toThrow(
       'There is no tool "a__read_x". Did you mean a__read_a?',
     );
+    await expect(servers.callTool('nowhere')).rejects.toThrow(/There is no tool "nowhere"$/);
   });
 
   test('of which one is lost and not made again lose its tools', async () => {

@@ -76,5 +76,8 @@ describe('the cache of tools', () => {
 test('the cache lies where the system has its caches', () => {
   expect(defaultCacheFolder({ XDG_CACHE_HOME: '/c' }, 'linux')).toBe('/c/mcp-actors/tools');
   expect(defaultCacheFolder({}, 'linux')).toMatch(/\/\.cache\/mcp-actors\/tools$/);
+  expect(defaultCacheFolder({ LOCALAPPDATA: 'L' }, 'win32')).toBe(join('L', 'mcp-actors', 'tools'));
+  const local = join('AppData', 'Local', 'mcp-actors', 'tools');
+  expect(defaultCacheFolder({}, 'win32').endsWith(local)).toBe(true);
   expect(defaultCacheFolder({}, 'darwin')).toMatch(/Library\/Caches\/mcp-actors\/tools$/);
 });
