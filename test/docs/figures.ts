@@ -126,6 +126,7 @@ export const citations: {
       [bridged, 'maxRetryMs: 5 * 60_000'],
       ['src/bridge/bridged-entry.ts', 'processIdleMs: 5 * 60_000'],
     ],
+    '10 min': [['packages/cli/src/client/client-options.ts', 'loginTimeoutMs = 5 * 60_000']],
     '64 characters': [mergedName],
     '4,000 characters': [instructions],
   },

@@ -13,6 +13,7 @@ import {
   clientOptions,
   connectingOptions,
   hideSecretsOf,
+  loginTimeoutMs,
   noServer,
   tell,
   tellFaults,
@@ -177,7 +178,9 @@ const serving = commandOf(
     const http = httpWish({ ...values, chdir: false }, given.http);
     // A host that is gone without a word would hold a process.
     const asked = http ? { keepaliveIntervalMs: hostKeepaliveMs } : {};
-    const limits = { ...defaultLimits, ...asked, ...given.session };
+    // If a client gave up before its person has logged in, the next bridge would ask them anew.
+    const patient = values.login ? { upstreamTimeoutMs: 2 * loginTimeoutMs } : {};
+    const limits = { ...defaultLimits, ...asked, ...patient, ...given.session };
     const config = await configOf(target);
     await tellFaults(name, config);
     hideSecretsOf(config);

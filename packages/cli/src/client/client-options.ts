@@ -118,7 +118,7 @@ export function hideSecretsOf({ servers }: HostsConfig): void {
 }
 
 /** How long a person has for a login in the browser, milliseconds. */
-const loginTimeoutMs = 5 * 60_000;
+export const loginTimeoutMs = 5 * 60_000;
 
 /** A command says itself what has failed, so that no connection logs it besides. */
 export const saysItself = Object.assign(() => {}, { threshold: 'silent' } as const);
