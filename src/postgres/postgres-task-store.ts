@@ -123,7 +123,7 @@ function statementsIn(schema: string) {
     // What others are claiming at this moment is theirs.
     claim: `WITH lost AS (SELECT t.id FROM ${tasks} t
         JOIN ${leases} l ON l.owner = t.owner AND l.ends_at <= ${now}
-        WHERE t.owner <> '' AND ${claimable} LIMIT $4 FOR UPDATE OF t SKIP LOCKED),
+        WHERE t.owner <> '' AND t.owner <> $1 AND ${claimable} LIMIT $4 FOR UPDATE OF t SKIP LOCKED),
       due AS (SELECT t.id FROM ${tasks} t WHERE t.owner = '' AND t.due_at <= ${now} AND ${claimable}
         ORDER BY t.due_at LIMIT $4 FOR UPDATE SKIP LOCKED),
       free AS (SELECT id FROM lost UNION ALL SELECT id FROM due LIMIT $4)

@@ -83,7 +83,7 @@ const statements = {
   wake: 'UPDATE tasks SET due_at = ? WHERE id = ?',
   finish: `UPDATE tasks SET state = 'ended', text = ?, changed = ? WHERE id = ?`,
   forgetSteps: 'DELETE FROM steps WHERE task = ?',
-  unowned: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND server = ?
+  unowned: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND owner <> ? AND server = ?
     AND id = coalesce(?, id) AND expires_at > ?
     AND owner NOT IN (SELECT owner FROM leases WHERE ends_at > ?) LIMIT ?`,
   due: `SELECT id FROM tasks WHERE state = 'open' AND owner = '' AND server = ?
@@ -264,7 +264,7 @@ class SqliteTaskStore implements TaskStore {
         ended.push(other);
       }
       const named = taskId ?? null;
-      const unowned = this.#all('unowned', server, named, now, now, max);
+      const unowned = this.#all('unowned', owner, server, named, now, now, max);
       const due = this.#all('due', server, named, now, now, max - unowned.length);
       const rows = [...unowned, ...due] as readonly TaskRow[];
       const tasks = rows.map(({ id }) => {

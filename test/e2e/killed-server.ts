@@ -1,11 +1,16 @@
-/** A server with durable tasks that ends itself with SIGKILL at a write of its store: `before:3` or `after:3`. */
+/**
+ * A server with durable tasks, in a directory or at a URL, that ends itself with SIGKILL at a write of its store: `before:3` or
+ * `after:3`.
+ */
 import { createMcpServer } from 'mcp-actors';
 import type { TaskStore } from 'mcp-actors';
+import { postgresTaskStore } from 'mcp-actors/postgres';
+import { redisTaskStore } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';
 import { sqliteTaskStore } from '../../src/sqlite/sqlite-task-store.ts';
 import { taskTools } from './task-tools.ts';
 
-const [, , directory = '', point = ''] = process.argv;
+const [, , where = '', point = ''] = process.argv;
 const [when, number] = point.split(':');
 let writes = 0;
 
@@ -18,7 +23,16 @@ async function numbered<T>(write: () => Promise<T>): Promise<T> {
   return written;
 }
 
-const store = await sqliteTaskStore(directory);
+/** Of a store that others share. Tests wait for its end, and a process that lives prolongs it three times meanwhile. */
+const leaseMs = 1000;
+
+async function open(): Promise<TaskStore> {
+  if (where.startsWith('postgres:')) return postgresTaskStore({ url: where, leaseMs });
+  if (where.startsWith('redis:')) return redisTaskStore({ url: where, leaseMs });
+  return sqliteTaskStore(where);
+}
+
+const store = await open();
 const { create, append, finish, claim } = store;
 const deadly: TaskStore = Object.assign(store, {
   create: (...args: Parameters<typeof create>) => numbered(() => create.apply(store, args)),

@@ -98,7 +98,9 @@ export class MemoryTaskStore implements TaskStore {
         (kept) => this.#find(kept.taskId) && kept.state === 'open' && kept.server === server,
       );
     const isFree = (kept: Kept) =>
-      kept.owner === '' ? (kept.dueAt ?? 0) <= now : !this.#lasts(kept.owner);
+      kept.owner === ''
+        ? (kept.dueAt ?? 0) <= now
+        : kept.owner !== owner && !this.#lasts(kept.owner);
     const free = open().filter((kept) => (taskId ?? kept.taskId) === kept.taskId && isFree(kept));
     const tasks = free.slice(0, max).map((kept) => {
       const { fence } = kept;

@@ -138,6 +138,15 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     await a.lease('a');
     same(await claimed(b, 'b'), [], 'what is claimed after the lease was prolonged');
   }),
+  taskCase('a process does not claim what it has, though its lease has ended', async (play) => {
+    const { a, b } = play;
+    const claim = await a.create(taskOf());
+    await endLease(play);
+    same(await claimed(a, 'a'), [], 'what it claims');
+    same(await claimed(a, 'a', { taskId: 't1' }), [], 'what it claims by its name');
+    same(await a.append(claim, oneStep('k', 'v')), 'written', 'its step');
+    same(idsOf(await claimed(b, 'b')), ['t1'], 'what another claims');
+  }),
   taskCase('a claim takes what it names, with all that is kept, and no other', async (play) => {
     const { a, b } = play;
     const claim = await a.create(taskOf());
