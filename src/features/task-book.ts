@@ -268,6 +268,13 @@ export class TaskBook {
     throw notFoundHere(taskId);
   }
 
+  /** The same as it is now, wherever it runs. @throws as {@link find}; -32000, retryable */
+  async look(params: JsonObject | undefined, call: Exchange): Promise<SeenTask> {
+    const task = await this.find(params, call);
+    const isSure = !this.#durable || !(task instanceof KeptTask) || task.hasEnded;
+    return isSure ? task : this.#durable.latest(task);
+  }
+
   /** Whether a caller may listen to a task; from then on it is told of, wherever it runs. */
   async listenTo(taskId: string, call: Exchange): Promise<boolean> {
     const task = this.#tasks.get(taskId);
@@ -325,10 +332,16 @@ export class TaskBook {
 
   /** A page's worth of the caller's tasks, the oldest first. Those that go on elsewhere are looked up when they are read. */
   listFor(call: Exchange): readonly RegistryEntry<Promise<Task | undefined>>[] {
+    const durable = this.#durable;
     const own = this.list()
       .filter((task) => task.isOf(call))
-      .map(({ place, item }) => ({ place, item: Promise.resolve<Task | undefined>(item) }));
-    const durable = this.#durable;
+      .map((task) => ({
+        place: task.place,
+        get item(): Promise<Task | undefined> {
+          if (!durable || task.hasEnded) return Promise.resolve(task.item);
+          return durable.latest(task).then(({ item }) => item);
+        },
+      }));
     if (!durable || this.#elsewhere.size === 0) return own;
     this.#forgetElsewhere();
     const owner = call.request.origin?.principal?.id;

@@ -7,7 +7,7 @@
 import { inPlaceOf } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { ErrorCode, fromWireError } from '../protocol/errors.ts';
-import type { JsonObject, WireError } from '../protocol/frames.ts';
+import type { WireError } from '../protocol/frames.ts';
 import { readInputResponses } from '../protocol/input-required.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
 import type { OfferedItems } from './registry.ts';
@@ -60,9 +60,9 @@ export function tasksFeature(
     return book;
   });
   const bookOf = (call: Exchange) => books.of(scopeOfCall(call));
-  const taskOf = (params: JsonObject | undefined, call: Exchange) => {
+  const bookFor = (call: Exchange) => {
     refuseWithoutTasks(call);
-    return bookOf(call).find(params, call);
+    return bookOf(call);
   };
 
   const callTool = (handler: RequestHandler): RequestHandler => {
@@ -83,7 +83,7 @@ export function tasksFeature(
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: {
       'tasks/get': ifOffered(async (params, call) =>
-        call.request.peer.dialect.task((await taskOf(params, call)).detailed),
+        call.request.peer.dialect.task((await bookFor(call).look(params, call)).detailed),
       ),
       'tasks/list': ifOffered(async (params, call) => {
         const { pageSize } = scopeOfCall(call).limits;
@@ -101,15 +101,15 @@ export function tasksFeature(
         return task.result(call);
       }),
       'tasks/update': ifOffered(async (params, call) => {
-        const task = await taskOf(params, call);
+        const task = await bookFor(call).find(params, call);
         await task.questions.answer(readInputResponses(params) ?? {});
         return {};
       }),
       'tasks/cancel': ifOffered(async (params, call) => {
-        const task = await taskOf(params, call);
+        const task = await bookFor(call).find(params, call);
         const { dialect } = call.request.peer;
         const isCancelled = await bookOf(call).cancel(task);
-        const { item } = await taskOf(params, call);
+        const { item } = await bookFor(call).find(params, call);
         return isCancelled ? dialect.cancelledTask(item) : dialect.cancelledTooLate(item);
       }),
     },

@@ -77,7 +77,8 @@ function statementsIn(schema: string) {
   const isOwned = `EXISTS (SELECT FROM ${leases} l WHERE l.owner = t.owner AND l.ends_at > ${now})`;
   /** A task of this id that can still be written to: with a fence, by its holder alone. */
   const writable = `id = $1 AND state = 'open' AND expires_at > ${now} AND fence = coalesce($2::bigint, fence)`;
-  const claimable = `t.state = 'open' AND t.server = $2 AND t.id = coalesce($3, t.id) AND t.expires_at > ${now}`;
+  const claimable = `t.state = 'open' AND t.server = $2 AND t.id = coalesce($3, t.id) AND t.expires_at > ${now}
+    AND t.id <> ALL($5::text[])`;
   /** Steps for what the statement calls task, from lists of keys and of texts. */
   const stepsFrom = (keys: string, texts: string) =>
     `SELECT task.id, s.key, s.body FROM task, unnest(${keys}::text[], ${texts}::text[]) WITH ORDINALITY
@@ -126,12 +127,14 @@ function statementsIn(schema: string) {
         WHERE t.owner <> '' AND t.owner <> $1 AND ${claimable} LIMIT $4 FOR UPDATE OF t SKIP LOCKED),
       due AS (SELECT t.id FROM ${tasks} t WHERE t.owner = '' AND t.due_at <= ${now} AND ${claimable}
         ORDER BY t.due_at LIMIT $4 FOR UPDATE SKIP LOCKED),
-      free AS (SELECT id FROM lost UNION ALL SELECT id FROM due LIMIT $4)
-      UPDATE ${tasks} t SET claims = claims + (owner <> '')::int, owner = $1, fence = fence + 1, due_at = NULL,
+      unheard AS (SELECT t.id FROM ${tasks} t WHERE t.owner <> '' AND t.owner = $1
+        AND t.id <> ALL($6::text[]) AND ${claimable} LIMIT $4 FOR UPDATE SKIP LOCKED),
+      free AS (SELECT id FROM unheard UNION ALL SELECT id FROM lost UNION ALL SELECT id FROM due LIMIT $4)
+      UPDATE ${tasks} t SET claims = claims + (owner NOT IN ('', $1))::int, owner = $1, fence = fence + 1, due_at = NULL,
         changed = pg_current_xact_id() FROM free WHERE t.id = free.id RETURNING t.id`,
     claimed: `SELECT ${record}, ${stepsOf} FROM ${tasks} t WHERE t.id = ANY($2) AND t.owner = $1 AND t.state = 'open'`,
     next: `SELECT ${until('min(due_at)')} AS due FROM ${tasks}
-      WHERE state = 'open' AND owner = '' AND server = $1 AND expires_at > ${now} HAVING count(*) > 0`,
+      WHERE state = 'open' AND owner = '' AND server = $1 AND expires_at > ${now} AND due_at > ${now} HAVING count(*) > 0`,
     list: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
       WHERE t.id > $1 AND t.expires_at > ${now} ORDER BY t.id LIMIT $2`,
     // What is below has ended: a transaction of a lower number can no longer change anything.
@@ -246,14 +249,10 @@ class PostgresTaskStore implements TaskStore {
     return became;
   }
 
-  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<ClaimedTasks> {
-    const given = await this.#rows<Pick<TaskRow, 'id'>>(
-      'claim',
-      owner,
-      server,
-      taskId ?? null,
-      max,
-    );
+  async claim(request: ClaimRequest): Promise<ClaimedTasks> {
+    const { owner, server, taskId = null, max, except = [], held = null } = request;
+    const values = [owner, server, taskId, max, except, held];
+    const given = await this.#rows<Pick<TaskRow, 'id'>>('claim', ...values);
     const ids = given.map(({ id }) => id);
     const [tasks, [next]] = await Promise.all([
       // Only now can the owner before no longer add a step.

@@ -102,19 +102,20 @@ return {0, there[3], there[4]}
 `);
 
 /**
- * KEYS: task. ARGV: owner, server, whose leases last. As {@link read}; otherwise why not, and when it is due
- * if it waits.
+ * KEYS: task. ARGV: owner, server, whether also what is its own, whose leases last. As {@link read}; otherwise why not,
+ * and when it is due if it waits.
  */
 const claim = luaScript(`
 local there = redis.call('HMGET', KEYS[1], 'state', 'server', 'owner', 'dueAt')
 if there[1] ~= 'open' or there[2] ~= ARGV[2] then return {'gone'} end
-if there[3] == ARGV[1] then return {'ours'} end
+local isOurs = there[3] == ARGV[1]
+if isOurs and ARGV[3] == '' then return {'ours'} end
 if there[3] == '' and now() < tonumber(there[4]) then return {'early', there[4]} end
-for n = 3, #ARGV do if there[3] == ARGV[n] then return {'owned'} end end
+for n = 4, #ARGV do if there[3] == ARGV[n] and not isOurs then return {'owned'} end end
 redis.call('HSET', KEYS[1], 'owner', ARGV[1])
 redis.call('HDEL', KEYS[1], 'dueAt')
 redis.call('HINCRBY', KEYS[1], 'fence', 1)
-if there[3] ~= '' then redis.call('HINCRBY', KEYS[1], 'claims', 1) end
+if there[3] ~= '' and not isOurs then redis.call('HINCRBY', KEYS[1], 'claims', 1) end
 return {redis.call('PTTL', KEYS[1]), redis.call('HGETALL', KEYS[1]), now()}
 `);
 
@@ -205,14 +206,16 @@ return 1
 
 /**
  * KEYS: owners, reserved, the open tasks of this one, parked tasks. ARGV: before an owner's open tasks, before a task of
- * this server, how many, until when others leave them. Whose leases last; by threes a task, where it is led to, and by which
+ * this server, how many, until when others leave them, and which not. Whose leases last; by threes a task, where it is led to, and by which
  * number; and how long until another one is due.
  */
 const findUnowned = luaScript(`${keep}
 local at = now()
 local given = {}
+local except = {}
+for n = 5, #ARGV do except[ARGV[n]] = true end
 local function give(task, from, score, over)
-  if #given >= 3 * ARGV[3] or redis.call('ZSCORE', KEYS[2], task) then return end
+  if except[task] or #given >= 3 * ARGV[3] or redis.call('ZSCORE', KEYS[2], task) then return end
   redis.call('ZADD', KEYS[2], at + ARGV[4], task)
   redis.call('ZADD', KEYS[3], over, task)
   keep(KEYS[3], math.ceil(math.max(1, over - at)))
@@ -314,6 +317,8 @@ interface Candidate {
   readonly taskId: string;
   readonly from: string;
   readonly score: string;
+  /** Set if it is claimed although it is the claimer's. */
+  readonly isUnheard?: true;
 }
 
 class RedisTaskStore implements TaskStore {
@@ -394,9 +399,13 @@ class RedisTaskStore implements TaskStore {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedTasks> {
-    const { owner, server, max, taskId } = request;
+    const { owner, server, max, taskId, except = [] } = request;
     const tasks: TaskRecord[] = [];
-    if (taskId !== undefined) {
+    if (request.held) {
+      const [owners, unheard] = await Promise.all([this.#living(), this.#unheard(request)]);
+      tasks.push(...(await this.#take(request, unheard, owners)));
+    }
+    if (taskId !== undefined && tasks.length === 0 && !except.includes(taskId)) {
       const ttl = String(rememberedMs);
       const [owners] = await Promise.all([
         this.#living(),
@@ -471,13 +480,28 @@ class RedisTaskStore implements TaskStore {
     await this.#run(park, [`${this.#keys.dueTasks}${server}`], args);
   }
 
-  async #free({ owner, server }: ClaimRequest, max: number) {
+  /** What is the claimer's, and not known to it. */
+  async #unheard(request: ClaimRequest): Promise<readonly Candidate[]> {
+    const { owner, server, max, taskId, except = [], held = [] } = request;
+    const key = `${this.#keys.openTasks}${owner}`;
+    const own = (await this.#connection.command(['ZRANGE', key, '0', '-1'], key)) as string[];
+    const before = pathOf(server, '');
+    const known = new Set([...held, ...except]);
+    return own
+      .filter((path) => path.startsWith(before))
+      .map((path) => path.slice(before.length))
+      .filter((id) => !known.has(id) && (taskId ?? id) === id)
+      .slice(0, max)
+      .map((id) => ({ taskId: id, from: '', score: '', isUnheard: true }));
+  }
+
+  async #free({ owner, server, except = [] }: ClaimRequest, max: number) {
     const { taskOwners, reservedTasks, openTasks, dueTasks } = this.#keys;
     const before = pathOf(server, '');
     const reply = await this.#run(
       findUnowned,
       [taskOwners, reservedTasks, `${openTasks}${owner}`, `${dueTasks}${server}`],
-      [openTasks, before, String(max), String(reservedMs)],
+      [openTasks, before, String(max), String(reservedMs), ...except.map((id) => before + id)],
     );
     const [owners, given, next] = reply as readonly [
       readonly string[],
@@ -504,8 +528,8 @@ class RedisTaskStore implements TaskStore {
     const keys = [...this.#changes, reservedTasks, `${openTasks}${owner}`, ...from];
     const taken = await Promise.allSettled(
       candidates.map(async (candidate) => {
-        const { taskId } = candidate;
-        const asked = [owner, server, ...owners];
+        const { taskId, isUnheard } = candidate;
+        const asked = [owner, server, isUnheard ? 'own' : '', ...owners];
         const reply = await this.#run(claim, [this.#keys.task(taskId)], asked);
         const record = recordOf(taskId, reply as FoundReply);
         const why = reply as readonly [string, string?];

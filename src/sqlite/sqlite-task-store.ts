@@ -84,14 +84,17 @@ const statements = {
   finish: `UPDATE tasks SET state = 'ended', text = ?, changed = ? WHERE id = ?`,
   forgetSteps: 'DELETE FROM steps WHERE task = ?',
   unowned: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND owner <> ? AND server = ?
-    AND id = coalesce(?, id) AND expires_at > ?
+    AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND expires_at > ?
     AND owner NOT IN (SELECT owner FROM leases WHERE ends_at > ?) LIMIT ?`,
+  unheard: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND owner = ? AND server = ?
+    AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND expires_at > ? LIMIT ?`,
   due: `SELECT id FROM tasks WHERE state = 'open' AND owner = '' AND server = ?
-    AND id = coalesce(?, id) AND expires_at > ? AND due_at <= ? ORDER BY due_at LIMIT ?`,
+    AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND expires_at > ? AND due_at <= ?
+    ORDER BY due_at LIMIT ?`,
   next: `SELECT due_at FROM tasks WHERE state = 'open' AND owner = '' AND server = ? AND expires_at > ?
-    ORDER BY due_at LIMIT 1`,
-  claim: `UPDATE tasks SET claims = claims + (owner <> ''), owner = ?, fence = fence + 1, due_at = NULL,
-    changed = ? WHERE id = ?`,
+    AND due_at > ? ORDER BY due_at LIMIT 1`,
+  claim: `UPDATE tasks SET claims = claims + (owner NOT IN ('', ?1)), owner = ?1, fence = fence + 1, due_at = NULL,
+    changed = ?2 WHERE id = ?3`,
   list: 'SELECT * FROM tasks WHERE expires_at > ? AND id > ? ORDER BY id LIMIT ?',
   count: 'UPDATE changes SET last = last + 1 RETURNING last',
   last: 'SELECT last FROM changes',
@@ -254,7 +257,8 @@ class SqliteTaskStore implements TaskStore {
     });
   }
 
-  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<ClaimedTasks> {
+  async claim(request: ClaimRequest): Promise<ClaimedTasks> {
+    const { owner, server, taskId, max, except = [], held } = request;
     const ended: string[] = [];
     const claimed = this.#transaction(() => {
       const now = this.#now();
@@ -264,14 +268,18 @@ class SqliteTaskStore implements TaskStore {
         ended.push(other);
       }
       const named = taskId ?? null;
-      const unowned = this.#all('unowned', owner, server, named, now, now, max);
-      const due = this.#all('due', server, named, now, now, max - unowned.length);
-      const rows = [...unowned, ...due] as readonly TaskRow[];
+      const not = JSON.stringify(except);
+      const own = JSON.stringify([...(held ?? []), ...except]);
+      const unheard = held ? this.#all('unheard', owner, server, named, own, now, max) : [];
+      const left = max - unheard.length;
+      const unowned = this.#all('unowned', owner, server, named, not, now, now, left);
+      const due = this.#all('due', server, named, not, now, now, left - unowned.length);
+      const rows = [...unheard, ...unowned, ...due] as readonly TaskRow[];
       const tasks = rows.map(({ id }) => {
         this.#run('claim', owner, this.#nextChange(), id);
         return this.#recordOf(this.#row(id) as TaskRow);
       });
-      const next = this.#get('next', server, now) as { readonly due_at: number } | undefined;
+      const next = this.#get('next', server, now, now) as { readonly due_at: number } | undefined;
       return { tasks, nextInMs: next && Math.max(0, next.due_at - now) };
     });
     await this.#onDisk();

@@ -227,6 +227,16 @@ export class DurableTasks<TTask extends RunningTask> {
     throw notFound(taskId);
   }
 
+  /**
+   * A task of this session as it is now: somebody else may have ended or claimed it, and this process may not
+   * have heard of it.
+   * @throws {ProtocolError} -32000, retryable
+   */
+  async latest(task: TTask & SeenTask): Promise<SeenTask> {
+    const found = await this.read(task.taskId);
+    return task.hasEnded || !found || found.isHere ? task : new WrittenTaskView(this, found);
+  }
+
   /** A task as it is written. @throws {ProtocolError} -32000, retryable */
   async read(taskId: string): Promise<FoundWrittenTask | undefined> {
     try {

@@ -5,6 +5,7 @@
 import type { Clock } from '../actors/clock.ts';
 import type { MakeOnce } from '../actors/exchange.ts';
 import type { Report } from '../actors/facts.ts';
+import { BoundedMap } from '../protocol/bounded-map.ts';
 import { ErrorCode, errorResponse, textOfError } from '../protocol/errors.ts';
 import type { WireError } from '../protocol/frames.ts';
 import { DurableTasks, endedTask } from './durable-tasks.ts';
@@ -20,6 +21,7 @@ import type {
 } from './written-task.ts';
 import { stepKeys } from './written-steps.ts';
 import type {
+  ClaimedTasks,
   FoundTask,
   TaskClaim,
   TaskListRequest,
@@ -60,7 +62,7 @@ const retryMs = 1000;
 const beatMs = 3000;
 /** How many tasks are claimed at a time. */
 const claimedAtOnce = 100;
-/** How long a task is left to others that cannot go on here, milliseconds. */
+/** How long a task that cannot go on here is left to others alone, milliseconds. */
 const refusedMs = 30_000;
 /** The longest wait before a task goes on whose process ends again and again, milliseconds. */
 const longestBackoffMs = 60_000;
@@ -88,6 +90,19 @@ export class TaskKeeper implements TaskWriter {
   readonly #limits: KeeperLimits;
   /** The tasks that go on here. */
   readonly #resumed = new Set<string>();
+  /** How often something of a task is under way that does not run here, or not yet: it begins, ends, was claimed. */
+  readonly #underWay = new Map<string, number>();
+  /** Claims are made one after the other: what one has brought is known before the next. */
+  #claims: Promise<void> = Promise.resolve();
+  /**
+   * Until then by the clock the store may have tasks of ours that we know nothing of: the answer to a claim or a creation was
+   * lost. Infinity until it answers again.
+   */
+  #unsureUntil = -Infinity;
+  /** Those whose clients were told that they cannot be begun. The store may have them all the same. */
+  readonly #unbegun = new BoundedMap<string, true>(1000);
+  /** Those that cannot go on here, and until when others alone may try, by the clock. */
+  readonly #refused = new BoundedMap<string, number>(100);
   /** When the next parked task is due, before the next beat. */
   #dueTimer: unknown = undefined;
   /** The store's clock less ours, milliseconds. */
@@ -153,9 +168,31 @@ export class TaskKeeper implements TaskWriter {
     const { taskId, ttl: ttlMs } = written.task;
     const text = JSON.stringify(written);
     const record = { taskId, server, owner: this.#owner, text, ttlMs };
-    const claim = await store.create(steps ? { ...record, steps } : record);
-    this.runs(claim, runner);
-    return claim;
+    return this.#during([taskId], async () => {
+      try {
+        const claim = await store.create(steps ? { ...record, steps } : record);
+        this.runs(claim, runner);
+        return claim;
+      } catch (error) {
+        this.#unbegun.set(taskId, true);
+        this.#unsureUntil = Infinity;
+        throw error;
+      }
+    });
+  }
+
+  /** What is done to these tasks, which are ours, is under way. */
+  async #during<T>(taskIds: readonly string[], act: () => Promise<T>): Promise<T> {
+    for (const id of taskIds) this.#underWay.set(id, (this.#underWay.get(id) ?? 0) + 1);
+    try {
+      return await act();
+    } finally {
+      for (const id of taskIds) {
+        const left = (this.#underWay.get(id) ?? 1) - 1;
+        if (left > 0) this.#underWay.set(id, left);
+        else this.#underWay.delete(id);
+      }
+    }
   }
 
   /** A task that was claimed runs. */
@@ -175,7 +212,8 @@ export class TaskKeeper implements TaskWriter {
     this.forget(claim.taskId);
     const text = JSON.stringify(written);
     const what = `The end of the task ${claim.taskId}`;
-    return this.#written(what, () => this.#options.store.finish(claim, text), isAwaited);
+    const finish = () => this.#options.store.finish(claim, text);
+    return this.#during([claim.taskId], () => this.#written(what, finish, isAwaited));
   }
 
   /** Writes down how a task that runs here goes on. While the store is away it waits. */
@@ -188,11 +226,8 @@ export class TaskKeeper implements TaskWriter {
     const { parkForMs } = progress;
     if (parkForMs !== undefined) this.forget(taskId);
     const what = `A step of the task ${taskId}`;
-    const became = await this.#written(
-      what,
-      () => this.#options.store.append(claim, progress),
-      isAwaited,
-    );
+    const append = () => this.#options.store.append(claim, progress);
+    const became = await this.#during([taskId], () => this.#written(what, append, isAwaited));
     if (parkForMs !== undefined) this.#dueIn(parkForMs);
     return became;
   }
@@ -262,8 +297,9 @@ export class TaskKeeper implements TaskWriter {
     const found = await this.#options.store.read(taskId);
     if (!found) return undefined;
     const { record, isOwned } = found;
+    const isOurs = record.owner === this.#owner || this.#isRefused(taskId);
     const isLeft = record.state === 'open' && !isOwned && record.dueInMs === undefined;
-    if (!isLeft) return this.#seenHere(record);
+    if (!isLeft || isOurs) return this.#seenHere(record);
     await this.#takeOver(taskId);
     const after = await this.#options.store.read(taskId);
     return after && this.#seenHere(after.record);
@@ -274,7 +310,7 @@ export class TaskKeeper implements TaskWriter {
     const found = readWritten(record);
     const running = this.#running.get(record.taskId);
     if (found.hasEnded || running?.fence !== record.fence) return found;
-    return { ...found, task: running.item() };
+    return { ...found, task: running.item(), isHere: true };
   }
 
   /** Ends when what has to be written is written, or cannot be. Never rejects. */
@@ -295,26 +331,58 @@ export class TaskKeeper implements TaskWriter {
   }
 
   /** Claims what belongs to nobody and what is due, and goes on with it, or says that it cannot go on. */
-  async #takeOver(taskId?: string): Promise<void> {
-    const { store, server } = this.#options;
+  #takeOver(taskId?: string): Promise<void> {
+    const claims = this.#claims.then(() => this.#claimAll(taskId));
+    this.#claims = claims.catch(() => {});
+    return claims;
+  }
+
+  async #claimAll(taskId: string | undefined): Promise<void> {
     for (;;) {
       const room = this.#resumer ? this.#limits.maxTasks - this.#resumed.size : claimedAtOnce;
       const max = taskId === undefined ? Math.min(room, claimedAtOnce) : 1;
       if (max <= 0 || this.#closing.signal.aborted) return;
-      const { tasks, nextInMs } = await store.claim({ owner: this.#owner, server, taskId, max });
-      for (const record of tasks) await this.#goOn(record);
+      const { tasks, nextInMs } = await this.#claim(taskId, max);
+      const ids = tasks.map((record) => record.taskId);
+      await this.#during(ids, async () => {
+        for (const record of tasks) await this.#goOn(record);
+      });
       if (tasks.length === max && taskId === undefined) continue;
       if (nextInMs !== undefined) this.#dueIn(nextInMs);
       return;
     }
   }
 
+  /** If an answer was lost, what the store has for us and we know nothing of is claimed, too. */
+  async #claim(taskId: string | undefined, max: number): Promise<ClaimedTasks> {
+    const { store, server, clock } = this.#options;
+    const isUnsure = clock.now() < this.#unsureUntil;
+    const known = [this.#running, this.#resumed, this.#underWay].flatMap((ids) => [...ids.keys()]);
+    const held = isUnsure ? [...new Set(known)] : undefined;
+    const except = [...this.#refused.keys()].filter((id) => this.#isRefused(id));
+    const request = { owner: this.#owner, server, taskId, max, except, held };
+    try {
+      const claimed = await store.claim(request);
+      // What was sent before may still arrive.
+      if (this.#unsureUntil === Infinity) this.#unsureUntil = clock.now() + store.leaseMs;
+      return claimed;
+    } catch (error) {
+      this.#unsureUntil = Infinity;
+      throw error;
+    }
+  }
+
+  #isRefused(taskId: string): boolean {
+    return (this.#refused.get(taskId) ?? -Infinity) > this.#options.clock.now();
+  }
+
   async #goOn(record: TaskRecord): Promise<void> {
-    const { store, report } = this.#options;
+    const { store, report, clock } = this.#options;
     const { taskId, claims } = record;
     const found = readWritten(record);
     const { steps } = found;
     const { call } = steps;
+    if (this.#unbegun.has(taskId)) return this.#revoked(record);
     if (!call || !this.#resumer) return this.#orphaned(record, 'The process that ran it has ended');
     const { maxRestarts } = this.#limits;
     if (claims > maxRestarts) {
@@ -339,7 +407,17 @@ export class TaskKeeper implements TaskWriter {
     this.#resumed.delete(taskId);
     const message = `The task ${taskId} does not go on here: ${refusal}`;
     report({ level: 'warning', name: 'task.refused', message, details: { taskId } });
-    await store.append(record, { steps: [], parkForMs: refusedMs });
+    this.#refused.delete(taskId);
+    this.#refused.set(taskId, clock.now() + refusedMs);
+    await store.append(record, { steps: [], parkForMs: 0, isTold: true });
+  }
+
+  /** Its client was told that it cannot be begun. */
+  async #revoked(record: TaskRecord): Promise<void> {
+    const { task, principal } = readWritten(record);
+    const why = 'Its client was told that it could not be begun';
+    const ended = endedTask(task, new Date().toISOString(), undefined, why);
+    await this.#options.store.finish(record, JSON.stringify({ task: ended, principal }));
   }
 
   async #orphaned(record: TaskRecord, why: string): Promise<void> {

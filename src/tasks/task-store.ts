@@ -76,7 +76,7 @@ export interface TaskProgress {
 export interface ClaimedTasks {
   /** They are the claimer's now. */
   readonly tasks: readonly TaskRecord[];
-  /** When the next parked task of this server is due, milliseconds from now; undefined if there is none. */
+  /** When the next parked task of this server is due that is not due yet, milliseconds from now; undefined if there is none. */
   readonly nextInMs: number | undefined;
 }
 
@@ -112,6 +112,13 @@ export interface ClaimRequest {
   readonly taskId?: string | undefined;
   /** At most so many. */
   readonly max: number;
+  /** Not these: others may be able to go on with them. */
+  readonly except?: readonly string[] | undefined;
+  /**
+   * All tasks that the claimer knows to be its own. If it is given, open tasks that are the claimer's by their records and not
+   * among these are claimed, too: the claimer has not heard of an earlier claim, or of a creation.
+   */
+  readonly held?: readonly string[] | undefined;
 }
 
 /**
@@ -151,8 +158,8 @@ export interface TaskStore {
    */
   finish(claim: AnyClaim | TaskClaim, text: string): Promise<TaskWritten>;
   /**
-   * Claims tasks that have not ended, and are parked and due, or have an owner whose lease is over. No task is given
-   * to two.
+   * Claims tasks that have not ended, and are parked and due, or have another owner whose lease is over. No task is
+   * given to two.
    */
   claim(request: ClaimRequest): Promise<ClaimedTasks>;
   /**

@@ -39,6 +39,8 @@ export interface FoundWrittenTask extends WrittenTask {
   readonly hasEnded: boolean;
   /** What is written of its work, while it has not ended. */
   readonly steps: WrittenSteps;
+  /** Set if it runs in this process: then what is said of it is of now. */
+  readonly isHere?: true;
 }
 
 /** Reads what is kept of a task. Its status says what its steps say. */

@@ -36,7 +36,11 @@ class World {
     const store = new MemoryTaskStore(table);
     const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
     const facts: string[] = [];
-    const report = ({ name }: { readonly name: string }) => void facts.push(name);
+    const said: string[] = [];
+    const report = ({ name, message }: { readonly name: string; readonly message: string }) => {
+      facts.push(name);
+      said.push(message);
+    };
     const keeper = new TaskKeeper({
       ...{ store, server: 'shop', clock, report },
       limits: { maxRestarts: 5, maxTasks: 64, ...limits },
@@ -69,7 +73,7 @@ class World {
       }
     };
     const look = ({ taskId }: Pick<Task, 'taskId'>) => ask('tasks/get', { taskId });
-    return { store, keeper, facts, ask, begin, look, sees, end, peer, session };
+    return { store, keeper, facts, said, ask, begin, look, sees, end, peer, session };
   }
 
   /** The process is gone: nothing that it still says is heard, and its lease ends. */
@@ -320,6 +324,68 @@ describe('a handler', () => {
   });
 });
 
+/** Loses the next answer of the store to this. */
+function loseNext(store: MemoryTaskStore, method: 'create' | 'claim'): void {
+  store.loss = (each) => {
+    if (each !== method) return;
+    store.loss = () => {};
+    throw new Error('the connection is lost');
+  };
+}
+
+describe('an answer of the store that is lost', () => {
+  test('to a claim: what was claimed goes on all the same, once', async () => {
+    const world = new World();
+    const { charges, door, tool } = charging();
+    const first = await world.start([tool]);
+    const second = await world.start([tool]);
+    const task = await first.begin('charge');
+    await settled();
+    loseNext(second.store, 'claim');
+    await world.kill(first);
+    await world.pass(3000);
+    expect(second.facts).toContain('tasks.away');
+    expect(world.table.tasks.get(task.taskId)?.owner).toBe(second.keeper.owner);
+    await world.pass(3000);
+    door.release();
+    await settled();
+    expect(textOf(await second.sees(task, 'completed'))).toBe('charge 1');
+    expect([charges, world.table.tasks.get(task.taskId)]).toMatchObject([
+      ['charged'],
+      { claims: 1 },
+    ]);
+  });
+
+  test('to a creation: the client was told that nothing was begun, and nothing runs', async () => {
+    const world = new World();
+    const { charges, tool } = charging();
+    const { store, peer, ...process } = await world.start([tool]);
+    loseNext(store, 'create');
+    peer.send(enveloped(99, 'tools/call', { name: 'charge' }, { capabilities }));
+    expect(await peer.response(99)).toMatchObject({ error: { data: { retryable: true } } });
+    await world.pass(3000);
+    const [kept] = [...world.table.tasks.values()];
+    expect(kept).toMatchObject({ state: 'ended', text: expect.stringContaining('cancelled') });
+    expect(charges).toEqual([]);
+    const task = await process.begin('charge');
+    await settled();
+    await world.pass(3000);
+    expect(await process.look(task)).toMatchObject({ status: 'working' });
+    expect(charges).toEqual(['charged']);
+  });
+});
+
+test('a process says nothing old of a task that others have ended, before it hears of that', async () => {
+  const world = new World();
+  const { tool } = charging();
+  const [first, second] = [await world.start([tool]), await world.start([tool])];
+  const task = await first.begin('charge');
+  await settled();
+  await second.ask('tasks/cancel', { taskId: task.taskId });
+  expect(await first.look(task)).toMatchObject({ status: 'cancelled' });
+  expect(first.facts).not.toContain('task.overtaken');
+});
+
 test('a dump says how old a task is, its last step, what it waits for, and what was given up', async () => {
   const world = new World();
   const tool = defineTool({
@@ -470,6 +536,29 @@ describe('a machine', () => {
     await older.ask('tasks/update', { taskId: task.taskId, inputResponses });
     await settled();
     expect(textOf(await older.sees(task, 'completed'))).toBe('reminded');
+  });
+
+  test('is left to the version that has its state, while both run', async () => {
+    const world = new World();
+    const first = await world.start([toolOf(reminding())]);
+    const other = createMachine({ id: 'reminding', initial: 'idle', states: { idle: {} } });
+    // Its beat is first.
+    const newer = await world.start([toolOf(other as never)]);
+    const older = await world.start([toolOf(reminding())]);
+    const task = await first.begin('remind');
+    await first.sees(task, 'input_required');
+    await world.kill(first);
+    await world.pass(3000);
+    expect(newer.said.join()).toContain(
+      'does not go on here: The call waits in the state "asking", which the machine "reminding" does not have any more',
+    );
+    await world.pass(3000);
+    expect(newer.facts.filter((name) => name === 'task.refused')).toHaveLength(1);
+    expect(older.facts).toContain('task.resumed');
+    const inputResponses = { q1: { action: 'accept', content: {} } };
+    await newer.ask('tasks/update', { taskId: task.taskId, inputResponses });
+    await world.pass(3000);
+    expect(textOf(await newer.sees(task, 'completed'))).toBe('reminded');
   });
 
   /** A version in which other names are those of the states. */

@@ -33,6 +33,9 @@ export class MemoryTaskStore implements TaskStore {
   /** What is done before each call: it may throw. */
   fault: (method: keyof TaskStore) => void | Promise<void> = () => {};
 
+  /** What is done after it has created or claimed: if it throws, the answer is lost. */
+  loss: (method: 'create' | 'claim') => void = () => {};
+
   constructor(table = new TaskTable(), leaseMs = 500) {
     this.#table = table;
     this.leaseMs = leaseMs;
@@ -55,6 +58,7 @@ export class MemoryTaskStore implements TaskStore {
     const more = { fence: 1, claims: 0, state: 'open', changed: 0, dueAt: undefined } as const;
     const { steps = [] } = task;
     this.#table.tasks.set(taskId, { ...task, steps, ...more, expiresAt: this.#table.now + ttlMs });
+    this.loss('create');
     return { taskId, fence: 1 };
   }
 
@@ -90,28 +94,32 @@ export class MemoryTaskStore implements TaskStore {
     });
   }
 
-  async claim({ owner, server, taskId, max }: ClaimRequest): Promise<ClaimedTasks> {
+  async claim(request: ClaimRequest): Promise<ClaimedTasks> {
+    const { owner, server, taskId, max, except = [], held } = request;
     await this.fault('claim');
     const { now } = this.#table;
     const open = () =>
       [...this.#table.tasks.values()].filter(
         (kept) => this.#find(kept.taskId) && kept.state === 'open' && kept.server === server,
       );
-    const isFree = (kept: Kept) =>
-      kept.owner === ''
-        ? (kept.dueAt ?? 0) <= now
-        : kept.owner !== owner && !this.#lasts(kept.owner);
-    const free = open().filter((kept) => (taskId ?? kept.taskId) === kept.taskId && isFree(kept));
+    const isFree = (kept: Kept) => {
+      if (kept.owner === '') return (kept.dueAt ?? 0) <= now;
+      if (kept.owner === owner) return held !== undefined && !held.includes(kept.taskId);
+      return !this.#lasts(kept.owner);
+    };
+    const isMeant = (id: string) => (taskId ?? id) === id && !except.includes(id);
+    const free = open().filter((kept) => isMeant(kept.taskId) && isFree(kept));
     const tasks = free.slice(0, max).map((kept) => {
       const { fence } = kept;
-      const claims = kept.claims + (kept.owner === '' ? 0 : 1);
+      const claims = kept.claims + (kept.owner === '' || kept.owner === owner ? 0 : 1);
       const changed = ++this.#table.changed;
       Object.assign(kept, { owner, fence: fence + 1, claims, changed, dueAt: undefined });
       return this.#recordOf(kept);
     });
-    const due = open().flatMap((kept) => (kept.owner === '' ? [kept.dueAt ?? 0] : []));
-    const nextInMs = due.length > 0 ? Math.max(0, Math.min(...due) - now) : undefined;
-    return { tasks, nextInMs };
+    this.loss('claim');
+    const due = open().flatMap(({ owner: other, dueAt = 0 }) => (other === '' ? [dueAt] : []));
+    const later = due.filter((dueAt) => dueAt > now);
+    return { tasks, nextInMs: later.length > 0 ? Math.min(...later) - now : undefined };
   }
 
   async changes(since: number | undefined): Promise<TaskChanges> {

@@ -147,6 +147,37 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same(await a.append(claim, oneStep('k', 'v')), 'written', 'its step');
     same(idsOf(await claimed(b, 'b')), ['t1'], 'what another claims');
   }),
+  taskCase('a claim leaves what it is told to leave, and others take it', async (play) => {
+    const { a, b } = play;
+    const claim = await a.create(taskOf());
+    await a.append(claim, { steps: [], parkForMs: 0 });
+    await a.create(taskOf({ taskId: 't2' }));
+    await endLease(play);
+    const request = { owner: 'b', server: 'shop', max: 10, except: ['t1', 't2'] };
+    same(await b.claim(request), { tasks: [], nextInMs: undefined }, 'what is claimed');
+    same((await b.claim({ ...request, taskId: 't1' })).tasks, [], 'what is claimed by its name');
+    await a.lease('a');
+    same(idsOf(await claimed(a, 'a')), ['t1'], 'what another claims');
+  }),
+  taskCase('what a process has not heard of is given to it again', async (play) => {
+    const { a, b } = play;
+    await a.create(taskOf(oneStep('k', 'v')));
+    await endLease(play);
+    await claimed(b, 'b');
+    await b.create(taskOf({ taskId: 't2', owner: 'b' }));
+    await b.create(taskOf({ taskId: 't3', owner: 'b', server: 'bank' }));
+    const ended = await b.create(taskOf({ taskId: 't4', owner: 'b' }));
+    await b.finish(ended, 'done');
+    const request = { owner: 'b', server: 'shop', max: 10 };
+    same((await b.claim({ ...request, held: ['t1', 't2'] })).tasks, [], 'what is given of all');
+    const [first, ...others] = (await b.claim({ ...request, held: ['t2'] })).tasks;
+    same([first?.taskId, first?.fence, first?.claims, others], ['t1', 3, 1, []], 'the claimed one');
+    same(first?.steps, oneStep('k', 'v').steps, 'its steps');
+    const again = (await b.claim({ ...request, held: ['t1'], taskId: 't2' })).tasks;
+    same([idsOf(again), again[0]?.claims], [['t2'], 0], 'the created one, by its name');
+    same(await b.finish({ taskId: 't1', fence: 2 }, 'late'), 'fenced', 'by the claim before');
+    same(await b.finish({ taskId: 't1', fence: 3 }, 'done'), 'written', 'by this claim');
+  }),
   taskCase('a claim takes what it names, with all that is kept, and no other', async (play) => {
     const { a, b } = play;
     const claim = await a.create(taskOf());
