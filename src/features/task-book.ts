@@ -307,10 +307,11 @@ export class TaskBook {
   }
 
   /** Stops the work of a task. @returns false if it has ended already */
-  cancel(task: SeenTask): boolean | Promise<boolean> {
-    return this.#durable && task instanceof KeptTask
-      ? this.#durable.cancelled(task)
-      : task.cancel();
+  async cancel(task: SeenTask, call: Exchange): Promise<boolean> {
+    if (!this.#durable || !(task instanceof KeptTask)) return task.cancel();
+    if (await this.#durable.cancelled(task)) return true;
+    // Another process may have claimed it.
+    return !task.hasEnded && (await this.#durable.find(task.taskId, call)).cancel();
   }
 
   /** How many requests wait for the result of a task. */

@@ -108,7 +108,7 @@ export function tasksFeature(
       'tasks/cancel': ifOffered(async (params, call) => {
         const task = await bookFor(call).find(params, call);
         const { dialect } = call.request.peer;
-        const isCancelled = await bookOf(call).cancel(task);
+        const isCancelled = await bookOf(call).cancel(task, call);
         const { item } = await bookFor(call).find(params, call);
         return isCancelled ? dialect.cancelledTask(item) : dialect.cancelledTooLate(item);
       }),

@@ -117,7 +117,9 @@ function statementsIn(schema: string) {
       gone AS (DELETE FROM ${steps} USING ended WHERE task = ended.id)
       SELECT id FROM ended`,
     whyNot: `SELECT state FROM ${tasks} WHERE id = $1 AND expires_at > ${now}`,
-    hold: `SELECT id FROM ${tasks} WHERE ${writable} FOR SHARE`,
+    // $3: a process that is stopped meanwhile holds it no longer than that.
+    hold: `SELECT id, set_config('idle_in_transaction_session_timeout', $3, true) FROM ${tasks}
+      WHERE ${writable} FOR SHARE`,
     // The transaction that might have written the step has the same row.
     settle: `SELECT id FROM ${tasks} WHERE id = $1 FOR UPDATE`,
     step: `SELECT body FROM ${steps} WHERE task = $1 AND key = $2`,
@@ -226,7 +228,7 @@ class PostgresTaskStore implements TaskStore {
     try {
       const appended = this.#postgres.transaction(async (sql) => {
         // Nobody claims it or ends it before this is over.
-        const held = await sql.query(hold, [taskId, fence]);
+        const held = await sql.query(hold, [taskId, fence, String(this.leaseMs)]);
         if (held.rows.length === 0) return [];
         const text = await make(sql);
         const step = columnsOf([{ key, text }]);

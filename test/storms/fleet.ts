@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { RedisServer } from '../http/nodes/redis-server.ts';
 import type { Durability } from '../http/nodes/redis-server.ts';
 import { program } from '../tooling/programs.ts';
-import { RedisProxy } from './redis-proxy.ts';
+import { StoreProxy } from './store-proxy.ts';
 
 /** How long a node counts as alive without a sign of life, and how long a command may take, milliseconds. */
 const times = {
@@ -37,7 +37,7 @@ interface Launched {
 /** The place of a node: one process after another. */
 export class NodePlace {
   readonly name: string;
-  readonly proxy: RedisProxy;
+  readonly proxy: StoreProxy;
   readonly #env: { readonly [name: string]: string };
   readonly #onMark: (mark: string) => void;
   #launched: Launched | undefined;
@@ -46,7 +46,7 @@ export class NodePlace {
 
   constructor(
     name: string,
-    proxy: RedisProxy,
+    proxy: StoreProxy,
     env: { readonly [name: string]: string },
     onMark: (mark: string) => void,
   ) {
@@ -115,7 +115,7 @@ export class Fleet {
       ['a', 'b', 'c'].map(async (name, index) => {
         const offset = String(clocksMs[index] ?? 0);
         const env = { STATE_KEY: key, CLOCK_OFFSET_MS: offset, ...times[options.nodes] };
-        return new NodePlace(name, await RedisProxy.to(redis.port), env, onMark);
+        return new NodePlace(name, await StoreProxy.to(redis.port), env, onMark);
       }),
     );
     const fleet = new Fleet(redis, nodes);

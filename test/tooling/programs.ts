@@ -61,6 +61,7 @@ export const programs = [
   'test/processes/host.ts',
   'test/processes/windows-host.ts',
   'test/storms/node.ts',
+  'test/storms/tasks/task-node.ts',
 ] as const;
 
 export type Program = (typeof programs)[number];

@@ -11,7 +11,7 @@ import type { SessionRecord, StoreFault, Stores } from '../../../src/http/nodes/
 import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
 import { workFor } from '../../actors/busy-loop.ts';
-import { RedisProxy } from '../../storms/redis-proxy.ts';
+import { StoreProxy } from '../../storms/store-proxy.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
@@ -385,7 +385,7 @@ describe('a node that shares a Redis', () => {
     needsRedis(context);
     const other = await start({ prefix: 'losing:' });
     for (let count = 0; count < 12; count++) {
-      const proxy = await RedisProxy.to(redis.port);
+      const proxy = await StoreProxy.to(redis.port);
       const node = await start({ prefix: 'losing:', url: proxy.url });
       proxy.loseAnswerAfter(count);
       const texts = Array.from({ length: 5 }, (_, n) => `${count}-${n}`);

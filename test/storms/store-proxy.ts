@@ -1,10 +1,10 @@
-/** The way of one node to Redis, which can be cut or made long. */
+/** The way of one node to what the nodes share, a Redis or a Postgres, which can be cut or made long. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-export class RedisProxy {
+export class StoreProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   /** `cut`: who connects is hung up on, as by a network that is down. */
@@ -17,15 +17,20 @@ export class RedisProxy {
     this.#server = createServer((near) => this.#join(near, port)).listen(0, '127.0.0.1');
   }
 
-  /** A way to the Redis at a port of this machine. */
-  static async to(port: number): Promise<RedisProxy> {
-    const proxy = new RedisProxy(port);
+  /** A way to the server at a port of this machine. */
+  static async to(port: number): Promise<StoreProxy> {
+    const proxy = new StoreProxy(port);
     await once(proxy.#server, 'listening');
     return proxy;
   }
 
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Of a Redis. */
   get url(): string {
-    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `redis://127.0.0.1:${this.port}`;
   }
 
   /** Breaks all connections; new ones break, too. */

@@ -1,0 +1,92 @@
+/**
+ * Three nodes with one store of tasks in storms: each is killed, stopped for longer than its lease, or cut from the store. An ordinary run has
+ * one storm for each store; `npm run storms:tasks` has a hundred, and `STORMS=5 SEED=7` five, from the seed 7 on.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { reapServers } from '../../e2e/server-process.ts';
+import { RedisServer, needsRedis } from '../../http/nodes/redis-server.ts';
+import { PostgresServer, needsPostgres } from '../../postgres/postgres-server.ts';
+import { inLongRun } from '../../tooling/long-run.ts';
+import { StoreProxy } from '../store-proxy.ts';
+import { taskStorm } from './task-storm.ts';
+import type { StormStore } from './task-storm.ts';
+
+/** How many faults a storm has. */
+const most = process.env['STORMS'] === undefined ? inLongRun(3, 2) : 3;
+
+const first = Number(process.env['SEED'] ?? 1);
+const seeds = Array.from({ length: Number(process.env['STORMS'] ?? 1) }, (_, at) => first + at);
+
+afterEach(reapServers);
+
+async function wayTo(port: number, urlOf: (port: number) => string) {
+  const proxy = await StoreProxy.to(port);
+  onTestFinished(() => proxy.close());
+  return { url: urlOf(proxy.port), proxy };
+}
+
+async function blows(seed: number, store: StormStore): Promise<void> {
+  const history = await taskStorm(seed, store, most);
+  expect(history.violations, history.report).toEqual([]);
+}
+
+describe('in a storm, no promise of tasks is broken', () => {
+  test.each(seeds)(
+    'in a directory, seed %d',
+    async (seed) => {
+      const directory = await mkdtemp(join(tmpdir(), 'mcp-storm-'));
+      onTestFinished(() => rm(directory, { recursive: true }));
+      await blows(seed, { nodes: 1, wayOf: async () => ({ url: directory }) });
+    },
+    300_000,
+  );
+
+  describe('in Redis', () => {
+    beforeEach(needsRedis);
+    test.each(seeds)(
+      'seed %d',
+      async (seed) => {
+        const server = await RedisServer.start();
+        onTestFinished(() => server.stop());
+        const urlOf = (port: number) => `redis://127.0.0.1:${port}`;
+        await blows(seed, { nodes: 3, wayOf: () => wayTo(server.port, urlOf) });
+      },
+      300_000,
+    );
+  });
+
+  describe('in Postgres', () => {
+    beforeEach(needsPostgres);
+    test.each(seeds)(
+      'seed %d',
+      async (seed) => {
+        const server = await PostgresServer.start();
+        onTestFinished(() => server.stop());
+        const { default: pg } = (await import('pg' as string)) as {
+          readonly default: { readonly Client: new (url: string) => Client };
+        };
+        const client = new pg.Client(server.url);
+        await client.connect();
+        onTestFinished(() => client.end());
+        await client.query('CREATE TABLE effects (task text, key text)');
+        const urlOf = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`;
+        const counted = `SELECT task || ' ' || key AS what, count(*)::int AS times FROM effects GROUP BY 1`;
+        await blows(seed, {
+          nodes: 3,
+          wayOf: () => wayTo(server.port, urlOf),
+          effects: async () => (await client.query(counted)).rows,
+        });
+      },
+      300_000,
+    );
+  });
+});
+
+interface Client {
+  connect(): Promise<void>;
+  end(): Promise<void>;
+  query(text: string): Promise<{ readonly rows: { what: string; times: number }[] }>;
+}
