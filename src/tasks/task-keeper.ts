@@ -95,8 +95,8 @@ export class TaskKeeper implements TaskWriter {
   /** Claims are made one after the other: what one has brought is known before the next. */
   #claims: Promise<void> = Promise.resolve();
   /**
-   * Until then by the clock the store may have tasks of ours that we know nothing of: the answer to a claim or a creation was
-   * lost. Infinity until it answers again.
+   * Until then, by the clock, the store may have tasks of this process that it knows nothing of: the answer to a claim or a
+   * creation was lost. Infinity until the store answers again.
    */
   #unsureUntil = -Infinity;
   /** Those whose clients were told that they cannot be begun. The store may have them all the same. */

@@ -1,0 +1,106 @@
+/** What a process says of tasks that others have too, and what becomes of them if an answer of the store is lost. */
+import { defineTool, describeDump } from 'mcp-actors';
+import { enveloped } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import type { MemoryTaskStore } from './memory-task-store.ts';
+import { World, capabilities, charging, required, settled, textOf } from './task-world.ts';
+
+/** Loses the next answer of the store to this. */
+function loseNext(store: MemoryTaskStore, method: 'create' | 'claim'): void {
+  store.loss = (each) => {
+    if (each !== method) return;
+    store.loss = () => {};
+    throw new Error('the connection is lost');
+  };
+}
+
+describe('an answer of the store that is lost', () => {
+  test('to a claim: what was claimed goes on all the same, once', async () => {
+    const world = new World();
+    const { charges, door, tool } = charging();
+    const first = await world.start([tool]);
+    const second = await world.start([tool]);
+    const task = await first.begin('charge');
+    await settled();
+    loseNext(second.store, 'claim');
+    await world.kill(first);
+    await world.pass(3000);
+    expect(second.facts).toContain('tasks.away');
+    expect(world.table.tasks.get(task.taskId)?.owner).toBe(second.keeper.owner);
+    await world.pass(3000);
+    door.release();
+    await settled();
+    expect(textOf(await second.sees(task, 'completed'))).toBe('charge 1');
+    expect([charges, world.table.tasks.get(task.taskId)]).toMatchObject([
+      ['charged'],
+      { claims: 1 },
+    ]);
+  });
+
+  test('to a creation: the client was told that nothing was begun, and nothing runs', async () => {
+    const world = new World();
+    const { charges, tool } = charging();
+    const { store, peer, ...process } = await world.start([tool]);
+    loseNext(store, 'create');
+    peer.send(enveloped(99, 'tools/call', { name: 'charge' }, { capabilities }));
+    expect(await peer.response(99)).toMatchObject({ error: { data: { retryable: true } } });
+    await world.pass(3000);
+    const [kept] = [...world.table.tasks.values()];
+    expect(kept).toMatchObject({ state: 'ended', text: expect.stringContaining('cancelled') });
+    expect(charges).toEqual([]);
+    const task = await process.begin('charge');
+    await settled();
+    await world.pass(3000);
+    expect(await process.look(task)).toMatchObject({ status: 'working' });
+    expect(charges).toEqual(['charged']);
+  });
+});
+
+test('a process says nothing old of a task that others have ended, before it hears of that', async () => {
+  const world = new World();
+  const { tool } = charging();
+  const [first, second] = [await world.start([tool]), await world.start([tool])];
+  const task = await first.begin('charge');
+  await settled();
+  await second.ask('tasks/cancel', { taskId: task.taskId });
+  expect(await first.look(task)).toMatchObject({ status: 'cancelled' });
+  expect(first.facts).not.toContain('task.overtaken');
+});
+
+test('a dump says how old a task is, its last step, what it waits for, and what was given up', async () => {
+  const world = new World();
+  const tool = defineTool({
+    name: 'remind',
+    description: 'Asks, and sleeps',
+    taskSupport: required,
+    durable: true,
+    handler: async (_, { elicit, sleep }) => {
+      await elicit({ message: 'Now?', schema: { type: 'object', properties: {} } });
+      await sleep(5000);
+      await sleep(300_000);
+      return 'awake';
+    },
+  });
+  const { session, keeper, ...first } = await world.start([tool]);
+  const lease = keeper.owner;
+  const task = await first.begin('remind');
+  await first.sees(task, 'input_required');
+  const [asked] = session.dump().tasks;
+  expect(asked).toMatchObject({ lastStep: 'asked:q1', questions: ['elicitation/create "Now?"'] });
+  expect(asked?.ageMs).toBeGreaterThanOrEqual(0);
+  const inputResponses = { q1: { action: 'accept', content: {} } };
+  await first.ask('tasks/update', { taskId: task.taskId, inputResponses });
+  await settled();
+  await world.pass(1000);
+  const dump = session.dump();
+  expect(dump.tasks).toMatchObject([{ lastStep: 'sleep:1', questions: [], dueInMs: 4000 }]);
+  expect(dump.durable).toEqual({ lease, givenUp: 0 });
+  const text = describeDump(dump);
+  expect(text).toMatch(/working, begun .* ago, last sleep:1, waits for a timer, due in 4 s\n/);
+  expect(text).toContain('asks nothing of the client: it waits for a timer, due in 4 s\n');
+  await world.pass(4000);
+  expect(session.dump()).toMatchObject({ tasks: [], durable: { lease, givenUp: 1 } });
+  expect(describeDump(session.dump())).toContain(
+    `, 1 were given up here until they are due; their store knows this process as ${lease.slice(0, 8)}\n`,
+  );
+});
