@@ -33,10 +33,11 @@ describe('mcp-actors shell', () => {
       off: { command: 'x', disabled: true },
     };
     writeFileSync(file, JSON.stringify({ mcpServers }));
-    const { code, stdout } = await shell(
-      ['call good__one', 'state', 'logs bad', 'reconnect good'],
-      file,
-    );
+    const args = ['shell', '--verbose', file];
+    const { child, ended, shows } = startCommand(args, temporaryFolder());
+    await shows('bad: is failed');
+    child.stdin.end('call good__one\nstate\nlogs bad\nreconnect good\n');
+    const { code, stdout } = await ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(/^good {2}ready; small 1\.0\.0, 20/m);
     expect(stdout).toMatch(/^bad {3}failed; .*boom/m);
