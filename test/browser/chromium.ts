@@ -11,7 +11,7 @@ import type { TestContext } from 'vitest';
 
 const usualNames = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
-/** No sandbox: tests run as root in containers, and load nothing but their own pages. All pages share a process, which costs half. */
+/** No sandbox: tests run as root in containers, and load nothing but their own pages. Pages share a process, which spares half of them. */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
