@@ -7,6 +7,7 @@ import { testClient } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
 import { workspaceServer } from '../src/workspace-server.ts';
+import type { WorkspaceOptions } from '../src/workspace-server.ts';
 
 const manifest = (name: string, description: string) =>
   `---\nname: ${name}\ndescription: ${description}\n---\n# ${name}\n`;
@@ -54,4 +55,31 @@ test('are none in a project without any, and where there is no project', async (
   const directory = await temporaryDirectory({ 'a/README.md': '' });
   expect((await skillsIn(directory, 'a')).skills).toEqual([]);
   expect((await skillsIn(directory)).skills).toEqual([]);
+});
+
+test('are those of a directory that the user has named, for a client of 2026-07-28, which no list can ask', async () => {
+  const directory = await temporaryDirectory({
+    'a/.claude/skills/of-root/SKILL.md': manifest('of-root', 'of a root'),
+    'b/.claude/skills/named/SKILL.md': manifest('named', 'of a named directory'),
+  });
+  const roots = [{ uri: pathToFileURL(join(directory, 'a')).href }];
+  const named = join(directory, 'b');
+  const clientOf = async (where: Partial<WorkspaceOptions>, options: object) => {
+    const { definition } = workspaceServer({ cwd: '/', home: '/nobody', version: '1', ...where });
+    return testClient(createMcpServer(definition), { revision: '2026-07-28', ...options });
+  };
+  const client = await clientOf({ directories: [named] }, { roots });
+  expect(await client.request('skills/list')).toMatchObject({
+    skills: [{ uri: 'skill://named/SKILL.md' }],
+  });
+  expect(await client.readResource('skill://named/SKILL.md')).toMatchObject({
+    contents: [{ text: manifest('named', 'of a named directory') }],
+  });
+  // The working directory is a guess if the client has roots.
+  const guessing = await clientOf({ cwd: named }, { roots });
+  expect(await guessing.request('skills/list')).toMatchObject({ skills: [] });
+  const without = await clientOf({ cwd: named }, {});
+  expect(await without.request('skills/list')).toMatchObject({
+    skills: [{ uri: 'skill://named/SKILL.md' }],
+  });
 });
