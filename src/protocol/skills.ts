@@ -187,8 +187,8 @@ export async function readFrontmatter(text: string): Promise<JsonObject> {
   throw new SyntaxError(`Its frontmatter must be a mapping, this is ${describe(value)}`);
 }
 
-/** Of YAML's tokens; each level of a document takes two. */
-const maxDepth = 64;
+/** Of YAML's tokens and their lists: three for each of 32 levels, and for the document around them. */
+const maxDepth = 3 * (1 + 32);
 
 /** How deep tokens are nested. Without recursion: it is there to bound that. */
 function depthOf(tokens: object): number {

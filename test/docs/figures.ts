@@ -216,8 +216,7 @@ export const citations: {
     '512 files': [[skills, 'files: 512']],
     '16 MiB': [[skills, 'bytes: 16 * 1024 * 1024']],
     '16 KiB': [[skills, 'frontmatterBytes: 16 * 1024']],
-    // Two of the tokens that are counted make a level of the document.
-    '32 levels': [[skills, 'maxDepth = 64']],
+    '32 levels': [[skills, 'maxDepth = 3 * (1 + 32)']],
     '10,000 files': [[skillDirectory, 'entries: 10_000']],
     '16 levels': [[skillDirectory, 'depth: 16']],
     '64 MiB': [[skillDirectory, 'bytes: 64 * 1024 * 1024']],

@@ -1,5 +1,6 @@
 /** Skills that lie in a directory: what is found, what is left out and told, and what stays outside. */
-import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
@@ -176,6 +177,42 @@ test('a file that becomes a link out of the directory after it was listed is not
   await expect(read('skill://git/a.md')).rejects.toThrow();
   await expect(read('skill://git/../../secret.md')).rejects.toThrow();
   await expect(read('skill://git/%2e%2e/%2e%2e/%2e%2e/secret.md')).rejects.toThrow();
+});
+
+test('what is neither a file nor a directory leaves its skill out, and is not waited for', async (context) => {
+  if (process.platform === 'win32') context.skip('there are no pipes with a path');
+  const { directory, uris, problems } = await served({ 'git/SKILL.md': manifest('git') });
+  execFileSync('mkfifo', [join(directory, 'git/pipe')]);
+  expect(await uris()).toEqual([]);
+  expect(problems.join()).toContain('git/pipe is neither a file nor a directory');
+});
+
+test('a directory is looked at within bounds of bytes and of files', async () => {
+  const { directory, uris, problems, read } = await served({
+    ...Object.fromEntries(
+      ['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}/SKILL.md`, manifest(name)]),
+    ),
+    'a/large.txt': 'x'.repeat(1_500_000),
+  });
+  expect(await read('skill://a/large.txt')).toMatchObject({ mimeType: 'text/plain' });
+  for (const name of ['b', 'c', 'd', 'e']) {
+    const file = join(directory, name, 'sparse');
+    await writeFile(file, '');
+    await truncate(file, 16 * 1024 * 1024 - 100);
+  }
+  expect(await uris()).toEqual(['a', 'b', 'c', 'd'].map((name) => `skill://${name}/SKILL.md`));
+  expect(problems.pop()).toContain('all files together more than 67108864');
+  for (const name of ['b', 'c', 'd', 'e']) await rm(join(directory, name, 'sparse'));
+  // 20 links to 20 links to 30 files, which are 12,000.
+  const fan = async (path: string, count: number, target: string) => {
+    await mkdir(join(directory, path));
+    for (let n = 0; n < count; n++) await symlink(target, join(directory, path, `${n}`));
+  };
+  await fan('x', 30, '../a/large.txt');
+  await fan('w', 20, '../x');
+  await fan('b/many', 20, '../../w');
+  expect(await uris()).toEqual(['skill://a/SKILL.md']);
+  expect(problems.join()).toContain('more than 10000 files');
 });
 
 test('a directory that is not there is an error of the server that names it', async () => {

@@ -154,8 +154,8 @@ describe('a SKILL.md is refused', () => {
     'whose frontmatter is empty': ['---\n---\n', 'must be a mapping'],
     'whose frontmatter is no YAML': ['---\n"\n---\n', 'not YAML'],
     'with a key twice': ['---\nname: a\nname: b\n---\n', 'not YAML'],
-    'nested without end': [`---\na: ${'['.repeat(15_000)}\n---\n`, 'not YAML'],
-    'nested without end, line by line': [`---\n${'- '.repeat(8_000)}x\n---\n`, 'not YAML'],
+    'nested without end': [`---\na: ${'['.repeat(15_000)}\n---\n`, 'nested too deeply'],
+    'nested without end, line by line': [`---\n${'- '.repeat(8_000)}x\n---\n`, 'nested too deeply'],
     'that grows without end': [
       `---\na: &a [x,x,x,x,x,x,x,x,x]\n${Array.from('bcdefghi')
         .map((key, n) => `${key}: &${key} [${Array(9).fill(`*${'abcdefgh'[n]}`).join()}]`)
@@ -188,6 +188,20 @@ test('a SKILL.md may be written as YAML can be: only what it says counts', async
   const read = await host.skills.read(skill);
   expect(read.text).toBe(text);
   expect(read.isVerified).toBe(true);
+});
+
+test('a frontmatter may be nested like other data', async () => {
+  const nested = `${'['.repeat(31)}1${']'.repeat(31)}`;
+  const text = manifest.replace('---\n\n', `deep: ${nested}\n---\n\n`);
+  const frontmatter = { ...entry().frontmatter, deep: JSON.parse(nested) as unknown };
+  const { host } = await before({ files: { [manifestUri]: { text } } });
+  const skill = entry({ frontmatter, resources: [fileOf(manifestUri, text)] });
+  expect(await host.skills.read(skill)).toMatchObject({ isVerified: true });
+  const deeper = await before({
+    files: { [manifestUri]: { text: text.replace(nested, `[${nested}]`) } },
+  });
+  const dynamic = entry({ frontmatter, resources: 'dynamic' });
+  expect(await codeOf(deeper.host.skills.read(dynamic))).toContain('nested too deeply');
 });
 
 describe('a path that names no file of the skill asks the server nothing', () => {
