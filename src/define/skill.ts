@@ -123,10 +123,11 @@ export function defineSkill(skill: SkillSpecification): Skill {
   const { name, description, instructions, directory, files = {}, visible, tags } = skill;
   checkForSome(skill, `the skill ${describe(name)}`);
   const frontmatter = { name, description, ...skill.frontmatter };
-  // A value as JSON is YAML, too.
-  const said = Object.entries(frontmatter).map(
-    ([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}\n`,
-  );
+  // JSON is YAML, too. A plain name is easier to read.
+  const said = Object.entries(frontmatter).map(([key, value]) => {
+    const isPlain = /^(?!(?:null|true|false)$)[a-z][a-z-]*$/.test(key);
+    return `${isPlain ? key : JSON.stringify(key)}: ${JSON.stringify(value)}\n`;
+  });
   const sources = { ...files, [skillFileName]: `---\n${said.join('')}---\n\n${instructions}` };
   const served = Object.entries(sources).map(
     ([path, source]) => [path, servedFile(source)] as const,

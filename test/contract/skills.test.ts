@@ -20,6 +20,8 @@ const refunds = defineSkill({
     license: 'MIT',
     metadata: { version: '1.0', owner: 'on: off, ~ & *x' },
     'allowed-tools': 'Read',
+    true: 'no value',
+    'Key: of # a kind': 1,
     list: [1, 2.5, true, null, { deep: ['é', '\u2028'] }],
   },
   instructions: '# Refunds\n\n---\n\nRead [the form](forms/eu form.md).',

@@ -1,5 +1,4 @@
 /** Skills that lie in a directory: what is found, what is left out and told, and what stays outside. */
-import { execFileSync } from 'node:child_process';
 import { mkdir, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createMcpServer } from 'mcp-actors';
@@ -7,6 +6,7 @@ import type { JsonObject } from 'mcp-actors';
 import { skillsFrom } from 'mcp-actors/skills';
 import { testClient } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
+import { makeNamedPipe } from '../roots/named-pipe.ts';
 import { temporaryDirectory } from '../roots/temporary-directory.ts';
 
 const manifest = (name: string, more = '') =>
@@ -182,7 +182,7 @@ test('a file that becomes a link out of the directory after it was listed is not
 test('what is neither a file nor a directory leaves its skill out, and is not waited for', async (context) => {
   if (process.platform === 'win32') context.skip('there are no pipes with a path');
   const { directory, uris, problems } = await served({ 'git/SKILL.md': manifest('git') });
-  execFileSync('mkfifo', [join(directory, 'git/pipe')]);
+  makeNamedPipe(join(directory, 'git/pipe'));
   expect(await uris()).toEqual([]);
   expect(problems.join()).toContain('git/pipe is neither a file nor a directory');
 });
