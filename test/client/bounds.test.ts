@@ -5,7 +5,10 @@ import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions, Connection } from 'mcp-actors/client';
 import { TestClock } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { defaultConnectionLimits } from '../../src/client/connection/limits.ts';
+import {
+  connectionLimitsWith,
+  defaultConnectionLimits,
+} from '../../src/client/connection/limits.ts';
 import { streamResumption } from '../../src/machines/http-stream.machine.ts';
 import { defaultStopTimes } from '../../src/machines/process.machine.ts';
 import { httpRestart, processRestart } from '../../src/client/channel/restart-option.ts';
@@ -203,4 +206,16 @@ test('a message that nests deeper than 256 is none, and costs nothing else', asy
   const say = (line: string) => connection.callTool('any', { lines: [line], silent: true });
   await expect(say(answer(300))).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   await expect(say(answer(200))).resolves.toHaveProperty('content');
+});
+
+test('a limit that cannot be is refused by its name', () => {
+  const wrong: readonly (readonly [object, string])[] = [
+    [{ maxRunning: 0 }, 'limits.maxRunning must be a number of at least 1, this is 0'],
+    [{ maxPending: -1 }, 'limits.maxPending must be a number of at least 0, this is -1'],
+    [{ maxPending: NaN }, 'limits.maxPending must be a number of at least 0'],
+    [{ maxPendings: 1 }, 'There is no limit "maxPendings"'],
+  ];
+  for (const [limits, message] of wrong) {
+    expect(() => connectionLimitsWith(limits)).toThrow(message);
+  }
 });
