@@ -186,6 +186,11 @@ const understood: readonly (readonly [what: string, shape: Shape, status: number
   ['a path with two slashes', { line: 'POST //mcp HTTP/1.1' }, 404],
   ['a host that is not ours', { host: 'Host: evil.example' }, 403],
   ['a host twice', { host: ['Host: HOST', 'Host: HOST'] }, 400],
+  [
+    'a target with its host, and two others',
+    { line: 'POST http://HOST/mcp HTTP/1.1', host: ['Host: HOST', 'Host: evil.example'] },
+    400,
+  ],
   ['two hosts, of which the first is ours', { host: ['Host: HOST', 'Host: evil.example'] }, 400],
   ['two hosts, of which the last is ours', { host: ['Host: evil.example', 'Host: HOST'] }, 400],
   [
