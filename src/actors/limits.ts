@@ -99,8 +99,10 @@ export interface TaskLimits {
   readonly taskPollIntervalMs: number;
   /** How many times a durable task goes on after its process has ended while it ran. */
   readonly maxRestarts: number;
-  /** How many steps a durable task may write: what is made once, questions, answers, sleeps. */
+  /** How many steps a durable task may write, in all its processes: what is made once, questions, answers, sleeps. */
   readonly maxTaskSteps: number;
+  /** What its steps come to together, bytes; the later of one key takes the place of the earlier. */
+  readonly maxTaskBytes: number;
   /** How long a durable task has to wait yet, at least, to be given up until then, milliseconds. */
   readonly taskParkMs: number;
 }
@@ -328,7 +330,11 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   },
   maxTaskSteps: {
     default: 1000,
-    help: 'How many steps a durable task may write: values of once, questions, answers, sleeps, checkpoints.',
+    help: 'How many steps a durable task may write, in all its processes: values of once, questions, answers, sleeps, its checkpoint.',
+  },
+  maxTaskBytes: {
+    default: 16 * MiB,
+    help: 'How much the steps of a durable task come to together, what it was called with included.',
   },
   taskParkMs: {
     default: 60 * second,

@@ -2,6 +2,7 @@
  * What is kept of a tool that is a machine: its snapshot, and when its timers are due. And how it goes on from
  * that, in this version of it or in another.
  */
+import { createMachine } from 'xstate';
 import type {
   AnyActorLogic,
   AnyActorRef,
@@ -150,7 +151,8 @@ function activeNodes(node: AnyStateNode, value: StateValue | undefined): readonl
 }
 
 /** The machine, with delays that say how long they are, and with actors that start anew if it is restored. */
-export function resumableMachine(machine: AnyStateMachine): AnyStateMachine {
+export function resumableMachine(given: AnyStateMachine): AnyStateMachine {
+  const machine = withNamedActors(given);
   const { actors, delays } = machine.implementations;
   const said = delayNames(machine.root)
     .filter((name) => !Object.hasOwn(delays, name))
@@ -163,6 +165,40 @@ export function resumableMachine(machine: AnyStateMachine): AnyStateMachine {
     delays: Object.fromEntries(said),
     actors: Object.fromEntries(renewed),
   } as never);
+}
+
+/** The part of a state's configuration that is read here. */
+interface StateConfig {
+  readonly invoke?: Invoked | readonly Invoked[];
+  readonly states?: { readonly [name: string]: StateConfig };
+}
+
+interface Invoked {
+  readonly src: string | AnyActorLogic;
+}
+
+/** XState finds actors that a state invokes without a name in its configuration alone: here each gets a name. */
+function withNamedActors(machine: AnyStateMachine): AnyStateMachine {
+  const found: { [name: string]: AnyActorLogic } = {};
+  const named = (state: StateConfig): StateConfig => {
+    const { invoke = [], states = {} } = state;
+    const invoked = [invoke].flat().map((each: Invoked) => {
+      if (typeof each.src === 'string') return each;
+      const src = `unnamed ${Object.keys(found).length}`;
+      found[src] = each.src;
+      return { ...each, src };
+    });
+    const inner = Object.entries(states).map(([name, child]) => [name, named(child)] as const);
+    return {
+      ...state,
+      ...(invoked.length > 0 ? { invoke: invoked } : {}),
+      ...(inner.length > 0 ? { states: Object.fromEntries(inner) } : {}),
+    };
+  };
+  const config = named(machine.config as unknown as StateConfig);
+  if (Object.keys(found).length === 0) return machine;
+  const { actors, ...others } = machine.implementations;
+  return createMachine(config as never, { ...others, actors: { ...actors, ...found } } as never);
 }
 
 function delayNames(node: AnyStateNode): readonly string[] {

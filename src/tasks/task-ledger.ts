@@ -55,6 +55,8 @@ export interface LedgerLimits {
   readonly humanTimeoutMs: number;
   /** How many steps it may write. */
   readonly maxTaskSteps: number;
+  /** What they come to together, UTF-16 units. */
+  readonly maxTaskBytes: number;
   /** How long it has to wait yet, at least, to be given up, milliseconds. */
   readonly taskParkMs: number;
 }
@@ -83,7 +85,9 @@ export class TaskLedger implements WorkLedger {
   /** The text of a checkpoint that is not being written yet. */
   #unwrittenCheckpoint: CheckpointStep | undefined = undefined;
   #slept: number;
-  #stepCount: number;
+  /** How long what is written is, by its keys, and together. */
+  readonly #lengths: Map<string, number>;
+  #length: number;
   /** For people: the step that was written last. */
   #lastStep: string | undefined;
   /** How the questions of this run are sent, by what they ask. */
@@ -106,7 +110,8 @@ export class TaskLedger implements WorkLedger {
     this.#earlier = steps;
     this.#checkpoint = steps.checkpoint;
     this.#slept = steps.checkpoint?.slept ?? 0;
-    this.#stepCount = steps.count;
+    this.#lengths = steps.lengths;
+    this.#length = [...this.#lengths.values()].reduce((sum, length) => sum + length, 0);
     this.#lastStep = steps.last;
     this.#parkMs = port.limits.taskParkMs;
     const before = steps.checkpoint?.asked ?? 0;
@@ -195,7 +200,9 @@ export class TaskLedger implements WorkLedger {
       appendWith(step, async (tools) => {
         const value = await madeOnce(key, make, tools);
         made = { value };
-        return textOfMade(value);
+        const text = textOfMade(value);
+        this.#count([{ key: step, text }]);
+        return text;
       }),
     );
     this.#lastStep = step;
@@ -468,18 +475,34 @@ export class TaskLedger implements WorkLedger {
     steps: () => readonly TaskStep[],
     more: Pick<TaskProgress, 'isTold'> = {},
   ): Promise<unknown> {
-    const { maxTaskSteps } = this.#port.limits;
-    if (++this.#stepCount > maxTaskSteps) {
-      const message = `A task may write ${maxTaskSteps} steps`;
-      return Promise.reject(new RuntimeError('LIMIT_EXCEEDED', message));
-    }
     return this.#inOrder(async () => {
       const written = steps();
+      this.#count(written);
       const name = written.map(({ key }) => stepName(key, this.#checkpoint)).at(-1);
       const became = await this.#port.append({ steps: written, ...more });
       this.#lastStep = name ?? this.#lastStep;
       return became;
     });
+  }
+
+  /**
+   * Counts steps towards the bounds, also what is refused: as long as it is not replaced, no later one is written.
+   * @throws {RuntimeError} LIMIT_EXCEEDED
+   */
+  #count(steps: readonly TaskStep[]): void {
+    const { maxTaskSteps, maxTaskBytes } = this.#port.limits;
+    for (const { key, text } of steps) {
+      this.#length += text.length - (this.#lengths.get(key) ?? 0);
+      this.#lengths.set(key, text.length);
+    }
+    const exceeds =
+      this.#lengths.size > maxTaskSteps
+        ? `write ${maxTaskSteps} steps`
+        : this.#length > maxTaskBytes
+          ? `write steps of ${maxTaskBytes} bytes together, and these are ${this.#length}`
+          : undefined;
+    if (exceeds === undefined) return;
+    throw new RuntimeError('LIMIT_EXCEEDED', `A task may ${exceeds}`);
   }
 
   /** Writes after everything that was to be written before. */

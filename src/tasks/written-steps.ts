@@ -137,6 +137,11 @@ export class WrittenSteps {
     return inputRequestsOf(this.open);
   }
 
+  /** How long each is, UTF-16 units. */
+  get lengths(): Map<string, number> {
+    return new Map([...this.#texts].map(([key, text]) => [key, text.length]));
+  }
+
   /** How many there are. */
   get count(): number {
     return this.#texts.size;

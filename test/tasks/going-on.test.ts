@@ -308,6 +308,39 @@ describe('a machine', () => {
     expect([textOf(await second.sees(task, 'completed')), fetches]).toEqual(['reminded', 2]);
   });
 
+  test('invokes an actor without a name anew, with its timers', async () => {
+    const begun: string[] = [];
+    const inner = createMachine({
+      initial: 'working',
+      states: {
+        working: { entry: () => void begun.push('begun'), after: { 60_000: 'done' } },
+        done: { type: 'final' },
+      },
+    });
+    const outer = createMachine({
+      id: 'outer',
+      initial: 'asking',
+      states: {
+        asking: {
+          initial: 'inside',
+          states: { inside: { invoke: [{ src: inner, onDone: '#outer.done' }] } },
+        },
+        done: { id: 'done', type: 'final' },
+      },
+    });
+    const world = new World();
+    const first = await world.start([toolOf(outer as never)]);
+    const task = await first.begin('remind');
+    await world.pass(59_000);
+    await world.kill(first);
+    const second = await world.start([toolOf(outer as never)]);
+    await world.pass(59_000);
+    expect(await second.look(task)).toMatchObject({ status: 'working' });
+    expect(begun).toEqual(['begun', 'begun']);
+    await world.pass(1000);
+    expect(await second.sees(task, 'completed')).toMatchObject({ status: 'completed' });
+  });
+
   test('of a version without its state does not go on, and loses nothing', async () => {
     const world = new World();
     const first = await world.start([toolOf(reminding())]);

@@ -104,3 +104,35 @@ test('a dump says how old a task is, its last step, what it waits for, and what 
     `, 1 were given up here until they are due; their store knows this process as ${lease.slice(0, 8)}\n`,
   );
 });
+
+describe('what a task writes is bounded, in all its processes together', () => {
+  const noting = (notes: (n: number) => string) =>
+    defineTool({
+      name: 'note',
+      description: 'Notes',
+      taskSupport: required,
+      durable: true,
+      handler: async (_, context) => {
+        for (let n = 1; ; n++) {
+          context.checkpoint = n;
+          await context.once(`note ${n}`, () => notes(n));
+          if (n === 3) await context.sleep(1000);
+        }
+      },
+    });
+
+  test.each([
+    [{ maxTaskSteps: 7 }, 'A task may write 7 steps'],
+    [{ maxTaskBytes: 2500 }, 'A task may write steps of 2500 bytes together, and these are '],
+  ])('%j', async (limits, message) => {
+    const world = new World();
+    const tool = noting(() => 'x'.repeat(400));
+    const first = await world.start([tool], limits);
+    const task = await first.begin('note');
+    await settled();
+    await world.kill(first);
+    const second = await world.start([tool], limits);
+    await world.pass(1000);
+    expect(textOf(await second.sees(task, 'completed'))).toContain(message);
+  });
+});

@@ -1,6 +1,6 @@
 /** Several processes that share a store of tasks in memory, and a clock that a test moves. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { JsonObject, Task, TaskSupport } from 'mcp-actors';
+import type { JsonObject, Limits, Task, TaskSupport } from 'mcp-actors';
 import { TestClock, converse, enveloped, gate, turn } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
 import { digestOf } from '../../src/rounds/request-state.ts';
@@ -28,7 +28,7 @@ export class World {
   }
 
   /** A process, with a client of 2026-07-28. */
-  async start(tools: Tools, limits: { readonly maxRestarts?: number } = {}) {
+  async start(tools: Tools, limits: Partial<Limits> = {}) {
     const { clock, table } = this;
     const store = new MemoryTaskStore(table);
     const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
@@ -41,12 +41,16 @@ export class World {
     const keeper = new TaskKeeper({
       ...{ store, server: 'shop', clock, report },
       limits: { maxRestarts: 5, maxTasks: 64, ...limits },
-      resumer: (by) => new SessionlessTasks(server, by, { clock, report }),
+      resumer: (by) => new SessionlessTasks(server, by, { clock, report, limits }),
     });
     await keeper.begin();
     const days = 48 * 3_600_000;
     const ttl = { taskTtlMs: days, maxTaskTtlMs: days };
-    const { peer, session } = converse(server, { durable: keeper, clock, limits: ttl });
+    const { peer, session } = converse(server, {
+      durable: keeper,
+      clock,
+      limits: { ...ttl, ...limits },
+    });
     let id = 0;
     const ask = async (method: string, params: JsonObject): Promise<JsonObject> => {
       peer.send(enveloped(++id, method, params, { capabilities }));
