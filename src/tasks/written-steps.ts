@@ -142,11 +142,6 @@ export class WrittenSteps {
     return new Map([...this.#texts].map(([key, text]) => [key, text.length]));
   }
 
-  /** How many there are. */
-  get count(): number {
-    return this.#texts.size;
-  }
-
   /** For people: the step that came last; undefined if there was none. */
   get last(): string | undefined {
     const key = [...this.#texts.keys()].at(-1);
