@@ -122,6 +122,26 @@ test('what leads to a task is kept for as long as the task', async () => {
   await lastsAMonth('task:t1', '{tasks}:due:shop', '{tasks}:kept', '{tasks}:ids');
 });
 
+test('a task that is asked for by its id is claimed from nobody who lives, and not from oneself', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const [a, b] = [await opened({ prefix }), await opened({ prefix })];
+  await a.create(task);
+  await b.lease('b');
+  const claimBy = async (store: TaskStore, owner: string) =>
+    (await store.claim({ owner, server: 'shop', max: 1, taskId: 't1' })).tasks.length;
+  expect([await claimBy(b, 'b'), await claimBy(a, 'a')]).toEqual([0, 0]);
+  await a.leave('a');
+  expect([await claimBy(b, 'b'), await claimBy(b, 'b')]).toEqual([1, 0]);
+});
+
+test('what has changed is told again in a Redis that counts anew', async () => {
+  const store = await opened();
+  await store.finish(await store.create(task), 'done');
+  const { upTo } = await store.changes(undefined);
+  expect((await store.changes(upTo)).taskIds).toEqual([]);
+  expect((await store.changes(upTo + 1000)).taskIds).toEqual(['t1']);
+});
+
 test('a task that somebody has begun to claim, and is heard of no more, is claimed by another', async () => {
   const prefix = `mcp:${++worlds}:`;
   const [a, c] = [await opened({ prefix }), await opened({ prefix })];

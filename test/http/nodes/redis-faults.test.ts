@@ -463,6 +463,18 @@ describe('a node that shares a Redis', () => {
     }
   });
 
+  test('forgets the nodes that are heard of no more', async (context) => {
+    needsRedis(context);
+    const names = { prefix: prefix() };
+    const node = await start(names);
+    const client = await connected();
+    const key = `${names.prefix}{leases}:nodes`;
+    await client.zAdd(key, { score: Date.now() - 10_000, value: 'gone' });
+    await node.directory.lease(node.name, 'prolong');
+    expect(await client.zRange(key, 0, -1)).toEqual([node.name]);
+    client.destroy();
+  });
+
   test('closes in bounded time while Redis does not answer', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix() });
