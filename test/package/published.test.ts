@@ -166,7 +166,6 @@ describe('the published package', { timeout: 600_000 }, () => {
       .filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path))
       .sort();
     expect(others).toEqual([
-      'CHANGELOG.md',
       'LICENSE',
       'README.md',
       'SECURITY.md',
