@@ -4,6 +4,7 @@ import { printableName } from '../protocol/printable.ts';
 import {
   countInWords,
   deferredRoots,
+  givenUpInWords,
   heardInWords,
   sizeInWords,
   timeInWords,
@@ -182,7 +183,7 @@ export function describeDump(dump: SessionDump): string {
 function durableInWords({ durable }: SessionDump): string {
   if (!durable) return '';
   const { lease, givenUp } = durable;
-  const elsewhere = givenUp > 0 ? `, ${givenUp} were given up here until they are due` : '';
+  const elsewhere = givenUp > 0 ? `, ${givenUpInWords(givenUp)}` : '';
   return `${elsewhere}; their store knows this process as ${lease.slice(0, 8)}`;
 }
 

@@ -47,6 +47,11 @@ export function waitInWords({
   return `an answer to ${questions.join(', ')}${due === undefined ? '' : `, ${due} at most`}`;
 }
 
+/** How many tasks were given up, as a part of a sentence. */
+export function givenUpInWords(count: number): string {
+  return `${count} ${count === 1 ? 'was' : 'were'} given up here until due`;
+}
+
 /** How a session over HTTP stands, in a few words. */
 export function httpStateInWords(http: HttpView): string {
   if (http.kind === 'requests') {

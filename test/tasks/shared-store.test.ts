@@ -101,7 +101,7 @@ test('a dump says how old a task is, its last step, what it waits for, and what 
   await world.pass(4000);
   expect(session.dump()).toMatchObject({ tasks: [], durable: { lease, givenUp: 1 } });
   expect(describeDump(session.dump())).toContain(
-    `, 1 were given up here until they are due; their store knows this process as ${lease.slice(0, 8)}\n`,
+    `, 1 was given up here until due; their store knows this process as ${lease.slice(0, 8)}\n`,
   );
 });
 

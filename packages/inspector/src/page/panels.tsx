@@ -208,7 +208,7 @@ function Tasks({ view, dump, elapsedMs }: TasksProps) {
   const chosen = taskOf(view);
   const parts = [
     ...(durable ? [`Their store knows this process as ${durable.lease.slice(0, 8)}.`] : []),
-    ...(givenUp > 0 ? [`${givenUp} were given up here until they are due.`] : []),
+    ...(givenUp > 0 ? [`${inWords.givenUpInWords(givenUp)}.`] : []),
   ];
   return (
     <Panel id="tasks" title="Tasks" omitted={omitted['tasks']} note={parts.join(' ')}>
