@@ -91,3 +91,13 @@ export interface Platform {
   /** Prepares the start of a command. */
   prepare(found: FoundCommand, options: LaunchOptions): Promise<PreparedLaunch>;
 }
+
+/** The programs of Windows that are needed, as absolute paths: the PATH is anybody's. */
+export interface WindowsTools {
+  /** Ends process trees. */
+  readonly taskkill: string;
+  /** Reads its input until that ends. */
+  readonly findstr: string;
+  readonly cmd: string;
+  readonly powershell: string;
+}

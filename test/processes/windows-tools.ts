@@ -3,7 +3,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import type { WindowsTools } from '../../src/processes/windows-platform.ts';
+import type { WindowsTools } from '../../src/processes/platform.ts';
 
 const script = fileURLToPath(new URL('windows-tool.mjs', import.meta.url));
 

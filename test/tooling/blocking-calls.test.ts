@@ -8,7 +8,7 @@ const repository = join(import.meta.dirname, '../..');
 /** What may wait, and why. The command may, before it serves. */
 const allowed: { readonly [file: string]: string } = {
   'packages/cli/src/': 'it checks its arguments before there is a session',
-  'src/processes/posix-platform.ts':
+  'src/processes/process-group.ts':
     'the kernel answers this from its memory, and a batch takes 1 ms',
   'src/recording/recording-file.ts':
     'a recording is complete whatever ends the process; it is opened before the session',

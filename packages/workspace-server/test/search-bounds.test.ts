@@ -1,5 +1,6 @@
 /** What a search takes at most, whatever files and patterns it is given. */
 import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { searchTextTool } from '../src/tools/search-text.ts';
 import type { Boundary } from 'mcp-actors/roots';
@@ -48,10 +49,11 @@ describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
         Object.fromEntries(contents.map((content, index) => [`file${index}.txt`, content])),
       );
       const search = searchIn(cwd);
-      const peak = await peakOfRipgrep(
-        async () => await search({ pattern, regex: true, limit: 1 }),
-      );
-      expect(peak).toBeGreaterThan(mebibyte);
+      let peak = 0;
+      // On a busy machine ripgrep may end before it is looked at: that run says nothing.
+      while (peak < mebibyte) {
+        peak = await peakOfRipgrep(async () => await search({ pattern, regex: true, limit: 1 }));
+      }
       expect(peak).toBeLessThan(mostBytes);
     },
     60_000,
@@ -290,17 +292,16 @@ describe('the time of a search', () => {
     ] as const) {
       const workspace = createWorkspace({ cwd, home: '/nobody', ...sources });
       const entered = await workspace.enter(fakeContext(), undefined);
-      const ended = workspace.search(
-        entered,
-        fakeContext(),
-        async (_, deadline) =>
-          await new Promise<Error>((resolve) => {
-            deadline.addEventListener('abort', () => resolve(deadline.reason as Error));
-            vi.advanceTimersByTime(ms - 1);
-            expect(deadline.aborted).toBe(false);
-            vi.advanceTimersByTime(1);
-          }),
-      );
+      const ended = workspace.search(entered, fakeContext(), async (_, deadline) => {
+        // What is still asked of the disk has a time of its own, which is not over.
+        while (vi.getTimerCount() > 1) await setImmediate();
+        return await new Promise<Error>((resolve) => {
+          deadline.addEventListener('abort', () => resolve(deadline.reason as Error));
+          vi.advanceTimersByTime(ms - 1);
+          expect(deadline.aborted).toBe(false);
+          vi.advanceTimersByTime(1);
+        });
+      });
       expect((await ended).message).toContain(`${ms} ms`);
       expect(vi.getTimerCount()).toBe(0);
     }
