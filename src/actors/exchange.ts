@@ -350,8 +350,7 @@ export interface SqlConnection {
     text: string,
     values?: unknown[],
   ): Promise<{
-    // What the columns hold, its author knows.
-    // oxlint-disable-next-line typescript/no-explicit-any
+    // oxlint-disable-next-line typescript/no-explicit-any -- what the columns hold, the author of the query knows
     readonly rows: any[];
     readonly rowCount: number | null;
   }>;

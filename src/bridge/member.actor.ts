@@ -69,16 +69,13 @@ export class Member {
       clock,
     });
     let last: unknown = 'opening';
-    let hasRested = false;
     this.#actor.subscribe(({ value }) => {
       if (value === last) return;
+      const before = last;
       last = value;
-      if (value === 'resting') hasRested = true;
-      else if (value === 'opening' && hasRested) return;
-      else if (value === 'ready' && hasRested) {
-        hasRested = false;
-        host.woken(this);
-      } else host.moved(this);
+      if (value === 'resting' || value === 'waking') return;
+      if (value === 'ready' && before === 'waking') host.woken(this);
+      else host.moved(this);
     });
     this.#actor.start();
   }
@@ -105,6 +102,11 @@ export class Member {
     return this.isOffered ? this.#opened?.instructions : undefined;
   }
 
+  get #isOpening(): boolean {
+    const { state } = this.standing;
+    return state === 'opening' || state === 'waking';
+  }
+
   /** The server, if the client can use it now. */
   get usable(): OpenedServer | undefined {
     const { state } = this.standing;
@@ -119,10 +121,10 @@ export class Member {
   /** Resolves once it is known whether it can be used. Never rejects. */
   settled(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.standing.state !== 'opening') return resolve();
+      if (!this.#isOpening) return resolve();
       const subscription = this.#actor.subscribe({
         next: ({ value }) => {
-          if (value === 'opening') return;
+          if (value === 'opening' || value === 'waking') return;
           subscription.unsubscribe();
           resolve();
         },
@@ -140,7 +142,7 @@ export class Member {
     const { usable: now } = this;
     if (now) return now;
     if (this.standing.state === 'resting') this.#actor.send({ type: 'member.wake' });
-    if (this.standing.state === 'opening') await unlessAborted(this.settled(), signal);
+    if (this.#isOpening) await unlessAborted(this.settled(), signal);
     const { usable } = this;
     if (usable) return usable;
     throw this.#unusable(this.standing.error ?? 'it was removed');

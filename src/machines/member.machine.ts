@@ -135,7 +135,20 @@ export const memberMachine = setup({
     resting: {
       description:
         'Its process has made room for that of another client. It is opened when it is needed.',
-      on: { 'member.wake': 'opening' },
+      on: { 'member.wake': 'waking' },
+    },
+    waking: {
+      description:
+        'It is connected again after it has rested. What the client knows of it still holds.',
+      invoke: {
+        src: 'open',
+        input: ({ context: { scope } }) => ({ scope }),
+        onDone: { target: 'ready', actions: 'settled' },
+        onError: {
+          target: 'failed',
+          actions: { type: 'missed', params: ({ event: { error } }) => ({ error }) },
+        },
+      },
     },
     closed: { description: 'The client no longer has it.', type: 'final' },
   },

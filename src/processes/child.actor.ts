@@ -20,7 +20,7 @@ import { textOfError } from '../protocol/errors.ts';
 import { findCommand, spawnFailed } from './command.ts';
 import type { ServerCommand } from './command.ts';
 import type { ChildTree, EndSignal, Platform, Unwatched } from './platform.ts';
-import { thisPlatform } from './this-platform.ts';
+import { thisPlatform } from './platforms.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
 import { observedMachine, unobserved } from '../actors/transitions.ts';

@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { FoundCommand, PlatformNames } from './platform.ts';
-import { thisPlatform } from './this-platform.ts';
+import { thisPlatform } from './platforms.ts';
 
 /** What is to be started. */
 export interface ServerCommand {

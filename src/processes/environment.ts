@@ -2,7 +2,7 @@
 
 import { describe } from '../protocol/classify.ts';
 import type { PlatformNames } from './platform.ts';
-import { thisPlatform } from './this-platform.ts';
+import { thisPlatform } from './platforms.ts';
 
 /** What reaches the network through proxies and certificates of one's own, for `inheritEnv`. */
 export const networkVariables: readonly string[] = [

@@ -84,8 +84,8 @@ export interface PlatformNames {
 export interface Platform {
   readonly names: PlatformNames;
   /**
-   * The folder of the pipes on which serving processes are asked what they wait for; undefined where
-   * a signal asks them.
+   * The folder of the pipes on which serving processes are asked what they wait for; undefined if a
+   * signal asks them.
    */
   readonly pipes: string | undefined;
   /** Prepares the start of a command. */

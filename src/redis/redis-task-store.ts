@@ -205,9 +205,10 @@ return 1
 `);
 
 /**
- * KEYS: owners, reserved, the open tasks of this one, parked tasks. ARGV: before an owner's open tasks, before a task of
- * this server, how many, until when others leave them, and which not. Whose leases last; by threes a task, where it is led to, and by which
- * number; and how long until another one is due.
+ * KEYS: owners, reserved, the open tasks of this one, parked tasks. ARGV: how the keys of an owner's open tasks begin; how
+ * tasks of this server begin; how many are wanted; for how long other nodes leave them, milliseconds; tasks to leave out.
+ * Returns the owners whose leases last; for each task its id, the set that it was in, and its score there; and how long it
+ * is until another one is due.
  */
 const findUnowned = luaScript(`${keep}
 local at = now()

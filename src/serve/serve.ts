@@ -6,7 +6,7 @@ import { humanForm, jsonForm } from '../log/log-line.ts';
 import { createLog } from '../log/log.ts';
 import type { CommandFact, LineSink, Log, LogOptions, LogThreshold } from '../log/log.ts';
 import type { ServedEndpoint } from '../diagnosis/sessions-text.ts';
-import { thisPlatform } from '../processes/this-platform.ts';
+import { thisPlatform } from '../processes/platforms.ts';
 import { announce } from './doctor/exchange.ts';
 import { answerDoctors } from './doctor/dump-answer.ts';
 import { AddressError } from '../transports/listen-on.ts';

@@ -1,6 +1,4 @@
 /** With which token a bridge goes to a server that demands one: never with that of its client. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeAuth } from 'mcp-actors/bridge';
 import { memoryCredentialStore, readHosts } from 'mcp-actors/client';
@@ -8,10 +6,9 @@ import type { CredentialStore } from 'mcp-actors/client';
 import { testClient } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Grants } from '../../src/client/auth/grants.ts';
-import { nodeHandler } from '../../src/http/node/index.ts';
 import { startProtected } from '../client/auth/protected-server.ts';
 import { ask } from '../http/modern/asking.ts';
-import { keptAlive } from '../http/serving.ts';
+import { serveEndpoint } from '../http/serving.ts';
 
 /** A bridge that demands tokens, before a server that does so too. */
 async function start(auth: BridgeAuth | 'in a file') {
@@ -33,26 +30,19 @@ async function start(auth: BridgeAuth | 'in a file') {
   };
   const server =
     auth === 'in a file' ? bridge(readHosts(file), options) : bridge(entry, { ...options, auth });
-  const http = createServer(keptAlive);
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const outer = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
-  const handler = nodeHandler(server, {
+  onTestFinished(async () => {
+    await server.close();
+  });
+  const { url: outer } = await serveEndpoint(server, ({ href }) => ({
     report,
     authorization: {
       issuer: issuer.issuer,
-      audience: outer.href,
+      audience: href,
       introspection: issuer.introspector,
       tokenExchange: issuer.exchanger,
       limits: { fetchTimeoutMs: 60_000 },
     },
-  });
-  http.on('request', handler);
-  onTestFinished(async () => {
-    await handler.close();
-    await server.close();
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
-  });
+  }));
   const login = (sub: string) => issuer.issue({ aud: outer.href, sub, scope: 'bridge' });
   const call = async (token: string, name = 'read') => {
     const headers = { authorization: `Bearer ${token}` };

@@ -19,23 +19,28 @@ export async function serveHttp(server: ServerOf, options: HttpOptions = {}): Pr
   return (await serveEndpoint(server, options)).url;
 }
 
-/** The same, with what ends the endpoint before: its socket still listens. */
+/**
+ * The same, with what ends the endpoint before: its socket still listens.
+ *
+ * @param options may depend on where it listens
+ */
 export async function serveEndpoint(
   server: ServerOf,
-  options: HttpOptions = {},
+  options: HttpOptions | ((url: URL) => HttpOptions) = {},
 ): Promise<{ readonly url: URL; close(): Promise<void> }> {
-  const handler = nodeHandler(server, options);
-  const http = createServer(keptAlive, handler);
+  const http = createServer(keptAlive);
   await new Promise<void>((resolve) => {
     http.listen(0, '127.0.0.1', resolve);
   });
+  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const handler = nodeHandler(server, typeof options === 'function' ? options(url) : options);
+  http.on('request', handler);
   onTestFinished(async () => {
     const closed = new Promise((resolve) => http.close(resolve));
     await handler.close();
     http.closeAllConnections();
     await closed;
   });
-  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
   return { url, close: () => handler.close() };
 }
 

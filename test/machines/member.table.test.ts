@@ -68,7 +68,7 @@ describe('one of the servers of a client', () => {
     await heard();
     expect([state(), left.length]).toEqual(['resting', 1]);
     actor.send(wake);
-    expect(state()).toBe('opening');
+    expect(state()).toBe('waking');
     await heard();
     expect([state(), left.length]).toEqual(['ready', 0]);
   });

@@ -3,8 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { placesOf } from '../../src/processes/command.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
-import { posixPlatform } from '../../src/processes/posix-platform.ts';
-import { windowsPlatform, windowsTools } from '../../src/processes/windows-platform.ts';
+import { posixPlatform, windowsPlatform, windowsTools } from '../../src/processes/platforms.ts';
 
 const windows = windowsPlatform(windowsTools({})).names;
 
@@ -93,5 +92,5 @@ test('which system this is, is asked in one place', () => {
   const asking = readdirSync(folder).filter((name) =>
     readFileSync(new URL(name, folder), 'utf8').includes("'win32'"),
   );
-  expect(asking).toEqual(['this-platform.ts']);
+  expect(asking).toEqual(['platforms.ts']);
 });

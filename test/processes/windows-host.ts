@@ -3,7 +3,7 @@ import { systemClock } from '../../src/actors/clock.ts';
 import { defaultStopTimes } from '../../src/machines/process.machine.ts';
 import { processActor } from '../../src/processes/child.actor.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
-import { windowsPlatform } from '../../src/processes/windows-platform.ts';
+import { windowsPlatform } from '../../src/processes/platforms.ts';
 import { join } from 'node:path';
 
 const [, , folder = '', watched, end] = process.argv;

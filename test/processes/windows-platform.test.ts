@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { Platform, WindowsTools } from '../../src/processes/platform.ts';
 import { orphansOf } from '../../src/processes/process-tree.ts';
-import { windowsPlatform } from '../../src/processes/windows-platform.ts';
+import { windowsPlatform } from '../../src/processes/platforms.ts';
 import { program } from '../tooling/programs.ts';
 import { endAll, script } from './started.ts';
 import type { StartOptions } from './started.ts';

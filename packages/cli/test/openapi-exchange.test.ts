@@ -1,12 +1,9 @@
 /** `serve --openapi --openapi-exchange`: an API gets a token of its own, on behalf of the caller. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { nodeHandler } from 'mcp-actors/http/node';
 import { expect, onTestFinished, test } from 'vitest';
 import { AuthorizationServer } from '../../../test/http/authorization-server.ts';
 import { ask } from '../../../test/http/modern/asking.ts';
-import { keptAlive } from '../../../test/http/serving.ts';
+import { serveEndpoint } from '../../../test/http/serving.ts';
 import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
 import { serveApi, shop } from '../../openapi/test/shop.ts';
 import { openApiServer } from '../src/serve-openapi.ts';
@@ -20,25 +17,18 @@ test('an API gets a token of its own, and never that of the caller', async () =>
     { ...wish, exchange: 'the shop', include: ['tag:items'], exclude: ['DELETE'] },
     () => {},
   );
-  const http = createServer(keptAlive);
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
-  const handler = nodeHandler(mcp, {
+  onTestFinished(async () => {
+    await issuer.close();
+  });
+  const { url } = await serveEndpoint(mcp, ({ href }) => ({
     authorization: {
       issuer: issuer.issuer,
-      audience: url.href,
+      audience: href,
       introspection: issuer.introspector,
       tokenExchange: issuer.exchanger,
       limits: { fetchTimeoutMs: 60_000 },
     },
-  });
-  http.on('request', handler);
-  onTestFinished(async () => {
-    await handler.close();
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
-    await issuer.close();
-  });
+  }));
   const token = await issuer.issue({ aud: url.href });
   const params = { name: 'getItem', arguments: { id: '1' } };
   const { result } = await ask(url, 'tools/call', params, {

@@ -124,9 +124,11 @@ export class HttpSessions implements SessionHome {
     this.#sessions.delete(session.id);
     this.#places.delete(session);
     const { share } = session;
-    if (!share?.isHere) return;
+    if (!share) return;
+    const isHere = share.isHere;
     // Its client may go on at another node.
     if (this.isClosing) return this.#leave(share);
+    if (!isHere) return;
     share.remove().catch(reportUnavailable(this.report, 'The other nodes do not know of an end'));
   }
 

@@ -205,6 +205,8 @@ export class Ownership {
   async give(session: OwnedSession, owner: string): Promise<void> {
     const { id, record } = session;
     this.forget(session);
+    // What its client has ended goes to nobody.
+    if (this.#removed.has(id)) return;
     // Until the store has it, this node alone knows of it.
     this.#bequeathed.set(id, record);
     session.copy.abandon();

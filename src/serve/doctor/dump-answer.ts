@@ -1,6 +1,6 @@
 /**
- * SIGUSR2 asks a serving process what it waits for; where there is no such signal, a line on a pipe of
- * its own. Until then, this costs one listener.
+ * SIGUSR2 asks a serving process what it waits for. If the system has no such signal, a line on its own
+ * pipe does. Until then, this costs one listener.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { HostedDump } from '../../diagnosis/connections-text.ts';
@@ -9,7 +9,7 @@ import type { ServedEndpoint } from '../../diagnosis/sessions-text.ts';
 import type { CommandFact, Log } from '../../log/log.ts';
 import type { LineSink } from '../../log/log.ts';
 import type { Platform } from '../../processes/platform.ts';
-import { thisPlatform } from '../../processes/this-platform.ts';
+import { thisPlatform } from '../../processes/platforms.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { ServingState } from './answer.ts';
 

@@ -201,7 +201,7 @@ function startOf(pid: number | 'self'): string {
 }
 
 /**
- * The pipe of a serving process where there is no signal to ask it by.
+ * The pipe of a serving process, if no signal can ask it.
  *
  * @param folder of the system's pipes, with the separator at its end
  */

@@ -1,4 +1,4 @@
-/** The pipe of a serving process, on which a doctor asks it where there is no signal for that. */
+/** The pipe of a serving process. A doctor asks on it if the system has no signal for that. */
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { pipeOf, pipeQuestion } from './exchange.ts';

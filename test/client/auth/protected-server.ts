@@ -1,14 +1,11 @@
 /** A server of ours that admits nobody without a token for it, and requests as a host makes them. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { onTestFinished } from 'vitest';
-import { nodeHandler } from '../../../src/http/node/index.ts';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
 import { request } from '../../http/modern/asking.ts';
 import { messagesOf } from '../../http/raw-client.ts';
-import { keptAlive } from '../../http/serving.ts';
+import { serveEndpoint } from '../../http/serving.ts';
 
 const notes = createMcpServer({
   name: 'notes',
@@ -39,25 +36,18 @@ const limits = { tokenCacheMs: 0, maxIntrospections: 200, fetchTimeoutMs: 60_000
 
 export async function startProtected(options: IssuerOptions = {}): Promise<Protected> {
   const issuer = await AuthorizationServer.start({ tokens: 'opaque', ...options });
-  const http = createServer(keptAlive);
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
-  const handler = nodeHandler(notes, {
+  onTestFinished(async () => {
+    await issuer.close();
+  });
+  const { url } = await serveEndpoint(notes, ({ href }) => ({
     authorization: {
       issuer: issuer.issuer,
-      audience: url.href,
+      audience: href,
       introspection: issuer.introspector,
       requiredScopes: ['notes:read'],
       limits,
     },
-  });
-  http.on('request', handler);
-  onTestFinished(async () => {
-    await handler.close();
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
-    await issuer.close();
-  });
+  }));
   return { issuer, url };
 }
 

@@ -1,6 +1,4 @@
 /** Handlers that exchange the token of their caller: at a real authorization server, over real sockets. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { ExchangedToken, TokenWanted } from 'mcp-actors';
 import { gate, testClient } from 'mcp-actors/testing';
@@ -8,10 +6,9 @@ import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { authorization } from '../../../src/http/auth/authorizer.ts';
 import type { TokenExchangeOptions } from '../../../src/http/auth/options.ts';
-import { nodeHandler } from '../../../src/http/node/index.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
 import { ask } from '../modern/asking.ts';
-import { keptAlive } from '../serving.ts';
+import { serveEndpoint } from '../serving.ts';
 
 const api = 'https://api.example.com';
 
@@ -34,25 +31,18 @@ async function start(option: Partial<TokenExchangeOptions> = {}) {
     },
   });
   const server = createMcpServer({ name: 'notes', version: '1', tools: [tool] });
-  const http = createServer(keptAlive);
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
-  const handler = nodeHandler(server, {
+  onTestFinished(async () => {
+    await issuer.close();
+  });
+  const { url } = await serveEndpoint(server, ({ href }) => ({
     authorization: {
       issuer: issuer.issuer,
-      audience: url.href,
+      audience: href,
       introspection: issuer.introspector,
       tokenExchange: { ...issuer.exchanger, ...option },
       limits: { fetchTimeoutMs: 60_000, maxExchangedTokens: 2 },
     },
-  });
-  http.on('request', handler);
-  onTestFinished(async () => {
-    await handler.close();
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
-    await issuer.close();
-  });
+  }));
   const login = (claims: object = {}) => issuer.issue({ aud: url.href, scope: 'a', ...claims });
   /** What a call of the tool has got. */
   const exchange = async (token: string, wanted: object): Promise<ExchangedToken | Error> => {

@@ -83,9 +83,10 @@ describe('a session of several nodes', () => {
     });
     const [a, b] = await startNodes(2, () => ({ tools: [hold, ...where().tools] }));
     const [busy, idle, other] = [await begin(a!.url), await begin(a!.url), await begin(b!.url)];
+    const doomed = await begin(a!.url);
     await idle.call('where');
-    const running = busy.call('hold');
-    await held.arrived();
+    const [running, cut] = [busy.call('hold'), doomed.call('hold')];
+    await held.arrived(2);
     const closed = a!.close();
     // The idle one has ended there, and the call of the busy one runs on.
     const thereText = text(await jsonOf(await other.call('where')));
@@ -93,6 +94,14 @@ describe('a session of several nodes', () => {
     expect((await idle.request('ping')).status).toBe(503);
     const late = at(b!, busy).call('where');
     expect(await at(b!, busy).notify('notifications/roots/list_changed')).toBe(202);
+    // One that its client has ended goes to nobody, nor does a request that waited for it.
+    const inVain = at(b!, doomed).call('where');
+    // What is told after it has come by the same way.
+    expect(await at(b!, doomed).notify('notifications/roots/list_changed')).toBe(202);
+    expect((await at(b!, doomed).delete()).status).toBe(204);
+    expect((await inVain).status).toBe(404);
+    expect((await at(b!, doomed).request('ping')).status).toBe(404);
+    await (await cut).body?.cancel();
     held.release();
     expect(text(await jsonOf(await running))).toBe('held');
     expect(text(await jsonOf(await late))).toBe(thereText);

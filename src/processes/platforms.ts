@@ -1,7 +1,26 @@
-/** How Windows reads names, its tools, and what starts processes there, once one is started. */
-import { win32 } from 'node:path';
+/** POSIX and Windows, and which of them this process runs on. What starts processes there is loaded with the first one. */
+import { posix, win32 } from 'node:path';
 import type { Platform, WindowsTools } from './platform.ts';
 import type { ProcessTrees } from './process-tree.ts';
+
+/** Linux, macOS and the like. */
+export const posixPlatform: Platform = {
+  names: {
+    path: posix,
+    inherited: ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'LC_*', 'TMPDIR'],
+    // Where execvp looks.
+    defaultPath: '/usr/bin:/bin',
+    hasInterpreters: true,
+    variable: (name) => name,
+    isPath: (command) => command.includes('/'),
+    // An empty one is the working directory.
+    folder: (entry) => entry,
+    endings: () => [''],
+  },
+  pipes: undefined,
+  prepare: async (found, options) =>
+    (await import('./process-group.ts')).prepareGroup(found, options),
+};
 
 /** The tools of this Windows. */
 export function windowsTools(env: { readonly [name: string]: string | undefined }): WindowsTools {
@@ -57,3 +76,7 @@ export function windowsPlatform(tools: WindowsTools): Platform {
     },
   };
 }
+
+/** The system that this process runs on. */
+export const thisPlatform: Platform =
+  process.platform === 'win32' ? windowsPlatform(windowsTools(process.env)) : posixPlatform;
