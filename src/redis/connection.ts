@@ -1,4 +1,4 @@
-import { ErrorReply, createClient } from 'redis';
+import { ConnectionTimeoutError, ErrorReply, createClient } from 'redis';
 import type { RedisClientOptions } from 'redis';
 import { StoreUnavailable } from '../http/nodes/stores.ts';
 import type { StoreFault } from '../http/nodes/stores.ts';
@@ -153,7 +153,10 @@ export class RedisConnection {
       await new Promise<void>((resolve, reject) => {
         timer = setTimeout(() => reject(this.#unavailable('slow')), patienceMs);
         made?.once('ready', () => resolve());
-        made?.once('error', () => reject(this.#unavailable('away')));
+        made?.on('error', (error) => {
+          // It is tried again: a process that starts may be too busy to see that it is connected.
+          if (!(error instanceof ConnectionTimeoutError)) reject(this.#unavailable('away'));
+        });
         const connected = client.isOpen ? Promise.resolve() : client.connect();
         connected.then(
           () => {

@@ -14,6 +14,8 @@ import { StoreProxy } from './store-proxy.ts';
 const times = {
   /** Nothing is late unless the machine is. */
   patient: { LEASE_MS: '60000', COMMAND_TIMEOUT_MS: '30000' },
+  /** Who is silent is dead. Redis is never late. */
+  mortal: { LEASE_MS: '3000', COMMAND_TIMEOUT_MS: '30000' },
   impatient: { LEASE_MS: '3000', COMMAND_TIMEOUT_MS: '1000' },
 } as const;
 

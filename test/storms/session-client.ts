@@ -27,9 +27,6 @@ export interface Answer {
 /** A request that is not settled by then hangs, milliseconds. */
 const patienceMs = 25_000;
 
-/** A session has begun by then, milliseconds. */
-const beginMs = 30_000;
-
 /** Tries of an idempotent request, or of a resumption. */
 const tries = 12;
 
@@ -67,34 +64,38 @@ export class SessionClient {
     this.#onPush = onPush;
   }
 
-  /** Begins the session; its own stream is open, too. @throws {Error} nobody began it */
+  /** Begins the session, however often it takes; its own stream is open, too. */
   async begin(): Promise<void> {
     const capabilities = { roots: { listChanged: true }, elicitation: {} };
-    const refusals: string[] = [];
-    const deadline = this.#history.now + beginMs;
-    while (this.#history.now < deadline) {
+    const what = `${this.name} initialize`;
+    this.due.add(what);
+    while (!this.#left.signal.aborted) {
       const { node, response } = await this.#send(initializeOf('2025-11-25', capabilities));
       if (!(response instanceof Response)) {
-        refusals.push(
-          `${node?.name ?? 'no node'}: ${response.message} (${String(response.cause)})`,
-        );
+        const why = `${response.message} (${String(response.cause)})`;
+        this.#history.write(`${this.name} could not begin at ${node?.name ?? 'any node'}: ${why}`);
         await delay(100);
         continue;
       }
       const id = response.headers.get('mcp-session-id');
       const text = await response.text().catch(String);
       if (response.status !== 200 || id === null) {
-        refusals.push(`${node?.name}: ${response.status} ${text}`);
+        const why = `${response.status} ${text}`;
+        this.#history.write(`${this.name} could not begin at ${node?.name}: ${why}`);
         await retryTime(response);
         continue;
       }
       this.#headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' };
       this.#history.write(`${this.name} began at ${node?.name}: ${id}`);
       await this.notify('notifications/initialized');
+      this.due.delete(what);
       void this.#listen();
       return;
     }
-    throw new Error(`${this.name} could not begin:\n${refusals.join('\n')}`);
+  }
+
+  get hasBegun(): boolean {
+    return 'mcp-session-id' in this.#headers;
   }
 
   /** Leaves without a word. */

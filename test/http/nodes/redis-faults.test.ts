@@ -154,6 +154,17 @@ describe('Redis', () => {
     expect(new Set(await Promise.all(faults))).toEqual(new Set(['none']));
   });
 
+  test('is not called away for a connection that this process had no time to see', async (context) => {
+    needsRedis(context);
+    const made = redisStores({ url: redis.url, prefix: prefix(), commandTimeoutMs: 1000 });
+    const fault = faultOf(made);
+    // By then it has begun to connect, and has heard nothing of it.
+    await new Promise(process.nextTick);
+    workFor(1200);
+    expect(await fault).toBe('none');
+    nodes.add(await made);
+  });
+
   test('that takes connections and says nothing is given up when a node starts', async (context) => {
     needsRedis(context);
     const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
