@@ -70,9 +70,7 @@ function told(store: TaskStore): TaskStore {
   });
 }
 
-const me = `${process.pid}`;
-
-/** In turn. The process that comes to `held` first writes on and on there: only another one goes on. */
+/** In turn. The run that comes to `held` first writes on and on there: only a later one goes on. */
 async function follow(
   plan: readonly string[],
   { once, sleep, elicit, task, signal }: HandlerContext,
@@ -91,10 +89,14 @@ async function follow(
       said.push(answer.action === 'accept' ? String(answer.content.say) : answer.action);
     }
     if (step === 'held') {
-      const home = await once(key, () => me);
-      for (let n = 0; home === me; n++) {
+      let isFirst = false;
+      await once(key, () => {
+        isFirst = true;
+        return key;
+      });
+      for (let n = 0; isFirst; n++) {
         await delay(50, undefined, { signal });
-        await once(`${key} ${n}`, () => me);
+        await once(`${key} ${n}`, () => n);
       }
     }
     if (step !== 'once') continue;
@@ -108,6 +110,9 @@ async function follow(
   }
   return said.join(' ');
 }
+
+// Not in the middle of a write.
+process.on('SIGUSR2', () => process.kill(process.pid, 'SIGSTOP'));
 
 const work = defineTool({
   name: 'work',

@@ -16,18 +16,20 @@ import type { StoreProxy } from '../store-proxy.ts';
 import { TaskHistory, isFinal } from './task-history.ts';
 import type { TaskLine, ToldBy } from './task-history.ts';
 
+const faults = ['kill', 'stop', 'cut'] as const;
+type Fault = (typeof faults)[number];
+
 /** What the nodes share. */
 export interface StormStore {
-  /** How many nodes there are. */
-  readonly nodes: number;
+  /** How far the clock of each node is off, milliseconds. */
+  readonly clocksMs: readonly number[];
+  /** What can happen to its nodes. */
+  readonly faults: readonly Fault[];
   /** Where a node finds it, and the way there, if it can be cut. */
   wayOf(): Promise<{ readonly url: string; readonly proxy?: StoreProxy }>;
   /** How often each effect is in it, if effects are written in its transactions. */
   effects?(): Promise<readonly { readonly what: string; readonly times: number }[]>;
 }
-
-const faults = ['kill', 'stop', 'cut'] as const;
-type Fault = (typeof faults)[number];
 
 const capabilities = {
   elicitation: { form: {} },
@@ -36,7 +38,6 @@ const capabilities = {
 
 /** Of each node. Without faults no lease ends, unless the machine is slower than that: then a task changes hands once more. */
 const leaseMs = 3000;
-const clocksMs = [0, 300_000, -300_000];
 
 /** A storm without an end is over after this time, milliseconds. */
 const overMs = 240_000;
@@ -77,9 +78,10 @@ class TaskNode {
     this.#ended.push({ ...this.#told(), lives: false });
   }
 
+  /** It stops itself: elsewhere than in the middle of a write, which holds up whoever shares the directory. */
   stop(): void {
     this.state = 'stopped';
-    this.process.child.kill('SIGSTOP');
+    this.process.child.kill('SIGUSR2');
   }
 
   wake(): void {
@@ -135,6 +137,7 @@ class TaskStorm {
   readonly #chance: Chance;
   readonly #nodes: readonly TaskNode[];
   #phase: 'blowing' | 'over' = 'blowing';
+  readonly #lives: Promise<void>[] = [];
   #begun = 0;
   /** The tasks that no fault waits for. */
   readonly #cancellable = new Set<string>();
@@ -216,20 +219,38 @@ class TaskStorm {
     }
   }
 
+  /** Settles once another node has a task. */
+  #taken(taskId: string, node: TaskNode): Promise<unknown> {
+    return Promise.any(this.#nodes.flatMap((each) => (each === node ? [] : each.granted(taskId))));
+  }
+
+  /** Begins a task that a node holds. */
+  async #held(node: TaskNode): Promise<string> {
+    for (;;) {
+      const taskId = await this.#begin(node, heldPlan);
+      // The store may be away for it still.
+      if (taskId === undefined) await delay(20);
+      else {
+        // On a slow machine its lease is over before it has written anything.
+        const lost = this.#taken(taskId, node).then(() => 'lost');
+        if ((await Promise.race([node.written(taskId, 'once:held 0'), lost])) !== 'lost') {
+          return taskId;
+        }
+      }
+    }
+  }
+
   async #blow(fault: Fault): Promise<void> {
-    const [node, ...others] = this.#chance.shuffled(this.#nodes) as [TaskNode, ...TaskNode[]];
-    const taskId = await this.#begin(node, heldPlan);
-    if (taskId === undefined) throw new Error(`${node.name} cannot begin a task`);
-    await node.written(taskId, 'once:held 0');
+    const [node] = this.#chance.shuffled(this.#nodes) as [TaskNode, ...TaskNode[]];
+    const taskId = await this.#held(node);
     this.#history.write(`FAULT ${fault} of ${node.name}`);
     if (fault === 'kill') await node.kill();
     else if (fault === 'stop') node.stop();
     else node.proxy?.cut();
-    // Alone, the node itself goes on.
-    if (others.length > 0) await Promise.any(others.map((other) => other.granted(taskId)));
+    await this.#taken(taskId, node);
     if (fault === 'kill') {
       node.launch();
-      void this.#live(node, this.#chance.fork());
+      this.#lives.push(this.#live(node, this.#chance.fork()));
     } else if (fault === 'stop') node.wake();
     else node.proxy?.heal();
     this.#history.write(`over: ${fault} of ${node.name}`);
@@ -254,10 +275,10 @@ class TaskStorm {
   async #whole(chosen: readonly Fault[], store: StormStore): Promise<void> {
     const history = this.#history;
     for (const node of this.#nodes) node.launch();
-    const lives = this.#nodes.map((node) => this.#live(node, this.#chance.fork()));
+    this.#lives.push(...this.#nodes.map((node) => this.#live(node, this.#chance.fork())));
     for (const fault of chosen) await this.#blow(fault);
     this.#phase = 'over';
-    await Promise.all(lives);
+    await Promise.all(this.#lives);
     for (const taskId of history.accepted) {
       for (const node of this.#nodes) await this.#untilEnded(taskId, [node]);
     }
@@ -286,14 +307,11 @@ export async function taskStorm(
 ): Promise<TaskHistory> {
   const chance = new Chance(seed);
   const nodes: TaskNode[] = [];
-  for (let at = 0; at < store.nodes; at++) {
+  for (const [at, clockMs] of store.clocksMs.entries()) {
     const { url, proxy } = await store.wayOf();
-    const clock = String(store.nodes > 1 ? clocksMs[at] : 0);
-    const env = { STORE: url, LEASE_MS: String(leaseMs), CLOCK_OFFSET_MS: clock };
+    const env = { STORE: url, LEASE_MS: String(leaseMs), CLOCK_OFFSET_MS: String(clockMs) };
     nodes.push(new TaskNode('abc'[at] ?? '', env, proxy));
   }
-  // Alone, nobody takes over from a node that is stopped.
-  const possible = store.nodes > 1 ? faults : (['kill', 'kill'] as const);
-  const chosen = chance.shuffled(possible).slice(0, most);
+  const chosen = chance.shuffled(store.faults).slice(0, most);
   return new TaskStorm(nodes, chance.fork()).run(chosen, store);
 }

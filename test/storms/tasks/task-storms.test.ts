@@ -20,6 +20,12 @@ const most = process.env['STORMS'] === undefined ? inLongRun(3, 2) : 3;
 const first = Number(process.env['SEED'] ?? 1);
 const seeds = Array.from({ length: Number(process.env['STORMS'] ?? 1) }, (_, at) => first + at);
 
+/** Nodes of three machines. */
+const farNodes = {
+  clocksMs: [0, 300_000, -300_000],
+  faults: ['kill', 'stop', 'cut'],
+} as const satisfies Partial<StormStore>;
+
 afterEach(reapServers);
 
 async function wayTo(port: number, urlOf: (port: number) => string) {
@@ -39,7 +45,8 @@ describe('in a storm, no promise of tasks is broken', () => {
     async (seed) => {
       const directory = await mkdtemp(join(tmpdir(), 'mcp-storm-'));
       onTestFinished(() => rm(directory, { recursive: true }));
-      await blows(seed, { nodes: 1, wayOf: async () => ({ url: directory }) });
+      const oneMachine = { clocksMs: [0, 0, 0], faults: ['kill', 'stop'] } as const;
+      await blows(seed, { ...oneMachine, wayOf: async () => ({ url: directory }) });
     },
     300_000,
   );
@@ -52,7 +59,7 @@ describe('in a storm, no promise of tasks is broken', () => {
         const server = await RedisServer.start();
         onTestFinished(() => server.stop());
         const urlOf = (port: number) => `redis://127.0.0.1:${port}`;
-        await blows(seed, { nodes: 3, wayOf: () => wayTo(server.port, urlOf) });
+        await blows(seed, { ...farNodes, wayOf: () => wayTo(server.port, urlOf) });
       },
       300_000,
     );
@@ -75,7 +82,7 @@ describe('in a storm, no promise of tasks is broken', () => {
         const urlOf = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`;
         const counted = `SELECT task || ' ' || key AS what, count(*)::int AS times FROM effects GROUP BY 1`;
         await blows(seed, {
-          nodes: 3,
+          ...farNodes,
           wayOf: () => wayTo(server.port, urlOf),
           effects: async () => (await client.query(counted)).rows,
         });
