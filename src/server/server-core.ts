@@ -169,6 +169,7 @@ export class ServerCore implements InForce {
     const offered = catalogOf(next);
     refuseOther(this.#definition, next);
     const lists = this.#lists.map((list) => ({ list, before: JSON.stringify(list.shown()) }));
+    const wereForSome = new Set(this.#items.filter(({ isForSome }) => isForSome));
     this.catalog.tools.visibility.byTag = next.visible ?? {};
     this.catalog.tools.exchange(offered.tools);
     this.catalog.resources.exchange(offered.resources);
@@ -186,6 +187,11 @@ export class ServerCore implements InForce {
     }
     for (const { list, before } of lists) {
       if (before !== JSON.stringify(list.shown())) list.sources[0]?.announce();
+    }
+    // What was for all may be for some now, or the other way round, and look the same.
+    for (const items of this.#items) {
+      if (items.isForSome === wereForSome.has(items)) continue;
+      for (const session of this.sessions) items.changedFor(session);
     }
     this.#recheckAll();
   }

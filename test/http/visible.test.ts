@@ -1,13 +1,15 @@
 /** What only some principals see, over HTTP: at the door, in the session, and at another node. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject, Visible } from 'mcp-actors';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { AuthorizationOptions } from '../../src/http/index.ts';
 import { StoreUnavailable } from '../../src/http/nodes/stores.ts';
 import { MemoryNodes } from './nodes/memory-stores.ts';
+import { startRedisNodes, stateKeys } from './nodes/redis-nodes.ts';
+import { RedisServer, hasRedis, needsRedis } from './nodes/redis-server.ts';
 import { at, startNodes } from './owner/nodes.ts';
 import { callTool } from './modern/asking.ts';
-import { RawSession, begin, initializeOf, jsonOf, post } from './raw-client.ts';
+import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from './raw-client.ts';
 import { serveHttp } from './serving.ts';
 
 /** A token is a name, and what its bearer may do. */
@@ -80,6 +82,37 @@ describe('a tool that a principal does not see', () => {
   });
 });
 
+test('over HTTP+SSE a principal sees what is for it, and hears of more', async () => {
+  const server = createMcpServer({ name: 's', version: '1', tools: [secret, open] });
+  const { href } = await serveHttp(server, { authorization, sse: true });
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
+  const headers = { accept: 'text/event-stream', ...as('ada') };
+  const events = new EventReader(
+    await fetch(new URL('/sse', href), { headers, signal: abort.signal }),
+  );
+  const messages = new URL(String((await events.next())?.data), href);
+  const send = async (message: object, token = 'ada') =>
+    expect((await post(messages, { jsonrpc: '2.0', ...message }, as(token))).status).toBe(202);
+  const ask = async (method: string, params = {}, token = 'ada') => {
+    await send({ id: method, method, params }, token);
+    return (await events.message()).data;
+  };
+  await send(initializeOf('2024-11-05'));
+  await events.message();
+  await send({ method: 'notifications/initialized' });
+  const listed = async (token: string) =>
+    ((await ask('tools/list', {}, token)).result?.['tools'] as JsonObject[]).map(
+      ({ name }) => name,
+    );
+  expect(await listed('ada')).toEqual(['open']);
+  const refused = await ask('tools/call', { name: 'secret' });
+  expect(refused.error?.message).toContain('unknown tool "secret"');
+  await ask('tools/call', { name: 'open' }, 'ada+admin');
+  expect((await events.message()).data.method).toBe('notifications/tools/list_changed');
+  expect(await listed('ada+admin')).toEqual(['secret', 'open']);
+});
+
 const switching = () => ({
   tools: [
     defineTool({
@@ -120,5 +153,55 @@ describe('what a session has switched', () => {
     const refused = await session.call('hide');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect((await jsonOf(refused)).error?.message).toContain('other nodes');
+  });
+});
+
+describe('at nodes that share a Redis', () => {
+  let redis: RedisServer | undefined;
+  beforeAll(async () => {
+    if (hasRedis()) redis = await RedisServer.start();
+  });
+  afterAll(() => redis?.stop());
+
+  test('a session has one list, whichever node is asked, and is told by each', async (context) => {
+    needsRedis(context);
+    let isOpen = false;
+    const late = { ...open, name: 'late', visible: () => isOpen };
+    const servers = [0, 1].map(() =>
+      createMcpServer({
+        ...{ name: 's', version: '1', stateKeys },
+        tools: [secret, late, ...switching().tools],
+      }),
+    );
+    const [here, there] = await startRedisNodes({
+      count: 2,
+      stores: () => ({ url: redis!.url, commandTimeoutMs: 20_000 }),
+      server: (node) => servers[node]!,
+      http: { authorization },
+    });
+    const ada = await sessionOf(here!, 'ada');
+    const stream = await ada.get();
+    const told = async () => (await stream.message()).data.method;
+    const elsewhere = (token: string) => new RawSession(there!, { ...ada.headers, ...as(token) });
+    const names = async (token: string) => namesIn(await elsewhere(token).request('tools/list'));
+    expect(await names('ada')).toEqual(['hide', 'open']);
+    const refused = await jsonOf(await elsewhere('ada').call('secret'));
+    expect(refused.error?.message).toContain('unknown tool "secret"');
+
+    await (await elsewhere('ada+admin').call('open')).text();
+    expect(await told()).toBe('notifications/tools/list_changed');
+    expect(await names('ada+admin')).toEqual(['secret', 'hide', 'open']);
+
+    await (await elsewhere('ada+admin').call('hide')).text();
+    expect(await told()).toBe('notifications/tools/list_changed');
+    expect(await namesIn(await ada.request('tools/list'))).toEqual(['open']);
+
+    const bob = await sessionOf(here!, 'bob');
+    const others = await bob.get();
+    expect(await namesIn(await bob.request('tools/list'))).toEqual(['hide', 'open']);
+    isOpen = true;
+    servers[1]!.visibilityChanged();
+    expect((await others.message()).data.method).toBe('notifications/tools/list_changed');
+    expect(await namesIn(await bob.request('tools/list'))).toEqual(['late', 'hide', 'open']);
   });
 });

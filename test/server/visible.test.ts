@@ -10,7 +10,7 @@ import type { JsonObject, ServerDefinition, Visible } from 'mcp-actors';
 import { TestClock, testClient, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { askModern } from '../contract/enveloped.ts';
-import { except, eachRevisionAndHttp, everywhere, memoryAndHttp } from '../contract/everywhere.ts';
+import { eachRevisionAndHttp, everywhere, memoryAndHttp } from '../contract/everywhere.ts';
 import { connect, operate, serve, tool } from '../contract/serving.ts';
 import { modern } from './modern-peer.ts';
 
@@ -260,7 +260,67 @@ describe('of a change hears', () => {
   });
 });
 
-everywhere('a session', except('2024-11-05', eachRevisionAndHttp), () => {
+describe('a definition that is replaced', () => {
+  const named = { name: 'two', version: '1' };
+  const forAll = tool('t', () => 'done');
+  const forOne = (who: string) => ({ ...forAll, visible: onlyFor(who) });
+  const calls = (...clients: readonly Awaited<ReturnType<typeof two>>['ada'][]) =>
+    Promise.all(clients.map((client) => client.callTool('t').catch(String)));
+  const done = expect.objectContaining({ text: 'done' }) as unknown;
+  const unknown = expect.stringContaining('unknown tool "t"') as unknown;
+
+  test.each([
+    ['other callers', [forOne('ada')], [forOne('bob')], [1, 1], [unknown, done]],
+    ['the same ones', [forOne('ada')], [forOne('ada')], [0, 0], [done, unknown]],
+    ['everybody', [forOne('ada')], [forAll], [0, 1], [done, done]],
+    [
+      'a caller who loses something else',
+      [forOne('ada'), tool('u', () => '')],
+      [forOne('ada')],
+      [1, 1],
+      [done, unknown],
+    ],
+  ])(
+    'has items for %s, and those hear of it whose lists are others',
+    async (_, before, after, told, called) => {
+      const found = await two({ tools: before });
+      found.server.replace({ ...named, tools: after });
+      expect(await found.told()).toEqual(told);
+      expect(await calls(found.ada, found.bob)).toEqual(called);
+      expect(await found.told()).toEqual(told);
+    },
+  );
+
+  test('hides what was there for all: each is told whose list may be another one', async () => {
+    const { server, told, ada, bob } = await two({ tools: [forAll] });
+    server.replace({ ...named, tools: [forOne('ada')] });
+    expect((await told())[1]).toBe(1);
+    expect(await calls(ada, bob)).toEqual([done, unknown]);
+  });
+
+  test('leaves what a session has switched as it is', async () => {
+    const hide = tool('t', (_, { session }) => {
+      session.disable('t');
+      return 'done';
+    });
+    const { server, told, ada, bob } = await two({ tools: [hide] });
+    await ada.callTool('t');
+    expect(await told()).toEqual([1, 0]);
+    server.replace({ ...named, tools: [forAll] });
+    expect(await calls(ada, bob)).toEqual([unknown, done]);
+    expect(await told()).toEqual([1, 0]);
+  });
+
+  test('answers for its tags by what is new', async () => {
+    const tools = [{ ...forAll, tags: ['admin'] }];
+    const { server, told, ada, bob } = await two({ tools, visible: { admin: onlyFor('ada') } });
+    server.replace({ ...named, tools, visible: { admin: onlyFor('bob') } });
+    expect(await told()).toEqual([1, 1]);
+    expect(await calls(ada, bob)).toEqual([unknown, done]);
+  });
+});
+
+everywhere('a session', eachRevisionAndHttp, () => {
   test('shows and hides an item in mid-session, and its client is told', async () => {
     const { peer, clock } = await operate({
       tools: [
