@@ -36,6 +36,6 @@ function whyNone(origin: Pick<RequestOrigin, 'principal'> | undefined): RuntimeE
   }
   return new RuntimeError(
     'CONFIG_INVALID',
-    'The token of this request cannot be exchanged: the server has no "tokenExchange" in its authorization, or another node has handed the request on, without its token',
+    'The token of this request cannot be exchanged: the server has no "tokenExchange" in its authorization, or another node has handed the request on without its token: then let the balancer keep a session at its node',
   );
 }

@@ -8,6 +8,8 @@ import { authorization } from '../../../src/http/auth/authorizer.ts';
 import type { TokenExchangeOptions } from '../../../src/http/auth/options.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
 import { ask } from '../modern/asking.ts';
+import { at, startNodes } from '../owner/nodes.ts';
+import { RawSession, initializeOf, post } from '../raw-client.ts';
 import { serveEndpoint } from '../serving.ts';
 
 const api = 'https://api.example.com';
@@ -159,6 +161,37 @@ describe('an exchange that fails is named', () => {
       message:
         'The authorization server gives no token for https://forbidden.example.com: invalid_target',
     });
+  });
+
+  test('if another node has handed the request on, which keeps its token to itself', async () => {
+    const issuer = await AuthorizationServer.start({ tokens: 'opaque' });
+    onTestFinished(() => issuer.close());
+    const tool = defineTool({
+      name: 'exchange',
+      description: 'Exchanges the token of the caller',
+      handler: async (_, { exchangeToken }) => {
+        await exchangeToken({ audience: api });
+        return 'exchanged';
+      },
+    });
+    const audience = 'https://nodes.example.com/mcp';
+    const authorization = {
+      issuer: issuer.issuer,
+      audience,
+      introspection: issuer.introspector,
+      tokenExchange: issuer.exchanger,
+      limits: { fetchTimeoutMs: 60_000 },
+    };
+    const [owner, other] = await startNodes(2, () => ({ tools: [tool] }), {}, { authorization });
+    const headers = { authorization: `Bearer ${await issuer.issue({ aud: audience })}` };
+    const begun = await post(owner!.url, initializeOf(), headers);
+    const id = begun.headers.get('mcp-session-id') ?? '';
+    const session = new RawSession(owner!.url, { ...headers, 'mcp-session-id': id });
+    await session.notify('notifications/initialized');
+    expect(await (await session.call('exchange')).text()).toContain('exchanged');
+    const refused = await (await at(other!, session).call('exchange')).text();
+    expect(refused).toContain('CONFIG_INVALID');
+    expect(refused).toContain('another node has handed the request on without its token');
   });
 
   test('if the authorization server is away, and the next call tries again', async () => {
