@@ -1,6 +1,7 @@
 /**
  * `npm run hosts`: real hosts and client libraries, and the runtimes that the package is said to run under, with the packed
- * command and a small server. What cannot be installed is skipped and counted. Fails if anything that was tried does.
+ * command and a small server. What cannot be installed is skipped and counted, and so are hosts of some hundred MB without
+ * `--large`. Fails if anything that was tried does.
  */
 import { parseArgs } from 'node:util';
 import { closingLine } from '../test/reporting/closing-line.ts';
@@ -9,11 +10,15 @@ import { nextCheck } from './hosts/next.ts';
 import { hostsNode, runtimeChecks } from './hosts/runtimes.ts';
 import { runChecks } from './hosts/scenario.ts';
 import { installSubject } from './hosts/subject.ts';
+import { writtenChecks } from './hosts/written.ts';
 import { webChecks } from './hosts/web-runtimes.ts';
 import { fetchRuntime, installLocked } from './npm.ts';
 
 const { values } = parseArgs({
-  options: { only: { type: 'string', multiple: true, default: [] } },
+  options: {
+    only: { type: 'string', multiple: true, default: [] },
+    large: { type: 'boolean', default: false },
+  },
 });
 
 const say = (line: string): void => console.log(line);
@@ -30,6 +35,7 @@ async function main(): Promise<number> {
     const noHosts = missing ?? installLocked(hostsFolder);
     const checks = [
       ...hostChecks({ subject, node }, noHosts),
+      ...writtenChecks({ subject, node }, noHosts, values.large),
       ...runtimeChecks(subject, node, noHosts),
       ...webChecks(subject),
       nextCheck(subject),

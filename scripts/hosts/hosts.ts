@@ -18,7 +18,7 @@ export const hostsFolder = here('.');
 const jobTimeoutMs = 60_000;
 
 /** What a host is run with. */
-interface Bench {
+export interface Bench {
   readonly subject: Subject;
   /** A Node that is new enough for all hosts. */
   readonly node: string;
@@ -185,14 +185,15 @@ export function hostChecks(bench: Bench, missing: string | undefined): readonly 
 }
 
 /** From the lockfile's manifest, so that what is skipped has a version too. */
-function versionOf(packageName: string): string {
+export function versionOf(packageName: string): string {
   const { dependencies } = JSON.parse(readFileSync(here('package.json'), 'utf8')) as {
     readonly dependencies: { readonly [name: string]: string };
   };
   return dependencies[packageName] as string;
 }
 
-function installed(packageName: string, path: string): string {
+/** A file of a host's package. */
+export function installed(packageName: string, path: string): string {
   return join(hostsFolder, 'node_modules', packageName, path);
 }
 
@@ -204,10 +205,18 @@ function configurationFile({ command, args }: Launch, { app }: Subject): string 
 }
 
 /** Runs a program to its end and gives what it printed. A call that fails ends with an exit code of its own. */
-async function run(bench: Bench, args: readonly string[], program = bench.node): Promise<string> {
-  const options = { cwd: bench.subject.app, env: environment(bench), timeout: jobTimeoutMs };
-  const finished = promisify(execFile)(program, [...args], options);
-  const { stdout, stderr } = await finished.catch((error: unknown) => {
+export async function run(
+  bench: Bench,
+  args: readonly string[],
+  program = bench.node,
+  more: NodeJS.ProcessEnv = {},
+): Promise<string> {
+  const env = { ...environment(bench), ...more };
+  const options = { cwd: bench.subject.app, env, timeout: jobTimeoutMs };
+  const running = promisify(execFile)(program, [...args], options);
+  // Some hosts read what is piped into them until its end.
+  running.child.stdin?.end();
+  const { stdout, stderr } = await running.catch((error: unknown) => {
     if (error instanceof Error && 'stdout' in error) return error as unknown as Printed;
     throw error;
   });

@@ -76,7 +76,8 @@ export async function installSubject(): Promise<Subject | string> {
 const installFlags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
 const unreachable = 'the registry is out of reach, and the cache has not everything';
 
-const greeting = 'Good morning from the project.';
+/** What is in the project's file. */
+export const greeting = 'Good morning from the project.';
 
 function npm(args: readonly string[], cwd: string) {
   return spawnSync('npm', [...args], {

@@ -18,6 +18,16 @@ const page = 'packages/inspector/src/loopback-server.ts';
 const bridge = 'src/bridge/bridge.ts';
 const bridged = 'src/bridge/member.actor.ts';
 const openApi = 'packages/openapi/src/openapi-tools.ts';
+/** Of tools from OpenAPI. */
+const openApiFigures = {
+  '1,024 characters': [openApi, 'maxDescription = 1024'],
+  '16 KiB': [openApi, 'maxAnswerSchema = 16 * 1024'],
+  '4,000 characters': [openApi, 'maxErrorCharacters = 4000'],
+  'five times': [openApi, 'maxRedirects = 5'],
+  '30 s': [openApi, 'timeoutMs = 30_000'],
+  '1 MiB': [openApi, 'maxResponseBytes = 1024 * 1024'],
+  '64 MiB': ['packages/openapi/src/document.ts', 'maxDocumentBytes = 64 * 1024 * 1024'],
+} as const;
 const processEnd = 'src/serve/process-end.ts';
 const initialize = 'src/protocol/initialize.ts';
 
@@ -263,7 +273,9 @@ export const citations: {
   'docs/limits.md': {
     '3 s': [firstServer],
     '64 characters': [mergedName],
-    '4,000 characters': [instructions],
+    '4,000 characters': [instructions, openApiFigures['4,000 characters']],
+    '1,024 characters': [openApiFigures['1,024 characters']],
+    '16 KiB': [openApiFigures['16 KiB']],
     '100 pages': [[lists, 'maxListPages: 100']],
     '10,000 entries': [[lists, 'maxListEntries: 10_000']],
     '20 lines': [['packages/cli/src/stderr-lines.ts', 'maxLines = 20']],
@@ -322,6 +334,7 @@ export const citations: {
       [host, 'loginTimeoutMs: 5 * 60 * second + 30 * second'],
       [lists, 'maxListenRetryMs: 30_000'],
       [stream, 'maxMs: 30_000'],
+      openApiFigures['30 s'],
     ],
     '20 %': [[restart, 'jitter: 0.2']],
     '1 min': [[restart, 'stableMs: 60_000']],
@@ -335,6 +348,7 @@ export const citations: {
     '64 MiB': [
       [session, 'maxRunningBytes: 64 * MiB'],
       [session, 'maxWaitingBytes: 64 * MiB'],
+      openApiFigures['64 MiB'],
     ],
     '16 MiB': [
       longestLine,
@@ -342,7 +356,7 @@ export const citations: {
       [lists, 'maxListBytes: 16 * 1024 * 1024'],
       ['src/client/hosts/servers-lock.ts', 'maxBytes = 16 * 1024 ** 2'],
     ],
-    '1 MiB': [[session, 'readAheadBytes: 1 * MiB']],
+    '1 MiB': [[session, 'readAheadBytes: 1 * MiB'], openApiFigures['1 MiB']],
     '256 Ki characters': [['src/client/lists/ask-list.actor.ts', 'maxCursorLength = 256 * 1024']],
     '100 ms': [[lists, 'listSpacingMs: 100']],
     '5 s': [[lists, 'listRetryMs: 5000']],
@@ -355,13 +369,7 @@ export const citations: {
   'docs/machine-tools.md': { '10 minutes': [suspended] },
   'docs/openapi.md': {
     '64 characters': [['packages/openapi/src/operations.ts', 'maxName = 64']],
-    '1,024 characters': [[openApi, 'maxDescription = 1024']],
-    '16 KiB': [[openApi, 'maxAnswerSchema = 16 * 1024']],
-    '4,000 characters': [[openApi, 'maxErrorCharacters = 4000']],
-    'five times': [[openApi, 'maxRedirects = 5']],
-    '30 s': [[openApi, 'timeoutMs = 30_000']],
-    '1 MiB': [[openApi, 'maxResponseBytes = 1024 * 1024']],
-    '64 MiB': [['packages/openapi/src/document.ts', 'maxDocumentBytes = 64 * 1024 * 1024']],
+    ...Object.fromEntries(Object.entries(openApiFigures).map(([figure, at]) => [figure, [at]])),
   },
   'docs/opentelemetry.md': {
     '256 characters': [['src/opentelemetry/subject.ts', 'value.slice(0, 256)']],

@@ -23,6 +23,9 @@ afterAll(async () => {
 });
 beforeEach((context) => needsRedis(context));
 
+/** How many clients call meanwhile. If it is given, their rate is told. */
+const { CLIENTS } = process.env;
+
 function launchNode(VERSION: string): Promise<HttpProcess> {
   const STATE_KEY = Buffer.alloc(32, 1).toString('base64');
   const env = { REDIS_URL: redis.url, STATE_KEY, VERSION };
@@ -62,11 +65,14 @@ test('a deploy of three nodes fails no request, and loses no call that waits for
     new Set(['input_required']),
   );
 
-  const eras = [0, 1, 2, 3].flatMap(() => ['legacy' as const, modern]);
-  const clients = await Promise.all(eras.map((era) => connectTo(balancer.url, era)));
+  const count = Number(CLIENTS ?? 8);
+  const clients = await Promise.all(
+    Array.from({ length: count }, (_, n) => connectTo(balancer.url, n % 2 ? modern : 'legacy')),
+  );
   let phase: 'deploying' | 'deployed' = 'deploying';
   const failures: unknown[] = [];
   const answers = new Map<string, number>();
+  const since = performance.now();
   const calling = clients.map(async (client) => {
     while (phase === 'deploying') {
       const answer = await versionAt(client).catch((error: unknown) => void failures.push(error));
@@ -84,6 +90,13 @@ test('a deploy of three nodes fails no request, and loses no call that waits for
   await expect.poll(() => answers.get('two') ?? 0).toBeGreaterThan(clients.length);
   phase = 'deployed';
   await Promise.all(calling);
+  if (CLIENTS !== undefined) {
+    const calls = [...answers.values()].reduce((sum, each) => sum + each, 0);
+    const seconds = (performance.now() - since) / 1000;
+    console.log(
+      `${calls} calls in ${seconds.toFixed(1)} s, ${(calls / seconds).toFixed(0)} a second`,
+    );
+  }
   expect(failures).toEqual([]);
   const gone = await Promise.all(waiting.map((asked) => confirm(balancer.url, asked)));
   expect(gone.map((result) => result?.['content'])).toEqual(

@@ -101,10 +101,10 @@ test('over HTTP+SSE a principal sees what is for it, and hears of more', async (
   await send(initializeOf('2024-11-05'));
   await events.message();
   await send({ method: 'notifications/initialized' });
-  const listed = async (token: string) =>
-    ((await ask('tools/list', {}, token)).result?.['tools'] as JsonObject[]).map(
-      ({ name }) => name,
-    );
+  const listed = async (token: string) => {
+    const { result } = await ask('tools/list', {}, token);
+    return (result!['tools'] as JsonObject[]).map(({ name }) => name);
+  };
   expect(await listed('ada')).toEqual(['open']);
   const refused = await ask('tools/call', { name: 'secret' });
   expect(refused.error?.message).toContain('unknown tool "secret"');

@@ -33,6 +33,7 @@ export const programs = [
   'examples/lab/server.ts',
   'examples/long-task/server.ts',
   'examples/notes/server.ts',
+  'examples/openapi/server.ts',
   'examples/opentelemetry/server.ts',
   'examples/quickstart/main.ts',
   'examples/reminder/server.ts',

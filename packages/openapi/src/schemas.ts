@@ -136,13 +136,23 @@ export class ToolSchemas {
     const characters = all.reduce((sum, each) => sum + each.characters, lengthOf(written));
     if (characters > maxCharacters) return undefined;
     const definitions = this.#defined(references);
-    const { type } = this.#pointers.resolved(schema);
-    if (type === 'object') {
-      return { schema: { ...written, type, ...definitions }, isWrapped: false };
+    if (this.#isObject(schema)) {
+      return { schema: { ...written, type: 'object', ...definitions }, isWrapped: false };
     }
     const properties = { result: written };
     const wrapped = { type: 'object' as const, properties, required: ['result'], ...definitions };
     return { schema: wrapped, isWrapped: true };
+  }
+
+  /** Whether a schema takes objects alone. */
+  #isObject(schema: unknown, seen = new Set<unknown>()): boolean {
+    if (typeof schema !== 'object' || schema === null) return false;
+    const resolved = this.#pointers.resolved(schema);
+    if (seen.has(resolved)) return false;
+    seen.add(resolved);
+    const { type, allOf } = resolved;
+    if (type === 'object') return true;
+    return Array.isArray(allOf) && allOf.some((each) => this.#isObject(each, seen));
   }
 
   #described(schema: unknown, description: string | undefined): unknown {

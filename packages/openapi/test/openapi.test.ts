@@ -109,6 +109,27 @@ describe('the tools of a document', () => {
     expect(description.length).toBeLessThanOrEqual(1024);
   });
 
+  test('have results that are objects as they are, also if that is said by parts of their schema', async () => {
+    const known = { $ref: '#/components/schemas/Known' };
+    const wrapped = async (schema: object) => {
+      const content = { 'application/json': { schema } };
+      const responses = { 200: { description: 'ok', content } };
+      const document = {
+        ...{ openapi: '3.1.0', info: { title: 't', version: '1' } },
+        paths: { '/one': { get: { responses } } },
+        components: {
+          schemas: { Known: { allOf: [known, { type: 'object' }] }, Any: { allOf: [{}] } },
+        },
+      };
+      const [tool] = await toolsFromOpenApi(document, { server });
+      const { type, required } = tool!.outputSchema as JsonObject;
+      return [type, required];
+    };
+    expect(await wrapped({ allOf: [{ minProperties: 1 }, known] })).toEqual(['object', undefined]);
+    expect(await wrapped({ $ref: '#/components/schemas/Any' })).toEqual(['object', ['result']]);
+    expect(await wrapped({ anyOf: [known] })).toEqual(['object', ['result']]);
+  });
+
   test('are those that are chosen, under the names that are given', async () => {
     const names = async (options: OpenApiOptions) =>
       (await toolsFromOpenApi(shop, { server, ...options })).map(({ name }) => name);

@@ -1,0 +1,225 @@
+/**
+ * A model for hosts that call tools for a signed-in user alone: it speaks the APIs of four vendors, calls
+ * one tool of each conversation, and notes what hosts offer it and hand it.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What the model does: it calls the tool with such a name, if it is offered one. */
+export interface Wish {
+  readonly tool: RegExp;
+  readonly args: object;
+}
+
+/** Any JSON that a host sends. */
+type Body = { readonly [member: string]: unknown };
+
+/** How an API says what this model says. */
+interface Api {
+  /** Of the request's path. */
+  readonly path: RegExp;
+  tools(body: Body): readonly string[];
+  /** What tools have given in the conversation so far, each as JSON. */
+  results(body: Body): readonly string[];
+  /** The events of an answer. */
+  call(name: string, args: object): readonly object[];
+  text(text: string): readonly object[];
+  /** The line that ends a stream, if the API has one. */
+  readonly end?: string;
+}
+
+const of = (list: unknown): readonly Body[] => (Array.isArray(list) ? list : []) as Body[];
+
+const anthropic: Api = {
+  path: /\/v1\/messages$/,
+  tools: ({ tools }) => of(tools).map(({ name }) => String(name)),
+  results: ({ messages }) =>
+    of(messages)
+      .flatMap(({ content }) => of(content))
+      .filter(({ type }) => type === 'tool_result')
+      .map(({ content }) => JSON.stringify(content)),
+  call: (name, args) =>
+    anthropicBlock(
+      { type: 'tool_use', id: 'toolu_1', name, input: {} },
+      { type: 'input_json_delta', partial_json: JSON.stringify(args) },
+      'tool_use',
+    ),
+  text: (text) =>
+    anthropicBlock({ type: 'text', text: '' }, { type: 'text_delta', text }, 'end_turn'),
+};
+
+function anthropicBlock(content_block: object, delta: object, stop_reason: string) {
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'fake', content: [] };
+  return [
+    { type: 'message_start', message: { ...message, stop_reason: null, usage } },
+    { type: 'content_block_start', index: 0, content_block },
+    { type: 'content_block_delta', index: 0, delta },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage },
+    { type: 'message_stop' },
+  ];
+}
+
+const gemini: Api = {
+  path: /:(streamG|g)enerateContent$/,
+  tools: ({ tools }) =>
+    of(tools)
+      .flatMap(({ functionDeclarations }) => of(functionDeclarations))
+      .map(({ name }) => String(name)),
+  results: ({ contents }) =>
+    of(contents)
+      .flatMap(({ parts }) => of(parts))
+      .flatMap(({ functionResponse }) =>
+        functionResponse ? [JSON.stringify(functionResponse)] : [],
+      ),
+  call: (name, args) => geminiPart({ functionCall: { name, args } }),
+  text: (text) => geminiPart({ text }),
+};
+
+function geminiPart(part: object) {
+  const content = { role: 'model', parts: [part] };
+  return [
+    {
+      candidates: [{ index: 0, content, finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    },
+  ];
+}
+
+const responses: Api = {
+  path: /\/responses$/,
+  // Codex puts the tools of a server into a namespace.
+  tools: ({ tools }) =>
+    of(tools).flatMap(({ name, tools: inner }) =>
+      inner ? of(inner).map((tool) => `${String(name)}.${String(tool['name'])}`) : [String(name)],
+    ),
+  results: ({ input }) =>
+    of(input)
+      .filter(({ type }) => type === 'function_call_output')
+      .map(({ output }) => JSON.stringify(output)),
+  call: (named, args) => {
+    const [namespace, name] = named.includes('.') ? named.split('.') : [undefined, named];
+    return responsesItem({
+      type: 'function_call',
+      id: 'fc_1',
+      call_id: 'call_1',
+      namespace,
+      name,
+      arguments: JSON.stringify(args),
+    });
+  },
+  text: (text) =>
+    responsesItem({
+      type: 'message',
+      id: 'msg_1',
+      role: 'assistant',
+      content: [{ type: 'output_text', text }],
+    }),
+};
+
+function responsesItem(item: object) {
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  return [
+    { type: 'response.created', response: { id: 'resp_1' } },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { id: 'resp_1', output: [item], usage } },
+  ];
+}
+
+const completions: Api = {
+  path: /\/chat\/completions$/,
+  tools: ({ tools }) => of(tools).map((tool) => String((tool['function'] as Body)['name'])),
+  results: ({ messages }) =>
+    of(messages)
+      .filter(({ role }) => role === 'tool')
+      .map(({ content }) => JSON.stringify(content)),
+  call: (name, args) =>
+    completion(
+      {
+        tool_calls: [
+          {
+            index: 0,
+            id: 'call_1',
+            type: 'function',
+            function: { name, arguments: JSON.stringify(args) },
+          },
+        ],
+      },
+      'tool_calls',
+    ),
+  text: (content) => completion({ content }, 'stop'),
+  end: '[DONE]',
+};
+
+function completion(delta: object, finish_reason: string) {
+  const chunk = { id: 'chat_1', object: 'chat.completion.chunk', created: 0, model: 'fake' };
+  return [
+    { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', ...delta } }] },
+    { ...chunk, choices: [{ index: 0, delta: {}, finish_reason }] },
+  ];
+}
+
+const apis = [anthropic, gemini, responses, completions];
+
+export class FakeModel {
+  /** Where it is. */
+  readonly url: string;
+  /** The names of the tools that it was offered. */
+  readonly tools = new Set<string>();
+  /** What tools have given, each as JSON. */
+  readonly handed = new Set<string>();
+  readonly #server: ReturnType<typeof createServer>;
+
+  private constructor(server: ReturnType<typeof createServer>) {
+    this.#server = server;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  static async start(wish: Wish): Promise<FakeModel> {
+    const server = createServer((request, response) => {
+      void model.#answer(request, response, wish);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const model = new FakeModel(server);
+    return model;
+  }
+
+  /** Begins anew. */
+  forget(): void {
+    this.tools.clear();
+    this.handed.clear();
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, wish: Wish): Promise<void> {
+    const { pathname } = new URL(request.url ?? '', this.url);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const api = apis.find(({ path }) => path.test(pathname));
+    if (!api || request.method !== 'POST') return void response.writeHead(404).end('{}');
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as Body;
+    const tools = api.tools(body);
+    const results = api.results(body);
+    for (const name of tools) this.tools.add(name);
+    for (const result of results) this.handed.add(result);
+    const name = results.length === 0 ? tools.find((each) => wish.tool.test(each)) : undefined;
+    const events = name === undefined ? api.text('Done.') : api.call(name, wish.args);
+    if (pathname.endsWith(':generateContent')) {
+      response.setHeader('content-type', 'application/json');
+      return void response.end(JSON.stringify(events[0]));
+    }
+    response.setHeader('content-type', 'text/event-stream');
+    for (const event of events) {
+      const { type } = event as { readonly type?: string };
+      response.write(`${type ? `event: ${type}\n` : ''}data: ${JSON.stringify(event)}\n\n`);
+    }
+    response.end(api.end === undefined ? '' : `data: ${api.end}\n\n`);
+  }
+}
