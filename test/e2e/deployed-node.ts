@@ -24,6 +24,10 @@ const confirm = defineTool({
   },
 });
 
+// Nothing is late unless the machine is.
+const limits = { drainTimeoutMs: 60_000, stallTimeoutMs: 60_000 };
+const stores = await redisStores({ url, leaseMs: 120_000, commandTimeoutMs: 60_000 });
+
 await serve(
   createMcpServer({
     name: 'deployed',
@@ -31,5 +35,5 @@ await serve(
     tools: [version, confirm],
     stateKeys: [STATE_KEY],
   }),
-  { http: { port: 0, stores: await redisStores({ url }) }, logLevel: 'info' },
+  { http: { port: 0, stores }, limits, logLevel: 'info' },
 );

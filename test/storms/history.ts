@@ -1,4 +1,5 @@
 /** What happened in a storm, in order, and what of it must not have. */
+import { MachineTime } from '../tooling/machine-time.ts';
 
 interface Entry {
   readonly at: number;
@@ -11,25 +12,15 @@ const shownLines = 60;
 /** How much of a history is shown around a violation, milliseconds before it and after. */
 const shownMs = { before: 3000, after: 500 };
 
-/** How often time is counted, milliseconds. */
-const tickMs = 10;
-
 export class History {
-  #ticks = 0;
+  readonly #time = new MachineTime();
   readonly #entries: Entry[] = [];
   readonly #violations: Entry[] = [];
   readonly #said: string[] = [];
 
-  constructor() {
-    setInterval(() => this.#ticks++, tickMs).unref();
-  }
-
-  /**
-   * Milliseconds since it began, but for those in which the machine had no time for this process: then it had none for
-   * the nodes either, and what they promise is in time as long as they run.
-   */
+  /** Milliseconds since it began in which the machine ran this process. */
   get now(): number {
-    return this.#ticks * tickMs;
+    return this.#time.now;
   }
 
   write(text: string): void {

@@ -1,14 +1,16 @@
 /** A session that its client uses without a pause, at one node after the other, whatever happens to them meanwhile. */
 import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { MachineTime } from '../../tooling/machine-time.ts';
 import { RawSession } from '../raw-client.ts';
 
-/** How long a request may take, milliseconds: five seconds until it is refused, and what a busy machine adds. */
+/** How long a request may take, milliseconds of the machine: five seconds until it is refused, and what a busy one adds. */
 const patienceMs = 30_000;
 
 export class BusySession {
   readonly #places: readonly RawSession[];
   readonly #tool: string;
+  readonly #time = new MachineTime();
   #phase: 'busy' | 'resting' = 'busy';
   /** What was answered otherwise than the documents say. */
   readonly wrong: string[] = [];
@@ -44,10 +46,10 @@ export class BusySession {
   async #run(): Promise<void> {
     for (let n = 0; this.#phase === 'busy'; n++) {
       const place = this.#places[n % this.#places.length] as RawSession;
-      const began = performance.now();
+      const began = this.#time.now;
       const response = await place.call(this.#tool);
       const text = await response.text();
-      const took = performance.now() - began;
+      const took = this.#time.now - began;
       const isRefused = response.status === 503 && Number(response.headers.get('retry-after')) > 0;
       const isServed = response.status === 200 && text.includes('"result"');
       // A replica that takes the place of its master may lack what was on its way between nodes.
