@@ -1,4 +1,5 @@
 /** Each bound of a connection: its default, and what happens at it. docs/limits.md has them all. */
+import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { connect, openConnection } from 'mcp-actors/client';
@@ -218,4 +219,53 @@ test('a limit that cannot be is refused by its name', () => {
   for (const [limits, message] of wrong) {
     expect(() => connectionLimitsWith(limits)).toThrow(message);
   }
+});
+
+describe('tasks that are followed', () => {
+  /** A server of 2025-11-25 that makes a task of each call, with the ids that it is given. */
+  const tasksOf = (ids: readonly string[]): Script => {
+    const left = [...ids];
+    return ({ method, params }) => {
+      const requests = { tools: { call: {} } };
+      switch (method) {
+        case 'initialize':
+          return {
+            protocolVersion: params?.['protocolVersion'],
+            capabilities: { tools: {}, tasks: { requests } },
+            serverInfo: { name: 'tasks', version: '1' },
+          };
+        case 'tools/list': {
+          const execution = { taskSupport: 'required' };
+          return { tools: [{ name: 'hold', inputSchema: { type: 'object' }, execution }] };
+        }
+        case 'tools/call':
+          return { task: { taskId: left.shift(), status: 'working' } };
+        default:
+          return method === undefined ? undefined : 'never';
+      }
+    };
+  };
+
+  test.each<[string, readonly string[], RegExp]>([
+    ['as many as requests may wait', ['a', 'b', 'c'], /task c is not followed: the host follows 2$/],
+    ['each once', ['a', 'a'], /task a is not followed: the host has it already$/],
+  ])('are %s', async (_, ids, why) => {
+    const { connection } = before(tasksOf(ids), { limits: { maxPending: 2 } });
+    for (const id of ids.slice(0, -1))
+      expect((await connection.callToolAsTask('hold')).id).toBe(id);
+    await expect(connection.callToolAsTask('hold')).rejects.toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      message: expect.stringMatching(why) as string,
+    });
+  });
+});
+
+test('a request that was answered leaves nothing at the signal of its host', async () => {
+  const { connection, server } = before(({ method }) => (method === 'ping' ? {} : undefined));
+  const controller = new AbortController();
+  await connection.request('ping', {}, { signal: controller.signal });
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  controller.abort();
+  await turn();
+  expect(server().methods()).not.toContain('notifications/cancelled');
 });

@@ -114,6 +114,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     this.#actor = createActor(observedAuthorization, {
       id: 'authorization',
       input: { port: this, visitTimeoutMs },
+      clock,
     });
     this.#actor.on('authorization.asked', ({ url, device }) => asked(url, device));
     this.#actor.start();

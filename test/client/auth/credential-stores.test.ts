@@ -37,6 +37,24 @@ describe('a store in memory', () => {
       }),
     );
   }
+
+  test('lets nobody in beside the one who has waited', async () => {
+    const store = memoryCredentialStore();
+    const [first, second] = [gate(), gate()];
+    const order: string[] = [];
+    const works = [
+      store.exclusive('a', () => first.pass()),
+      store.exclusive('a', () => second.pass().then(() => void order.push('second'))),
+    ];
+    await first.arrived();
+    first.release();
+    await second.arrived();
+    works.push(store.exclusive('a', async () => void order.push('third')));
+    await store.exclusive('b', async () => void order.push('another key'));
+    second.release();
+    await Promise.all(works);
+    expect(order).toEqual(['another key', 'second', 'third']);
+  });
 });
 
 describe('a store in files', () => {
@@ -292,6 +310,25 @@ describe('a lock between processes', () => {
     const path = await lockPath();
     await withFileLock(path, () => writeFile(path, heldBy(process.pid)), undefined, quick);
     expect(await readFile(path, 'utf8')).toBe(heldBy(process.pid));
+  });
+
+  test('that another holder in the same process has taken over is left to that one', async () => {
+    const path = await lockPath();
+    const [first, second] = [gate(), gate()];
+    // The first one touches nothing: its lock is as old as the test says.
+    const idle = { ...quick, touchMs: 1_000_000 };
+    const working = withFileLock(path, () => first.pass(), undefined, idle);
+    await first.arrived();
+    const old = new Date(Date.now() - 61_000);
+    await utimes(path, old, old);
+    const taking = withFileLock(path, () => second.pass(), undefined, idle);
+    await second.arrived();
+    first.release();
+    await working;
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ pid: process.pid });
+    second.release();
+    await taking;
+    await expect(stat(path)).rejects.toThrow('ENOENT');
   });
 
   test('is got although a process has died while it took one over', async () => {

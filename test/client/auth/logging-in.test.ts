@@ -1,7 +1,8 @@
 /** A host logs in at a server of ours: once, where it may, and with nothing that leads elsewhere. */
 import { describe, expect, test } from 'vitest';
-import { gate } from 'mcp-actors/testing';
+import { TestClock, gate } from 'mcp-actors/testing';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
+import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
 import type { PersonAuth } from '../../../src/client/auth/options.ts';
 import { agree, call, person, startProtected } from './protected-server.ts';
 import { authorize, query, refusal } from './authorizing.ts';
@@ -279,5 +280,47 @@ describe('a login that comes to nothing', () => {
     expect(refusal(await call(authorization, url, 'read'))).toBe(
       'refused: Nobody has logged in within 1 ms',
     );
+  });
+
+  test('that nobody has made in time is not asked for again by those who waited for it', async () => {
+    const { url } = await startProtected();
+    const away = gate();
+    const store = memoryCredentialStore();
+    const waiting = gate();
+    const watched: CredentialStore = {
+      ...store,
+      exclusive: (key, work, signal) => {
+        const taken = store.exclusive(key, work, signal);
+        waiting.release();
+        return taken;
+      },
+    };
+    const clock = new TestClock();
+    const first = authorize(url, { visit: () => away.pass().then(String), store }, () => {}, clock);
+    const one = call(first, url, 'read');
+    await away.arrived();
+    const { visit, scopes } = person();
+    const other = call(authorize(url, { visit, store: watched }), url, 'read');
+    await waiting.pass();
+    // What was declined is told with the millisecond in which it was.
+    const since = Date.now();
+    await expect.poll(() => Date.now()).toBeGreaterThan(since);
+    clock.increment(5 * 60_000);
+    const refused = 'refused: Nobody has logged in within 300000 ms';
+    expect((await Promise.all([one, other])).map(refusal)).toEqual([refused, refused]);
+    expect(scopes).toEqual([]);
+    away.release();
+  });
+
+  test('that was answered in time may take longer to be exchanged', async () => {
+    const { issuer, url } = await startProtected();
+    const exchanging = gate();
+    issuer.meanwhile = (path) => (path === '/token' ? exchanging.pass() : undefined);
+    const clock = new TestClock();
+    const called = call(authorize(url, { visit: agree }, () => {}, clock), url, 'read');
+    await exchanging.arrived();
+    clock.increment(5 * 60_000);
+    exchanging.release();
+    expect(await called).toMatchObject({ text: 'read' });
   });
 });

@@ -265,27 +265,34 @@ describe('a refresh that fails [LOGIN-11]', () => {
     expect(scopes).toHaveLength(1);
   });
 
-  test('because the metadata of the resource cannot be had asks nobody', async () => {
-    const session = await logIn();
-    const { issuer, url, authorization, revoke, scopes } = session;
-    await revoke();
-    const before = await keptIn(session);
-    issuer.fault = (_, response) => {
-      response.writeHead(500).end();
-      return true;
-    };
-    // The introspection fails with it, so that the server answers 503; the challenge is an older one.
-    const outcome = await authorization.challenged({
-      status: 401,
-      wwwAuthenticate: 'Bearer error="invalid_token"',
-      url: url.href,
-      sent: await authorization.headers(url.href),
-      retries: 0,
-    });
-    expect(outcome).toMatchObject({ kind: 'unreachable' });
-    expect(await keptIn(session)).toEqual(before);
-    expect(scopes).toHaveLength(1);
-  });
+  test.each<[string, string, (url: URL) => string]>([
+    ['nor those of its issuer', 'down', () => ''],
+    ['alone', 'up', ({ origin }) => `, resource_metadata="${origin}/nowhere"`],
+  ])(
+    'because the metadata of the resource cannot be had, %s, asks nobody',
+    async (_, state, where) => {
+      const session = await logIn();
+      const { issuer, url, authorization, revoke, scopes } = session;
+      await revoke();
+      const before = await keptIn(session);
+      issuer.fault = (_request, response) => {
+        if (state === 'up') return false;
+        response.writeHead(500).end();
+        return true;
+      };
+      // The introspection fails with it, so that the server answers 503; the challenge is an older one.
+      const outcome = await authorization.challenged({
+        status: 401,
+        wwwAuthenticate: `Bearer error="invalid_token"${where(url)}`,
+        url: url.href,
+        sent: await authorization.headers(url.href),
+        retries: 0,
+      });
+      expect(outcome).toMatchObject({ kind: 'unreachable' });
+      expect(await keptIn(session)).toEqual(before);
+      expect(scopes).toHaveLength(1);
+    },
+  );
 
   test('because its answer was lost deletes nothing until the server says that the token is spent', async () => {
     const session = await logIn();
