@@ -129,7 +129,7 @@ describe('a login on another device', () => {
     first.issuer.decide('CODE-1', 'expired');
     await first.clock.pass(5000);
     expect(refusal(await first.called)).toMatch(message);
-    const second = await begin();
+    const second = await begin({ visitTimeoutMs: 700_000 });
     await second.prompt();
     await second.clock.pass(600_000);
     expect(refusal(await second.called)).toMatch(message);
