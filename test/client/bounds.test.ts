@@ -247,7 +247,11 @@ describe('tasks that are followed', () => {
   };
 
   test.each<[string, readonly string[], RegExp]>([
-    ['as many as requests may wait', ['a', 'b', 'c'], /task c is not followed: the host follows 2$/],
+    [
+      'as many as requests may wait',
+      ['a', 'b', 'c'],
+      /task c is not followed: the host follows 2$/,
+    ],
     ['each once', ['a', 'a'], /task a is not followed: the host has it already$/],
   ])('are %s', async (_, ids, why) => {
     const { connection } = before(tasksOf(ids), { limits: { maxPending: 2 } });
@@ -268,4 +272,24 @@ test('a request that was answered leaves nothing at the signal of its host', asy
   controller.abort();
   await turn();
   expect(server().methods()).not.toContain('notifications/cancelled');
+});
+
+test('what a host does not watch any more is not undone at a server that is away', async () => {
+  const script: Script = ({ method, params }) => {
+    if (method === 'ping' || method?.startsWith('resources/')) return {};
+    if (method !== 'initialize') return undefined;
+    const capabilities = { resources: { subscribe: true } };
+    const serverInfo = { name: 'watched', version: '1' };
+    return { protocolVersion: params?.['protocolVersion'], capabilities, serverInfo };
+  };
+  const restart = { initialMs: 1000, jitter: 0 };
+  const { connection, clock, server } = before(script, { restart });
+  await connection.ready();
+  await connection.subscribe('test://a');
+  server().onclose?.();
+  await connection.unsubscribe('test://a');
+  await expect.poll(() => connection.state.value).toBe('backoff');
+  clock.increment(1000);
+  await connection.request('ping');
+  expect(server().methods()).toEqual(['initialize', 'notifications/initialized', 'ping']);
 });

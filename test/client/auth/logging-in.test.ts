@@ -317,7 +317,11 @@ describe('a login that comes to nothing', () => {
     const exchanging = gate();
     issuer.meanwhile = (path) => (path === '/token' ? exchanging.pass() : undefined);
     const clock = new TestClock();
-    const called = call(authorize(url, { visit: agree }, () => {}, clock), url, 'read');
+    const called = call(
+      authorize(url, { visit: agree }, () => {}, clock),
+      url,
+      'read',
+    );
     await exchanging.arrived();
     clock.increment(5 * 60_000);
     exchanging.release();
