@@ -5,9 +5,10 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { gate } from '../../src/testing/index.ts';
 import { NodeExchange } from '../../src/http/node/node-handler.ts';
+import { NodeOutlet } from '../../src/http/node/node-outlet.ts';
 import { exchangeHome } from './exchange-home.ts';
 
 /** Serves exchanges until the test is over. */
@@ -90,6 +91,20 @@ test('a body that never ends is refused, and its connection closed', async () =>
   expect(answer.toLowerCase()).toContain('connection: close');
 });
 
+test('a client that goes on with a refused body is cut off after 16 MiB, before its time is over', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const port = await serveExchanges(answerBody, undefined, atMost(10));
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  socket.resume();
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const mebibyte = `100000\r\n${'a'.repeat(1024 ** 2)}\r\n`;
+  for (let sent = 0; sent < 17; sent++) socket.write(mebibyte);
+  await once(socket, 'close');
+});
+
 test('a body that is not UTF-8 is refused', async () => {
   const port = await serveExchanges(answerBody, undefined, atMost(1000));
   const response = await fetch(`http://127.0.0.1:${port}/`, {
@@ -149,6 +164,32 @@ test('a HEAD has the headers of its answer, and no body', async () => {
   const answer = await raw(port, head);
   expect(answer).toMatch(/content-length: 2/i);
   expect(answer.endsWith('\r\n\r\n')).toBe(true);
+});
+
+test('an answer that has no body has no length either', async () => {
+  const port = await serveExchanges((exchange) => exchange.answer({ status: 204 }));
+  expect(await raw(port, last)).not.toMatch(/content-length/i);
+});
+
+test('of what a client has not taken nothing waits any more once it has left', async () => {
+  let over: (outlet: NodeOutlet) => void = () => {};
+  const left = new Promise<NodeOutlet>((resolve) => {
+    over = resolve;
+  });
+  const http = createServer((_, response) => {
+    const outlet = new NodeOutlet(response);
+    response.once('close', () => over(outlet));
+    outlet.write('a'.repeat(32 * 1024 ** 2));
+    outlet.end();
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  onTestFinished(() => void http.close());
+  const socket = connect((http.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(last);
+  await once(socket, 'readable');
+  socket.destroy();
+  expect((await left).untakenBytes).toBe(0);
 });
 
 test('who leaves is heard of once for each request on the connection, whosever turn it is', async () => {

@@ -104,11 +104,12 @@ test('a stream that is asked for while calls are drained is refused, to be tried
   });
   const report = () => {};
   const server = createMcpServer({ name: 'draining', version: '1', tools: [hold] });
-  const handler = httpHandler(server, { report, session: { report } });
-  const ask = (method: string, message?: object, more = {}) => {
+  const handler = httpHandler(server, { report, session: { report }, sse: true });
+  const ask = (method: string, message?: object, more = {}, path = '/mcp') => {
     const headers = { ...postHeaders, ...more };
     const body = message && JSON.stringify({ jsonrpc: '2.0', ...message });
-    return handler(new Request('http://localhost/mcp', { method, headers, ...(body && { body }) }));
+    const init = { method, headers, ...(body && { body }) };
+    return handler(new Request(`http://localhost${path}`, init));
   };
   const begun = await ask('POST', initializeOf());
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
@@ -116,8 +117,10 @@ test('a stream that is asked for while calls are drained is refused, to be tried
   const call = ask('POST', { id: 1, method: 'tools/call', params: { name: 'hold' } }, session);
   await held.arrived();
   const closed = handler.close();
-  const refused = await ask('GET', undefined, session);
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  for (const path of ['/mcp', '/sse']) {
+    const refused = await ask('GET', undefined, session, path);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  }
   held.release();
   expect(await (await call).text()).toContain('held');
   await closed;

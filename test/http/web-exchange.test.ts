@@ -39,6 +39,14 @@ test('a body that is too long is refused, and its rest is not read', async () =>
   expect(wasCancelled).toBe(true);
 });
 
+test('a body that says that it is too long is refused unread, and none at all is empty', async () => {
+  const silent = new ReadableStream({ pull: () => new Promise(() => {}) });
+  const request = posted(silent);
+  request.headers.set('content-length', '101');
+  expect(await bodyOf(request)).toMatchObject({ ok: false, status: 413 });
+  expect(await bodyOf(posted(null))).toEqual({ ok: true, text: '' });
+});
+
 test('a body that is not UTF-8, or was read before, or is read by somebody else, is refused', async () => {
   expect(await bodyOf(posted(Uint8Array.of(0xff)))).toMatchObject({ status: 400 });
   expect(await bodyOf(posted(Uint8Array.of(0xe2)))).toMatchObject({ status: 400 });

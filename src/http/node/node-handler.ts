@@ -188,7 +188,7 @@ export class NodeExchange implements HttpExchange {
     if (response.headersSent || response.destroyed) return;
     // Not with spreads: each answer's headers would have a hidden class of their own.
     const all: Record<string, string | number> = Object.assign({}, this.#added, headers);
-    if (status !== 204 && status !== 304) {
+    if (status !== 204) {
       all['content-length'] = body === undefined ? 0 : Buffer.byteLength(body);
     }
     const isLeft = this.#isMuchLeft() || status === 408;

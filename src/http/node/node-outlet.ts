@@ -55,20 +55,12 @@ export class NodeOutlet implements SinkOutlet {
   }
 
   cut(): void {
-    this.#drop();
     this.#response.destroy();
-  }
-
-  #drop(): void {
-    this.#text = '';
-    this.#bytes = 0;
-    this.#rest = nothing;
   }
 
   #flush(): void {
     const response = this.#response;
-    if (response.destroyed || response.writableEnded) return this.#drop();
-    if (response.writableNeedDrain) return;
+    if (response.destroyed || response.writableNeedDrain) return;
     while (this.#rest.length > 0 || this.#text !== '') {
       if (response.write(this.#piece())) continue;
       response.once('drain', () => this.#flush());

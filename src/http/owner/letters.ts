@@ -75,5 +75,5 @@ const encoder = new TextEncoder();
 
 /** The length of a text, bytes. */
 export function lengthOf(text: string): number {
-  return text === '' ? 0 : encoder.encode(text).length;
+  return encoder.encode(text).length;
 }

@@ -63,6 +63,14 @@ describe('a request', () => {
 });
 
 describe('scopes', () => {
+  test('are in the challenge if there is but one', async () => {
+    const authorizer = authorization({ ...issuer, requiredScopes: ['mcp'] });
+    expect(await authenticate(authorizer, undefined)).toHaveProperty(
+      ['headers', 'www-authenticate'],
+      `Bearer scope="mcp", resource_metadata="${metadataUrl}"`,
+    );
+  });
+
   test('that every request needs are demanded of each', async () => {
     const authorizer = authorization({
       ...accepting({ scopes: ['a'] }),
@@ -191,6 +199,19 @@ describe('the metadata', () => {
       },
     );
     expect(authorization(issuer).metadata).not.toHaveProperty('scopes_supported');
+  });
+
+  test('are JSON that may be kept for an hour, and can only be read', () => {
+    const home = { clock: new TestClock(), report: () => {} };
+    const guard = new RequestAuthorization(issuer, home);
+    const path = '/.well-known/oauth-protected-resource/mcp';
+    const asked = (method: string) => guard.metadata(path, { method } as never);
+    expect(asked('GET')).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/json', 'cache-control': 'max-age=3600' },
+    });
+    expect(asked('POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+    expect(guard.metadata('/mcp', { method: 'GET' } as never)).toBeUndefined();
   });
 
   test.each<[string, string, readonly string[]]>([
@@ -365,10 +386,15 @@ describe('options that cannot be meant are refused, with their name', () => {
     expect(() => authorization(options as AuthorizationOptions)).toThrow(message);
   });
 
-  test('the page on authorization has every limit', () => {
+  test('the page on authorization has every limit, with its default', () => {
     const page = readFileSync(new URL('../../../docs/authorization.md', import.meta.url), 'utf8');
-    const rows = [...page.matchAll(/^\| `(\w+)` +\| [\d]/gm)].map(([, name]) => name);
-    expect(rows).toEqual(Object.keys(defaultTokenLimits));
+    const units: { readonly [unit: string]: number } = {
+      ...{ Ki: 1024, KiB: 1024, s: 1000, min: 60_000, h: 3_600_000 },
+    };
+    const rows = [...page.matchAll(/^\| `(\w+)` +\| (\d+) ?(\w*) +\|/gm)].map(
+      ([, name, value, unit = '']) => [name, Number(value) * (units[unit] ?? 1)],
+    );
+    expect(rows).toEqual(Object.entries(defaultTokenLimits));
   });
 
   test('those that can are taken', async () => {
