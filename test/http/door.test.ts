@@ -12,7 +12,7 @@ import { laboratory } from '../../examples/lab/laboratory.ts';
 import type { Directory } from '../../src/http/nodes/stores.ts';
 import { MemoryNodes } from './nodes/memory-stores.ts';
 import type { Stores } from '../../src/http/nodes/stores.ts';
-import { initializeOf, post, postHeaders } from './raw-client.ts';
+import { EventReader, initializeOf, post, postHeaders } from './raw-client.ts';
 import { reported, serveHttp } from './serving.ts';
 
 const scopesOf: { readonly [token: string]: readonly string[] } = {
@@ -140,6 +140,26 @@ describe('a session', () => {
     const written = await post(url, call('write'), as('ada2', session));
     expect(await written.text()).toContain('written');
   });
+});
+
+test('a session of HTTP+SSE is there for its principal alone, and looks at scopes as well', async () => {
+  const url = await serveHttp(server, { authorization, sse: true });
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
+  const headers = { ...as('ada'), accept: 'text/event-stream' };
+  const stream = await fetch(new URL('/sse', url), { headers, signal: abort.signal });
+  const events = new EventReader(stream);
+  const messages = new URL(String((await events.next())?.data), url);
+  await post(messages, initializeOf('2024-11-05'), as('ada'));
+  expect((await events.message()).data.result).toBeDefined();
+  expect((await post(messages, call('who'), as('bob'))).status).toBe(404);
+  const refused = await post(messages, call('write'), as('ada'));
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+    403,
+    expect.stringContaining('scope="use write"'),
+  ]);
+  expect((await post(messages, call('write'), as('ada2'))).status).toBe(202);
+  expect(JSON.stringify((await events.message()).data.result)).toContain('written');
 });
 
 test('a request without a session knows who calls, and what is allowed', async () => {

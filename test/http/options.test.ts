@@ -61,8 +61,13 @@ test('an answer of a session becomes a stream after streamAfterMs [HTTP-05]', as
   });
   const { url } = await serveTools([hold], { clock, limits: { streamAfterMs: 2000 } });
   const session = await begin(url);
-  const call = session.call('hold');
+  const soon = session.call('hold');
   await held.arrived();
+  clock.increment(1000);
+  held.release(1);
+  expect((await soon).headers.get('content-type')).toBe('application/json');
+  const call = session.call('hold');
+  await held.arrived(2);
   clock.increment(1500);
   clock.increment(1500);
   const stream = new EventReader(await call);

@@ -315,6 +315,45 @@ describe('a session of several nodes', () => {
     await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
   });
 
+  test('is nobody else’s at any node, whether its owner lives or not', async () => {
+    const authorization = {
+      verifyToken: (token: string) =>
+        ['ada', 'bob'].includes(token) ? { subject: token } : undefined,
+    };
+    const as = (person: string) => ({ authorization: `Bearer ${person}` });
+    const [a, b] = await startNodes(2, where, {}, { authorization });
+    const greeted = await post(a!.url, initializeOf(), as('ada'));
+    const id = greeted.headers.get('mcp-session-id') ?? '';
+    const here = new RawSession(a!.url, { ...as('ada'), 'mcp-session-id': id });
+    const first = text(await jsonOf(await here.call('where')));
+    const status = async (person: string) =>
+      (await at(b!, here).post({ jsonrpc: '2.0', id: 1, method: 'ping' }, as(person))).status;
+    expect(await status('bob')).toBe(404);
+    expect(text(await jsonOf(await at(b!, here).call('where')))).toBe(first);
+    a!.kill();
+    expect(await status('bob')).toBe(404);
+    expect(await status('ada')).toBe(200);
+    expect(text(await jsonOf(await at(b!, here).call('where')))).not.toBe(first);
+    expect(await status('bob')).toBe(404);
+  });
+
+  test('is refused what makes its record longer than 256 KiB, and keeps what it had', async () => {
+    const uriOf = (n: number) => `test://${n}/${'a'.repeat(60_000)}`;
+    const resources = [1, 2, 3, 4, 5].map((n) =>
+      defineResource({ uri: uriOf(n), name: `${n}`, read: () => 'text' }),
+    );
+    const [a, b] = await startNodes(2, () => ({ resources }));
+    const here = await begin(a!.url);
+    const statuses: number[] = [];
+    for (const n of [1, 2, 3, 4, 5])
+      statuses.push((await here.request('resources/subscribe', { uri: uriOf(n) })).status);
+    // Each is written down under its name, with its params.
+    expect(statuses).toEqual([200, 200, 503, 503, 503]);
+    expect((await here.request('resources/unsubscribe', { uri: uriOf(1) })).status).toBe(200);
+    expect((await here.request('resources/subscribe', { uri: uriOf(3) })).status).toBe(200);
+    expect((await at(b!, here).request('ping')).status).toBe(200);
+  });
+
   test('is not there under any other id', async () => {
     const [, b] = await startNodes(2, where);
     const there = at(b!, await begin(b!.url));
