@@ -61,6 +61,7 @@ test('an answer of a session becomes a stream after streamAfterMs [HTTP-05]', as
   });
   const { url } = await serveTools([hold], { clock, limits: { streamAfterMs: 2000 } });
   const session = await begin(url);
+  clock.increment(10_000);
   const soon = session.call('hold');
   await held.arrived();
   clock.increment(1000);
