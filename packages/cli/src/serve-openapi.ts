@@ -30,7 +30,13 @@ export async function openApiServer(
         report({ level: 'warning', name: 'operation.unusable', message });
       },
     });
-    if (tools.length === 0) throw new Error('there is no operation that could be served');
+    if (tools.length === 0) {
+      const filters = [
+        ...include.map((name) => ` --openapi-include ${name}`),
+        ...exclude.map((name) => ` --openapi-exclude ${name}`),
+      ].join('');
+      throw new Error(`there is no operation that could be served${filters && ` with${filters}`}`);
+    }
     return createMcpServer({ name: 'openapi', version: packageVersion(), tools });
   } catch (error) {
     throw new UsageError(`--openapi: ${(error as Error).message}`, { cause: error });

@@ -56,7 +56,7 @@ export async function readDocument(source: string | URL | JsonValue): Promise<Re
     return { document: upgrade(whole as never, '3.1') as unknown as JsonValue, base };
   } catch (error) {
     const [cause = error] = faults;
-    const what = base ? base.href : 'the document';
+    const what = base?.protocol === 'file:' ? fileURLToPath(base) : (base?.href ?? 'the document');
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${what} cannot be used as an OpenAPI document: ${why}`, { cause });
   }
@@ -76,7 +76,11 @@ async function readPart(address: string, base: URL | undefined): Promise<string>
     const [path, folder] = await Promise.all([
       realpath(fileURLToPath(url)),
       realpath(dirname(fileURLToPath(base))),
-    ]);
+    ]).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      const what = url.href === base.href ? 'it' : address;
+      throw new Error(`${what} does not exist`, { cause: error });
+    });
     if (relative(folder, path).startsWith('..')) {
       throw new Error(`${address} lies outside of the document's folder`);
     }

@@ -159,6 +159,17 @@ describe('the tools of a document', () => {
     expect(tool?.inputSchema).toMatchObject({ properties: { n: { type: 'integer' } } });
     const bad = toolsFromOpenApi(join(folder, 'bad.yaml'), { server });
     await expect(bad).rejects.toThrow('/etc/hostname lies outside of the document');
+    await writeFile(join(folder, 'lost.yaml'), document('./no-part.yaml'));
+    const whyNot = async (name: string) =>
+      String(
+        await toolsFromOpenApi(join(folder, name), { server }).catch((error: unknown) => error),
+      );
+    expect(await whyNot('lost.yaml')).toMatch(
+      /lost\.yaml cannot be used .*no-part\.yaml does not exist/,
+    );
+    expect(await whyNot('gone.yaml')).toMatch(
+      /[\\/]gone\.yaml cannot be used as an OpenAPI document: it does not exist/,
+    );
   });
 });
 

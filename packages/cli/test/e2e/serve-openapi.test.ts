@@ -6,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest';
 import { command } from '../../../../test/e2e/server-process.ts';
 import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import { openApiServer } from '../../src/serve-openapi.ts';
 import { serveApi, shop } from '../../../openapi/test/shop.ts';
 
 /** The command for a document in a folder of the test's own. */
@@ -49,6 +50,21 @@ test('a file that is not OpenAPI ends the command with its name and the reason',
   );
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   expect(stderr).toMatch(
-    /^mcp-actors: --openapi: file:\S+\/api\.json cannot be used as an OpenAPI document: it has neither .+\n$/,
+    /^mcp-actors: --openapi: \S+[\\/]api\.json cannot be used as an OpenAPI document: it has neither .+\n$/,
+  );
+});
+
+test('of a document without what is asked for, the command names the choice', async () => {
+  const folder = await temporaryDirectory({ 'api.json': JSON.stringify(shop) });
+  const wish = {
+    document: join(folder, 'api.json'),
+    server: 'https://shop.example',
+    headers: {},
+    exchange: undefined,
+    include: ['tag:none', 'HEAD'],
+    exclude: [],
+  };
+  await expect(openApiServer(wish, () => {})).rejects.toThrow(
+    'no operation that could be served with --openapi-include tag:none --openapi-include HEAD',
   );
 });
