@@ -150,11 +150,12 @@ describe('on a save', { timeout: 180_000 }, () => {
         expect(await host.call('say')).toBe(`${time}`);
         for (const pid of childrenOf(host.pid)) seen.add(pid);
       }
-      // That which serves, and the next one.
+      // That which serves, and the next one. The ids of others may be those of strangers by now.
       await expect.poll(() => childrenOf(host.pid).length).toBeLessThanOrEqual(2);
-      expect(seen.size).toBeGreaterThanOrEqual(5);
+      const left = childrenOf(host.pid);
+      expect(seen.size).toBeGreaterThanOrEqual(Math.min(reloads, 5));
       await host.client.close();
-      for (const pid of seen) await gone(pid);
+      for (const pid of left) await gone(pid);
     },
   );
 
