@@ -40,7 +40,8 @@ import type { LogLevel } from '../protocol/log-levels.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
-import { skillMethods } from '../protocol/skills.ts';
+import { skillMethods, skillsExtension } from '../protocol/skills.ts';
+import type { ListedSkill } from '../protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
 import type { Seat } from './shared-server.ts';
 
@@ -82,6 +83,8 @@ export interface OpenedServer extends Upstream {
   ): JsonObject | Promise<JsonObject>;
   /** A whole list, which is asked for on behalf of no request. Empty if the server has no such. */
   list(name: CatalogName): Promise<ServerList>;
+  /** All skills that the server lists, without those that no host could use. Empty if it has none. */
+  skills(): Promise<readonly ListedSkill[]>;
   /** The tools that are not offered, with why; undefined without a lock. */
   heldBack?(): readonly { readonly tool: string; readonly why: string }[];
   /** Which log messages its client wants, by the least severe. */
@@ -156,6 +159,7 @@ export class BridgedServer {
       notified: (method, params) => this.#tell(method, params),
       watch: (uris) => this.#watch(uris),
       list: (name) => this.#list(name),
+      skills: () => this.#skills(),
       setLogLevel: (level) => (seat ? Promise.resolve() : connection.setLogLevel(level)),
       close: () => (seat ? seat.leave() : connection.close()),
     };
@@ -172,6 +176,12 @@ export class BridgedServer {
     const { freshUntil } = list;
     const ttlMs = freshUntil === Infinity ? undefined : Math.max(0, freshUntil - clock.now());
     return { items, ttlMs };
+  }
+
+  async #skills(): Promise<readonly ListedSkill[]> {
+    const { extensions } = this.#capabilities;
+    if (!isJsonObject(extensions) || !isJsonObject(extensions[skillsExtension])) return [];
+    return await this.#open.skills.list({ timeoutMs: listTimeoutMs });
   }
 
   get #open(): Connection {

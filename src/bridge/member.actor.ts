@@ -236,8 +236,10 @@ export class Member {
   }
 
   /** Whether it declares this, or may still do so. */
-  mayHave(capability: string): boolean {
-    return this.isOffered ? isJsonObject(this.capabilities[capability]) : true;
+  mayHave(capability: string, member?: string): boolean {
+    if (!this.isOffered) return true;
+    const declared = this.capabilities[capability];
+    return isJsonObject(declared) && (member === undefined || isJsonObject(declared[member]));
   }
 
   /** Ends it for this client. Resolves once nothing of it is left. */

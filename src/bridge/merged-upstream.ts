@@ -24,6 +24,7 @@ import { Method } from '../protocol/methods.ts';
 import { mayBeNamed, mayHaveDigest, splitName } from '../client/hosts/merged-names.ts';
 import { nearest } from '../protocol/nearest.ts';
 import { printableName, quoted } from '../protocol/printable.ts';
+import { skillsExtension } from '../protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
 import { joinedInstructions } from './joined-instructions.ts';
 import { Member } from './member.actor.ts';
@@ -136,14 +137,16 @@ export class MergedUpstream implements Upstream, MemberHost {
    * once.
    */
   get capabilities(): JsonObject {
-    const some = (name: string) =>
-      [...this.#members.values()].some((member) => member.mayHave(name));
+    const some = (...name: [capability: string, member?: string]) =>
+      [...this.#members.values()].some((member) => member.mayHave(...name));
+    const hasSkills = some('extensions', skillsExtension);
     return {
       tools: { listChanged: true },
       prompts: { listChanged: true },
       resources: { subscribe: true, listChanged: true },
       ...(some('completions') ? { completions: {} } : {}),
       ...(some('logging') ? { logging: {} } : {}),
+      ...(hasSkills ? { extensions: { [skillsExtension]: { directoryRead: true } } } : {}),
     };
   }
 
@@ -271,6 +274,10 @@ export class MergedUpstream implements Upstream, MemberHost {
         return uri === serversUri ? {} : undefined;
       case 'resources/read':
         return uri === serversUri ? this.#status() : undefined;
+      case 'skills/list': {
+        const { dialect } = this.client.peer;
+        return dialect.cacheable({ skills: await this.#skills() }, uncached);
+      }
       case 'tools/call': {
         const isFinder = name === finderTools.find || name === finderTools.describe;
         if (!isFinder || !(await this.#isSearched())) return undefined;
@@ -312,6 +319,8 @@ export class MergedUpstream implements Upstream, MemberHost {
       case 'resources/read':
       case 'resources/subscribe':
       case 'resources/unsubscribe':
+      case 'skills/get':
+      case 'resources/directory/read':
         return this.#routeResource(method, params);
       case 'completion/complete':
         return this.#routeCompletion(params);
@@ -398,7 +407,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   async #resource(uri: string) {
     const known = this.#owners.of(uri);
     if (known) return known;
-    await Promise.all([this.#items('resources'), this.#items('resourceTemplates')]);
+    await Promise.all([this.#items('resources'), this.#items('resourceTemplates'), this.#skills()]);
     const found = this.#owners.of(uri);
     if (found) return found;
     // A server may have more than it lists. Others must not learn of its URIs.
@@ -473,6 +482,22 @@ export class MergedUpstream implements Upstream, MemberHost {
     return { items: [...own, ...items], ttlMs: isWhole ? Math.min(...ttls) : 0 };
   }
 
+  /** The skills of all. Of two with one URI the first is listed: an entry is its server's word for that URI. */
+  async #skills(): Promise<readonly JsonObject[]> {
+    const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
+    const lists = await withoutLate(
+      members.map(async (member) => (await member.ready()).skills()),
+      this.#options,
+    );
+    return members.flatMap((member, at) =>
+      (lists[at] ?? []).filter(({ uri }) => {
+        const isIts = this.#owners.hasSkill(member, uri);
+        if (!isIts) this.#reportTwice('skills', uri);
+        return isIts;
+      }),
+    );
+  }
+
   /** The first of each name, as it is called; names with a digest may be the same. */
   #once(list: string, items: readonly JsonObject[]): readonly JsonObject[] {
     const first = new Map<unknown, JsonObject>();
@@ -487,7 +512,8 @@ export class MergedUpstream implements Upstream, MemberHost {
   #reportTwice(list: string, name: string): void {
     if (this.#twice.has(name)) return;
     this.#twice.set(name, true);
-    const message = `Of two ${list} that are both named ${quoted(name)} only the first is listed: rename the other, or its server`;
+    const also = list === 'skills' ? '' : ', or its server';
+    const message = `Of two ${list} that are both named ${quoted(name)} only the first is listed: rename the other${also}`;
     this.#options.note({ level: 'warning', name: 'bridge.name-taken', message });
   }
 

@@ -10,6 +10,7 @@ import type { UriTemplate } from '../define/uri-template.ts';
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { skillRoot } from '../protocol/skills.ts';
 import type { Member } from './member.actor.ts';
 import type { ServerList } from './bridged-server.ts';
 
@@ -22,6 +23,13 @@ export interface OwnedResource {
 
 /** How many URIs are remembered with their servers. */
 const maxClaims = 50_000;
+
+/** How many skills are remembered with their servers. */
+const maxSkills = 10_000;
+
+/** A longer URI is not looked for among the files of skills, characters. */
+const maxSkillUri = 4096;
+
 const scheme = 'bridge:';
 
 /** A server's resource under the name that no other server's can have. */
@@ -32,6 +40,8 @@ export class ResourceOwners {
   readonly #members: ReadonlyMap<string, Member>;
   /** URIs and templates, with the names of their servers. */
   readonly #claims = new BoundedMap<string, string>(maxClaims);
+  /** The directories of skills, with the names of their servers. */
+  readonly #skills = new BoundedMap<string, string>(maxSkills);
   readonly #templates = new WeakMap<ServerList, readonly UriTemplate[]>();
 
   constructor(members: ReadonlyMap<string, Member>) {
@@ -76,11 +86,28 @@ export class ResourceOwners {
     if (typeof ui === 'string') this.shown(member, ui);
   }
 
+  /** Whether a skill is this server's: whatever is in its directory is, too. False if the URI is another server's. */
+  hasSkill(member: Member, uri: string): boolean {
+    if (this.shown(member, uri) !== uri) return false;
+    this.#skills.set(skillRoot(uri), member.name);
+    return true;
+  }
+
+  /** The server with the skill that a file or a directory is in. */
+  #ownerOfSkill(uri: string): string | undefined {
+    if (uri.length > maxSkillUri) return undefined;
+    for (let end = uri.length; end > 0; end = uri.lastIndexOf('/', end - 1)) {
+      const owner = this.#skills.get(uri.slice(0, end));
+      if (owner !== undefined && this.#members.has(owner)) return owner;
+    }
+    return undefined;
+  }
+
   /** Whose a URI or a template is, as far as it is known. */
   of(uri: string): OwnedResource | undefined {
     const named = this.#named(uri);
     if (named) return named;
-    const owner = this.#ownerOf(uri);
+    const owner = this.#ownerOf(uri) ?? this.#ownerOfSkill(uri);
     const claimed = owner === undefined ? undefined : this.#members.get(owner);
     const member = claimed ?? this.#fitting(uri);
     if (!member) return undefined;

@@ -1,11 +1,12 @@
 /** A server of skills behind a bridge, before official clients of both eras. */
 import { Client } from '@modelcontextprotocol/client';
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
-import { memory, toSdkTransport } from 'mcp-actors';
-import type { McpServer } from 'mcp-actors';
+import { createMcpServer, defineSkill, memory, toSdkTransport } from 'mcp-actors';
+import type { McpServer, Report } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { server as shop } from '../../examples/skills/server.ts';
+import { serveHttp } from '../http/serving.ts';
 
 const eras = ['legacy', 'modern'] as const;
 const silent = { report: () => {} };
@@ -48,20 +49,73 @@ describe.each(crossed)(
   },
 );
 
-test.each(eras)(
-  'of many servers, a client of the %s era is offered no skills, and can read each SKILL.md',
-  async (era) => {
-    const command = process.execPath;
-    const args = ['--import', 'tsx', 'examples/skills/server.ts'];
-    const many = bridge(
-      { mcpServers: { shop: { command, args } } },
-      { ...silent, patienceMs: 60_000 },
+describe.each(eras)('a client of the %s era before many servers', (era) => {
+  const hours = createMcpServer({
+    name: 'hours',
+    version: '1',
+    skills: [
+      defineSkill({
+        name: 'tell-the-hours',
+        description: 'Says when the shop is open.',
+        instructions: 'Read hours/week.md.',
+        files: { 'hours/week.md': 'From nine to five.' },
+      }),
+    ],
+  });
+  const none = createMcpServer({ name: 'none', version: '1', tools: [] });
+  const serversAt = async (servers: { readonly [name: string]: McpServer }) =>
+    Object.fromEntries(
+      await Promise.all(
+        Object.entries(servers).map(async ([name, { definition }]) => {
+          const { href } = await serveHttp(createMcpServer(definition));
+          return [name, { url: href, era: name === 'hours' ? 'legacy' : 'modern' }] as const;
+        }),
+      ),
     );
-    const client = await clientOf(era, many);
-    expect(new SkillsClient(client).supported).toBe(false);
-    const { resources } = await client.listResources();
-    expect(resources.map(({ uri }) => uri)).toContain('skill://close-the-month/SKILL.md');
-    const { contents } = await client.readResource({ uri: 'skill://close-the-month/SKILL.md' });
-    expect(contents[0]).toMatchObject({ mimeType: 'text/markdown' });
-  },
-);
+  const before = async (
+    servers: { readonly [name: string]: McpServer },
+    report: Report = silent.report,
+  ) => {
+    const many = bridge({ mcpServers: await serversAt(servers) }, { report, patienceMs: 60_000 });
+    onTestFinished(() => many.close());
+    return new SkillsClient(await clientOf(era, many));
+  };
+
+  test('has the skills of all of them, and each from its own', async () => {
+    const told: string[] = [];
+    const skills = await before({ none, shop, hours, copy: shop }, ({ message }) =>
+      told.push(message),
+    );
+    const { skills: entries } = await skills.list();
+    expect(entries.map(({ uri }) => uri)).toEqual([
+      'skill://acme/billing/refunds/SKILL.md',
+      'skill://close-the-month/SKILL.md',
+      'skill://tell-the-hours/SKILL.md',
+    ]);
+    expect(told.filter((message) => message.startsWith('Of two skills'))).toEqual([
+      expect.stringContaining('skill://acme/billing/refunds/SKILL.md'),
+      expect.stringContaining('skill://close-the-month/SKILL.md'),
+    ]);
+    for (const entry of entries) {
+      expect((await skills.get(entry.uri)).skill).toEqual(entry);
+      expect(await skills.read(entry)).toMatchObject({ verified: true });
+    }
+    const [refunds, , week] = entries;
+    expect(await skills.read(refunds!, 'letters/asking.md')).toMatchObject({ verified: true });
+    expect(await skills.read(week!, 'hours/week.md')).toMatchObject({ verified: true });
+    const { resources } = await skills.readDirectory('skill://tell-the-hours/hours');
+    expect(resources.map(({ name }) => name)).toEqual(['week.md']);
+  });
+
+  test('finds a skill that it has not listed, and no file that nobody has', async () => {
+    const skills = await before({ none, shop, hours });
+    const { skill } = await skills.get('skill://tell-the-hours/SKILL.md');
+    expect(await skills.read(skill, 'hours/week.md')).toMatchObject({ verified: true });
+    await expect(skills.get('skill://no-such/SKILL.md')).rejects.toThrow('no-such');
+    await expect(skills.readDirectory('skill://tell-the-hours-too')).rejects.toThrow('too');
+  });
+
+  test('is offered none by servers that have none', async () => {
+    expect((await before({ none })).supported).toBe(false);
+  });
+});

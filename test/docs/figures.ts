@@ -275,6 +275,7 @@ export const citations: {
     '64 characters': [mergedName],
     '4,000 characters': [instructions, openApiFigures['4,000 characters']],
     '1,024 characters': [openApiFigures['1,024 characters']],
+    '4,096 characters': [['src/bridge/resource-owners.ts', 'maxSkillUri = 4096']],
     '16 KiB': [openApiFigures['16 KiB']],
     '100 pages': [[lists, 'maxListPages: 100']],
     '10,000 entries': [[lists, 'maxListEntries: 10_000']],
