@@ -17,7 +17,7 @@ const sources = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path
 const tests = ['test', 'packages/*/test'];
 const all = tests.map((folder) => `${folder}/**/*.test.ts`);
 
-/** What mocks a module, looks at what is loaded, or collects the heap, which is large where many files have run. Nothing of any other file shows in another: they share what they import, which would be half of their time. */
+/** What mocks a module, looks at what is loaded, counts the timers of its process, or collects the heap, which is large where many files have run. Nothing of any other file shows in another: they share what they import, which would be half of their time. */
 const apart = tests.map((folder) => `${folder}/**/*.apart.test.ts`);
 
 /** By its real name: on macOS the folder is behind a link, on Windows its name may be a short one, and servers give real paths. */

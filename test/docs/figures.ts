@@ -72,7 +72,7 @@ const searchTime: Citation = [
   'defaultSearchTimeoutMs = 20_000',
 ];
 const searchMemory: Citation = [
-  'packages/workspace-server/test/search-bounds.test.ts',
+  'packages/workspace-server/test/search-bounds.apart.test.ts',
   'mostBytes = 100 * mebibyte',
 ];
 const greeting: Citation = [initialize, 'maxInitializeLength = 64 * 1024'];

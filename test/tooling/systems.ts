@@ -40,11 +40,11 @@ export const lacks: readonly Lack[] = [
     on: ['win32'],
     why: 'Windows has no named pipes in folders, and none of the devices in /dev',
     tests: {
-      'packages/cli/test/log.test.ts': /no file and no character device/,
+      'packages/cli/test/log.apart.test.ts': /no file and no character device/,
       'test/e2e/recording.test.ts': /a pipe that nobody writes to|refused/,
       'test/e2e/workspace.test.ts': /become pipes/,
       'test/roots/boundary.test.ts': /no regular file/,
-      'test/roots/disk-lanes.test.ts': /threads that really hang/,
+      'test/roots/disk-lanes.apart.test.ts': /threads that really hang/,
       'packages/workspace-server/test/project-facts.test.ts': /a pipe/,
       'packages/workspace-server/test/replaced-by-pipe.apart.test.ts': 'all',
     },
@@ -54,7 +54,7 @@ export const lacks: readonly Lack[] = [
     why: 'Windows has no file modes',
     tests: {
       'test/browser/chromium.test.ts': 'all',
-      'packages/cli/test/log.test.ts': /for its owner alone/,
+      'packages/cli/test/log.apart.test.ts': /for its owner alone/,
       'test/e2e/recording.test.ts': /for its owner alone/,
       'test/tooling/package.test.ts': /a package of its own, executable/,
     },

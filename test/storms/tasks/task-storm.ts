@@ -39,7 +39,7 @@ const capabilities = {
 /** Of each node. Without faults no lease ends, unless the machine is slower than that: then a task changes hands once more. */
 const leaseMs = 3000;
 
-/** A storm without an end is over after this time, milliseconds. */
+/** A storm without an end is over after this time, milliseconds of the machine. */
 const overMs = 240_000;
 
 const steps = ['once', 'sleep', 'nap', 'ask'] as const;
@@ -236,6 +236,9 @@ class TaskStorm {
         if ((await Promise.race([node.written(taskId, 'once:held 0'), lost])) !== 'lost') {
           return taskId;
         }
+        // Whoever has it now holds it for nothing.
+        this.#cancellable.add(taskId);
+        await node.ask('tasks/cancel', { taskId });
       }
     }
   }
@@ -261,7 +264,7 @@ class TaskStorm {
   async run(chosen: readonly Fault[], store: StormStore): Promise<TaskHistory> {
     const history = this.#history;
     const over = new AbortController();
-    const late = delay(overMs, 'late', { signal: over.signal }).catch(() => 'over');
+    const late = this.#late(over.signal).catch(() => 'over');
     if ((await Promise.race([this.#whole(chosen, store), late])) === 'late') {
       const open = [...history.accepted].filter((id) => !history.ended.has(id));
       history.accuse(`it has no end: ${open.join(', ') || 'all tasks have ended'}`);
@@ -270,6 +273,11 @@ class TaskStorm {
     }
     over.abort();
     return history;
+  }
+
+  async #late(signal: AbortSignal): Promise<'late'> {
+    while (this.#history.now < overMs) await delay(500, undefined, { signal });
+    return 'late';
   }
 
   async #whole(chosen: readonly Fault[], store: StormStore): Promise<void> {

@@ -22,7 +22,7 @@ const seeds = Array.from({ length: Number(process.env['STORMS'] ?? 1) }, (_, at)
 
 /** Nodes of three machines. */
 const farNodes = {
-  clocksMs: [0, 300_000, -300_000],
+  clocksMs: [0, 1_200_000, -1_200_000],
   faults: ['kill', 'stop', 'cut'],
 } as const satisfies Partial<StormStore>;
 
@@ -48,7 +48,7 @@ describe('in a storm, no promise of tasks is broken', () => {
       const oneMachine = { clocksMs: [0, 0, 0], faults: ['kill', 'stop'] } as const;
       await blows(seed, { ...oneMachine, wayOf: async () => ({ url: directory }) });
     },
-    300_000,
+    1_200_000,
   );
 
   describe('in Redis', () => {
@@ -61,7 +61,7 @@ describe('in a storm, no promise of tasks is broken', () => {
         const urlOf = (port: number) => `redis://127.0.0.1:${port}`;
         await blows(seed, { ...farNodes, wayOf: () => wayTo(server.port, urlOf) });
       },
-      300_000,
+      1_200_000,
     );
   });
 
@@ -87,7 +87,7 @@ describe('in a storm, no promise of tasks is broken', () => {
           effects: async () => (await client.query(counted)).rows,
         });
       },
-      300_000,
+      1_200_000,
     );
   });
 });
