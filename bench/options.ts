@@ -5,7 +5,7 @@ import { quickOf } from './servers.ts';
 import type { Server } from './servers.ts';
 import { sizes } from './sizes.ts';
 import type { Extent } from './sizes.ts';
-import { httpSuite, stdioSuite } from './suites.ts';
+import { httpSuite, stdioSuite, taskSuite } from './suites.ts';
 import type { Suite } from './suites.ts';
 
 export interface Options {
@@ -30,11 +30,12 @@ const namesOf = (list: readonly { readonly name: string }[]): string =>
 
 export const usage = `npm run bench -- [options]
   --http             servers over HTTP instead of stdio
+  --tasks            what it costs that tasks are written down, with each store
   --client           clients instead of servers: ours and the official ones; with --quick, --smoke or --ways connect,stdio,enveloped,http,http-enveloped
   --quick            rough numbers in under a minute: ours, the floor and two peers
   --smoke            every path once, for CI
-  --servers a,b      ${namesOf(stdioSuite.servers)}; over HTTP ${namesOf(httpSuite.servers)}
-  --measures a,b     ${namesOf(stdioSuite.tasks)}; over HTTP ${namesOf(httpSuite.tasks)}
+  --servers a,b      ${namesOf(stdioSuite.servers)}; over HTTP ${namesOf(httpSuite.servers)}; of tasks ${namesOf(taskSuite.servers)}
+  --measures a,b     ${namesOf(stdioSuite.tasks)}; over HTTP ${namesOf(httpSuite.tasks)}; of tasks ${namesOf(taskSuite.tasks)}
   --rounds n         instead of ${sizes.full.rounds}
   --json FILE        the results as JSON
   --strict           fails if a peer fails a measure too
@@ -47,6 +48,7 @@ export function readOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       http: { type: 'boolean', default: false },
+      tasks: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       smoke: { type: 'boolean', default: false },
       servers: { type: 'string' },
@@ -59,7 +61,7 @@ export function readOptions(args: readonly string[]): Options {
     },
   });
   const extent = extentOf(values);
-  const suite = values.http ? httpSuite : stdioSuite;
+  const suite = values.http ? httpSuite : values.tasks ? taskSuite : stdioSuite;
   const { servers, tasks } = suite;
   return {
     extent,

@@ -18,12 +18,13 @@ interface Place {
 }
 
 /** What is measured and published together. */
-export type Published = 'stdio' | 'http' | 'client';
+export type Published = 'stdio' | 'http' | 'client' | 'tasks';
 
 const places: Readonly<Record<Published, Place>> = {
   stdio: { begin: '<!-- measured -->', files: 'performance' },
   http: { begin: '<!-- measured over HTTP -->', files: 'performance-http' },
   client: { begin: '<!-- measured clients -->', files: 'performance-client' },
+  tasks: { begin: '<!-- measured tasks -->', files: 'performance-tasks' },
 };
 
 /**
@@ -37,7 +38,7 @@ export function publish(results: Results, suite: Published, charted: readonly st
   const text = readFileSync(page, 'utf8');
   const [before, , after] = partsOf(text, suite);
   writeFileSync(page, `${before}${measured(results, suite)}${after}`);
-  writeFileSync(new URL(`${files}.svg`, docs), chartOf(results, charted));
+  if (charted.length > 0) writeFileSync(new URL(`${files}.svg`, docs), chartOf(results, charted));
   writeFileSync(new URL(`${files}.json`, docs), dataOf(results));
 }
 
@@ -73,8 +74,12 @@ ${lines}
 }
 
 function measured(results: Results, suite: Published): string {
+  const { circumstances, rows } = results;
+  if (!rows.some(({ isRatio }) => isRatio)) {
+    return `\n\n${[inWords(circumstances), tableOf(results), failuresOf(results)].join('\n\n')}\n\n`;
+  }
   const part = [
-    inWords(results.circumstances),
+    inWords(circumstances),
     `![Cost of each server as a multiple of the floor](${places[suite].files}.svg)`,
     'In parentheses: the ratio to the floor.',
     tableOf(results),

@@ -8,8 +8,8 @@ import type { Server } from './servers.ts';
 export async function buildServers(servers: readonly Server[]): Promise<void> {
   const built = servers.filter(({ module }) => module.startsWith(buildFolder));
   await build({
-    entryPoints: built.map(({ module }) =>
-      join(benchFolder, 'servers', basename(module, '.mjs').concat('.ts')),
+    entryPoints: [...new Set(built.map(({ module }) => basename(module, '.mjs')))].map((name) =>
+      join(benchFolder, 'servers', `${name}.ts`),
     ),
     outdir: buildFolder,
     outExtension: { '.js': '.mjs' },

@@ -1,6 +1,7 @@
 /** The servers that are measured. All have the same tools with the same handlers; see `servers/asking.mjs`. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { storeKinds } from './tasks/stores.ts';
 
 export interface Server {
   readonly name: string;
@@ -67,9 +68,14 @@ export const httpServers: readonly Server[] = [
   peer('sdk-2', '@modelcontextprotocol/server', 'sdk-2-http'),
 ];
 
+/** The same server with each store of tasks. */
+export const taskServers: readonly Server[] = storeKinds
+  .filter(({ isThere }) => isThere())
+  .map(({ name }) => ({ ...ours('durable'), name }));
+
 /** Of those, the ones of a quick run: what is compared with, ours, the leanest peer and the newest official one. */
 export function quickOf(servers: readonly Server[]): readonly Server[] {
-  return servers.filter(({ name }) => [floorName, ourName, 'mcp-lite', 'sdk-2'].includes(name));
+  return servers.filter(({ name, isPeer }) => !isPeer || ['mcp-lite', 'sdk-2'].includes(name));
 }
 
 /** The version that a run measures, from the installed manifest; undefined for what has none. */

@@ -22,15 +22,18 @@ import { echoThroughput, envelopedThroughput, pingThroughput } from './measures/
 import { unread } from './measures/unread.ts';
 import { RawClient } from './raw-client.ts';
 import type { Task } from './run.ts';
-import { httpServers, stdioServers } from './servers.ts';
+import { httpServers, stdioServers, taskServers } from './servers.ts';
 import type { Server } from './servers.ts';
+import { calls, claims, tasks, waiting } from './tasks/measures.ts';
+import type { TaskMeasure } from './tasks/measures.ts';
+import { storeKinds } from './tasks/stores.ts';
 
 export interface Suite {
-  readonly name: 'stdio' | 'http';
+  readonly name: 'stdio' | 'http' | 'tasks';
   readonly servers: readonly Server[];
   /** In the order in which they run. */
   readonly tasks: readonly Task[];
-  /** The metrics that the chart shows. */
+  /** The metrics that the chart shows; if there are none, there is no chart. */
   readonly charted: readonly string[];
 }
 
@@ -81,6 +84,13 @@ export const httpSuite: Suite = {
   ],
 };
 
+export const taskSuite: Suite = {
+  name: 'tasks',
+  servers: taskServers,
+  tasks: [calls, tasks, waiting, claims].map(withStore),
+  charted: [],
+};
+
 function overStdio(measure: Measure): Task {
   return {
     ...measure,
@@ -108,6 +118,29 @@ function overHttp(measure: HttpMeasure): Task {
           return withClient(await HttpClient.start([...nodeFlags, server.module], options), body);
         },
       }),
+  };
+}
+
+function withStore(measure: TaskMeasure): Task {
+  return {
+    ...measure,
+    runOn: async ({ name, module }, { sizes, nodeFlags }) => {
+      const kind = storeKinds.find((each) => each.name === name);
+      if (!kind) throw new Error(`there is no store "${name}"`);
+      return kind.open((store) =>
+        measure.run({
+          sizes,
+          store,
+          launch: (body, { isDurable = true, ...given } = {}) => {
+            const env: Record<string, string> =
+              isDurable && store.where !== undefined ? { DURABLE: store.where } : {};
+            const { silenceMs } = sizes;
+            const options = { cwd: tmpdir(), silenceMs, env, ...given };
+            return withClient(new RawClient([...nodeFlags, module], options), body);
+          },
+        }),
+      );
+    },
   };
 }
 

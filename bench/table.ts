@@ -17,9 +17,10 @@ export function tableOf({ rows }: Results): string {
   return aligned(lines);
 }
 
-/** How much dearer each peer is than ours, where that is a question: values above 1 are our lead. */
+/** How much dearer each peer is than ours: values above 1 are our lead. Nothing if that is no question. */
 export function leadTableOf({ rows }: Results): string {
   const compared = rows.filter(({ isRatio }) => isRatio);
+  if (compared.length === 0) return '';
   const names = peersOf(compared[0]);
   const lines = [
     ['peer / ours', ...names],

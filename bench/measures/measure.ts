@@ -7,7 +7,18 @@ export interface Metric {
   /** Unique among all measures. */
   readonly key: string;
   readonly title: string;
-  readonly unit: 'ms' | 'µs' | 'msg/s' | 'MiB' | 'KiB' | 'B' | 'ratio' | 'exponent' | 'lost';
+  readonly unit:
+    | 'ms'
+    | 'µs'
+    | 'msg/s'
+    | 'MiB'
+    | 'KiB'
+    | 'B'
+    | 'ratio'
+    | 'exponent'
+    | 'lost'
+    | 'writes'
+    | 'tasks/s';
   /** Ratios are shown of costs; a rate is shown as it is. */
   readonly isRatio: boolean;
   /** The most that we allow ourselves: of the ratio to the floor where that is shown, or else of the value. */
@@ -99,6 +110,19 @@ export function median(values: readonly number[]): number {
   const middle = sorted.length / 2;
   if (!Number.isInteger(middle)) return sorted[Math.floor(middle)] ?? Number.NaN;
   return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
+}
+
+/** Once each unseen, then in short bursts, there and back: what changes on the machine meanwhile meets all alike. */
+export async function byTurns<const Acts extends readonly (() => Promise<number>)[]>(
+  turns: number,
+  acts: Acts,
+): Promise<{ readonly [n in keyof Acts]: number }> {
+  const bursts = acts.map((act) => ({ act, costs: [] as number[] }));
+  for (const { act } of bursts) await act();
+  for (let turn = 0; turn < turns; turn++) {
+    for (const { act, costs } of [...bursts, ...bursts.toReversed()]) costs.push(await act());
+  }
+  return bursts.map(({ costs }) => median(costs)) as { readonly [n in keyof Acts]: number };
 }
 
 export const KiB = 1024;

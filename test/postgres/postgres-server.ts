@@ -52,23 +52,25 @@ export function needsPostgres(context: TestContext): void {
 const settings = [
   ...['shared_buffers=16MB', 'max_connections=100', 'unix_socket_directories='],
   ...['fsync=off', 'autovacuum=off', 'log_checkpoints=off'],
-].flatMap((setting) => ['-c', setting]);
+];
 
 /** One Postgres. Everybody on this machine may log in as `postgres`, by TLS or without. */
 export class PostgresServer {
   readonly #folder: string;
+  readonly #settings: readonly string[];
   readonly port: number;
   readonly url: string;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, more: readonly string[]) {
     this.#folder = folder;
+    this.#settings = [...settings, ...more].flatMap((setting) => ['-c', setting]);
     this.port = port;
     this.url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   }
 
-  /** With an empty database, `postgres`. */
-  static async start(): Promise<PostgresServer> {
+  /** With an empty database, `postgres`. @param more settings, in place of those for tests */
+  static async start(more: readonly string[] = []): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
     const { uid, gid } = user;
     if (uid !== undefined) chownSync(folder, uid, gid);
@@ -85,7 +87,7 @@ export class PostgresServer {
       if (uid !== undefined) chownSync(path, uid, gid);
     }
     for (let attempt = 1; ; attempt++) {
-      const server = new PostgresServer(folder, await freePort());
+      const server = new PostgresServer(folder, await freePort(), more);
       try {
         await server.start();
         return server;
@@ -101,7 +103,7 @@ export class PostgresServer {
     const place = ['-D', join(this.#folder, 'data'), '-p', String(this.port)];
     const child = spawn(
       findIn('postgres') ?? '',
-      [...place, '-c', 'listen_addresses=127.0.0.1', '-c', 'ssl=on', ...settings],
+      [...place, '-c', 'listen_addresses=127.0.0.1', '-c', 'ssl=on', ...this.#settings],
       { ...user, cwd: this.#folder, stdio: ['ignore', 'ignore', 'pipe'] },
     );
     this.#process = child;
@@ -114,6 +116,11 @@ export class PostgresServer {
       return;
     }
     throw new Error(`postgres did not start:\n${lines.join('\n')}`);
+  }
+
+  /** The process that the others come from. */
+  get pid(): number {
+    return this.#process?.pid ?? 0;
   }
 
   /** At once: connections break, and what was not committed is gone. */

@@ -57,6 +57,7 @@ export const programs = [
   'test/e2e/spawning-server.ts',
   'test/e2e/starved-search.ts',
   'test/e2e/throwing-listeners.ts',
+  'test/e2e/versioned-node.ts',
   'test/processes/anywhere-host.ts',
   'test/processes/first-process.ts',
   'test/processes/host.ts',

@@ -1,6 +1,6 @@
 /** Two processes that share their sessions through Redis, and one that is alone: what it costs to share, and that a request arrives at the one that has not begun the session. */
 import { echoes } from '../../measures/exchange.ts';
-import { median } from '../../measures/measure.ts';
+import { byTurns } from '../../measures/measure.ts';
 import { ourName } from '../../servers.ts';
 import type { HttpClient, Session } from '../http-client.ts';
 import { load } from '../load.ts';
@@ -107,19 +107,6 @@ async function compare(
     'nodes.roots.there': rootsThere,
     'nodes.roots.ratio': rootsThere / rootsHere,
   };
-}
-
-/** Once each unseen, then in short bursts, there and back: what changes on the machine meanwhile meets all alike. */
-async function byTurns<const Acts extends readonly (() => Promise<number>)[]>(
-  turns: number,
-  acts: Acts,
-): Promise<{ readonly [n in keyof Acts]: number }> {
-  const bursts = acts.map((act) => ({ act, costs: [] as number[] }));
-  for (const { act } of bursts) await act();
-  for (let turn = 0; turn < turns; turn++) {
-    for (const { act, costs } of [...bursts, ...bursts.toReversed()]) costs.push(await act());
-  }
-  return bursts.map(({ costs }) => median(costs)) as { readonly [n in keyof Acts]: number };
 }
 
 async function echoing(

@@ -108,6 +108,11 @@ export class RedisServer {
     }
   }
 
+  /** Its process. */
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
   /** Its data on disk. */
   get #data(): string {
     return join(this.#folder, 'appendonlydir');
