@@ -101,15 +101,18 @@ const tools = [
   }),
   defineTool({
     name: 'claim',
-    description: 'Claims what is due and ends it, until nothing is left. Gives how many it had.',
-    handler: async () => {
+    description: 'Claims what is due and ends it. Gives how many it had; 0 if nothing is left.',
+    inputSchema: count,
+    handler: async ({ count: wanted }) => {
       const owner = crypto.randomUUID();
       await opened().lease(owner);
-      for (let had = 0; ;) {
+      let had = 0;
+      for (;;) {
         const { tasks } = await opened().claim({ owner, server: claimed, max: claimedAtOnce });
         if (tasks.length === 0) return String(had);
         await Promise.all(tasks.map((task) => opened().finish(task, '{}')));
         had += tasks.length;
+        if (had >= wanted) return String(had);
       }
     },
   }),

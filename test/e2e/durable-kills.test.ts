@@ -203,12 +203,15 @@ describe.each(stores)('killed with its tasks in $name', (store) => {
     const next = random(seed);
     const anywhere = () => `${next() < 0.5 ? 'before' : 'after'}:${1 + Math.floor(next() * 9)}`;
     const all = [...points.slice(-store.points), ...Array.from({ length: more }, anywhere)];
-    for (const point of all) {
+    for (const [at, point] of all.entries()) {
+      if (at % 100 === 99) console.log(`${at + 1} of ${all.length}, the seed is ${seed}`);
       const child = launch([...server, where, point]);
       const start = new Start(child, store);
       const isAlive = await start.play();
       if (isAlive) child.child.kill('SIGKILL');
-      expect((await child.exit).signal, `the seed is ${seed}, at ${point}`).toBe('SIGKILL');
+      const { signal } = await child.exit;
+      const place = `the seed is ${seed}, at ${point}, number ${at + 1}`;
+      expect(signal, `${place}: ${child.stderr}`).toBe('SIGKILL');
       // The results of those before are looked at again by a few starts.
       const old = [...heard].filter(([, status]) => status !== 'working').slice(0, -12);
       for (const [taskId] of old) heard.delete(taskId);

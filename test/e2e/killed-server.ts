@@ -26,9 +26,13 @@ async function numbered<T>(write: () => Promise<T>): Promise<T> {
 /** Of a store that others share. Tests wait for its end, and a process that lives prolongs it three times meanwhile. */
 const leaseMs = 1000;
 
+/** A slow machine is no store that is away. */
+const commandTimeoutMs = 60_000;
+
 async function open(): Promise<TaskStore> {
-  if (where.startsWith('postgres:')) return postgresTaskStore({ url: where, leaseMs });
-  if (where.startsWith('redis:')) return redisTaskStore({ url: where, leaseMs });
+  if (where.startsWith('postgres:'))
+    return postgresTaskStore({ url: where, leaseMs, commandTimeoutMs });
+  if (where.startsWith('redis:')) return redisTaskStore({ url: where, leaseMs, commandTimeoutMs });
   return sqliteTaskStore(where);
 }
 
