@@ -12,7 +12,7 @@ import { circumstances, loadNow, quietLoad, rowsOf } from './results.ts';
 import type { Results } from './results.ts';
 import { run } from './run.ts';
 import type { Task } from './run.ts';
-import { benchFolder, buildFolder, versionOf } from './servers.ts';
+import { benchFolder, buildFolder, ourName, versionOf } from './servers.ts';
 import type { Server } from './servers.ts';
 import { sizes } from './sizes.ts';
 import { taskSuite } from './suites.ts';
@@ -48,7 +48,7 @@ async function measure(options: Options): Promise<Results> {
   return {
     circumstances: circumstances(
       loadBefore,
-      Object.fromEntries(measured.map((server) => [server.name, versionOf(server)])),
+      Object.fromEntries(measured.map((server) => [nameOf(server), versionOf(server)])),
     ),
     rows: rowsOf(tasks, outcomes),
     failures: outcomes.flatMap(({ server, measure: name, failure }) =>
@@ -56,6 +56,9 @@ async function measure(options: Options): Promise<Results> {
     ),
   };
 }
+
+/** What of it is measured: of ours, itself, whatever it keeps its tasks in. */
+const nameOf = ({ name, package: of }: Server) => (of === ourName ? ourName : name);
 
 /** Whether this machine has what a measure needs; says so if not. */
 function isPossible({ name, missing }: Task): boolean {
