@@ -32,11 +32,11 @@ export function project(
       alias: sources,
     },
     test: {
-      // For what hangs. What is slow is no failure: a machine may do a dozen other things, and half a minute has been too short then.
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
+      // For what hangs. What is slow is no failure: a machine may do a dozen other things, and two minutes have been too short then.
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
       // The default of a second is shorter than a process takes to start on a busy machine.
-      expect: { poll: { timeout: 60_000 } },
+      expect: { poll: { timeout: 120_000 } },
       restoreMocks: true,
       unstubEnvs: true,
       env: { TMPDIR: temporary, TEMP: temporary, TMP: temporary },

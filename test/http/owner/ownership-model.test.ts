@@ -25,15 +25,11 @@ describe('ownership keeps what was acknowledged, answers everything, and revives
     ['a node is stopped for a while', 'stopped'],
     ['a node is killed', 'killed'],
     ['the store is slow once, or its answer is lost', 'slow'],
-  ])(
-    'if %s',
-    async (_, fault) => {
-      const { states, violations } = await explore(fault, isAll ? Infinity : most[fault]);
-      expect(violations).toEqual([]);
-      expect(states).toBeGreaterThan(100);
-    },
-    120_000,
-  );
+  ])('if %s', async (_, fault) => {
+    const { states, violations } = await explore(fault, isAll ? Infinity : most[fault]);
+    expect(violations).toEqual([]);
+    expect(states).toBeGreaterThan(100);
+  });
 });
 
 /** For what is found after some ten thousand states. */
@@ -48,7 +44,7 @@ describe('the exploration finds', () => {
       }),
     );
     expect(violations).not.toEqual([]);
-  }, 120_000);
+  });
 
   test('a store without fences', async (context) => {
     onlyInLongRun(context);
@@ -60,7 +56,7 @@ describe('the exploration finds', () => {
       log.append = (_, entries) => append.call(log, { fence: fenceOf() }, entries);
     });
     expect(violations).not.toEqual([]);
-  }, 120_000);
+  });
 
   test('a log that takes a session for one of another node that the store has lost', async (context) => {
     onlyInLongRun(context);
@@ -72,7 +68,7 @@ describe('the exploration finds', () => {
       };
     });
     expect(violations).not.toEqual([]);
-  }, 120_000);
+  });
 
   test('a store that takes a node for dead that lives', async () => {
     const { violations } = await explore('none', 20_000, ({ rules }) => {
@@ -82,5 +78,5 @@ describe('the exploration finds', () => {
       };
     });
     expect(violations).not.toEqual([]);
-  }, 120_000);
+  });
 });
