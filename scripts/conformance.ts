@@ -24,7 +24,7 @@ const revisions: { readonly [revision: string]: KnownReasons } = {
 /** Of an extension: of no revision's requirements, and to pass all the same. */
 const ofSkills = ['enumeration', 'directory', 'manifest'].map((name) => `sep-2640-skills-${name}`);
 /** How long the server may take to start, milliseconds. */
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 120_000;
 
 const repository = fileURLToPath(new URL('..', import.meta.url));
 

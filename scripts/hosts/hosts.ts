@@ -15,7 +15,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export const hostsFolder = here('.');
 
 /** How long one host may take for one job, milliseconds. */
-const jobTimeoutMs = 60_000;
+const jobTimeoutMs = 300_000;
 
 /** What a host is run with. */
 export interface Bench {

@@ -20,7 +20,7 @@ const server = fileURLToPath(new URL('../../test/bridge/journal-server.mjs', imp
  * What is left after this time stays for ever. On an idle machine it is the drain time, the three steps of the stop and a second,
  * 8 s; a busy one takes long to start the programs that are to end.
  */
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 
 /** What happens to a bridge and its server. */
 const acts = {
