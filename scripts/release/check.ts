@@ -10,5 +10,6 @@ const edits = new Edits(fileURLToPath(new URL('../..', import.meta.url)));
 const occasion = { tag: values.tag, workflowOf: process.env['GITHUB_REPOSITORY'] };
 const faults = await faultsOfRelease(edits, occasion);
 for (const fault of faults) console.error(`- ${fault}`);
-console.error(faults.length === 0 ? 'Nothing keeps the release' : `${faults.length} faults`);
+const count = `${faults.length} fault${faults.length === 1 ? '' : 's'}`;
+console.error(faults.length === 0 ? 'Nothing keeps the release' : count);
 process.exitCode = faults.length === 0 ? 0 : 1;
