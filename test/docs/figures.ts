@@ -403,7 +403,7 @@ export const citations: {
     'twenty times': [['src/features/list-changed.observable.ts', 'longestQuietTimes = 20']],
   },
   'docs/soaking.md': {
-    '30 s': [['scripts/soak/bridge.ts', 'patienceMs = 30_000']],
+    '2 min': [['scripts/soak/bridge.ts', 'patienceMs = 120_000']],
     '50 rounds': [['.ci/run', '--bridge --rounds 50']],
     '4 MiB': [['scripts/soak/vitals.ts', 'growthBytes = 4 * 1024 ** 2']],
     'ten seconds': [['scripts/soak/client.ts', "this.#server.kill('SIGKILL'), 10_000)"]],
