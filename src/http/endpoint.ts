@@ -193,14 +193,23 @@ export class Endpoint implements EndpointControl, EndpointHome {
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
-      const frame = decodeLine(body.text, defaultLimits.maxDepth);
-      if (this.#refuses(exchange) && (frame.kind === 'request' || frame.kind === 'batch')) {
-        return exchange.answer(closing);
-      }
-      if (isModern(exchange, frame)) this.#modern.post(exchange, frame);
-      else if (this.#sessionless) this.#sessionless.post(exchange, frame);
-      else this.#sessions.post(exchange, frame, body.text);
+      const { text } = body;
+      const isOfSession = !this.#sessionless && !this.isClosing && !isOfModernClient(exchange);
+      const again = (sinceMs: number) => this.#read(exchange, text, sinceMs);
+      if (!isOfSession || !this.#sessions.handOn(exchange, text, again)) this.#read(exchange, text);
     });
+  }
+
+  /** @param sinceMs when it came, if it was handed on before */
+  #read(exchange: HttpExchange, text: string, sinceMs?: number): void {
+    const frame = decodeLine(text, defaultLimits.maxDepth);
+    const isNew = sinceMs === undefined && this.#refuses(exchange);
+    if (isNew && (frame.kind === 'request' || frame.kind === 'batch')) {
+      return exchange.answer(closing);
+    }
+    if (isModern(exchange, frame)) this.#modern.post(exchange, frame);
+    else if (this.#sessionless) this.#sessionless.post(exchange, frame);
+    else this.#sessions.post(exchange, frame, text, sinceMs);
   }
 }
 

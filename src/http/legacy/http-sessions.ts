@@ -71,15 +71,37 @@ export class HttpSessions implements SessionHome {
     this.#nodes = nodes;
   }
 
-  /** @param body as it was posted */
-  post(exchange: HttpExchange, frame: InboundFrame, body: string): void {
+  /**
+   * Hands on what was posted, if another node is known to have its session: that one reads it.
+   * @param again serves it without this
+   * @returns false if it is to be read here
+   */
+  handOn(exchange: HttpExchange, body: string, again: (sinceMs: number) => void): boolean {
+    const { sessionId } = exchange.head;
+    const nodes = this.#nodes;
+    if (!nodes || sessionId === undefined || this.#sessions.has(sessionId)) return false;
+    const owner = nodes.known(sessionId, exchange);
+    if (owner === undefined) return false;
+    const sought = (sinceMs: number) => {
+      nodes.forget(sessionId);
+      again(sinceMs);
+    };
+    nodes.hand(owner, { exchange, body, isAnswered: true, sinceMs: undefined, again: sought });
+    return true;
+  }
+
+  /**
+   * @param body as it was posted
+   * @param sinceMs when it came, if it was handed on before
+   */
+  post(exchange: HttpExchange, frame: InboundFrame, body: string, sinceMs?: number): void {
     if (exchange.head.sessionId === undefined) {
       if (frame.kind === 'request' && frame.method === Method.initialize) {
         return this.#begin(exchange, frame);
       }
       if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
     }
-    this.#find(exchange, (session) => session.post(exchange, frame), { frame, body });
+    this.#find(exchange, (session) => session.post(exchange, frame), { frame, body, sinceMs });
   }
 
   get(exchange: HttpExchange): void {
@@ -253,14 +275,15 @@ export class HttpSessions implements SessionHome {
     exchange: HttpExchange,
     nodes: Nodes,
     node: string,
-    { found, body, frame, sinceMs = this.clock.now() }: Sought,
+    { found, body, frame, sinceMs: since }: Sought,
   ): void {
     if (exchange.notHere) return exchange.notHere();
-    const again = () => {
+    const again = (sinceMs: number) => {
       nodes.forget(exchange.head.sessionId ?? '');
       this.#find(exchange, found, { body, frame, sinceMs });
     };
-    nodes.hand(node, { exchange, body, frame, sinceMs, again });
+    const isAnswered = frame !== undefined;
+    nodes.hand(node, { exchange, body, isAnswered, sinceMs: since, again });
   }
 
   /** Brings back a session that another node has begun; undefined if the request was answered. */
@@ -293,16 +316,21 @@ export class HttpSessions implements SessionHome {
 }
 
 /** What may be handed on of a request. */
-type Posted = Pick<Handing, 'frame' | 'body'> & Partial<Pick<Handing, 'sinceMs'>>;
+interface Posted extends Pick<Handing, 'body' | 'sinceMs'> {
+  /** The message in the body; undefined if it has none. */
+  readonly frame: InboundFrame | undefined;
+}
 
 /** A request whose session is sought, and what is done once it is here. */
-type Sought = Posted & { found(session: HttpSession): void };
+interface Sought extends Posted {
+  found(session: HttpSession): void;
+}
 
 /** Whether it would begin something here. */
 const isNew = ({ method }: HttpExchange, { frame }: Posted): boolean =>
   method === 'GET' || frame?.kind === 'request' || frame?.kind === 'batch';
 
-const noBody: Posted = { frame: undefined, body: '' };
+const noBody: Posted = { frame: undefined, body: '', sinceMs: undefined };
 
 /** What is wrong with the id of a session that a request names. */
 function sessionFault(id: string): HttpAnswer {

@@ -16,32 +16,35 @@ import type {
 } from '../http-exchange.ts';
 import { WatchedSink } from '../watched-sink.ts';
 import type { SinkOutlet } from '../watched-sink.ts';
-import { lengthOf, windowBytes } from './letters.ts';
+import { headNames, lengthOf, windowBytes } from './letters.ts';
 import type { AnswerHead, HandedRequest } from './letters.ts';
 import type { Peer, Taken } from './peer.ts';
 
 type Headers = { readonly [name: string]: string };
 
 export class HandedExchange implements HttpExchange, Taken {
-  readonly pipe: string;
+  readonly pipe: number;
   readonly principal?: Principal;
   readonly admission?: Admission;
   readonly method: string;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   readonly head: RequestHead;
-  readonly #request: HandedRequest;
+  readonly #headers: readonly string[];
+  /** Until it is read: a call may run for long. */
+  #body: string;
   readonly #peer: Peer;
   readonly #home: ExchangeHome;
   #added: Headers | undefined = undefined;
   #outlet: FarOutlet | undefined = undefined;
-  #isGone = false;
-  readonly #gone = new Set<() => void>();
+  #state: 'open' | 'answered' | 'gone' = 'open';
+  #gone: (() => void)[] = [];
 
-  constructor(pipe: string, request: HandedRequest, peer: Peer, home: ExchangeHome) {
-    const { method, target, remoteAddress, principal, admittedMs, headers } = request;
+  constructor(pipe: number, request: HandedRequest, peer: Peer, home: ExchangeHome) {
+    const { method, target, remoteAddress, principal, admittedMs } = request;
     this.pipe = pipe;
-    this.#request = request;
+    this.#headers = request.headers;
+    this.#body = request.body;
     this.#peer = peer;
     this.#home = home;
     this.method = method;
@@ -52,24 +55,19 @@ export class HandedExchange implements HttpExchange, Taken {
       const until = home.clock.now() + admittedMs;
       this.admission = { until, endedBy: (now) => (now >= until ? 'expired' : undefined) };
     }
-    this.head = {
-      host: headers['host'],
-      origin: headers['origin'],
-      accept: headers['accept'],
-      authorization: undefined,
-      contentType: headers['content-type'],
-      contentEncoding: headers['content-encoding'],
-      sessionId: headers['mcp-session-id'],
-      protocolVersion: headers['mcp-protocol-version'],
-    };
+    this.head = request.head;
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers[name];
+    const inHead = headNames.get(name);
+    if (inHead) return this.head[inHead];
+    const at = this.#headers.findIndex((text, place) => place % 2 === 0 && text === name);
+    return at === -1 ? undefined : this.#headers[at + 1];
   }
 
   headerNames(): readonly string[] {
-    return Object.keys(this.#request.headers);
+    const names = [...headNames.keys()].filter((name) => this.header(name) !== undefined);
+    return [...names, ...this.#headers.filter((_, place) => place % 2 === 0)];
   }
 
   get handedBy(): string {
@@ -82,7 +80,9 @@ export class HandedExchange implements HttpExchange, Taken {
   }
 
   readBody(done: (body: Body) => void): void {
-    done({ ok: true, text: this.#request.body });
+    const text = this.#body;
+    this.#body = '';
+    done({ ok: true, text });
   }
 
   addHeaders(headers: Headers): void {
@@ -90,14 +90,15 @@ export class HandedExchange implements HttpExchange, Taken {
   }
 
   answer({ status, headers, body = '' }: HttpAnswer): void {
-    if (this.#outlet || this.#isGone) return;
-    const outlet = this.#begin({
-      status,
-      headers: { ...this.#added, ...headers },
-      isStream: false,
-    });
-    if (body.length <= windowBytes) return outlet.all(body);
-    const sink = new WatchedSink(outlet, this.#home);
+    if (this.#outlet || this.#state !== 'open') return;
+    const all: Headers = Object.assign({}, this.#added, headers);
+    const head = { status, headers: all, isStream: false };
+    if (body.length <= windowBytes) {
+      this.#state = 'answered';
+      this.#peer.exchanges.delete(this.pipe);
+      return this.#peer.post({ kind: 'answer', pipe: this.pipe, head, text: body });
+    }
+    const sink = new WatchedSink(this.#begin(head), this.#home);
     sink.write(body);
     sink.end();
   }
@@ -110,13 +111,15 @@ export class HandedExchange implements HttpExchange, Taken {
   }
 
   get isGone(): boolean {
-    return this.#isGone;
+    return this.#state === 'gone';
   }
 
   onGone(callback: () => void): () => void {
-    if (this.#isGone) callback();
-    else this.#gone.add(callback);
-    return () => this.#gone.delete(callback);
+    if (this.isGone) callback();
+    else this.#gone.push(callback);
+    return () => {
+      this.#gone = this.#gone.filter((other) => other !== callback);
+    };
   }
 
   get parts(): number {
@@ -129,10 +132,10 @@ export class HandedExchange implements HttpExchange, Taken {
 
   left(): void {
     this.#peer.exchanges.delete(this.pipe);
-    this.#isGone = true;
+    this.#state = 'gone';
     this.#outlet?.left();
-    const gone = [...this.#gone];
-    this.#gone.clear();
+    const gone = this.#gone;
+    this.#gone = [];
     for (const callback of gone) callback();
   }
 
@@ -146,7 +149,7 @@ class FarOutlet implements SinkOutlet {
   /** That node watches its own connections. */
   readonly isItsTurn = true;
   readonly isFar = true as const;
-  readonly #pipe: string;
+  readonly #pipe: number;
   readonly #peer: Peer;
   #head: AnswerHead | undefined;
   #waiting = '';
@@ -158,7 +161,7 @@ class FarOutlet implements SinkOutlet {
   parts = 0;
   #state = closingChart.begun;
 
-  constructor(pipe: string, head: AnswerHead, peer: Peer) {
+  constructor(pipe: number, head: AnswerHead, peer: Peer) {
     this.#pipe = pipe;
     this.#head = head;
     this.#peer = peer;
@@ -196,13 +199,6 @@ class FarOutlet implements SinkOutlet {
     this.left();
     this.#peer.exchanges.delete(this.#pipe);
     this.#peer.post({ kind: 'cut', pipe: this.#pipe });
-  }
-
-  /** The whole answer, if it is short. */
-  all(body: string): void {
-    this.#waiting = body;
-    this.#move('close.begin');
-    this.#send();
   }
 
   taken(bytes: number): void {

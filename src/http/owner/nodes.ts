@@ -12,7 +12,8 @@ import type { NodeInboxListener, Stores } from '../nodes/stores.ts';
 import type { ServerOf } from '../options.ts';
 import { reportInWords } from '../facts.ts';
 import { HandedExchange } from './handed-exchange.ts';
-import type { ChangedLetter, NodePost, Letter } from './letters.ts';
+import { readPost, writePost } from './letters.ts';
+import type { ChangedLetter, Letter } from './letters.ts';
 import { Ownership } from './ownership.ts';
 import type { Location } from './ownership.ts';
 import { Passage } from './passage.ts';
@@ -132,14 +133,14 @@ export class Nodes implements PeerHome, NodeInboxListener {
   /** Hands a request to the node that owns its session. */
   hand(node: string, handing: Handing): void {
     // The lease may have ended since it was asked who has the session: nothing is sent under its name.
-    if (!this.ownership.holds) return handing.again();
-    new Passage(`${++this.#pipes}`, handing, this.#peer(node), this.#options.home);
+    if (!this.ownership.holds) return handing.again(handing.sinceMs ?? this.clock.now());
+    new Passage(++this.#pipes, handing, this.#peer(node), this.#options.home);
   }
 
   received(texts: readonly string[], withdrawn: ReadonlySet<string>): void {
     if (!this.ownership.holds) return;
     for (const text of texts) {
-      const { from, number, letters } = JSON.parse(text) as NodePost;
+      const { from, number, letters } = readPost(text);
       const peer = this.#peer(from);
       // What is told to all has no number: it does no harm twice.
       if (number > 0 && number <= peer.heard) continue;
@@ -225,6 +226,8 @@ export class Nodes implements PeerHome, NodeInboxListener {
         // That it is over here may have been lost with data of the store.
         return letter.isLast ? undefined : peer.post({ kind: 'left', pipe: letter.pipe });
       }
+      case 'answer':
+        return peer.passages.get(letter.pipe)?.answer(letter);
       case 'sent':
         return peer.passages.get(letter.pipe)?.sent(letter.parts);
       case 'cut':
@@ -258,7 +261,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
     for (const [letter, server] of changed) this.#told(letter, server);
     const letters = changed.map(([letter]) => letter);
     const from = this.node;
-    const text = JSON.stringify({ from, number: 0, letters });
+    const text = writePost({ from, number: 0, letters });
     const failed = reportUnavailable(
       this.#options.home.report,
       'The other nodes do not know of a change',

@@ -3,7 +3,9 @@
  * copied to its connection here.
  */
 import type { Clock } from '../../actors/clock.ts';
+import { defaultLimits } from '../../actors/limits.ts';
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
+import { decodeLine } from '../../protocol/codec.ts';
 import type { InboundFrame, RequestId } from '../../protocol/frames.ts';
 import { endInWords } from '../admission.ts';
 import type { Admission, AdmissionEnd } from '../admission.ts';
@@ -16,7 +18,7 @@ import { StoreUnavailable } from '../nodes/stores.ts';
 import { unlisted } from '../upkeep.ts';
 import type { Tended, Upkeep } from '../upkeep.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
-import { lengthOf, windowBytes } from './letters.ts';
+import { headNames, lengthOf, windowBytes } from './letters.ts';
 import type { AnswerHead, HandedRequest, Letter } from './letters.ts';
 import type { Handed, Peer } from './peer.ts';
 import { processEnded, unavailable } from './unavailable.ts';
@@ -24,14 +26,14 @@ import { processEnded, unavailable } from './unavailable.ts';
 /** What is handed on. */
 export interface Handing {
   readonly exchange: HttpExchange;
-  /** What was posted. */
+  /** What was posted; empty for other requests. */
   readonly body: string;
-  /** The message in it; undefined for other requests. */
-  readonly frame: InboundFrame | undefined;
-  /** When it came, the clock's milliseconds. */
-  readonly sinceMs: number;
+  /** Whether the message in it is answered here, and not on another stream. */
+  readonly isAnswered: boolean;
+  /** When it came, the clock's milliseconds; undefined if it comes now. */
+  readonly sinceMs: number | undefined;
   /** It is unserved, and another node may have the session by now. */
-  again(): void;
+  again(sinceMs: number): void;
 }
 
 export interface PassageHome {
@@ -55,9 +57,10 @@ const untoldBytes = windowBytes / 4;
 
 export class Passage implements Handed, Tended, SinkOwner {
   place = unlisted;
-  readonly pipe: string;
+  readonly pipe: number;
   sentTo: Handed['sentTo'] = undefined;
   readonly #handing: Handing;
+  readonly #sinceMs: number;
   readonly #peer: Peer;
   readonly #home: PassageHome;
   /** When the other node should have read it; `Infinity` once it has. */
@@ -78,11 +81,12 @@ export class Passage implements Handed, Tended, SinkOwner {
   #awaited: Promise<void> | undefined = undefined;
   #settle: (() => void) | undefined = undefined;
 
-  constructor(pipe: string, handing: Handing, peer: Peer, home: PassageHome) {
+  constructor(pipe: number, handing: Handing, peer: Peer, home: PassageHome) {
     const { exchange } = handing;
     const now = home.clock.now();
     this.pipe = pipe;
     this.#handing = handing;
+    this.#sinceMs = handing.sinceMs ?? now;
     this.#peer = peer;
     this.#home = home;
     this.#readBy = now + handTimeoutMs;
@@ -96,6 +100,13 @@ export class Passage implements Handed, Tended, SinkOwner {
     return (this.#awaited ??= new Promise((resolve) => {
       this.#settle = resolve;
     }));
+  }
+
+  answer({ head: { status, headers }, text }: Extract<Letter, { kind: 'answer' }>): void {
+    if (!this.#over()) return;
+    this.#handing.exchange.answer(
+      text === '' ? { status, headers } : { status, headers, body: text },
+    );
   }
 
   part({ number, head, text, isLast }: Extract<Letter, { kind: 'part' }>): void {
@@ -123,7 +134,7 @@ export class Passage implements Handed, Tended, SinkOwner {
   cut(): void {
     if (!this.#over()) return;
     if (this.#sink) this.#sink.cut();
-    else this.#handing.exchange.answer(endedAnswer(this.#handing.frame));
+    else this.#handing.exchange.answer(endedAnswer(this.#handing));
   }
 
   moved(): void {
@@ -197,8 +208,7 @@ export class Passage implements Handed, Tended, SinkOwner {
   /** What comes of it cannot be known here. The client can resume a stream. */
   #giveUp(): void {
     if (!this.#over()) return;
-    const { exchange, frame } = this.#handing;
-    if (!this.#sink) return exchange.answer(endedAnswer(frame));
+    if (!this.#sink) return this.#handing.exchange.answer(endedAnswer(this.#handing));
     this.#sink.write(`retry: ${this.#home.limits.retryMs}\n\n`);
     this.#sink.end();
   }
@@ -206,9 +216,10 @@ export class Passage implements Handed, Tended, SinkOwner {
   /** Serves it again, a moment later: the directory may not know yet that the other node has gone. */
   #again(): void {
     const { clock } = this.#home;
-    const { sinceMs, exchange, again } = this.#handing;
+    const { exchange, again } = this.#handing;
+    const sinceMs = this.#sinceMs;
     if (clock.now() - sinceMs < handTimeoutMs) {
-      clock.setTimeout(() => again(), againMs);
+      clock.setTimeout(() => again(sinceMs), againMs);
       return;
     }
     const error = new StoreUnavailable('slow', 'nobody has the session yet', {
@@ -265,18 +276,18 @@ export class Passage implements Handed, Tended, SinkOwner {
 }
 
 function handedRequest({ exchange, body }: Handing, now: number): HandedRequest {
-  const { method, target, remoteAddress, principal, admission } = exchange;
-  const headers: Record<string, string> = {};
+  const { method, target, remoteAddress, principal, admission, head } = exchange;
+  const headers: string[] = [];
   for (const name of exchange.headerNames()) {
-    if (!isSecret(name)) headers[name] = exchange.header(name) ?? '';
+    if (!isSecret(name) && !headNames.has(name)) headers.push(name, exchange.header(name) ?? '');
   }
-  const admittedMs =
-    admission && admission.until < Infinity ? { admittedMs: admission.until - now } : {};
-  return { method, target, headers, remoteAddress, principal, ...admittedMs, body };
+  const admittedMs = admission && admission.until < Infinity ? admission.until - now : undefined;
+  return { method, target, remoteAddress, principal, admittedMs, head, headers, body };
 }
 
 /** For a message whose node has died: whether it was served, nobody knows. */
-function endedAnswer(frame: InboundFrame | undefined): HttpAnswer {
+function endedAnswer({ body: text, isAnswered }: Handing): HttpAnswer {
+  const frame = isAnswered ? decodeLine(text, defaultLimits.maxDepth) : undefined;
   const ids = frame ? idsOf(frame) : [];
   if (ids.length === 0) {
     const message = 'The process that has the session has ended; try again';

@@ -3,13 +3,16 @@ import { onceAtPassEnd } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
 import type { Stores } from '../nodes/stores.ts';
+import { writePost } from './letters.ts';
 import type { Letter } from './letters.ts';
 
 /** A request that was handed to it. */
 export interface Handed {
-  readonly pipe: string;
+  readonly pipe: number;
   /** Where the request is in its inbox, and which data the store had then. */
   sentTo: { readonly place: string; readonly store: string | undefined } | undefined;
+  /** All of the answer. */
+  answer(letter: Extract<Letter, { kind: 'answer' }>): void;
   /** A part of the answer. */
   part(letter: Extract<Letter, { kind: 'part' }>): void;
   /** So many parts of the answer were sent; undefined if nothing is known of the request. */
@@ -65,15 +68,16 @@ const againMs = 50;
 export class Peer {
   readonly node: string;
   /** Requests that were handed to it, by their numbers. */
-  readonly passages = new Map<string, Handed>();
+  readonly passages = new Map<number, Handed>();
   /** Requests that it has handed to this node. */
-  readonly exchanges = new Map<string, Taken>();
+  readonly exchanges = new Map<number, Taken>();
   /** The number of the last envelope that came from it. */
   heard = 0;
   readonly #home: PeerHome;
   readonly #from: string;
   #queue: Letter[] = [];
-  #sending: Promise<void> | undefined = undefined;
+  /** Whether the other node still reads, once that is known. */
+  #sending: Promise<boolean> | undefined = undefined;
 
   constructor(node: string, home: PeerHome) {
     this.node = node;
@@ -83,19 +87,19 @@ export class Peer {
 
   post(letter: Letter): void {
     this.#queue.push(letter);
-    if (!this.#sending) onceAtPassEnd(this.#send);
+    if (!this.#sending) this.#gather();
   }
 
   /** Finds out whether it lives, if anything depends on it. */
   look(): void {
     if (this.#sending || (this.passages.size === 0 && this.exchanges.size === 0)) return;
-    this.#sending = this.#run([]).then(this.#sentAll);
+    this.#sending = this.#run([]).then(this.#sent);
   }
 
   /** Settles once everything has been sent, or cannot be. */
   async flushed(): Promise<void> {
-    this.#send();
-    await this.#sending;
+    do this.#send();
+    while (await this.#sending);
   }
 
   /** The store has lost data: it may have lost letters. */
@@ -127,65 +131,68 @@ export class Peer {
     }
   }
 
+  /**
+   * Sends at the end of the next pass: of what comes together, a part is often read a pass later, and a
+   * command costs as much as several letters.
+   */
+  #gather(): void {
+    onceAtPassEnd(this.#gathered);
+  }
+
+  readonly #gathered = (): void => onceAtPassEnd(this.#send);
+
   readonly #send = (): void => {
     if (this.#sending || this.#queue.length === 0) return;
-    this.#sending = this.#run(this.#take()).then(this.#sentAll);
-  };
-
-  readonly #sentAll = (isHeard: boolean): void => {
-    this.#sending = undefined;
-    if (isHeard) this.#send();
-  };
-
-  #take(): readonly Letter[] {
     const letters = this.#queue;
     this.#queue = [];
-    return letters;
-  }
+    this.#sending = this.#run(letters).then(this.#sent);
+  };
+
+  readonly #sent = (isHeard: boolean): boolean => {
+    this.#sending = undefined;
+    if (isHeard && this.#queue.length > 0) this.#gather();
+    return isHeard;
+  };
 
   /** @returns false if it reads nothing any longer */
   async #run(first: readonly Letter[]): Promise<boolean> {
     let letters = first;
-    do {
-      const number = this.#home.nextNumber();
-      let isUnknown = false;
-      for (;;) {
-        if (!this.#home.isStill(this.#from)) return false;
-        try {
-          const envelope = JSON.stringify({ from: this.#from, number, letters });
-          const text = letters.length === 0 ? '' : envelope;
-          const store = this.#home.storeName;
-          const place = await this.#home.stores.inbox.send(this.node, text);
-          if (place === undefined && (await this.#home.mayReopen())) {
-            const message = 'the store has lost data, and the other node may come back';
-            throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
-          }
-          if (place === undefined) {
-            // It has not got these: their requests can be taken back.
-            const requests = letters.filter(({ kind }) => kind === 'request');
-            if (!isUnknown) this.#queue = [...requests, ...this.#queue];
-            this.#home.gone(this);
-            return false;
-          }
-          this.#placed(letters, { place, store });
-          break;
-        } catch (error) {
-          if (!(error instanceof StoreUnavailable)) throw error;
-          if (error.fault === 'closed') {
-            this.#home.gone(this);
-            return false;
-          }
-          // After any other fault the store has not got it: the clients of these may try again.
-          isUnknown ||= error.fault === 'slow' || error.cause !== undefined;
-          if (!isUnknown) letters = this.#refuse(letters, error);
-          await new Promise<void>((resolve) => {
-            this.#home.clock.setTimeout(resolve, againMs);
-          });
+    const number = this.#home.nextNumber();
+    let isUnknown = false;
+    for (;;) {
+      if (!this.#home.isStill(this.#from)) return false;
+      try {
+        const from = this.#from;
+        const text = letters.length === 0 ? '' : writePost({ from, number, letters });
+        const store = this.#home.storeName;
+        const place = await this.#home.stores.inbox.send(this.node, text);
+        if (place === undefined && (await this.#home.mayReopen())) {
+          const message = 'the store has lost data, and the other node may come back';
+          throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
         }
+        if (place === undefined) {
+          // It has not got these: their requests can be taken back.
+          const requests = letters.filter(({ kind }) => kind === 'request');
+          if (!isUnknown) this.#queue = [...requests, ...this.#queue];
+          this.#home.gone(this);
+          return false;
+        }
+        this.#placed(letters, { place, store });
+        return true;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        if (error.fault === 'closed') {
+          this.#home.gone(this);
+          return false;
+        }
+        // After any other fault the store has not got it: the clients of these may try again.
+        isUnknown ||= error.fault === 'slow' || error.cause !== undefined;
+        if (!isUnknown) letters = this.#refuse(letters, error);
+        await new Promise<void>((resolve) => {
+          this.#home.clock.setTimeout(resolve, againMs);
+        });
       }
-      letters = this.#take();
-    } while (letters.length > 0);
-    return true;
+    }
   }
 
   #placed(letters: readonly Letter[], sentTo: NonNullable<Handed['sentTo']>): void {

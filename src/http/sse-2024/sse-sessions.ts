@@ -170,7 +170,7 @@ export class SseSessions {
         if (located.kind !== 'elsewhere') return exchange.answer(unknown(id));
         if (exchange.notHere) return exchange.notHere();
         const again = () => this.#hand(exchange, id, body, nodes, sinceMs);
-        nodes.hand(located.node, { exchange, frame: undefined, body, sinceMs, again });
+        nodes.hand(located.node, { exchange, body, isAnswered: false, sinceMs, again });
       },
       (error: unknown) => exchange.answer(unavailable(error, this.#home.report)),
     );

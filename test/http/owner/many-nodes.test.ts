@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
+import {
+  EventReader,
+  RawSession,
+  begin,
+  initializeOf,
+  jsonOf,
+  post,
+  postHeaders,
+} from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { reported } from '../serving.ts';
 import { at, startNodes } from './nodes.ts';
@@ -49,6 +57,28 @@ describe('a session of several nodes', () => {
     const names = [await here.call('where'), await there.call('where'), await here.call('where')];
     const owners = await Promise.all(names.map(async (r) => text(await jsonOf(r))));
     expect(new Set(owners)).toEqual(new Set([expect.any(String)]));
+  });
+
+  test('is told the same of what it cannot read, wherever that arrives', async () => {
+    const [a, b] = await startNodes(2, where);
+    const here = await begin(a!.url);
+    await at(b!, here).call('where');
+    const enveloped = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/list',
+      params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } },
+    };
+    for (const body of ['{', '[]', '{"jsonrpc":"2.0","id":1}', JSON.stringify(enveloped)]) {
+      const answers = [a!, b!].map(async ({ url }) => {
+        const headers = { ...postHeaders, ...here.headers };
+        const answer = await fetch(url, { method: 'POST', headers, body });
+        return { status: answer.status, said: await answer.json() };
+      });
+      const [own, other] = await Promise.all(answers);
+      expect(own?.status).toBe(400);
+      expect(other).toEqual(own);
+    }
   });
 
   test.each(['notifications/initialized', 'ping'])(

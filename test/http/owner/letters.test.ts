@@ -1,0 +1,143 @@
+/** How nodes write to each other, and when. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/actors/clock.ts';
+import { Endpoint } from '../../../src/http/endpoint.ts';
+import { HandedExchange } from '../../../src/http/owner/handed-exchange.ts';
+import { readPost, writePost } from '../../../src/http/owner/letters.ts';
+import type { HandedRequest, Letter } from '../../../src/http/owner/letters.ts';
+import { Peer } from '../../../src/http/owner/peer.ts';
+import { createMcpServer } from '../../../src/index.ts';
+import { MemoryNodes } from '../nodes/memory-stores.ts';
+
+const text = fc.string({ unit: 'grapheme' });
+const known = fc.option(text, { nil: undefined });
+const pipe = fc.nat();
+const headers = fc.dictionary(text, text, { noNullPrototype: true });
+
+const head = fc.record({
+  host: known,
+  origin: known,
+  accept: known,
+  authorization: fc.constant(undefined),
+  contentType: known,
+  contentEncoding: known,
+  sessionId: known,
+  protocolVersion: known,
+});
+
+const request: fc.Arbitrary<HandedRequest> = fc.record({
+  method: text,
+  target: text,
+  remoteAddress: known,
+  principal: fc.option(fc.record({ id: text, name: text }), { nil: undefined }),
+  admittedMs: fc.option(fc.nat(), { nil: undefined }),
+  head,
+  headers: fc.array(text),
+  body: fc.oneof(text, fc.json(), fc.constant('\ufefflong'.repeat(2000))),
+});
+
+const letter: fc.Arbitrary<Letter> = fc.oneof(
+  fc.record({ kind: fc.constant('request' as const), pipe, request }),
+  fc.record({
+    kind: fc.constant('answer' as const),
+    pipe,
+    head: fc.record({ status: fc.nat(), headers, isStream: fc.constant(false) }),
+    text: fc.oneof(text, fc.json()),
+  }),
+  fc.record({ kind: fc.constant('part' as const), pipe, number: fc.nat(), text }),
+  fc.record({ kind: fc.constant('left' as const), pipe }),
+);
+
+test('letters are read as they were written', () => {
+  const posts = fc.record({ from: text, number: fc.nat(), letters: fc.array(letter) });
+  fc.assert(
+    fc.property(posts, (post) => {
+      expect(readPost(writePost(post))).toEqual(post);
+    }),
+  );
+});
+
+/** A node that is told what `heard` keeps. */
+async function toldNode(heard: (readonly Letter[])[]): Promise<Peer> {
+  const nodes = new MemoryNodes();
+  const [sender, reader] = [nodes.start(), nodes.start()];
+  await reader.inbox.open('reader', {
+    received: (posts) => heard.push(...posts.map((post) => readPost(post).letters)),
+  });
+  let numbers = 0;
+  return new Peer('reader', {
+    stores: sender,
+    clock: systemClock,
+    node: 'sender',
+    storeName: undefined,
+    nextNumber: () => ++numbers,
+    isStill: () => true,
+    mayReopen: () => Promise.resolve(false),
+    gone: () => expect.unreachable(),
+  });
+}
+
+/** Settles once all has been handled that had come. */
+const passEnd = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+test('letters that come together go together, those of the next pass and those that come while others are sent too', async () => {
+  const heard: (readonly Letter[])[] = [];
+  const peer = await toldNode(heard);
+  const left = (n: number): Letter => ({ kind: 'left', pipe: n });
+  peer.post(left(1));
+  peer.post(left(2));
+  await passEnd();
+  expect(heard).toEqual([]);
+  peer.post(left(3));
+  await passEnd();
+  expect(heard).toEqual([[left(1), left(2), left(3)]]);
+  peer.post(left(4));
+  // Who closes does not wait for others.
+  const flushed = peer.flushed();
+  peer.post(left(5));
+  await flushed;
+  expect(heard.slice(1)).toEqual([[left(4)], [left(5)]]);
+});
+
+test('a handed request has the headers that it came with', () => {
+  const endpoint = new Endpoint(createMcpServer({ name: 'owner', version: '1' }));
+  const exchange = new HandedExchange(
+    1,
+    {
+      method: 'GET',
+      target: '/mcp',
+      remoteAddress: '192.0.2.1',
+      principal: undefined,
+      admittedMs: undefined,
+      head: {
+        host: 'h',
+        origin: undefined,
+        accept: 'text/event-stream',
+        authorization: undefined,
+        contentType: undefined,
+        contentEncoding: undefined,
+        sessionId: 's',
+        protocolVersion: 'v',
+      },
+      headers: ['last-event-id', 'constructor', 'constructor', '7'],
+      body: '',
+    },
+    undefined as never,
+    endpoint,
+  );
+  const names = exchange.headerNames();
+  expect(Object.fromEntries(names.map((name) => [name, exchange.header(name)]))).toEqual({
+    host: 'h',
+    accept: 'text/event-stream',
+    'mcp-session-id': 's',
+    'mcp-protocol-version': 'v',
+    'last-event-id': 'constructor',
+    constructor: '7',
+  });
+  expect([exchange.header('origin'), exchange.header('7'), exchange.header('x')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
