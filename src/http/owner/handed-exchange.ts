@@ -37,7 +37,7 @@ export class HandedExchange implements HttpExchange, Taken {
   readonly #home: ExchangeHome;
   #added: Headers | undefined = undefined;
   #outlet: FarOutlet | undefined = undefined;
-  #state: 'open' | 'answered' | 'gone' = 'open';
+  #isGone = false;
   #gone: (() => void)[] = [];
 
   constructor(pipe: number, request: HandedRequest, peer: Peer, home: ExchangeHome) {
@@ -90,11 +90,11 @@ export class HandedExchange implements HttpExchange, Taken {
   }
 
   answer({ status, headers, body = '' }: HttpAnswer): void {
-    if (this.#outlet || this.#state !== 'open') return;
+    // It is no more among those that the peer waits for once all was said, or its client has gone.
+    if (this.#outlet || !this.#peer.exchanges.has(this.pipe)) return;
     const all: Headers = Object.assign({}, this.#added, headers);
     const head = { status, headers: all, isStream: false };
     if (body.length <= windowBytes) {
-      this.#state = 'answered';
       this.#peer.exchanges.delete(this.pipe);
       return this.#peer.post({ kind: 'answer', pipe: this.pipe, head, text: body });
     }
@@ -111,11 +111,11 @@ export class HandedExchange implements HttpExchange, Taken {
   }
 
   get isGone(): boolean {
-    return this.#state === 'gone';
+    return this.#isGone;
   }
 
   onGone(callback: () => void): () => void {
-    if (this.isGone) callback();
+    if (this.#isGone) callback();
     else this.#gone.push(callback);
     return () => {
       this.#gone = this.#gone.filter((other) => other !== callback);
@@ -132,7 +132,7 @@ export class HandedExchange implements HttpExchange, Taken {
 
   left(): void {
     this.#peer.exchanges.delete(this.pipe);
-    this.#state = 'gone';
+    this.#isGone = true;
     this.#outlet?.left();
     const gone = this.#gone;
     this.#gone = [];

@@ -84,7 +84,7 @@ export interface NodePost {
  * order of the rows, and the rows have their lengths in characters.
  */
 type RequestRow = readonly [
-  kind: 'request',
+  row: 'request',
   pipe: number,
   length: number,
   method: string,
@@ -102,13 +102,13 @@ type RequestRow = readonly [
   headers: readonly string[],
 ];
 type AnswerRow = readonly [
-  kind: 'answer',
+  row: 'answer',
   pipe: number,
   length: number,
   status: number,
   headers: AnswerHead['headers'],
 ];
-type Row = RequestRow | AnswerRow | Exclude<Letter, { kind: 'request' | 'answer' }>;
+type Row = RequestRow | AnswerRow | Exclude<Letter, { kind: 'request' } | { kind: 'answer' }>;
 
 /** An envelope as text. */
 export function writePost({ from, number, letters }: NodePost): string {

@@ -26,11 +26,18 @@ const head = fc.record({
   protocolVersion: known,
 });
 
+const principal = fc.record({
+  id: text,
+  subject: text,
+  scopes: fc.array(text),
+  claims: fc.dictionary(text, text, { noNullPrototype: true }),
+});
+
 const request: fc.Arbitrary<HandedRequest> = fc.record({
   method: text,
   target: text,
   remoteAddress: known,
-  principal: fc.option(fc.record({ id: text, name: text }), { nil: undefined }),
+  principal: fc.option(principal, { nil: undefined }),
   admittedMs: fc.option(fc.nat(), { nil: undefined }),
   head,
   headers: fc.array(text),
