@@ -97,7 +97,7 @@ describe('a connection to Redis', () => {
   });
 
   test('lets nobody wait longer than a command may take, and each as long as that', async () => {
-    const { connection, client } = await connected({ maxCommands: 2 });
+    const { connection, client } = await connected({ maxCommandBytes: 2 });
     const first = outcome(connection.command(['A']));
     await vi.advanceTimersByTimeAsync(600);
     const second = outcome(connection.command(['B']));
@@ -112,6 +112,7 @@ describe('a connection to Redis', () => {
     await vi.advanceTimersByTimeAsync(598);
     // What comes too late is nobody's.
     client.sent[0]?.answer('a');
+    await vi.advanceTimersByTimeAsync(0);
     const fourth = outcome(connection.command(['D']));
     expect(await outcome(connection.command(['E']))).toEqual(busy);
     await vi.advanceTimersByTimeAsync(2);
@@ -119,6 +120,9 @@ describe('a connection to Redis', () => {
     client.sent[3]?.answer('d');
     expect(await fourth).toBe('d');
     await vi.advanceTimersByTimeAsync(1000);
+    const last = outcome(connection.command(['F']));
+    await vi.advanceTimersByTimeAsync(1001);
+    expect(await last).toEqual(['slow', 1000]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -155,6 +159,40 @@ describe('a connection to Redis', () => {
     expect(await next).toBe('PONG');
   });
 
+  test('says in its error what was wrong, and with what cause', async () => {
+    const { connection, last } = await connected({ maxCommands: 1 });
+    const errorOf = async (command: Promise<unknown>, end: () => void): Promise<unknown> => {
+      end();
+      return command.catch((error: unknown) => error);
+    };
+    const cause = new ErrorReply('NOPERM No permissions to access a key');
+    const refused = errorOf(connection.command(['GET', 'a']), () => last().fail(cause));
+    expect(await refused).toMatchObject({
+      message: expect.stringContaining('NOPERM No permissions') as string,
+      cause,
+    });
+    const full = errorOf(connection.command(['SET']), () => last().fail(new ErrorReply('OOM')));
+    expect(await full).toMatchObject({ message: expect.stringContaining('has no room') as string });
+    const waiting = connection.command(['A']);
+    const busyNow = errorOf(connection.command(['B']), () => {});
+    expect(await busyNow).toMatchObject({
+      message: expect.stringContaining('1 commands or more bytes than allowed wait') as string,
+    });
+    const late = errorOf(waiting, () => void vi.advanceTimersByTime(1001));
+    expect(await late).toMatchObject({
+      message: expect.stringContaining('a command may take 1000 ms') as string,
+    });
+    const lost = errorOf(connection.command(['A']), () => last().fail(new Error('Socket closed')));
+    expect(await lost).toMatchObject({
+      message: expect.stringContaining('no connection to Redis') as string,
+      cause: { message: 'Socket closed' },
+    });
+    const closed = errorOf(connection.command(['A']), () => connection.close());
+    expect(await closed).toMatchObject({
+      message: expect.stringContaining('has been closed') as string,
+    });
+  });
+
   test('sends a script by its digest, and whole if Redis has forgotten it', async () => {
     const { connection, client, last } = await connected();
     const script = luaScript('return 1');
@@ -166,11 +204,16 @@ describe('a connection to Redis', () => {
     await expect.poll(() => client.sent.length).toBe(3);
     last().answer(2);
     expect(await forgotten).toBe(2);
+    const lost = outcome(connection.run(script, ['k'], ['v']));
+    last().fail(new Error('Socket closed'));
+    // It may have run: it is not sent again.
+    expect(await lost).toEqual(['away', 1000]);
     const rest = ['1', 'k', 'v'];
     expect(client.sent.map(({ args }) => args)).toEqual([
       [['EVALSHA', script.digest, ...rest]],
       [['EVALSHA', script.digest, ...rest]],
       [['EVAL', script.text, ...rest]],
+      [['EVALSHA', script.digest, ...rest]],
     ]);
   });
 
@@ -198,6 +241,7 @@ describe('a connection to Redis', () => {
       connecting: () => Promise.reject(new Error('ECONNREFUSED')),
     });
     await expect(connected({}, failing)).rejects.toMatchObject({ fault: 'away' });
+    await connected({}, Object.assign(failing, { isOpen: true }));
     const silent = Object.assign(new HeldClient(), {
       isOpen: false,
       connecting: () => new Promise(() => {}),
