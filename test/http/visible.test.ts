@@ -26,7 +26,7 @@ const secret = defineTool({
   name: 'secret',
   description: 'Is for admins',
   visible: admins,
-  scopes: ['secret:use'],
+  scopes: ['secret.use'],
   inputSchema: {
     type: 'object',
     properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
@@ -65,8 +65,18 @@ describe('a tool that a principal does not see', () => {
   });
 
   test('is refused in the usual way to those who see it', async () => {
-    const ada = await sessionOf(await serve(), 'ada+admin');
+    const url = await serve();
+    const ada = await sessionOf(url, 'ada+admin');
     expect((await ada.call('secret')).status).toBe(403);
+    const call = (token: string) =>
+      callTool(
+        url,
+        'secret',
+        { region: 'eu' },
+        { headers: { ...as(token), 'mcp-param-region': 'eu' } },
+      );
+    expect((await call('ada+admin')).status).toBe(403);
+    expect((await call('ada+admin+secret.use')).status).toBe(200);
   });
 
   test('is there once the token of the session allows it, and the client is told', async () => {

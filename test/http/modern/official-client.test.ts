@@ -1,7 +1,7 @@
 import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
-import type { McpServer } from 'mcp-actors';
-import { gate } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import type { McpServer, McpSession } from 'mcp-actors';
+import { TestClock, gate } from 'mcp-actors/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { modern, textOf } from '../../e2e/both-eras-client.ts';
 import { ask, callTool } from './asking.ts';
@@ -184,18 +184,93 @@ describe('a server for each request', () => {
     expect(result).toMatchObject({ taskId });
   });
 
-  test('is let go of if others were asked for more lately', async () => {
+  test('is let go of if others were asked for more lately, and begins anew', async () => {
     const closed = gate();
     const ended: string[] = [];
-    const url = await serveHttp(({ target }) =>
-      countingServer(target, () => {
-        ended.push(target);
-        void closed.pass();
-      }),
-    );
-    for (let n = 0; n < 66; n++) await callTool(new URL(`?${n}`, url), 'count');
+    const servers = new Map<string, McpServer>();
+    const url = await serveHttp(({ target }) => {
+      const known = servers.get(target);
+      const server =
+        known ??
+        countingServer(target, () => {
+          ended.push(target);
+          void closed.pass();
+        });
+      servers.set(target, server);
+      return server;
+    });
+    const at = (n: number) => callTool(new URL(`?${n}`, url), 'count');
+    // One is asked, and 64 more may be idle.
+    for (let n = 0; n < 65; n++) await at(n);
+    await at(0);
+    await at(65);
     await closed.arrived();
-    expect(ended[0]).toBe('/mcp?0');
+    expect(ended).toEqual(['/mcp?1']);
+    const { result } = await at(1);
+    expect(result?.['content']).toEqual([{ type: 'text', text: '/mcp?1 has 2' }]);
+  });
+
+  test('whose session has failed has another one, and the call that it ran is answered', async () => {
+    const held = gate();
+    onTestFinished(() => held.release());
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Waits',
+      handler: async () => {
+        await held.pass();
+        return 'done';
+      },
+    });
+    const plain = defineTool({ name: 'plain', description: 'Answers', handler: () => 'done' });
+    const server = createMcpServer({ name: 'failing', version: '1', tools: [hold, plain] });
+    const sessions: McpSession[] = [];
+    const observed: McpServer = {
+      ...server,
+      listen: (transport, options) => {
+        const session = server.listen(transport, options);
+        sessions.push(session);
+        return session;
+      },
+    };
+    const url = await serveHttp(observed);
+    const call = callTool(url, 'hold');
+    await held.arrived();
+    sessions[0]?.shutdown('It has failed', 0);
+    expect((await call).error).toBeDefined();
+    await sessions[0]?.closed;
+    expect((await callTool(url, 'plain')).status).toBe(200);
+    expect(sessions).toHaveLength(2);
+  });
+
+  test('is idle again once whoever called it has left, and leaves no timer', async () => {
+    const clock = new TestClock();
+    const [closed, begun, left] = [gate(), gate(), gate()];
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Waits until its client leaves',
+      handler: (_, { signal }) =>
+        new Promise<string>((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(signal.reason as Error);
+            void left.pass();
+          });
+          void begun.pass();
+        }),
+    });
+    const onClose = () => void closed.pass();
+    const server = createMcpServer({ name: 'left', version: '1', tools: [hold], onClose });
+    const url = await serveHttp(server, { clock, limits: { sessionIdleTimeoutMs: 2000 } });
+    const leaving = new AbortController();
+    const call = callTool(url, 'hold', {}, { signal: leaving.signal });
+    await begun.arrived();
+    leaving.abort();
+    await expect(call).rejects.toThrow();
+    await left.arrived();
+    clock.increment(1000);
+    expect(closed.arrivals).toBe(0);
+    for (const _ of [1, 2]) clock.increment(1000);
+    await closed.arrived();
+    expect(clock.liveTimers).toBe(0);
   });
 });
 
