@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { nameOfStream, readLastEventId } from '../../../src/http/legacy/stream-names.ts';
-import { gate } from '../../../src/testing/index.ts';
+import { TestClock, gate } from '../../../src/testing/index.ts';
 import type { InboundRequestId } from '../../../src/protocol/frames.ts';
 import { EventReader, begin, jsonOf } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
@@ -262,6 +262,43 @@ describe('what belongs to no request', () => {
     await told('pushes.lost');
     const stream = await session.get();
     await expect(stream.message()).resolves.toMatchObject({ data: { params: { n: 2 } } });
+    // What a stream has taken waits no more.
+    await stream.leave();
+    await told('stream.left');
+    await session.call('push', { n: 3, text: 'x'.repeat(600) });
+    const next = await session.get();
+    await expect(next.message()).resolves.toMatchObject({ data: { params: { n: 3 } } });
+  });
+
+  test('is asked while any stream is open, and not before the next one if there is none', async () => {
+    const clock = new TestClock();
+    const { url, facts } = await serveTools([push], { clock, limits: { keepaliveIntervalMs: 0 } });
+    const session = await begin(url, '2025-06-18', { roots: {} });
+    const left = async (stream: EventReader, times: number) => {
+      await stream.leave();
+      await expect
+        .poll(() => facts.filter(({ name }) => name === 'stream.left').length)
+        .toBe(times);
+    };
+    const answer = async (stream: EventReader) => {
+      const { data } = await stream.message();
+      expect(data.method).toBe('roots/list');
+      expect(await session.reply(data, { roots: [] })).toBe(202);
+    };
+    const first = await session.get();
+    await answer(first);
+    const second = await session.get();
+    await left(first, 1);
+    await session.notify('notifications/roots/list_changed');
+    await answer(second);
+    await left(second, 2);
+    await session.notify('notifications/roots/list_changed');
+    // Longer than a query of the roots may take.
+    clock.increment(10_000);
+    const third = await session.get();
+    await answer(third);
+    await session.call('push', { n: 1 });
+    expect((await third.message()).data).toEqual(notification(1));
   });
 
   test('is repeated to a client that comes back, on that stream alone [HTTP-12]', async () => {

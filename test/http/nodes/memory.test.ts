@@ -1,6 +1,7 @@
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TestClock, storesContract } from 'mcp-actors/testing';
 import type { OpenStoresWorld } from 'mcp-actors/testing';
+import { storeLimits } from '../../../src/http/nodes/stores.ts';
 import { MemoryNodes } from './memory-stores.ts';
 
 const openWorld: OpenStoresWorld = async (limits) => {
@@ -17,4 +18,15 @@ const openWorld: OpenStoresWorld = async (limits) => {
 
 describe('nodes in memory', () => {
   for (const { name, check } of storesContract) test(name, () => check(openWorld));
+});
+
+test('limits of stores are those that are given, and known', () => {
+  const defaults = storeLimits();
+  const [name = ''] = Object.keys(defaults);
+  expect(storeLimits({ [name]: 7 })).toEqual({ ...defaults, [name]: 7 });
+  expect(storeLimits({ [name]: undefined })).toEqual(defaults);
+  expect(() => storeLimits({ [name]: 0 })).toThrow(`${name} must be a positive number, this is 0`);
+  expect(() => storeLimits({ maxEverything: 1 } as object)).toThrow(
+    /^There is no limit maxEverything of the stores; the limits are \w+, /,
+  );
 });
