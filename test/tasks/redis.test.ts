@@ -4,7 +4,7 @@ import type { TaskStore } from 'mcp-actors';
 import { taskStoreContract } from 'mcp-actors/testing';
 import type { TaskStoreWorld } from 'mcp-actors/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { redisTaskStore } from '../../src/redis/index.ts';
+import { redisStores, redisTaskStore } from '../../src/redis/index.ts';
 import type { RedisTaskStoreOptions } from '../../src/redis/index.ts';
 import { RedisClusterServers } from '../http/nodes/redis-cluster.ts';
 import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
@@ -156,6 +156,28 @@ test('a task that somebody has begun to claim, and is heard of no more, is claim
   await c.lease('c');
   expect(await claim()).toBe(1);
 });
+
+test('steps come back in the order in which they were written, however many there are', async () => {
+  const store = await opened();
+  // With texts as long as these Redis keeps no order of its own.
+  const text = 'x'.repeat(100);
+  const steps = Array.from({ length: 50 }, (_, n) => ({ key: `step ${n}`, text: `${n} ${text}` }));
+  const claim = await store.create({ ...task, steps: steps.slice(0, 2) });
+  await store.append(claim, { steps: steps.slice(2) });
+  expect((await store.read('t1'))?.record.steps).toEqual(steps);
+  await store.close();
+  await expect(store.read('t1')).rejects.toMatchObject({ fault: 'closed' });
+});
+
+test.each(['leaseMs', 'commandTimeoutMs'])(
+  '%s that cannot be is refused by its name, before anything is asked',
+  async (name) => {
+    const options = { url: 'redis://127.0.0.1:1', [name]: 0 };
+    const refusal = `${name} must be a positive number of milliseconds, this is 0`;
+    await expect(redisTaskStore(options)).rejects.toThrow(new RangeError(refusal));
+    await expect(redisStores(options)).rejects.toThrow(new RangeError(refusal));
+  },
+);
 
 test('a ready client is taken, and stays open', async () => {
   const ready = await createClient({ url: redis.url, ...client }).connect();
