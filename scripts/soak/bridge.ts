@@ -49,6 +49,9 @@ const names = Object.keys(acts) as (keyof typeof acts)[];
 const shares = ['session', 'shared', 'pool'];
 const steps = ['pause', 'progress', 'log', 'change', 'stay'];
 
+/** So often the run says how far it is. */
+const toldEach = 100;
+
 /** @param random from 0 to less than 1 */
 export async function soakBridge(rounds: number, random: () => number): Promise<readonly string[]> {
   const faults: string[] = [];
@@ -65,6 +68,7 @@ export async function soakBridge(rounds: number, random: () => number): Promise<
       };
       const fault = await play(plan);
       if (fault !== undefined) faults.push(`round ${number}, ${JSON.stringify(plan)}: ${fault}`);
+      if (number % toldEach === 0) process.stderr.write(`${number} of ${rounds} rounds\n`);
     }
   };
   await Promise.all([inTurn(), inTurn()]);
