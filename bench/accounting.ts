@@ -12,6 +12,22 @@ export function cpuMsOf(pid: number): number | undefined {
   return cpuByScheduler(pid) ?? cpuByTicks(pid);
 }
 
+/**
+ * The processor time of a process and of all that it has started and that still run, milliseconds; undefined if the system does not
+ * tell.
+ *
+ * @see proc(5), `/proc/PID/task/TID/children`
+ */
+export function cpuMsOfFamily(pid: number): number | undefined {
+  const own = cpuMsOf(pid);
+  if (own === undefined) return undefined;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const children = threads.flatMap((thread) =>
+    (read(`/proc/${pid}/task/${thread}/children`) ?? '').split(' ').filter((text) => text !== ''),
+  );
+  return children.reduce((sum, child) => sum + (cpuMsOfFamily(Number(child)) ?? 0), own);
+}
+
 function cpuByScheduler(pid: number): number | undefined {
   const folder = `/proc/${pid}/task`;
   try {

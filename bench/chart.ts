@@ -10,6 +10,9 @@ const colours: Readonly<Record<string, string>> = {
   'sdk-2': '#9333ea',
   hono: '#0891b2',
   fastmcp: '#be185d',
+  supergateway: '#059669',
+  'mcp-remote': '#d97706',
+  'mcp-proxy': '#9333ea',
 };
 
 const bar = 12;

@@ -5,7 +5,7 @@ import { quickOf } from './servers.ts';
 import type { Server } from './servers.ts';
 import { sizes } from './sizes.ts';
 import type { Extent } from './sizes.ts';
-import { httpSuite, stdioSuite, taskSuite } from './suites.ts';
+import { bridgeSuite, httpSuite, stdioSuite, taskSuite } from './suites.ts';
 import type { Suite } from './suites.ts';
 
 export interface Options {
@@ -30,12 +30,13 @@ const namesOf = (list: readonly { readonly name: string }[]): string =>
 
 export const usage = `npm run bench -- [options]
   --http             servers over HTTP instead of stdio
+  --bridge           bridges instead of servers: ours and what else is used; the floor is what it costs without one
   --tasks            what it costs that tasks are written down, with each store
   --client           clients instead of servers: ours and the official ones; with --quick, --smoke or --ways connect,stdio,enveloped,http,http-enveloped
   --quick            rough numbers in under a minute: ours, the floor and two peers
   --smoke            every path once, for CI
-  --servers a,b      ${namesOf(stdioSuite.servers)}; over HTTP ${namesOf(httpSuite.servers)}; of tasks ${namesOf(taskSuite.servers)}
-  --measures a,b     ${namesOf(stdioSuite.tasks)}; over HTTP ${namesOf(httpSuite.tasks)}; of tasks ${namesOf(taskSuite.tasks)}
+  --servers a,b      ${namesOf(stdioSuite.servers)}; over HTTP ${namesOf(httpSuite.servers)}; of tasks ${namesOf(taskSuite.servers)}; bridges ${namesOf(bridgeSuite.servers)}
+  --measures a,b     ${namesOf(stdioSuite.tasks)}; over HTTP ${namesOf(httpSuite.tasks)}; of tasks ${namesOf(taskSuite.tasks)}; bridges ${namesOf(bridgeSuite.tasks)}
   --rounds n         instead of ${sizes.full.rounds}
   --json FILE        the results as JSON
   --strict           fails if a peer fails a measure too
@@ -49,6 +50,7 @@ export function readOptions(args: readonly string[]): Options {
     options: {
       http: { type: 'boolean', default: false },
       tasks: { type: 'boolean', default: false },
+      bridge: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       smoke: { type: 'boolean', default: false },
       servers: { type: 'string' },
@@ -61,7 +63,7 @@ export function readOptions(args: readonly string[]): Options {
     },
   });
   const extent = extentOf(values);
-  const suite = values.http ? httpSuite : values.tasks ? taskSuite : stdioSuite;
+  const suite = suiteOf(values);
   const { servers, tasks } = suite;
   return {
     extent,
@@ -74,6 +76,16 @@ export function readOptions(args: readonly string[]): Options {
     json: values.json,
     profile: values.profile,
   };
+}
+
+function suiteOf(values: {
+  readonly bridge: boolean;
+  readonly http: boolean;
+  readonly tasks: boolean;
+}): Suite {
+  if (values.bridge) return bridgeSuite;
+  if (values.http) return httpSuite;
+  return values.tasks ? taskSuite : stdioSuite;
 }
 
 function extentOf(values: {

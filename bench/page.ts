@@ -18,11 +18,12 @@ interface Place {
 }
 
 /** What is measured and published together. */
-export type Published = 'stdio' | 'http' | 'client' | 'tasks';
+export type Published = 'stdio' | 'http' | 'client' | 'tasks' | 'bridge';
 
 const places: Readonly<Record<Published, Place>> = {
   stdio: { begin: '<!-- measured -->', files: 'performance' },
   http: { begin: '<!-- measured over HTTP -->', files: 'performance-http' },
+  bridge: { begin: '<!-- measured bridges -->', files: 'performance-bridge' },
   client: { begin: '<!-- measured clients -->', files: 'performance-client' },
   tasks: { begin: '<!-- measured tasks -->', files: 'performance-tasks' },
 };

@@ -69,6 +69,11 @@ export class RawClient {
     return this.#server.cpuMs;
   }
 
+  /** What the server's process has used, and all that it has started, milliseconds. */
+  get familyCpuMs(): number {
+    return this.#server.familyCpuMs;
+  }
+
   /** What the server's process holds, bytes. */
   get rssBytes(): number {
     return this.#server.rssBytes;

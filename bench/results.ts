@@ -87,8 +87,13 @@ export function rowsOf(
 }
 
 function rowOf(measure: string, metric: Metric, outcomes: readonly Outcome[]): Row {
-  const values = outcomes.map(({ server, samples, failure, applies = true }) => {
-    const rounds = samples.flatMap((sample) => sample[metric.key] ?? []);
+  const key = metric.aboveFloor ?? metric.key;
+  const roundsOf = ({ samples }: Outcome) => samples.flatMap((sample) => sample[key] ?? []);
+  const floor = outcomes.find(({ server }) => server === floorName);
+  const base = metric.aboveFloor !== undefined && floor ? roundsOf(floor) : [];
+  const values = outcomes.map((outcome) => {
+    const { server, failure, applies = true } = outcome;
+    const rounds = roundsOf(outcome).map((value, round) => value - (base[round] ?? 0));
     return { server, rounds, failure, applies, value: usable(median(rounds)) };
   });
   const of = (name: string) => values.find(({ server }) => server === name)?.rounds ?? [];

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { cpuMsOf, rssBytesOf } from './accounting.ts';
+import { cpuMsOf, cpuMsOfFamily, rssBytesOf } from './accounting.ts';
 import { pinned } from './pinning.ts';
 
 const exitMs = 2_000;
@@ -81,6 +81,11 @@ export class ServerProcess {
     return cpuMsOf(this.#child.pid ?? 0) ?? Number.NaN;
   }
 
+  /** What the process has used, and all that it has started, milliseconds. */
+  get familyCpuMs(): number {
+    return cpuMsOfFamily(this.#child.pid ?? 0) ?? Number.NaN;
+  }
+
   /** What the process holds, bytes. */
   get rssBytes(): number {
     return rssBytesOf(this.#child.pid ?? 0) ?? Number.NaN;
@@ -111,6 +116,18 @@ export class ServerProcess {
     await Promise.race([this.#exited, delay(exitMs, undefined, { ref: false })]);
     this.#child.kill('SIGKILL');
     await this.#exited;
+  }
+}
+
+/** Does something with a client, which is ended. Rejects if the client breaks meanwhile. */
+export async function withClient<
+  C extends { readonly broken: Promise<never>; readonly close: () => Promise<void> },
+  T,
+>(client: C, body: (client: C) => Promise<T>): Promise<T> {
+  try {
+    return await Promise.race([body(client), client.broken]);
+  } finally {
+    await client.close();
   }
 }
 

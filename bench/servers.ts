@@ -73,6 +73,24 @@ export const taskServers: readonly Server[] = storeKinds
   .filter(({ isThere }) => isThere())
   .map(({ name }) => ({ ...ours('durable'), name }));
 
+/** A peer that is a program, which this module of its package is. */
+const program = (name: string, module: string): Server => ({
+  name,
+  package: name,
+  module: here(`node_modules/${name}/${module}`),
+  isPeer: true,
+});
+
+/** Bridges, before the floor. The floor is measured alone: what it costs to ask it without one. */
+export const bridgeServers: readonly Server[] = [
+  floor('floor'),
+  { ...ours('cli'), module: here('../packages/cli/dist/cli.js') },
+  { ...floor('proxy'), name: 'proxy' },
+  program('supergateway', 'dist/index.js'),
+  program('mcp-remote', 'dist/proxy.js'),
+  program('mcp-proxy', 'dist/bin/mcp-proxy.mjs'),
+];
+
 /** Of those, the ones of a quick run: what is compared with, ours, the leanest peer and the newest official one. */
 export function quickOf(servers: readonly Server[]): readonly Server[] {
   return servers.filter(({ name, isPeer }) => !isPeer || ['mcp-lite', 'sdk-2'].includes(name));

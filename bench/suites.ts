@@ -1,5 +1,7 @@
 /** What is measured together: the servers, the measures, and how a measure speaks to a server. */
 import { tmpdir } from 'node:os';
+import { bridgedCalls, oursBehind, sessions } from './bridge/costs.ts';
+import { leftovers } from './bridge/leftovers.ts';
 import { begins } from './http/measures/begins.ts';
 import { asking as httpAsking } from './http/measures/asking.ts';
 import { crowd } from './http/measures/crowd.ts';
@@ -22,14 +24,15 @@ import { echoThroughput, envelopedThroughput, pingThroughput } from './measures/
 import { unread } from './measures/unread.ts';
 import { RawClient } from './raw-client.ts';
 import type { Task } from './run.ts';
-import { httpServers, stdioServers, taskServers } from './servers.ts';
+import { withClient } from './server-process.ts';
+import { bridgeServers, httpServers, stdioServers, taskServers } from './servers.ts';
 import type { Server } from './servers.ts';
 import { calls, claims, tasks, waiting } from './tasks/measures.ts';
 import type { TaskMeasure } from './tasks/measures.ts';
 import { storeKinds } from './tasks/stores.ts';
 
 export interface Suite {
-  readonly name: 'stdio' | 'http' | 'tasks';
+  readonly name: 'stdio' | 'http' | 'tasks' | 'bridge';
   readonly servers: readonly Server[];
   /** In the order in which they run. */
   readonly tasks: readonly Task[];
@@ -91,6 +94,23 @@ export const taskSuite: Suite = {
   charted: [],
 };
 
+export const bridgeSuite: Suite = {
+  name: 'bridge',
+  servers: bridgeServers,
+  tasks: [...bridgedCalls, oursBehind, sessions, ...leftovers],
+  charted: [
+    'stdio.1.cpu',
+    'stdio.many.cpu',
+    'stdio.p50',
+    'http.1.cpu',
+    'http.many.cpu',
+    'http.p50',
+    'remote.1.cpu',
+    'remote.many.cpu',
+    'remote.p50',
+  ],
+};
+
 function overStdio(measure: Measure): Task {
   return {
     ...measure,
@@ -142,15 +162,4 @@ function withStore(measure: TaskMeasure): Task {
       );
     },
   };
-}
-
-async function withClient<
-  C extends { readonly broken: Promise<never>; readonly close: () => Promise<void> },
-  T,
->(client: C, body: (client: C) => Promise<T>): Promise<T> {
-  try {
-    return await Promise.race([body(client), client.broken]);
-  } finally {
-    await client.close();
-  }
 }

@@ -51,7 +51,7 @@ function peersOf(row: Row | undefined): readonly string[] {
 }
 
 function titleOf({ title, unit }: Row): string {
-  return ['exponent', 'lost', 'ratio'].includes(unit) ? title : `${title}, ${unit}`;
+  return ['exponent', 'lost', 'ratio', 'count'].includes(unit) ? title : `${title}, ${unit}`;
 }
 
 function barOf({ atMost, isRatio }: Row): string {

@@ -3,6 +3,8 @@
  * answers, an error, a content that is not what was expected, each breaks it, and with it the measure.
  */
 import { once } from 'node:events';
+import { createConnection } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { areNamed, initialize, isIntroduction, listTools } from '../conversation.ts';
 import { rootsAnswer } from '../measures/asking.ts';
 import type { Asked, Check, Message } from '../raw-client.ts';
@@ -14,6 +16,8 @@ import { MessageReader } from './message-reader.ts';
 export interface HttpClientOptions extends ServerOptions {
   /** Without a byte from the server for so long, while something is awaited, the server counts as hanging. */
   readonly silenceMs: number;
+  /** Where it listens, if it does not say so itself on stdout. */
+  readonly url?: string;
 }
 
 /** What a session's requests carry. */
@@ -43,7 +47,7 @@ export class HttpClient {
   static async start(args: readonly string[], options: HttpClientOptions): Promise<HttpClient> {
     const client = new HttpClient(args, options);
     try {
-      await Promise.race([client.#listening(), client.broken]);
+      await Promise.race([client.#listening(options.url), client.broken]);
     } catch (error) {
       await client.close();
       throw error;
@@ -51,7 +55,10 @@ export class HttpClient {
     return client;
   }
 
-  private constructor(args: readonly string[], { silenceMs, ...options }: HttpClientOptions) {
+  private constructor(
+    args: readonly string[],
+    { silenceMs, url: _, ...options }: HttpClientOptions,
+  ) {
     const env = { PORT: '0', ...options.env };
     this.#server = new ServerProcess(args, { ...options, env });
     this.#watch = new SilenceWatch(this.#server, silenceMs, () => this.#unanswered);
@@ -60,6 +67,11 @@ export class HttpClient {
   /** Rejects when the server has died, hangs, or has said something wrong. Never resolves. */
   get broken(): Promise<never> {
     return this.#server.broken;
+  }
+
+  /** Where the server listens. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}${this.#path}`;
   }
 
   /** What the server's process has used, milliseconds. */
@@ -325,12 +337,26 @@ export class HttpClient {
     this.#watch.heard(this.receivedAt);
   }
 
-  async #listening(): Promise<void> {
-    const [line] = (await once(this.#server.stdout, 'data')) as [Buffer];
-    const url = new URL(line.toString().trim());
+  async #listening(given: string | undefined): Promise<void> {
+    const url = new URL(given ?? String(await once(this.#server.stdout, 'data')).trim());
+    if (given !== undefined) await accepting(url);
     this.#port = Number(url.port);
     this.#path = url.pathname;
     this.#server.stdout.resume();
+  }
+}
+
+/** Resolves when the port of this URL accepts a connection. */
+export async function accepting(url: URL): Promise<void> {
+  for (;;) {
+    const attempt = createConnection({ port: Number(url.port), host: url.hostname });
+    const isOpen = await once(attempt, 'connect').then(
+      () => true,
+      () => false,
+    );
+    attempt.destroy();
+    if (isOpen) return;
+    await delay(5);
   }
 }
 

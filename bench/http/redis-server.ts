@@ -49,7 +49,8 @@ async function ready(stdout: NodeJS.ReadableStream): Promise<void> {
   if (!said.includes('Ready')) throw new Error(`redis-server does not start: ${said.slice(-300)}`);
 }
 
-async function freePort(): Promise<number> {
+/** A port of 127.0.0.1 that was free just now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

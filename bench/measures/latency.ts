@@ -33,7 +33,11 @@ export const latency: Measure = {
 };
 
 /** In microseconds; a fifth goes before, unmeasured, to warm up both sides. */
-async function latencies(client: RawClient, kind: Kind, count: number): Promise<readonly number[]> {
+export async function latencies(
+  client: RawClient,
+  kind: Kind,
+  count: number,
+): Promise<readonly number[]> {
   const values: number[] = [];
   const warmUp = Math.ceil(count / 5);
   for (let at = -warmUp; at < count; at++) {

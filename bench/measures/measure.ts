@@ -18,7 +18,10 @@ export interface Metric {
     | 'exponent'
     | 'lost'
     | 'writes'
-    | 'tasks/s';
+    | 'tasks/s'
+    | 'count';
+  /** It is not measured itself: it is what the metric of this key is above the floor's in the same round. */
+  readonly aboveFloor?: string;
   /** Ratios are shown of costs; a rate is shown as it is. */
   readonly isRatio: boolean;
   /** The most that we allow ourselves: of the ratio to the floor where that is shown, or else of the value. */

@@ -17,6 +17,7 @@ import type { HostRequestOptions } from '../client/connection/options.ts';
 import type { SentOptions } from '../client/connection/requests.ts';
 import { listKinds } from '../client/lists/list-kinds.ts';
 import { missingFor } from '../client/connection/server-features.ts';
+import { CallContext } from '../context/call-context.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
 import { uncached } from '../define/caching.ts';
 import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
@@ -238,7 +239,7 @@ export class BridgedServer {
     }
   }
 
-  async #answered(call: OpenCall): Promise<JsonObject> {
+  #answered(call: OpenCall): Promise<JsonObject> {
     const { method, params } = call;
     if (this.#seat && method.endsWith('subscribe')) return this.#subscribed(method, params);
     const isHeld = call.asks === 'inCall' && this.#server.era === 'modern';
@@ -271,8 +272,8 @@ export class BridgedServer {
       token === undefined
         ? undefined
         : (report) => void context.notify(Method.progress, { progressToken: token, ...report });
-    const { signal } = context;
-    const options: SentOptions = { raw: true, signal, onProgress, retry: this.#retry };
+    const within = CallContext.callOf(context);
+    const options: SentOptions = { raw: true, within, onProgress, retry: this.#retry };
     return this.#open.request(method, params, bounds ? { ...options, ...bounds } : options);
   }
 
@@ -317,7 +318,6 @@ export class BridgedServer {
         signal,
       });
     const awaitTask = async () => result;
-    const { signal } = context;
     const maxTotalMs = this.#maxTotalMs;
     const send = (
       next: JsonObject | undefined,
@@ -325,7 +325,13 @@ export class BridgedServer {
     ) => this.#send(call, next, bounds);
     const more = roundsAfter(
       { ...this.#rounds, answers: { answer }, awaitTask },
-      { method, params: sent, maxTotalMs, signal, send },
+      {
+        ...{ method, params: sent, maxTotalMs, send },
+        // Made when it is read, which is if the server asks something.
+        get signal() {
+          return context.signal;
+        },
+      },
       { result, startedAt },
     );
     const last = more ? await more : result;

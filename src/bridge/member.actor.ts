@@ -7,6 +7,7 @@ import type { ConnectionState } from '../client/connection/connection-streams.ob
 import { isAllowed } from '../client/hosts/tool-policies.ts';
 import type { ToolFilter } from '../client/hosts/tool-policies.ts';
 import { mergedName } from '../client/hosts/merged-names.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
 import type { UpstreamClient } from '../define/upstream.ts';
 import type { CatalogName } from '../machines/catalog.machine.ts';
 import { memberMachine } from '../machines/member.machine.ts';
@@ -136,13 +137,14 @@ export class Member {
   /**
    * The server, as soon as the client is connected to it.
    *
+   * @param within the call that waits for it; its signal is made if it has to
    * @throws {ProtocolError} -32000, with why it cannot be used
    */
-  async ready(signal?: AbortSignal): Promise<OpenedServer> {
+  async ready(within?: Pick<HandlerContext, 'signal'>): Promise<OpenedServer> {
     const { usable: now } = this;
     if (now) return now;
     if (this.standing.state === 'resting') this.#actor.send({ type: 'member.wake' });
-    if (this.#isOpening) await unlessAborted(this.settled(), signal);
+    if (this.#isOpening) await unlessAborted(this.settled(), within?.signal);
     const { usable } = this;
     if (usable) return usable;
     throw this.#unusable(this.standing.error ?? 'it was removed');

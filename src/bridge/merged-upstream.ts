@@ -230,7 +230,7 @@ export class MergedUpstream implements Upstream, MemberHost {
     method: string,
     context: HandlerContext,
   ): Promise<JsonObject> {
-    const server = await member.ready(context.signal);
+    const server = await member.ready(context);
     const result = await server.request(method, this.#withoutTasks(params), context);
     this.#owners.seen(member, result);
     return answer ? answer(result) : result;

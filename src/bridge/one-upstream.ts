@@ -92,7 +92,7 @@ export class OneUpstream implements Upstream, MemberHost {
     params: JsonObject | undefined,
     context: HandlerContext,
   ): Promise<JsonObject> {
-    return (await this.#member.ready(context.signal)).request(method, params, context);
+    return (await this.#member.ready(context)).request(method, params, context);
   }
 
   notified(method: string, params: JsonObject | undefined): void {

@@ -66,6 +66,11 @@ export class CallContext implements HandlerContext {
     this.#scope = scope;
   }
 
+  /** The call that a context is of; undefined if the context was made elsewhere. */
+  static callOf(context: HandlerContext): Exchange | undefined {
+    return #exchange in context ? context.#exchange : undefined;
+  }
+
   get requestId(): RequestId {
     return this.#exchange.request.id;
   }

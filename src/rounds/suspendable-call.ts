@@ -439,10 +439,11 @@ export class SuspendableCall implements Exchange {
   #end(reason: Error | undefined): void {
     this.#reason = reason;
     if (this.is('void')) this.#keeper.voided(this);
+    // They look at the signal for the reason.
+    if (reason) this.#controller?.abort(reason);
     for (const callback of this.#atEnd?.splice(0) ?? []) callback();
     const why = reason?.message ?? 'The call has ended';
     this.#questions?.fail(() => new RuntimeError('CANCELLED', why));
-    if (reason) this.#controller?.abort(reason);
   }
 }
 

@@ -3,7 +3,7 @@ import { goals } from '../../bench/goals.ts';
 import { publishedPart } from '../../bench/page.ts';
 import { stdioSuite } from '../../bench/suites.ts';
 
-test.each(['stdio', 'http', 'client', 'tasks'] as const)(
+test.each(['stdio', 'http', 'client', 'tasks', 'bridge'] as const)(
   'docs/performance.md says of %s what the data beside it say',
   (suite) => {
     const { is, ought } = publishedPart(suite);

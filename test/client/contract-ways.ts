@@ -8,6 +8,8 @@ import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { memory } from 'mcp-actors';
+import type { McpServer } from 'mcp-actors';
+import { bridge } from 'mcp-actors/bridge';
 import type { ServerEntry } from 'mcp-actors/client';
 import type { SdkTransport } from '../../src/transports/sdk-transport.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
@@ -46,8 +48,8 @@ const launched = (whose: string) => (): ServerEntry => ({
   args: [...program('test/client/contract-process.ts'), whose],
 });
 
-function oursInMemory(): ServerEntry {
-  const server = ours();
+/** A server in this process. */
+function inMemory(server: McpServer): ServerEntry {
   const transport = () => {
     const ends = memory();
     server.listen(ends.transport, { report: () => {} });
@@ -55,6 +57,9 @@ function oursInMemory(): ServerEntry {
   };
   return { transport };
 }
+
+/** A bridge before a server that it launches. */
+const bridged = (whose: string) => () => inMemory(bridge(launched(whose)(), { report: () => {} }));
 
 async function oursOverHttp(atEnd: AtEnd): Promise<ServerEntry> {
   const handler = nodeHandler(ours(), { sse: true });
@@ -151,13 +156,19 @@ const way = (server: string, transport: string, era: Way['era'], entry: Way['ent
 });
 
 export const ways: readonly Way[] = [
-  way('ours', 'a transport', 'legacy', oursInMemory),
-  way('ours', 'a transport', 'modern', oursInMemory),
+  way('ours', 'a transport', 'legacy', () => inMemory(ours())),
+  way('ours', 'a transport', 'modern', () => inMemory(ours())),
   way('ours', 'stdio', 'legacy', launched('ours')),
   way('ours', 'stdio', 'modern', launched('ours')),
   way('ours', 'HTTP', 'legacy', oursOverHttp),
   way('ours', 'HTTP', 'modern', oursOverHttp),
   way('ours', 'HTTP+SSE', 'legacy', oursOverSse),
+  way('ours', 'a bridge', 'legacy', bridged('ours')),
+  way('ours', 'a bridge', 'modern', bridged('ours')),
+  way('the official SDK 1', 'a bridge', 'legacy', bridged('official 1')),
+  way('the official SDK 1', 'a bridge', 'modern', bridged('official 1')),
+  way('the official SDK 2, modern', 'a bridge', 'modern', bridged('official 2, modern only')),
+  way('the official SDK 2, modern', 'a bridge', 'legacy', bridged('official 2, modern only')),
   way('the official SDK 1', "the SDK's transport", 'legacy', officialInMemory),
   way('the official SDK 1', 'stdio', 'legacy', launched('official 1')),
   way('the official SDK 1', 'HTTP', 'legacy', firstOverHttp),

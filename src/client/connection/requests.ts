@@ -9,6 +9,7 @@ import {
 import type { SendableRequest } from '../../actors/correlation/peer-request.ts';
 import type { PendingRequest } from '../../actors/correlation/pending-requests.ts';
 import { turnEnd } from '../../actors/clock.ts';
+import type { Exchange } from '../../actors/exchange.ts';
 import { errorOf } from '../../protocol/losses.ts';
 import type { PeerRequest, RequestOutcome } from '../../machines/peer-ports.ts';
 import { viewOf } from '../../machines/port.ts';
@@ -57,7 +58,12 @@ export interface SentOptions extends HostRequestOptions {
    * server is asked for progress only if there is `onProgress`.
    */
   readonly raw?: true;
+  /** The call that it is made for, which cancels it with its end. Costs less than its `signal`. */
+  readonly within?: EndingCall | undefined;
 }
+
+/** A call that may end before what is asked on its behalf. */
+export type EndingCall = Pick<Exchange, 'hasEnded' | 'signal' | 'whenEnded'>;
 
 /** The requests of one connection. */
 export class Requests {
@@ -127,7 +133,7 @@ export class Requests {
     const mayAsk = options.raw || (isReady && context.profile?.era === 'legacy') ? 'no' : 'yes';
     try {
       const manner = this.#mannerOf(options, { timeoutMs, maxTotalMs, mayAsk });
-      return this.#send({ method, params, manner }, read, options.sent);
+      return this.#send({ method, params, manner, within: options.within }, read, options.sent);
     } catch (error) {
       return Promise.reject(error as Error);
     }
@@ -154,15 +160,15 @@ export class Requests {
     sent?: SentOptions['sent'],
   ): Promise<T> {
     return new Promise((resolve) => {
-      const { method, manner } = spec;
+      const { method, manner, within } = spec;
       const { signal } = manner;
       const snapshot = this.#snapshot;
       const refusal = this.#refusal(method, snapshot);
       // The caller is on the stack, but may be deeper than the engine shows.
       if (refusal) return resolve(failedWithCallers(refusal));
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
+      if (within?.hasEnded) throw cancelledUnsent(method, within.signal.reason);
       const request: SendableRequest & HostRequestSpec = new HostRequest(spec, read, resolve);
-      if (manner.raw && !manner.onProgress) Object.assign(request, { onProgress: undefined });
       sendAsked(snapshot.context.correlation, [request]);
       // Arguments may be large and answers late, so the params are kept only if the request may be
       // sent again.
@@ -183,16 +189,19 @@ export class Requests {
     { signal, onProgress, whenAway, retry, onTask, task, raw }: SentOptions,
     { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
   ): RequestManner {
-    const isPlain = !signal && !onProgress && !whenAway && !retry && !onTask && !raw;
+    const isPlain = !signal && !onProgress && !whenAway && !retry && !onTask;
     const last = isPlain ? this.#lastPlain : undefined;
-    if (last?.timeoutMs === timeoutMs && last.maxTotalMs === maxTotalMs && last.mayAsk === mayAsk) {
-      return last;
-    }
+    const isLast =
+      last?.timeoutMs === timeoutMs &&
+      last.maxTotalMs === maxTotalMs &&
+      last.mayAsk === mayAsk &&
+      last.raw === raw;
+    if (isLast) return last;
     refuseDuration('timeoutMs', timeoutMs);
     refuseDuration('maxTotalMs', maxTotalMs);
-    const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs } as const;
+    const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs, raw } as const;
     if (isPlain) return (this.#lastPlain = plain);
-    const special = { signal, onProgress, whenAway, retry, onTask, task, raw };
+    const special = { signal, onProgress, whenAway, retry, onTask, task };
     // Not with spreads: each request would have a hidden class of its own (docs/performance.md).
     return Object.assign(special, plain);
   }
@@ -326,6 +335,7 @@ export interface HostCall extends RoundsCall, Pick<RequestManner, 'onTask' | 'ta
 /** The content of a request, and how it is sent. */
 export interface HostRequestSpec extends Pick<PeerRequest, 'method' | 'params'> {
   readonly manner: RequestManner;
+  readonly within?: EndingCall | undefined;
 }
 
 /** A request that was sent, as its owner sees it. */
@@ -342,6 +352,11 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   readonly awaits: PeerRequest['awaits'];
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
+  /**
+   * Progress extends its time, so the server is asked for progress even if the host does not
+   * listen, unless the request is sent as it is.
+   */
+  readonly onProgress: PeerRequest['onProgress'];
   state: SendableRequest['state'] = 'unsent';
   ticket: PeerRequest['ticket'] = undefined;
   readonly #read: (result: JsonObject) => T;
@@ -349,7 +364,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
   /** @param read turns the result into what the host gets; throws if it is wrong */
   constructor(
-    { method, params, manner }: HostRequestSpec,
+    { method, params, manner, within }: HostRequestSpec,
     read: (result: JsonObject) => T,
     resolve: (value: T | PromiseLike<T>) => void,
   ) {
@@ -359,9 +374,11 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     this.awaits = manner.awaits;
     this.timeoutMs = manner.timeoutMs;
     this.maxTotalMs = manner.maxTotalMs;
+    this.onProgress = manner.raw && !manner.onProgress ? undefined : HostRequest.#progressed;
     this.#read = read;
     this.#resolve = resolve;
     manner.signal?.addEventListener('abort', this);
+    within?.whenEnded(() => this.#cancel(() => within.signal.reason));
   }
 
   get whenAway(): PeerRequest['whenAway'] {
@@ -376,11 +393,8 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     else this.#fail(hostError(outcome.error));
   }
 
-  /**
-   * Progress extends its time, so the server is asked for progress even if the host does not
-   * listen. An error in the host's callback ends only this request.
-   */
-  onProgress(progress: ProgressReport): void {
+  /** An error in the host's callback ends only this request. */
+  static #progressed(this: HostRequest<unknown>, progress: ProgressReport): void {
     if (this.state === 'settled') return;
     try {
       this.manner.onProgress?.(progress);
@@ -393,7 +407,11 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
   /** Takes the event of its signal. */
   handleEvent(): void {
-    if (this.state === 'sent') this.manner.owner.cancel(this, this.manner.signal?.reason);
+    this.#cancel(() => this.manner.signal?.reason);
+  }
+
+  #cancel(reason: () => unknown): void {
+    if (this.state === 'sent') this.manner.owner.cancel(this, reason());
   }
 
   #end(): void {

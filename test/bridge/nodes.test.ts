@@ -1,0 +1,185 @@
+/** A bridge at several nodes that share a Redis: whose process a request reaches, and what a restart costs. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import type { JsonObject } from 'mcp-actors';
+import { bridge } from 'mcp-actors/bridge';
+import { redisStores } from 'mcp-actors/redis';
+import { enveloped } from 'mcp-actors/testing';
+import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
+import { RawSession, begin, messagesOf, post } from '../http/raw-client.ts';
+import type { Message } from '../http/raw-client.ts';
+import { serveEndpoint } from '../http/serving.ts';
+import { expectEmpty } from '../processes/process-table.ts';
+
+const program = (name: string) => join(import.meta.dirname, name);
+const silent = { report: () => {} };
+const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
+
+let redis: RedisServer | undefined;
+beforeAll(async () => {
+  if (hasRedis()) redis = await RedisServer.start();
+});
+afterAll(() => redis?.stop());
+
+let journal = '';
+let prefix = '';
+
+beforeEach(async (context) => {
+  needsRedis(context);
+  const folder = await mkdtemp(join(tmpdir(), 'bridge-nodes-'));
+  journal = join(folder, 'journal');
+  prefix = `${randomUUID()}:`;
+  // The last of all: by then all nodes have ended.
+  context.onTestFinished(async () => {
+    for (const pid of started()) await vi.waitFor(() => expectEmpty(pid), { timeout: 100_000 });
+    await rm(folder, { recursive: true });
+  });
+});
+
+/** What has arrived at the processes, in order. */
+const arrived = () => (existsSync(journal) ? readFileSync(journal, 'utf8').trim().split('\n') : []);
+const started = () =>
+  arrived().flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
+const timesOf = (mark: string) =>
+  arrived().filter((line) => line.endsWith(` tools/call ${mark}`)).length;
+
+/** A node of a bridge, until the test is over. What still runs when it ends has half a second. */
+async function startNode(args: readonly string[] = [program('journal-server.mjs'), journal]) {
+  const stores = await redisStores({ url: redis!.url, prefix });
+  const served = bridge(
+    { command: process.execPath, args },
+    { processIdleMs: 0, ...silent, definition: { stateKeys } },
+  );
+  const session = { ...silent, limits: { drainTimeoutMs: 500 } };
+  return await serveEndpoint(served, { ...silent, stores, session });
+}
+
+interface Told {
+  readonly mark: string;
+  readonly pid: number;
+}
+
+/** What the tool has said; undefined if the call was answered with an error. */
+function toldBy({ result }: Message): Told | undefined {
+  const [block] = (result?.['content'] ?? []) as readonly { readonly text: string }[];
+  return block && (JSON.parse(block.text) as Told);
+}
+
+async function answerOf(response: Response): Promise<Message> {
+  const answer = (await messagesOf(response)).at(-1);
+  if (!answer) throw new Error('there is no answer');
+  return answer;
+}
+
+const act = (session: RawSession, mark: string, ...steps: readonly string[]) =>
+  session.call('act', { mark, steps }, mark);
+
+test('the process of a session is found from every node', async () => {
+  const nodes = [await startNode(), await startNode(), await startNode()];
+  const session = await begin(nodes[0]!.url);
+  const told: (Told | undefined)[] = [];
+  for (const [n, { url }] of nodes.entries()) {
+    const there = new RawSession(url, session.headers);
+    told.push(toldBy(await answerOf(await act(there, `at-${n}`, 'pause'))));
+  }
+  expect(told.map((each) => each?.mark)).toEqual(['at-0', 'at-1', 'at-2']);
+  expect(new Set(told.map((each) => each?.pid))).toEqual(new Set(started()));
+  expect(started()).toHaveLength(1);
+});
+
+/** Calls in 2026-07-28, as a host that can be asked. */
+async function called(url: URL, params: JsonObject): Promise<Message> {
+  const method = 'tools/call';
+  const capabilities = { sampling: {}, elicitation: { form: {} } };
+  const message = enveloped(1, method, params, { capabilities });
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+  return answerOf(await post(url, message, { ...headers, 'mcp-name': String(params['name']) }));
+}
+
+/** The retry of a call that was answered with questions. */
+function retryOf(params: JsonObject, { result }: Message, answer: JsonObject): JsonObject {
+  const { resultType, inputRequests, requestState } = result ?? {};
+  expect(resultType).toBe('input_required');
+  const keys = Object.keys(inputRequests as object);
+  return { ...params, inputResponses: { [String(keys[0])]: answer }, requestState };
+}
+
+test('what a server of 2026-07-28 asks is answered at any node', async () => {
+  const args = [program('modern-server.mjs')];
+  const [here, there] = [await startNode(args), await startNode(args)];
+  const params = { name: 'form', arguments: {} };
+  const answer = { action: 'accept', content: { name: 'Ada' } };
+  const { result } = await called(
+    there.url,
+    retryOf(params, await called(here.url, params), answer),
+  );
+  expect(JSON.stringify(result)).toContain('Ada');
+});
+
+test('what an older server asks is answered where its process is, and elsewhere refused by name, not made twice', async () => {
+  const [here, there] = [await startNode(), await startNode()];
+  const params = { name: 'act', arguments: { mark: 'asks', steps: ['ask'] } };
+  const answer = { role: 'assistant', model: 'ada', content: { type: 'text', text: 'yes' } };
+  const retry = retryOf(params, await called(here.url, params), answer);
+  const elsewhere = await called(there.url, retry);
+  expect(elsewhere.result).toMatchObject({ isError: true });
+  expect(JSON.stringify(elsewhere)).toContain('NOT_RESUMABLE');
+  expect(toldBy(await called(here.url, retry))).toMatchObject({ answers: [{ model: 'ada' }] });
+  expect(timesOf('asks')).toBe(1);
+});
+
+test('a rolling restart under load loses what a process was answering, by name, and nothing else', async () => {
+  const nodes = [await startNode(), await startNode(), await startNode()];
+  let turn = 0;
+  /** As behind a balancer: a node that ends says 503, and another one is asked. */
+  const anywhere = async (session: RawSession, mark: string): Promise<Message> => {
+    for (;;) {
+      const { url } = nodes[turn++ % nodes.length]!;
+      const response = await act(new RawSession(url, session.headers), mark, 'pause');
+      if (response.status !== 503) return answerOf(response);
+      await response.body?.cancel();
+    }
+  };
+  const load = { state: 'on' as 'on' | 'off' };
+  const outcomes = new Map<string, Message>();
+  const callers = nodes.map(async ({ url }, n) => {
+    const session = await begin(url);
+    for (let call = 0; load.state === 'on'; call++) {
+      const mark = `load-${n}-${call}`;
+      outcomes.set(mark, await anywhere(session, mark));
+    }
+  });
+  const served = () =>
+    nodes.map((_, n) => [...outcomes].filter(([m]) => m.startsWith(`load-${n}-`)).length);
+  const allServed = async () => {
+    const before = served();
+    await vi.waitFor(
+      () => served().forEach((count, n) => expect(count).toBeGreaterThan(before[n]! + 1)),
+      { timeout: 100_000 },
+    );
+  };
+  const cut: Message[] = [];
+  for (const [n, old] of [...nodes].entries()) {
+    await allServed();
+    const answered = act(await begin(old.url), `cut-${n}`, 'stay').then(answerOf);
+    await vi.waitFor(() => expect(timesOf(`cut-${n}`)).toBe(1), { timeout: 100_000 });
+    nodes[n] = await startNode();
+    await old.close();
+    cut.push(await answered);
+  }
+  await allServed();
+  load.state = 'off';
+  await Promise.all(callers);
+  for (const { error } of cut) {
+    expect(error).toMatchObject({ data: { reason: expect.any(String) } });
+  }
+  for (const [mark, answer] of outcomes) {
+    if (answer.error) expect(answer.error).toMatchObject({ data: { reason: expect.any(String) } });
+    else expect(toldBy(answer)?.mark).toBe(mark);
+    expect(timesOf(mark), mark).toBe(1);
+  }
+});
