@@ -10,7 +10,7 @@ import { nextCheck } from './hosts/next.ts';
 import { hostsNode, runtimeChecks } from './hosts/runtimes.ts';
 import { runChecks } from './hosts/scenario.ts';
 import { installSubject } from './hosts/subject.ts';
-import { writtenChecks } from './hosts/written.ts';
+import { devCheck, writtenChecks } from './hosts/written.ts';
 import { webChecks } from './hosts/web-runtimes.ts';
 import { fetchRuntime, installLocked } from './npm.ts';
 
@@ -36,6 +36,7 @@ async function main(): Promise<number> {
     const checks = [
       ...hostChecks({ subject, node }, noHosts),
       ...writtenChecks({ subject, node }, noHosts, values.large),
+      devCheck({ subject, node }, noHosts),
       ...runtimeChecks(subject, node, noHosts),
       ...webChecks(subject),
       nextCheck(subject),

@@ -1,6 +1,6 @@
 /**
  * A model for hosts that call tools for a signed-in user alone: it speaks the APIs of four vendors, calls
- * one tool of each conversation, and notes what hosts offer it and hand it.
+ * one tool in each conversation, and notes what hosts offer it and hand it.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -11,6 +11,8 @@ import type { AddressInfo } from 'node:net';
 export interface Wish {
   readonly tool: RegExp;
   readonly args: object;
+  /** What is done before each of its calls; one call by default. */
+  readonly before?: readonly (() => void)[];
 }
 
 /** Any JSON that a host sends. */
@@ -24,7 +26,7 @@ interface Api {
   /** What tools have given in the conversation so far, each as JSON. */
   results(body: Body): readonly string[];
   /** The events of an answer. */
-  call(name: string, args: object): readonly object[];
+  call(name: string, args: object, id: string): readonly object[];
   text(text: string): readonly object[];
   /** The line that ends a stream, if the API has one. */
   readonly end?: string;
@@ -40,9 +42,9 @@ const anthropic: Api = {
       .flatMap(({ content }) => of(content))
       .filter(({ type }) => type === 'tool_result')
       .map(({ content }) => JSON.stringify(content)),
-  call: (name, args) =>
+  call: (name, args, id) =>
     anthropicBlock(
-      { type: 'tool_use', id: 'toolu_1', name, input: {} },
+      { type: 'tool_use', id, name, input: {} },
       { type: 'input_json_delta', partial_json: JSON.stringify(args) },
       'tool_use',
     ),
@@ -100,12 +102,12 @@ const responses: Api = {
     of(input)
       .filter(({ type }) => type === 'function_call_output')
       .map(({ output }) => JSON.stringify(output)),
-  call: (named, args) => {
+  call: (named, args, id) => {
     const [namespace, name] = named.includes('.') ? named.split('.') : [undefined, named];
     return responsesItem({
       type: 'function_call',
-      id: 'fc_1',
-      call_id: 'call_1',
+      id: `fc_${id}`,
+      call_id: id,
       namespace,
       name,
       arguments: JSON.stringify(args),
@@ -136,13 +138,13 @@ const completions: Api = {
     of(messages)
       .filter(({ role }) => role === 'tool')
       .map(({ content }) => JSON.stringify(content)),
-  call: (name, args) =>
+  call: (name, args, id) =>
     completion(
       {
         tool_calls: [
           {
             index: 0,
-            id: 'call_1',
+            id,
             type: 'function',
             function: { name, arguments: JSON.stringify(args) },
           },
@@ -209,8 +211,12 @@ export class FakeModel {
     const results = api.results(body);
     for (const name of tools) this.tools.add(name);
     for (const result of results) this.handed.add(result);
-    const name = results.length === 0 ? tools.find((each) => wish.tool.test(each)) : undefined;
-    const events = name === undefined ? api.text('Done.') : api.call(name, wish.args);
+    const { before = [() => {}] } = wish;
+    const name = tools.find((each) => wish.tool.test(each));
+    const prepare = name === undefined ? undefined : before[results.length];
+    prepare?.();
+    const id = `call_${results.length + 1}`;
+    const events = name && prepare ? api.call(name, wish.args, id) : api.text('Done.');
     if (pathname.endsWith(':generateContent')) {
       response.setHeader('content-type', 'application/json');
       return void response.end(JSON.stringify(events[0]));

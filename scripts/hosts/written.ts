@@ -1,4 +1,7 @@
-/** Hosts that read the file which `config --write` has written: each offers a model its tools, and calls one. */
+/**
+ * Hosts that read the file which `config --write` has written: each offers a model its tools, and calls one. And a host
+ * that calls what is being written, by `dev`.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fetchRuntime } from '../npm.ts';
@@ -136,6 +139,56 @@ export function writtenChecks(
     ...hosts.map((host) => checkOf(host, missing)),
     ...large.map((host) => checkOf(host, why ?? host.program(bench).missing)),
   ];
+}
+
+/** Claude Code, which calls a tool while its module is saved, and saved so that it cannot be loaded. */
+export function devCheck(bench: Bench, missing: string | undefined): Check {
+  return {
+    name: `${hosts[0]?.title}, calls what dev serves: the newest code, or why it cannot be used`,
+    missing,
+    run: () => faultsOfDev(bench),
+  };
+}
+
+async function faultsOfDev(bench: Bench): Promise<readonly string[]> {
+  const { app, home: parent } = bench.subject;
+  const home = join(parent, 'dev');
+  mkdirSync(home, { recursive: true });
+  const file = join(app, 'developed.mjs');
+  const save = (text: string) => () =>
+    writeFileSync(
+      file,
+      `import { createMcpServer, defineTool } from 'mcp-actors';
+export default createMcpServer({ name: 'mine', version: '1', tools: [
+  defineTool({ name: 'say', description: 'Says it.', handler: () => ${text} }),
+] });
+`,
+    );
+  const first = save(`'the first'`);
+  const model = await FakeModel.start({
+    tool: /mine.*say$/,
+    args: {},
+    before: [first, save(`'the second'`), save(`= 'broken'`), () => {}],
+  });
+  try {
+    first();
+    const [claude] = hosts as readonly [WritingHost];
+    const args = ['-y', '@mcp-actors/cli', 'dev', file];
+    const config = JSON.stringify({ mcpServers: { mine: { command: 'npx', args } } });
+    const allowed = ['--allowedTools', 'mcp__mine__say'];
+    const said = await run(
+      bench,
+      [claude.program(bench).path ?? '', '--print', prompt, '--mcp-config', config, ...allowed],
+      bench.node,
+      { ...claude.environment?.(model.url), HOME: home },
+    );
+    const handed = [...model.handed];
+    const wanted = [/the first/, /the second/, /CODE_FAILED.*developed\.mjs/s];
+    const isAsWanted = wanted.every((pattern, at) => pattern.test(handed[at] ?? ''));
+    return isAsWanted ? [] : [`The model is handed ${handed.join('; ')}: ${said}`];
+  } finally {
+    model.close();
+  }
 }
 
 async function faultsOf(host: WritingHost, bench: Bench): Promise<readonly string[]> {
