@@ -185,7 +185,7 @@ describe('at nodes that share a Redis', () => {
     );
     const [here, there] = await startRedisNodes({
       count: 2,
-      stores: () => ({ url: redis!.url, commandTimeoutMs: 20_000 }),
+      stores: () => ({ url: redis!.url, leaseMs: 120_000, commandTimeoutMs: 60_000 }),
       server: (node) => servers[node]!,
       http: { authorization },
     });
