@@ -28,9 +28,8 @@ export class World {
   }
 
   /** A process, with a client of 2026-07-28. */
-  async start(tools: Tools, limits: Partial<Limits> = {}) {
-    const { clock, table } = this;
-    const store = new MemoryTaskStore(table);
+  async start(tools: Tools, limits: Partial<Limits> = {}, store = new MemoryTaskStore(this.table)) {
+    const { clock } = this;
     const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
     const facts: string[] = [];
     const said: string[] = [];
