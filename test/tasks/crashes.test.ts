@@ -30,6 +30,10 @@ class Ordeal {
   /** How often each step of each task was made. */
   readonly #made = new Map<string, number>();
   readonly #written = new Set<string>();
+  /** What a handler has heard of each step of each task. */
+  readonly #heard = new Map<string, string>();
+  /** How the task has ended, as its client has heard. */
+  #end: JsonObject | undefined = undefined;
   #task: Task | undefined = undefined;
   crashes = 0;
   /** How many writes a process has come to. */
@@ -98,18 +102,26 @@ class Ordeal {
         this.#made.set(id, times);
         return `${key} ${times}`;
       };
+    const kept = async (key: string, context: HandlerContext) => {
+      const value = await context.once(key, make(key, context));
+      // Also if its process ends now: it is written before.
+      const id = `${context.task?.taskId} ${key}`;
+      expect(value).toBe(this.#heard.get(id) ?? value);
+      this.#heard.set(id, value);
+      return value;
+    };
     return defineTool({
       name: 'order',
       description: 'Orders',
       taskSupport: required,
       durable: true,
       handler: async (_, context) => {
-        const order = await context.once('order', make('order', context));
+        const order = await kept('order', context);
         await context.sleep(1000);
         const schema = { type: 'object', properties: {} } as const;
         const { action } = await context.elicit({ message: 'Sure?', schema });
         await context.sleep(120_000);
-        return `${order}, ${action}, ${await context.once('receipt', make('receipt', context))}`;
+        return `${order}, ${action}, ${await kept('receipt', context)}`;
       },
     });
   }
@@ -119,10 +131,13 @@ class Ordeal {
     this.#task ??= await process.begin('order');
     for (;;) {
       const seen = await process.look(this.#task);
+      // The same is true for what is heard of a process that ends now.
+      expect(seen).toEqual(this.#end ?? seen);
       if (seen['status'] === 'input_required') {
         const inputResponses = { q1: { action: 'accept', content: {} } };
         await process.ask('tasks/update', { taskId: this.#task.taskId, inputResponses });
       } else if (seen['status'] !== 'working') {
+        this.#end = seen;
         return seen;
       }
       this.#world.table.now += 10_000;
