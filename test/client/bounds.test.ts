@@ -293,3 +293,36 @@ test('what a host does not watch any more is not undone at a server that is away
   await connection.request('ping');
   expect(server().methods()).toEqual(['initialize', 'notifications/initialized', 'ping']);
 });
+
+test('a list is asked for again if its host wants it fresh', async () => {
+  const tools = { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] };
+  const { connection, server } = before(({ method, params }) => {
+    if (method === 'tools/list') return tools;
+    if (method !== 'initialize') return undefined;
+    const serverInfo = { name: 'listing', version: '1' };
+    const capabilities = { tools: { listChanged: true } };
+    return { protocolVersion: params?.['protocolVersion'], capabilities, serverInfo };
+  });
+  const asked = () =>
+    server()
+      .methods()
+      .filter((method) => method === 'tools/list').length;
+  for (const options of [{}, {}]) await connection.listTools(options);
+  expect(asked()).toBe(1);
+  await connection.listTools({ refresh: true });
+  expect(asked()).toBe(2);
+});
+
+test('what a server does not declare is not asked of it', async () => {
+  const { connection, server } = before(() => undefined);
+  await connection.ready();
+  for (const work of [connection.getPrompt('none'), connection.readResource('test://none')])
+    await expect(work).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
+  expect(server().methods()).toEqual(['initialize', 'notifications/initialized']);
+});
+
+test('a limit with which nothing would ever run is refused', () => {
+  const refusal = 'limits.maxRunning must be a number of at least 1, this is 0';
+  expect(() => connectionLimitsWith({ maxRunning: 0 })).toThrow(new RangeError(refusal));
+  expect(connectionLimitsWith({ maxWaiting: 0 })).toMatchObject({ maxWaiting: 0 });
+});

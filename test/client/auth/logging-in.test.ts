@@ -1,10 +1,11 @@
 /** A host logs in at a server of ours: once, where it may, and with nothing that leads elsewhere. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestClock, gate } from 'mcp-actors/testing';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
 import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
 import type { PersonAuth } from '../../../src/client/auth/options.ts';
-import { agree, call, person, startProtected } from './protected-server.ts';
+import { AuthorizationServer } from '../../http/authorization-server.ts';
+import { agree, call, challengeNaming, person, startProtected } from './protected-server.ts';
 import { authorize, query, refusal } from './authorizing.ts';
 
 describe('a host without a token', () => {
@@ -75,6 +76,23 @@ describe('a host without a token', () => {
     const options = { visit: agree, redirectUrl, clientId, store };
     expect(await call(authorize(url, options), url, 'read')).toMatchObject({ text: 'read' });
     expect(issuer.count('/register')).toBe(1);
+    const other = await AuthorizationServer.start();
+    onTestFinished(() => other.close());
+    const again = authorize(url, options);
+    const moved = await again.challenged({
+      status: 401,
+      wwwAuthenticate: await challengeNaming(url, other),
+      url: url.href,
+      sent: await again.headers(url.href),
+      retries: 0,
+    });
+    expect(moved).toMatchObject({
+      kind: 'refused',
+      error: {
+        message: `The server names the authorization server ${other.issuer}; what the host gives is for ${issuer.issuer} alone ("issuer")`,
+      },
+    });
+    expect(other.received.join()).not.toContain(clientId);
     const given = authorize(url, {
       ...options,
       issuer: 'https://other.example.com',

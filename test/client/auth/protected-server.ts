@@ -1,4 +1,6 @@
 /** A server of ours that admits nobody without a token for it, and requests as a host makes them. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { onTestFinished } from 'vitest';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
@@ -49,6 +51,18 @@ export async function startProtected(options: IssuerOptions = {}): Promise<Prote
     },
   }));
   return { issuer, url };
+}
+
+/** A challenge with metadata, until the test is over, by which the server has another issuer. */
+export async function challengeNaming(url: URL, { issuer }: AuthorizationServer): Promise<string> {
+  const metadata = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ resource: url.href, authorization_servers: [issuer] }));
+  });
+  await new Promise<void>((resolve) => metadata.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void metadata.close());
+  const { port } = metadata.address() as AddressInfo;
+  return `Bearer resource_metadata="http://127.0.0.1:${port}/", scope="notes:read"`;
 }
 
 /** What became of a call: the text of its result, or why it was refused. */

@@ -1,6 +1,4 @@
 /** A grant is renewed once, whoever wants it, and nothing is lost by a refresh that fails. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gate } from 'mcp-actors/testing';
@@ -13,7 +11,7 @@ import { temporaryDirectory } from '../../roots/temporary-directory.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
 import { authorize } from './authorizing.ts';
 import { LineProcess } from './line-process.ts';
-import { call, person, startProtected } from './protected-server.ts';
+import { call, challengeNaming, person, startProtected } from './protected-server.ts';
 import type { Protected } from './protected-server.ts';
 
 interface LoggedIn extends Protected {
@@ -347,17 +345,10 @@ test('a token of one issuer, and its client, are never shown to another [LOGIN-0
   const other = await AuthorizationServer.start();
   onTestFinished(() => other.close());
   const sent = await authorization.headers(url.href);
-  const metadata = createServer((_, response) => {
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ resource: url.href, authorization_servers: [other.issuer] }));
-  });
-  await new Promise<void>((resolve) => metadata.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void metadata.close());
-  const { port } = metadata.address() as AddressInfo;
   const before = issuer.asked.length;
   const outcome = await authorization.challenged({
     status: 401,
-    wwwAuthenticate: `Bearer resource_metadata="http://127.0.0.1:${port}/", scope="notes:read"`,
+    wwwAuthenticate: await challengeNaming(url, other),
     url: url.href,
     sent,
     retries: 0,

@@ -293,6 +293,10 @@ describe('a file is refused', () => {
     );
   });
 
+  test('that has a single fault in its JSON', () => {
+    expect(refusal(() => readHostsText('{"mcpServers": {}} x'))).toContain('line 1, column 20');
+  });
+
   test.each([
     ['', 'it is empty'],
     ['[]', 'an array is not an object with the servers under "mcpServers" or "servers"'],
