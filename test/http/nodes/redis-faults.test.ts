@@ -272,6 +272,24 @@ describe('Redis', () => {
     expect(await node.directory.put(record(node.name), Infinity)).toBe(true);
   });
 
+  test('says whose a session is, and of nobody’s that it is nobody’s, also to who claims it', async (context) => {
+    needsRedis(context);
+    const names = { prefix: prefix() };
+    const [a, b] = [await start(names), await start(names)];
+    const sessions = [record(a.name), { ...record(a.name), id: 's2', principal: undefined }];
+    for (const each of sessions) {
+      expect(await a.directory.put(each, Infinity)).toBe(true);
+      const found = await b.directory.find(each.id);
+      expect(found.record).toEqual({ principal: each.principal, owner: a.name, fence: 1 });
+      await a.directory.leave(a.name);
+      const read = { fence: 1, store: found.store.name };
+      const claimed = await b.directory.claim(each.id, b.name, read);
+      expect(claimed).toEqual({ ...each, owner: b.name, fence: expect.any(Number) as number });
+      const { record: now } = await b.directory.find(each.id);
+      expect(now?.principal).toBe(each.principal);
+    }
+  });
+
   test('gets no more than it is allowed to be asked at once', async (context) => {
     needsRedis(context);
     const node = await start({ prefix: prefix(), maxCommands: 20 });
