@@ -8,6 +8,11 @@ import type { Clock } from './clock.ts';
 export const sleepLookMs = 5000;
 /** A shorter sleep is passed over: connections outlive it. */
 const shortestSleepMs = 60_000;
+/** Within which time what was open before a sleep is opened anew, milliseconds. */
+const scatteredMs = 2000;
+
+/** A moment of that time. */
+export const scatterMs = (): number => Math.random() * scatteredMs;
 
 /**
  * Calls back after each sleep. Some systems stop the monotonic clock meanwhile, so that the time of day is

@@ -17,12 +17,16 @@ export interface ListeningInput extends InputScope {
   /** Delay before the first new request, milliseconds; doubled with each, up to `maxRetryMs`. */
   readonly retryMs: number;
   readonly maxRetryMs: number;
+  /** How long to wait after a sleep, milliseconds; not at all by default. */
+  readonly scatterMs?: () => number;
 }
 
 /** What the machine takes. */
 export type ListeningEvent =
   /** The server has accepted the subscription, for this part of the filter. */
-  { readonly type: 'subscription.acknowledged'; readonly filter: JsonObject };
+  | { readonly type: 'subscription.acknowledged'; readonly filter: JsonObject }
+  /** The computer has slept, so that the server may have given the request up. */
+  | { readonly type: 'subscription.outslept' };
 
 /** What the machine emits. */
 export type ListeningEmitted =
@@ -63,13 +67,15 @@ export const listeningMachine = setup({
   delays: {
     /** How long it must have been open before its cuts are forgotten. */
     stableTimeout: ({ context }) => context.maxRetryMs,
+    /** So that not all are opened anew at once. */
+    scatterTimeout: ({ context }) => context.scatterMs?.() ?? 0,
     retryTimeout: ({ context }) =>
       Math.min(context.maxRetryMs, context.retryMs * 2 ** Math.min(context.cuts - 1, 30)),
   },
   actions: {
-    tellOpened: emit(({ event }) => ({
+    tellOpened: emit((_, { filter }: { readonly filter: JsonObject }) => ({
       type: 'listening.opened',
-      filter: event.filter,
+      filter,
     })),
     tellCut: emit((_, { error }: { readonly error?: unknown }) => ({
       type: 'listening.cut',
@@ -103,16 +109,27 @@ export const listeningMachine = setup({
           { target: 'waiting', actions: ['countCut', { type: 'tellCut', params: errorOf }] },
         ],
       },
+      on: { 'subscription.outslept': { target: 'scattered', actions: 'forgetCuts' } },
       initial: 'opening',
       states: {
         opening: {
           description: 'Nothing is told before the acknowledgment.',
-          on: { 'subscription.acknowledged': { target: 'open', actions: 'tellOpened' } },
+          on: {
+            'subscription.acknowledged': {
+              target: 'open',
+              actions: { type: 'tellOpened', params: ({ event }) => event },
+            },
+          },
         },
         open: { after: { stableTimeout: { actions: 'forgetCuts' } } },
       },
     },
     waiting: { after: { retryTimeout: 'asked' } },
+    scattered: {
+      description:
+        'All subscriptions of a computer that has slept are opened anew, but not all at once.',
+      after: { scatterTimeout: 'asked' },
+    },
     refused: { description: 'The server does not know such a request: it is not asked again.' },
   },
 });

@@ -99,3 +99,25 @@ test('after a computer has slept, each server is asked once for its stream', asy
   for (const at of networks.keys()) await hear(at);
   expect(networks.map(({ streams }) => streams)).toEqual([1, 1, 1]);
 });
+
+test('after a computer has slept, a server of 2026-07-28 is asked once more to tell of changes', async () => {
+  const clock = new TestClock();
+  const server = createMcpServer({ name: 'a', version: '1', tools: [] });
+  let asked = 0;
+  server.use((call, next) => {
+    if (call.method === 'subscriptions/listen') asked++;
+    return next();
+  });
+  const url = await serveHttp(server);
+  const options = { clock, patienceMs: 60_000, report: () => {} };
+  const host = await hostOf('modern', bridge({ mcpServers: { s: { url: url.href } } }, options));
+  onTestFinished(() => host.close());
+  await host.request('tools/list');
+  await vi.waitFor(() => expect(asked).toBe(1), { timeout: 60_000 });
+  clock.increment(3_600_000);
+  clock.increment(2000);
+  await vi.waitFor(() => expect(asked).toBe(2), { timeout: 60_000 });
+  clock.increment(50_000);
+  await host.request('tools/list');
+  expect(asked).toBe(2);
+});

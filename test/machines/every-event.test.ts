@@ -162,7 +162,10 @@ const authorization: Table<AuthorizationEvent> = {
   'login.answered': true,
 };
 
-const listening: Table<ListeningEvent> = { 'subscription.acknowledged': true };
+const listening: Table<ListeningEvent> = {
+  'subscription.acknowledged': true,
+  'subscription.outslept': true,
+};
 /** What readers, writers and routers tell of either side, and a connection need not know. */
 type Unheard =
   | 'output.flushed'

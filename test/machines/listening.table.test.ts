@@ -13,6 +13,8 @@ const events = {
   ended: { type: 'xstate.done.actor.listen', output: undefined },
   cut: failed(new Error('gone')),
   refused: failed(new ProtocolError(-32601, 'Method not found')),
+  outslept: { type: 'subscription.outslept' },
+  'scatter timeout': { type: 'xstate.after.scatterTimeout.listening.scattered' },
   'retry timeout': { type: 'xstate.after.retryTimeout.listening.waiting' },
   'stable timeout': { type: 'xstate.after.stableTimeout.listening.asked.open' },
 } as const;
@@ -23,6 +25,7 @@ const start = (): Snapshot =>
     filter: { toolsListChanged: true },
     retryMs: 1000,
     maxRetryMs: 30_000,
+    scatterMs: () => 700,
   })[0];
 const step = (state: Snapshot, name: EventName) =>
   transition(listeningMachine, state, events[name] as never);
@@ -47,6 +50,7 @@ const table: {
       ended: ['waiting', 'emit listening.cut', 'after 1000'],
       cut: ['waiting', 'emit listening.cut', 'after 1000'],
       refused: ['refused', 'emit listening.refused'],
+      outslept: ['scattered', 'after 700'],
     },
   },
   'asked.open': {
@@ -55,10 +59,12 @@ const table: {
       ended: ['waiting', 'emit listening.cut', 'after 1000'],
       cut: ['waiting', 'emit listening.cut', 'after 1000'],
       refused: ['refused', 'emit listening.refused'],
+      outslept: ['scattered', 'after 700'],
       'stable timeout': ['asked.open'],
     },
   },
   waiting: { path: ['cut'], on: { 'retry timeout': ['asked.opening', asks] } },
+  scattered: { path: ['outslept'], on: { 'scatter timeout': ['asked.opening', asks] } },
   refused: { path: ['refused'], on: {} },
 };
 

@@ -157,9 +157,16 @@ const listening: Walk = {
     cut: failed('listen', new Error('gone')),
     ended: done('listen'),
     refused: failed('listen', new ProtocolError(-32601, 'none')),
+    outslept: { type: 'subscription.outslept' },
+    'moment is over': after('scatterTimeout', 'listening.scattered'),
     'retry timeout': after('retryTimeout', 'listening.waiting'),
   },
-  ways: [{ by: ['cut', 'retry timeout', 'acknowledged'], to: ['asked.open', 'refused'] }],
+  ways: [
+    {
+      by: ['cut', 'retry timeout', 'moment is over', 'acknowledged'],
+      to: ['asked.open', 'refused'],
+    },
+  ],
 };
 
 const declined = new RefusedAuthorization({ kind: 'declined', error: new Error('declined') });

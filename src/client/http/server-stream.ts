@@ -8,7 +8,7 @@ import type { EventSourceMessage } from 'eventsource-parser';
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
-import { watchSleep } from '../../actors/sleep.ts';
+import { scatterMs, watchSleep } from '../../actors/sleep.ts';
 import { observedMachine, unobserved } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { httpStreamMachine } from '../../machines/http-stream.machine.ts';
@@ -67,8 +67,6 @@ export type StreamEnd = 'cut' | 'refused' | 'unreachable';
 
 type End = readonly [error: RuntimeError, kind: StreamEnd];
 
-/** Within which time the streams of a computer that has slept are opened anew, milliseconds. */
-const scatteredMs = 2000;
 /** How long the server may take to close a finished stream, milliseconds. */
 const graceMs = 1000;
 /** An event's id goes into a header. */
@@ -134,9 +132,7 @@ export class ServerStream implements HttpStreamPort {
     this.#reader = undefined;
   }
 
-  scatterMs(): number {
-    return Math.random() * scatteredMs;
-  }
+  readonly scatterMs = scatterMs;
 
   gaveUp(): void {
     this.#letGo();

@@ -19,6 +19,7 @@ import { MetaKey } from '../../protocol/meta.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { OwnRequest } from './ask-list.actor.ts';
 import { longestDelayMs } from '../../actors/clock.ts';
+import { scatterMs, watchSleep } from '../../actors/sleep.ts';
 
 /** What a subscription needs from its connection. */
 export interface ListeningPort {
@@ -46,6 +47,8 @@ export interface ListeningOwner {
 export class Subscription {
   readonly #port: ListeningPort;
   readonly #actor: ActorRefFrom<typeof listeningMachine>;
+  /** Ends the watch for a sleep of the computer. */
+  readonly #wakeful: () => void;
   /** The id of the open request. */
   #id: RequestId | undefined = undefined;
 
@@ -58,17 +61,20 @@ export class Subscription {
   ) {
     this.#port = port;
     const { listenRetryMs: retryMs, maxListenRetryMs: maxRetryMs } = port.limits;
-    const input = { scope: this, filter, retryMs, maxRetryMs };
+    const input = { scope: this, filter, retryMs, maxRetryMs, scatterMs };
     this.#actor = createActor(machine, { id: `${of} listening`, input, clock: port.clock });
     this.#actor.on('listening.opened', ({ filter: agreed }) => owner.opened(agreed));
     this.#actor.on('listening.cut', ({ error }) => owner.cut(error));
     this.#actor.on('listening.refused', ({ error }) => owner.refused(error));
     this.#actor.start();
+    this.#wakeful = watchSleep(port.clock, () =>
+      this.#actor.send({ type: 'subscription.outslept' }),
+    );
   }
 
   get state(): 'opening' | 'open' | 'waiting' | 'refused' {
     const snapshot = this.#actor.getSnapshot();
-    if (snapshot.matches('waiting')) return 'waiting';
+    if (snapshot.matches('waiting') || snapshot.matches('scattered')) return 'waiting';
     if (snapshot.matches('refused')) return 'refused';
     return snapshot.matches({ asked: 'open' }) ? 'open' : 'opening';
   }
@@ -94,6 +100,7 @@ export class Subscription {
 
   /** Ends it, and tells the server. */
   stop(): void {
+    this.#wakeful();
     this.#actor.stop();
   }
 
