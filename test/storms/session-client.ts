@@ -148,13 +148,13 @@ export class SessionClient {
     return status;
   }
 
-  /** The status of a ping at one node; undefined if no answer came. */
+  /** The status of a ping at one node; undefined if no answer came, or one that does not say what became of it. */
   async pingAt(node: NodePlace): Promise<number | undefined> {
     const message = { jsonrpc: '2.0', id: ++this.#id, method: 'ping' };
     const { response } = await this.#fetch(this.#posting(message), node);
     if (!(response instanceof Response)) return undefined;
-    await response.text().catch(() => '');
-    return response.status;
+    const text = await response.text().catch(() => '');
+    return text.includes('"process-ended"') ? undefined : response.status;
   }
 
   async #sendUntilTaken(message: object): Promise<number | undefined> {
