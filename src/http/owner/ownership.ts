@@ -63,6 +63,9 @@ export interface OwnershipOptions {
 /** What is written down of one session, bytes. */
 const maxRecordBytes = 256 * 1024;
 
+/** How many sessions that were given away are remembered. */
+const maxGiven = 10_000;
+
 /** How many ends are remembered. */
 const maxRemoved = 100_000;
 
@@ -85,8 +88,11 @@ export class Ownership {
   readonly #owned = new Map<string, OwnedSession>();
   /** Sessions of which the store has not got all that was said. */
   readonly #lacking = new Set<OwnedSession>();
-  /** What was known of the sessions that ended with an earlier lease, until the store has been seen again. */
-  readonly #bequeathed = new Map<string, SessionRecord>();
+  /**
+   * What was known of sessions that have ended here alone, and for how long, by this node's clock, it is put back into a store that loses
+   * it: until the store has been seen again, or for a lease if the session was given to another node, which may not have claimed it yet.
+   */
+  readonly #bequeathed = new Map<string, readonly [SessionRecord, untilMs: number]>();
   /** The fences of sessions that this node has ended, with when that may be forgotten. */
   readonly #removed = new Map<string, { readonly fence: number; readonly untilMs: number }>();
   readonly #waking = new Map<string, Promise<Location>>();
@@ -120,7 +126,7 @@ export class Ownership {
     const now = this.#options.clock.now();
     const owned = [...this.#owned.values()].map(({ view }) => view);
     const known = [
-      ...this.#bequeathed.values(),
+      ...[...this.#bequeathed.values()].map(([record, untilMs]) => [record, untilMs - now]),
       ...this.#removed.keys(),
       ...owned,
       this.#lacking.size,
@@ -207,11 +213,10 @@ export class Ownership {
     this.forget(session);
     // What its client has ended goes to nobody.
     if (this.#removed.has(id)) return;
-    // Until the store has it, this node alone knows of it.
-    this.#bequeathed.set(id, record);
+    this.#bequeathed.set(id, [record, this.#options.clock.now() + this.stores.leaseMs]);
     session.copy.abandon();
     await this.stores.directory.put({ ...record, owner }, this.#storeUntil);
-    this.#bequeathed.delete(id);
+    if (this.#bequeathed.size > maxGiven) this.#bequeathed.delete(id);
   }
 
   /** Another node has a session that this one has served. */
@@ -354,7 +359,17 @@ export class Ownership {
       this.#options.storeChanged();
     }
     if (this.#state.value === 'restoring') await (this.#restoring ??= this.#restore());
-    this.#bequeathed.clear();
+    // A node that has given such a session away may have put it back since.
+    else if (store.ageMs < this.stores.leaseMs) await this.#removeAgain();
+    const now = this.#options.clock.now();
+    for (const [id, [, untilMs]] of this.#bequeathed) {
+      if (untilMs <= now) this.#bequeathed.delete(id);
+    }
+  }
+
+  /** What has ended is ended once more. */
+  #removeAgain(): Promise<void> {
+    return forEach(this.#removed, ([id, { fence }]) => this.stores.directory.remove(id, fence));
   }
 
   async #restore(): Promise<void> {
@@ -368,8 +383,8 @@ export class Ownership {
         }),
       );
     try {
-      await forEach(this.#removed, ([id, { fence }]) => directory.remove(id, fence));
-      await forEach(this.#bequeathed.values(), (record) =>
+      await this.#removeAgain();
+      await forEach(this.#bequeathed.values(), ([record]) =>
         directory.put({ ...record, owner: '' }, this.#storeUntil),
       );
       await ofOwned((session) => this.put(session));
@@ -393,7 +408,7 @@ export class Ownership {
     const sessions = [...this.#owned.values()];
     this.#owned.clear();
     for (const { id, record, copy } of sessions) {
-      this.#bequeathed.set(id, record);
+      this.#bequeathed.set(id, [record, -Infinity]);
       copy.abandon();
     }
     this.#options.lapsed();
