@@ -224,6 +224,18 @@ export function newNodeName(): string {
   return crypto.randomUUID().replaceAll('-', '').slice(12);
 }
 
+/** Does it for all of them, a few at once: a store takes only so many commands. */
+export async function forEachAtStore<T>(
+  all: Iterable<T>,
+  act: (one: T) => Promise<unknown>,
+): Promise<void> {
+  const rest = [...all].values();
+  const lane = async (): Promise<void> => {
+    for (const one of rest) await act(one);
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+}
+
 /** Why a store did not do what it was asked for. */
 export type StoreFault =
   /** There is no connection to it. */

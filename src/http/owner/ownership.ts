@@ -11,7 +11,7 @@ import { ownershipChart } from '../../machines/ownership.machine.ts';
 import type { OwnershipEvent } from '../../machines/ownership.machine.ts';
 import type { HttpReport } from '../facts.ts';
 import { reportInWords } from '../facts.ts';
-import { StoreUnavailable, newNodeName } from '../nodes/stores.ts';
+import { StoreUnavailable, forEachAtStore, newNodeName } from '../nodes/stores.ts';
 import type {
   FactChange,
   NodeInboxListener,
@@ -63,10 +63,8 @@ export interface OwnershipOptions {
 /** What is written down of one session, bytes. */
 const maxRecordBytes = 256 * 1024;
 
-/** How many sessions that were given away are remembered. */
+/** How many sessions that were given away are remembered, and how many ends. */
 const maxGiven = 10_000;
-
-/** How many ends are remembered. */
 const maxRemoved = 100_000;
 
 /** The part of a lease that counts: clocks do not run alike. */
@@ -88,10 +86,7 @@ export class Ownership {
   readonly #owned = new Map<string, OwnedSession>();
   /** Sessions of which the store has not got all that was said. */
   readonly #lacking = new Set<OwnedSession>();
-  /**
-   * What was known of sessions that have ended here alone, and for how long, by this node's clock, it is put back into a store that loses
-   * it: until the store has been seen again, or for a lease if the session was given to another node, which may not have claimed it yet.
-   */
+  /** What was known of sessions that ended here alone. A store that loses it gets it back until this node's clock is there. */
   readonly #bequeathed = new Map<string, readonly [SessionRecord, untilMs: number]>();
   /** The fences of sessions that this node has ended, with when that may be forgotten. */
   readonly #removed = new Map<string, { readonly fence: number; readonly untilMs: number }>();
@@ -213,6 +208,7 @@ export class Ownership {
     this.forget(session);
     // What its client has ended goes to nobody.
     if (this.#removed.has(id)) return;
+    // The other node may not have claimed it when the store loses it.
     this.#bequeathed.set(id, [record, this.#options.clock.now() + this.stores.leaseMs]);
     session.copy.abandon();
     await this.stores.directory.put({ ...record, owner }, this.#storeUntil);
@@ -347,7 +343,7 @@ export class Ownership {
     const lacking = [...this.#lacking].filter((session) => this.has(session));
     this.#lacking.clear();
     const failed = reportUnavailable(this.report, 'What was said is still not kept');
-    await forEach(lacking, (session) => session.putLogBack().catch(failed));
+    await forEachAtStore(lacking, (session) => session.putLogBack().catch(failed));
   }
 
   /** Sees whether the store has lost something, and puts it back. */
@@ -369,14 +365,16 @@ export class Ownership {
 
   /** What has ended is ended once more. */
   #removeAgain(): Promise<void> {
-    return forEach(this.#removed, ([id, { fence }]) => this.stores.directory.remove(id, fence));
+    return forEachAtStore(this.#removed, ([id, { fence }]) =>
+      this.stores.directory.remove(id, fence),
+    );
   }
 
   async #restore(): Promise<void> {
     const { directory } = this.stores;
     const [node, store] = [this.#node, this.#store?.name];
     const ofOwned = (act: (session: OwnedSession) => Promise<unknown>) =>
-      forEach(this.#owned.values(), (session) =>
+      forEachAtStore(this.#owned.values(), (session) =>
         act(session).catch((error: unknown) => {
           // Otherwise another node has it.
           if (this.#owned.has(session.id)) throw error;
@@ -384,7 +382,7 @@ export class Ownership {
       );
     try {
       await this.#removeAgain();
-      await forEach(this.#bequeathed.values(), ([record]) =>
+      await forEachAtStore(this.#bequeathed.values(), ([record]) =>
         directory.put({ ...record, owner: '' }, this.#storeUntil),
       );
       await ofOwned((session) => this.put(session));
@@ -601,12 +599,3 @@ export class OwnedSession {
 
 /** Of a session that is still unclaimed. */
 export const firstFence = 1;
-
-/** Does it for all of them, a few at once: a store takes only so many commands. */
-async function forEach<T>(all: Iterable<T>, act: (one: T) => Promise<unknown>): Promise<void> {
-  const rest = [...all].values();
-  const lane = async (): Promise<void> => {
-    for (const one of rest) await act(one);
-  };
-  await Promise.all(Array.from({ length: 8 }, lane));
-}
