@@ -120,12 +120,11 @@ export class Ownership {
     const { value } = this.#state;
     const now = this.#options.clock.now();
     const owned = [...this.#owned.values()].map(({ view }) => view);
-    const known = [
-      ...[...this.#bequeathed.values()].map(([record, untilMs]) => [record, untilMs - now]),
-      ...this.#removed.keys(),
-      ...owned,
-      this.#lacking.size,
-    ];
+    const bequeathed = [...this.#bequeathed.values()].map(([record, until]) => [
+      record,
+      until - now,
+    ]);
+    const known = [...bequeathed, ...this.#removed.keys(), ...owned, this.#lacking.size];
     return [value, this.#node, this.#until - now, this.#storeUntil - now, this.#store, known];
   }
 
