@@ -235,7 +235,8 @@ export const sessions: Task = {
         for (const session of come) await client.end(control, session);
       };
       const live = async () => {
-        await delay(settleMs);
+        // Processes of sessions that have ended may still be there.
+        await delay(Math.max(settleMs, 1_000));
         return client.liveHeapBytes();
       };
       await comeAndGo();
