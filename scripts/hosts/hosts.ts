@@ -1,6 +1,6 @@
 /** The hosts and client libraries, each started with the configuration that the command prints. */
 import { execFile, fork } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -144,6 +144,8 @@ const configured: readonly {
       writeFileSync(join(app, '.gemini', 'settings.json'), config('gemini', project));
       const script = installed('@google/gemini-cli', 'bundle/gemini.js');
       const said = await run(bench, [script, 'mcp', 'list']);
+      // It is for whoever starts in this folder, and others do.
+      rmSync(join(app, '.gemini'), { recursive: true });
       return unless(/project-files: .* - Connected$/m, said);
     },
   },

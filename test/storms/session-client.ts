@@ -134,7 +134,7 @@ export class SessionClient {
     return answer;
   }
 
-  /** Sends a notification until it is taken. @returns the last status; undefined if no answer came */
+  /** Sends a notification until it is taken. @returns the last status; undefined if the client has left */
   async notify(method: string): Promise<number | undefined> {
     return this.#sendUntilTaken({ jsonrpc: '2.0', method });
   }
@@ -158,11 +158,14 @@ export class SessionClient {
   }
 
   async #sendUntilTaken(message: object): Promise<number | undefined> {
-    for (let attempt = 0; attempt < tries; attempt++) {
+    while (!this.#left.signal.aborted) {
       const { node, response } = await this.#send(message);
       const status = response instanceof Response ? response.status : undefined;
       this.#history.write(`${this.name} ${JSON.stringify(message)} → ${node?.name}: ${status}`);
-      if (!(response instanceof Response)) continue;
+      if (!(response instanceof Response)) {
+        await delay(100);
+        continue;
+      }
       await response.text().catch(() => '');
       if (status !== 503) return status;
       await retryTime(response);

@@ -167,7 +167,10 @@ export class Requests {
       // The caller is on the stack, but may be deeper than the engine shows.
       if (refusal) return resolve(failedWithCallers(refusal));
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
-      if (within?.hasEnded) throw cancelledUnsent(method, within.signal.reason);
+      // One that has its answer can be made again.
+      if (within?.hasEnded && within.signal.aborted) {
+        throw cancelledUnsent(method, within.signal.reason);
+      }
       const request: SendableRequest & HostRequestSpec = new HostRequest(spec, read, resolve);
       sendAsked(snapshot.context.correlation, [request]);
       // Arguments may be large and answers late, so the params are kept only if the request may be
