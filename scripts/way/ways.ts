@@ -30,8 +30,14 @@ export interface Way {
   readonly travel: () => Promise<readonly Entry[]>;
 }
 
-/** Each message is sent so often; the last one is measured. */
+/** Each message is sent so often before it is measured. */
 const warmUp = 20;
+
+/** It is measured so often, and the shortest of these is its way: what a timer does meanwhile is not the message's. */
+const looks = 5;
+
+const shortest = (trails: readonly (readonly Entry[])[]): readonly Entry[] =>
+  trails.slice(-looks).reduce((one, other) => (other.length < one.length ? other : one));
 
 const server = createMcpServer({
   name: 'way',
@@ -57,15 +63,15 @@ const server = createMcpServer({
           message: 'Which?',
           schema: { type: 'object', properties: { which: { type: 'string' } } },
         });
-        asked = arrive();
+        asked.push(arrive());
         return 'asked';
       },
     }),
   ],
 });
 
-/** The way of the last question: its handler notes it. */
-let asked: readonly Entry[] = [];
+/** The ways of the questions: their handler notes them. */
+const asked: (readonly Entry[])[] = [];
 
 const revision = '2025-11-25';
 const echo = { name: 'echo', arguments: { message: 'hi' } };
@@ -101,13 +107,13 @@ function lines() {
 }
 
 async function repeatedly(send: () => Promise<unknown>): Promise<readonly Entry[]> {
-  let trail: readonly Entry[] = [];
-  for (let count = 0; count < warmUp; count++) {
+  const trails: (readonly Entry[])[] = [];
+  for (let count = 0; count < warmUp + looks; count++) {
     depart();
     await send();
-    trail = arrive();
+    trails.push(arrive());
   }
-  return trail;
+  return shortest(trails);
 }
 
 async function callOverStdio() {
@@ -125,7 +131,7 @@ async function questionOfModernEra() {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
   };
-  for (let count = 0; count < warmUp; count++) {
+  for (let count = 0; count < warmUp + looks; count++) {
     const { result } = await client.ask('tools/call', { name: 'ask', arguments: {}, _meta });
     const { inputRequests, requestState } = result as {
       inputRequests: JsonObject;
@@ -138,7 +144,7 @@ async function questionOfModernEra() {
     await client.ask('tools/call', retry);
   }
   await client.end();
-  return asked;
+  return shortest(asked);
 }
 
 async function callAsPost() {

@@ -78,7 +78,9 @@ test('an interrupt of the host, as from its terminal, does not reach a server [P
   const before = groups.map((group) => membersOf(group).map(({ pid }) => pid));
   process.kill(-(host.pid as number), 'SIGINT');
   expect(await line()).toBe('interrupted');
-  expect(groups.map((group) => membersOf(group).map(({ pid }) => pid))).toEqual(before);
+  const after = groups.map((group) => membersOf(group).map(({ pid }) => pid));
+  // One that was starting may have come.
+  expect(after).toEqual(before.map((pids) => expect.arrayContaining(pids)));
   const [hostEntry] = processTable().filter(({ pid }) => pid === host.pid);
   for (const group of groups) expect(group).not.toBe(hostEntry?.group);
 });
