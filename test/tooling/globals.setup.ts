@@ -17,15 +17,23 @@ const names = [
   'AbortController',
 ] as const;
 
+/** Hono's server for Node replaces these, and then nothing that fetch gives is a Response: they are given back without blame. */
+const replaceable = ['Request', 'Response'] as const;
+
 const first = Symbol.for('mcp-actors.test.globals');
 const kept = globalThis as { [first]?: ReadonlyMap<string, unknown> };
 
 /** As they were before the first file of this worker. */
-const originals = (kept[first] ??= new Map(names.map((name) => [name, globalThis[name]])));
+const originals = (kept[first] ??= new Map(
+  [...names, ...replaceable].map((name) => [name, globalThis[name]]),
+));
 
 afterAll(() => {
   const replaced = names.filter((name) => globalThis[name] !== originals.get(name));
   // Given back, so that only this file is blamed.
-  for (const name of replaced) Object.assign(globalThis, { [name]: originals.get(name) });
+  for (const name of [...replaced, ...replaceable]) {
+    const value = originals.get(name);
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
+  }
   expect(replaced, 'Globals that this file has replaced, and not given back').toEqual([]);
 });
