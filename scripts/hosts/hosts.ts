@@ -144,7 +144,7 @@ const configured: readonly {
       writeFileSync(join(app, '.gemini', 'settings.json'), config('gemini', project));
       const script = installed('@google/gemini-cli', 'bundle/gemini.js');
       const said = await run(bench, [script, 'mcp', 'list']);
-      // It is for whoever starts in this folder, and others do.
+      // Other hosts start in this folder, too, and would read it.
       rmSync(join(app, '.gemini'), { recursive: true });
       return unless(/project-files: .* - Connected$/m, said);
     },

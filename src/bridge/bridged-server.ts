@@ -326,8 +326,11 @@ export class BridgedServer {
     const more = roundsAfter(
       { ...this.#rounds, answers: { answer }, awaitTask },
       {
-        ...{ method, params: sent, maxTotalMs, send },
-        // Made when it is read, which is if the server asks something.
+        method,
+        params: sent,
+        maxTotalMs,
+        send,
+        // It is read, and made, only if the server asks something.
         get signal() {
           return context.signal;
         },

@@ -193,11 +193,15 @@ export class Endpoint implements EndpointControl, EndpointHome {
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
-      const { text } = body;
-      const isOfSession = !this.#sessionless && !this.isClosing && !isOfModernClient(exchange);
-      const again = (sinceMs: number) => this.#read(exchange, text, sinceMs);
-      if (!isOfSession || !this.#sessions.handOn(exchange, text, again)) this.#read(exchange, text);
+      if (!this.#nodes || !this.#handOn(exchange, body.text)) this.#read(exchange, body.text);
     });
+  }
+
+  /** @returns false if it is to be read here: no other node is known to have its session */
+  #handOn(exchange: HttpExchange, text: string): boolean {
+    if (this.#sessionless || this.isClosing || isOfModernClient(exchange)) return false;
+    const again = (sinceMs: number) => this.#read(exchange, text, sinceMs);
+    return this.#sessions.handOn(exchange, text, again);
   }
 
   /** @param sinceMs when it came, if it was handed on before */

@@ -439,7 +439,7 @@ export class SuspendableCall implements Exchange {
   #end(reason: Error | undefined): void {
     this.#reason = reason;
     if (this.is('void')) this.#keeper.voided(this);
-    // They look at the signal for the reason.
+    // Before the callbacks, which find the reason in the signal.
     if (reason) this.#controller?.abort(reason);
     for (const callback of this.#atEnd?.splice(0) ?? []) callback();
     const why = reason?.message ?? 'The call has ended';

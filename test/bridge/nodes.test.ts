@@ -1,8 +1,5 @@
 /** A bridge at several nodes that share a Redis: whose process a request reaches, and what a restart costs. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
@@ -13,7 +10,7 @@ import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts
 import { RawSession, begin, messagesOf, post } from '../http/raw-client.ts';
 import type { Message } from '../http/raw-client.ts';
 import { serveEndpoint } from '../http/serving.ts';
-import { expectEmpty } from '../processes/process-table.ts';
+import { Journal } from './journal.ts';
 
 const program = (name: string) => join(import.meta.dirname, name);
 const silent = { report: () => {} };
@@ -25,30 +22,20 @@ beforeAll(async () => {
 });
 afterAll(() => redis?.stop());
 
-let journal = '';
+let journal: Journal;
 let prefix = '';
 
 beforeEach(async (context) => {
   needsRedis(context);
-  const folder = await mkdtemp(join(tmpdir(), 'bridge-nodes-'));
-  journal = join(folder, 'journal');
+  journal = await Journal.of(context);
   prefix = `${randomUUID()}:`;
-  // The last of all: by then all nodes have ended.
-  context.onTestFinished(async () => {
-    for (const pid of started()) await vi.waitFor(() => expectEmpty(pid), { timeout: 100_000 });
-    await rm(folder, { recursive: true });
-  });
 });
 
-/** What has arrived at the processes, in order. */
-const arrived = () => (existsSync(journal) ? readFileSync(journal, 'utf8').trim().split('\n') : []);
-const started = () =>
-  arrived().flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
 const timesOf = (mark: string) =>
-  arrived().filter((line) => line.endsWith(` tools/call ${mark}`)).length;
+  journal.arrived().filter((line) => line.endsWith(` tools/call ${mark}`)).length;
 
 /** A node of a bridge, until the test is over. What still runs when it ends has half a second. */
-async function startNode(args: readonly string[] = [program('journal-server.mjs'), journal]) {
+async function startNode(args: readonly string[] = [program('journal-server.mjs'), journal.path]) {
   const stores = await redisStores({ url: redis!.url, prefix });
   const served = bridge(
     { command: process.execPath, args },
@@ -87,8 +74,8 @@ test('the process of a session is found from every node', async () => {
     told.push(toldBy(await answerOf(await act(there, `at-${n}`, 'pause'))));
   }
   expect(told.map((each) => each?.mark)).toEqual(['at-0', 'at-1', 'at-2']);
-  expect(new Set(told.map((each) => each?.pid))).toEqual(new Set(started()));
-  expect(started()).toHaveLength(1);
+  expect(new Set(told.map((each) => each?.pid))).toEqual(new Set(journal.started()));
+  expect(journal.started()).toHaveLength(1);
 });
 
 /** Calls in 2026-07-28, as a host that can be asked. */

@@ -1,10 +1,7 @@
 /** Who shares a process of a bridged server, and what of it each client sees. */
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
@@ -12,29 +9,19 @@ import { TestClock, converse, enveloped, initialize } from 'mcp-actors/testing';
 import { expectEmpty } from '../processes/process-table.ts';
 import { serveHttp } from '../http/serving.ts';
 import { hostOf } from './hosts.ts';
+import { Journal } from './journal.ts';
 
 const server = join(import.meta.dirname, 'journal-server.mjs');
-let folder = '';
-let journal = '';
+let journal: Journal;
 
 beforeEach(async (context) => {
-  folder = await mkdtemp(join(tmpdir(), 'sharing-'));
-  journal = join(folder, 'journal');
-  // The last of all: by then everybody has left.
-  context.onTestFinished(async () => {
-    for (const pid of started()) await vi.waitFor(() => expectEmpty(pid), { timeout: 100_000 });
-    await rm(folder, { recursive: true });
-  });
+  journal = await Journal.of(context);
 });
 
-/** What has arrived at the processes, in order. */
-const arrived = () => (existsSync(journal) ? readFileSync(journal, 'utf8').trim().split('\n') : []);
-const started = () =>
-  arrived().flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
 const silent = { report: () => {} };
 
 function bridged(options: BridgeOptions = {}, ...args: readonly string[]) {
-  const entry = { command: process.execPath, args: [server, journal, ...args] };
+  const entry = { command: process.execPath, args: [server, journal.path, ...args] };
   return bridge(entry, { era: 'legacy', processIdleMs: 0, ...silent, ...options });
 }
 
@@ -141,7 +128,7 @@ describe.each(['session', 'shared', 'pool'] as const)('with share: %s', (share) 
     const seen = JSON.stringify(hosts.map(({ peer }) => peer.received));
     expect(seen).toContain('notifications/progress');
     expect(seen.includes('notifications/message')).toBe(share === 'session');
-    expect(started()).toHaveLength(size);
+    expect(journal.started()).toHaveLength(size);
     await Promise.all(hosts.map(({ leave }) => leave()));
   });
 
@@ -152,7 +139,7 @@ describe.each(['session', 'shared', 'pool'] as const)('with share: %s', (share) 
       limits: { drainTimeoutMs: 1 },
     });
     peer.send(initialize(1));
-    await expect.poll(() => arrived().at(-1)).toMatch(/initialize$/);
+    await expect.poll(() => journal.arrived().at(-1)).toMatch(/initialize$/);
     peer.end();
     expect(await peer.error(1)).toMatchObject({ data: { reason: 'shutting-down' } });
     await session.closed;
@@ -176,7 +163,7 @@ describe('a shared process', () => {
     for (const method of ['logging/setLevel', 'tasks/list']) {
       await expect(peer.ask(method, { level: 'info' })).rejects.toThrow(/needs the capability/);
     }
-    expect(arrived().some((line) => /logging|tasks/.test(line))).toBe(false);
+    expect(journal.arrived().some((line) => /logging|tasks/.test(line))).toBe(false);
   });
 
   test('tells changes of lists to all, and those of a resource to those who watch it', async () => {
@@ -192,9 +179,9 @@ describe('a shared process', () => {
       expect(each!.peer.count('notifications/resources/updated')).toBe(each === eve ? 0 : 1);
     }
     await ada!.leave();
-    expect(arrived().filter((line) => line.endsWith('unsubscribe'))).toEqual([]);
+    expect(journal.arrived().filter((line) => line.endsWith('unsubscribe'))).toEqual([]);
     await bob!.peer.ask('resources/unsubscribe', { uri: 'a:1' });
-    expect(arrived().filter((line) => line.endsWith('subscribe'))).toHaveLength(2);
+    expect(journal.arrived().filter((line) => line.endsWith('subscribe'))).toHaveLength(2);
   });
 
   test('waits for the next client for its time; one that comes back pays no start', async () => {
@@ -220,12 +207,12 @@ describe('a shared process', () => {
     'ends with the server, of a bridge of %s',
     async (of) => {
       const options = { era: 'legacy', share: 'shared', ...silent } as const;
-      const entry = { command: process.execPath, args: [server, journal] };
+      const entry = { command: process.execPath, args: [server, journal.path] };
       const bridged = bridge(of === 'one server' ? entry : { mcpServers: { one: entry } }, options);
       const { peer, leave } = await hosted(bridged, 'ada');
       await peer.ask('tools/list');
       await leave();
-      const [pid] = started();
+      const [pid] = journal.started();
       // It is kept for others.
       expect(() => process.kill(pid!, 0)).not.toThrow();
       await bridged.close();
@@ -265,7 +252,7 @@ describe('the number of processes', () => {
     });
     await leave();
     await act((await hosted(server, 'bob')).peer, 'bob');
-    expect(started()).toHaveLength(2);
+    expect(journal.started()).toHaveLength(2);
   });
 
   test('is one for each principal of 2026-07-28; an idle one makes room', async () => {
@@ -286,7 +273,7 @@ describe('the number of processes', () => {
     expectEmpty(ada);
     expect(await actAs('bob')).toBe(bob);
     expect(await actAs('eve')).toBe(eve);
-    expect(started()).toHaveLength(3);
+    expect(journal.started()).toHaveLength(3);
   });
 });
 
@@ -294,7 +281,7 @@ describe('one server of many', () => {
   test('makes room for another client, and rests until it is needed again; the others stay', async () => {
     const entry = (name: string) => ({
       command: process.execPath,
-      args: [server, journal, name],
+      args: [server, journal.path, name],
       era: 'legacy',
     });
     const mcpServers = { a: { ...entry('a'), maxProcesses: 1 }, b: entry('b') };

@@ -289,7 +289,7 @@ describe('a machine that could not be resumed is refused when it is defined', ()
     [{ mark: Symbol('m') }, '"mark" in its context is a symbol'],
     [{ price: NaN }, '"price" in its context is NaN'],
     [{ price: -Infinity }, '"price" in its context is -Infinity'],
-    [{ rows: [1, , 3] }, '"rows[1]" in its context is a hole'], // eslint-disable-line no-sparse-arrays
+    [{ rows: [1, , 3] }, '"rows[1]" in its context is a hole'], // eslint-disable-line no-sparse-arrays -- a hole is what is refused
     [{ tree: cyclic }, '"tree.self" in its context is an object that it stands in'],
     [{ [Symbol('s')]: 1 }, '"[Symbol(s)]" in its context is a member under a symbol'],
   ])(

@@ -111,7 +111,7 @@ export async function storm(options: StormOptions): Promise<History> {
   return history;
 }
 
-/** Who has to find out that Redis is slow or away may be wrong about it on a busy machine: no others have to. */
+/** Nodes give Redis up soon only if something happens to it: on a busy machine they would do so without a reason. */
 function patienceIn(weather: Weather): FleetOptions['nodes'] {
   if (weather === 'calm' || weather === 'clocks apart') return 'patient';
   const isOfNodes = weather.startsWith('a node is killed') || weather.startsWith('the nodes are');

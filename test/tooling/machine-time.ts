@@ -1,6 +1,6 @@
 /**
- * The time in which the machine ran this process. Where it had none for it, it had none for those who are tested either: what they promise
- * is in time as long as they run.
+ * The time in which the machine ran this process. If it had none for the test, it had none for what is tested either: promises of
+ * seconds are held against the seconds that there were.
  */
 
 /** How often it is counted, milliseconds. */

@@ -58,7 +58,7 @@ export interface SentOptions extends HostRequestOptions {
    * server is asked for progress only if there is `onProgress`.
    */
   readonly raw?: true;
-  /** The call that it is made for, which cancels it with its end. Costs less than its `signal`. */
+  /** The call that it is made for: if that ends, this is cancelled. It costs less than the call's `signal`. */
   readonly within?: EndingCall | undefined;
 }
 
@@ -167,7 +167,7 @@ export class Requests {
       // The caller is on the stack, but may be deeper than the engine shows.
       if (refusal) return resolve(failedWithCallers(refusal));
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
-      // One that has its answer can be made again.
+      // A call that has its answer can be made again.
       if (within?.hasEnded && within.signal.aborted) {
         throw cancelledUnsent(method, within.signal.reason);
       }

@@ -90,7 +90,7 @@ export class HandedExchange implements HttpExchange, Taken {
   }
 
   answer({ status, headers, body = '' }: HttpAnswer): void {
-    // It is no more among those that the peer waits for once all was said, or its client has gone.
+    // The peer drops it once all was said, or its client has gone.
     if (this.#outlet || !this.#peer.exchanges.has(this.pipe)) return;
     const all: Headers = Object.assign({}, this.#added, headers);
     const head = { status, headers: all, isStream: false };

@@ -86,7 +86,7 @@ export class Ownership {
   readonly #owned = new Map<string, OwnedSession>();
   /** Sessions of which the store has not got all that was said. */
   readonly #lacking = new Set<OwnedSession>();
-  /** What was known of sessions that ended here alone. A store that loses it gets it back until this node's clock is there. */
+  /** What was known of sessions that ended here alone. If the store loses one, it gets it back until then, by this node's clock. */
   readonly #bequeathed = new Map<string, readonly [SessionRecord, untilMs: number]>();
   /** The fences of sessions that this node has ended, with when that may be forgotten. */
   readonly #removed = new Map<string, { readonly fence: number; readonly untilMs: number }>();

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { MachineTime } from '../../tooling/machine-time.ts';
 import { RawSession } from '../raw-client.ts';
 
-/** How long a request may take, milliseconds of the machine: five seconds until it is refused, and what a busy one adds. */
+/** How long a request may take, milliseconds in which the machine ran this test: five seconds until it is refused, and what a busy machine adds. */
 const patienceMs = 30_000;
 
 export class BusySession {

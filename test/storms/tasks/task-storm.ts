@@ -236,7 +236,7 @@ class TaskStorm {
         if ((await Promise.race([node.written(taskId, 'once:held 0'), lost])) !== 'lost') {
           return taskId;
         }
-        // Whoever has it now holds it for nothing.
+        // The node that has it now would hold it for nothing.
         this.#cancellable.add(taskId);
         await node.ask('tasks/cancel', { taskId });
       }
