@@ -7,23 +7,24 @@ import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createVitest } from 'vitest/node';
 import { Journal } from './mutate/journal.ts';
 import { mutantsOf } from './mutate/mutants.ts';
+import { judgesOf, turnsOf } from './mutate/turns.ts';
+import type { Turns } from './mutate/turns.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const usage = `npm run mutate -- FILE_OR_FOLDER… [options]
   --tests PATH       only tests whose path has this in it, of those that import the modules. Repeatable
   --without PATH     not those whose path has this in it. Repeatable
-  --tests-a-fault N  a fault that so many tests have reached and none has noticed survives (40)
-  --faults-a-test N  a test that reaches more of those that are left is not asked: of what all reach few tests tell anything.
-                     First with a few, and then with more on the same journal, is faster than all at once
+  --tests-a-fault N  how many of the tests that reach a fault try it, until one notices it (40). First are those that are fast
+                     and reach few others
   --timeout MS       when a test with a fault counts as hung, at least; five times what it takes without (3000)
-  --test-time MS     how long the faults of one test may take together (60000)
+  --test-time MS     how long the faults of one test may take together (60000); what is left has its turn in the next round
   --only N,N         these faults, by the numbers of the list
   --sample N         N of the faults, chosen by chance; a larger sample has the smaller one in it
   --seed S           another seed chooses others (1)
@@ -36,7 +37,6 @@ const { values, positionals } = parseArgs({
     tests: { type: 'string', multiple: true, default: [] },
     without: { type: 'string', multiple: true, default: [] },
     'tests-a-fault': { type: 'string', default: '40' },
-    'faults-a-test': { type: 'string', default: 'Infinity' },
     timeout: { type: 'string', default: '3000' },
     'test-time': { type: 'string', default: '60000' },
     only: { type: 'string' },
@@ -83,19 +83,17 @@ const folder = mkdtempSync(join(tmpdir(), 'mcp-actors-mutate-'));
 const journalPath = values.journal ?? join(folder, 'journal');
 if (!existsSync(journalPath)) writeFileSync(journalPath, '');
 const modulesPath = join(folder, 'modules.json');
+const turnsPath = join(folder, 'turns.json');
 writeFileSync(modulesPath, JSON.stringify(firsts));
 Object.assign(process.env, {
   MUTATE_MODULES: modulesPath,
   MUTATE_JOURNAL: journalPath,
   MUTATE_TIMEOUT_MS: values.timeout,
   MUTATE_TEST_MS: values['test-time'],
-  MUTATE_MOST_TESTS: values['tests-a-fault'],
-  MUTATE_MOST_FAULTS: values['faults-a-test'],
-  MUTATE_ONLY: chosen.join(','),
 });
 const config = join(root, 'scripts/mutate/vitest.config.ts');
 
-/** The test files that import one of the modules, those first that lie as they do. */
+/** The test files that import one of the modules. */
 async function testFiles(): Promise<readonly string[]> {
   if (values.tests.length > 0 && values.tests.every((path) => path.endsWith('.test.ts')))
     return values.tests;
@@ -106,39 +104,32 @@ async function testFiles(): Promise<readonly string[]> {
   });
   const found = await vitest.getRelevantTestSpecifications();
   await vitest.close();
-  const shared = (file: string): number => {
-    const folders = file.split(sep).slice(1);
-    const counts = modules.map((module) => {
-      const parts = module.split('/').slice(1);
-      const differs = parts.findIndex((part, at) => part !== folders[at]);
-      return differs === -1 ? parts.length : differs;
-    });
-    return Math.max(...counts);
-  };
   return found
     .map(({ moduleId }) => relative(root, moduleId))
     .filter((file) => values.tests.length === 0 || values.tests.some((part) => file.includes(part)))
-    .filter((file) => !values.without.some((part) => file.includes(part)))
-    .sort((one, other) => shared(other) - shared(one));
+    .filter((file) => !values.without.some((part) => file.includes(part)));
 }
 
-const journal = new Journal(journalPath, Number(values['tests-a-fault']));
-journal.begin(
-  digest(JSON.stringify(mutants)),
-  digest(`${values['faults-a-test']} ${chosen.join(',')}`),
-);
+const journal = new Journal(journalPath);
+journal.begin(digest(JSON.stringify(mutants)));
 /** Then it says what it knows so far. */
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interruption.abort());
 /** How long a worker may write nothing before it is taken to stand in a loop. */
 const stillMs = 60_000;
 
-/** One process over the test files that are left. Whether it came to the end of them. */
-async function run(files: readonly string[]): Promise<void> {
+/** One process over the test files that are left. Without turns it looks at what they reach. */
+async function run(files: readonly string[], turns?: Turns): Promise<void> {
+  if (turns) writeFileSync(turnsPath, JSON.stringify(turns));
   const child = spawn(
     process.execPath,
     [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', config, ...files],
-    { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], detached: true },
+    {
+      cwd: root,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      detached: true,
+      env: { ...process.env, MUTATE_TURNS: turns ? turnsPath : '' },
+    },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const end = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'));
@@ -161,25 +152,59 @@ async function run(files: readonly string[]): Promise<void> {
   journal.read();
 }
 
+/** Runs all of these files to their end, in as many processes as it takes. */
+async function round(files: readonly string[], turns?: Turns): Promise<void> {
+  journal.write('round', 0, turns ? 'turns' : 'look');
+  for (let left = files, vain = 0; left.length > 0 && !interruption.signal.aborted;) {
+    const tried = triedCount();
+    await run(left, turns);
+    const next = files.filter((file) => !journal.files.has(join(root, file)));
+    vain = next.length === left.length && triedCount() === tried ? vain + 1 : 0;
+    // A file that no process gets over.
+    if (vain === 5) {
+      process.stderr.write(`${next[0]} is left out\n`);
+      next.shift();
+      vain = 0;
+    }
+    left = next;
+  }
+}
+
+const most = Number(values['tests-a-fault']);
 const files = await testFiles();
 process.stderr.write(
   `${chosen.length} of ${mutants.length} faults in ${modules.length} files, ${files.length} test files; ${journalPath}\n`,
 );
-for (let left = files, same = 0; left.length > 0 && !interruption.signal.aborted;) {
-  await run(left);
-  const next = files.filter((file) => !journal.files.has(join(root, file)));
-  same = next.length === left.length ? same + 1 : 0;
-  // A file that no process gets over.
-  if (same === 3) {
-    process.stderr.write(`${next[0]} is left out\n`);
-    next.shift();
-    same = 0;
-  }
-  left = next;
+const fileOf = (test: string): string => test.slice(0, test.indexOf(' > '));
+await round(files);
+for (
+  let count = 1, tried = -1;
+  tried !== triedCount() && !interruption.signal.aborted;
+  count *= 2
+) {
+  tried = triedCount();
+  const turns = turnsOf(journal, chosen, most, count);
+  const asked = Object.keys(turns);
+  process.stderr.write(
+    `${asked.length} tests have a turn; ${journal.killed.size} faults are noticed\n`,
+  );
+  await round([...new Set(asked.map(fileOf))], turns);
 }
 
-const survivors = chosen.filter((at) => !journal.killed.has(at) && journal.lived.has(at));
-const unreached = chosen.filter((at) => !journal.killed.has(at) && !journal.lived.has(at));
+/** Grows as long as a round comes to something. */
+function triedCount(): number {
+  return [...journal.lived.values()].reduce((sum, { size }) => sum + size, journal.killed.size);
+}
+
+const judges = judgesOf(journal, most);
+const left = chosen.filter((at) => !journal.killed.has(at));
+const unreached = left.filter((at) => judges(at).length === 0);
+const survivors = left.filter((at) => judges(at).length > 0 && isThrough(at));
+const untold = left.filter((at) => !isThrough(at));
+/** Whether all that are to judge it have had it. */
+function isThrough(at: number): boolean {
+  return judges(at).every((test) => !journal.isWanted(at, test));
+}
 const print = (title: string, those: readonly number[]): void => {
   process.stdout.write(`\n${title}\n`);
   for (const at of those) {
@@ -188,19 +213,19 @@ const print = (title: string, those: readonly number[]): void => {
   }
 };
 print('No test reaches these, except when the module is loaded:', unreached);
-print('These survive (the number of tests that reached them):', survivors);
+print('These survive (the number of tests that tried them):', survivors);
+if (untold.length > 0) print('Not all tests that reach these have tried them:', untold);
 
 /** One line of the table: what is known of the faults in a folder. */
 function row(name: string, isIn: (at: number) => boolean): string {
-  const counts = [[...mutants.keys()], chosen, survivors, unreached].map(
+  const noticed = chosen.filter((at) => journal.killed.has(at));
+  const cells = [[...mutants.keys()], chosen, noticed, survivors, untold, unreached].map(
     (all) => all.filter(isIn).length,
   );
-  const [made = 0, tried = 0, survive = 0, missed = 0] = counts;
-  const cells = [made, tried, tried - survive - missed, survive, missed];
   return `${name.padEnd(30)}${cells.map((cell) => String(cell).padStart(13)).join('')}\n`;
 }
 const folderOf = (at: number): string => dirname(mutants[at]?.file ?? '');
-const heads = ['faults', 'chosen', 'noticed', 'survive', 'not reached'];
+const heads = ['faults', 'chosen', 'noticed', 'survive', 'open', 'not reached'];
 process.stdout.write(
   `\n${' '.repeat(30)}${heads.map((head) => head.padStart(13)).join('')}\n` +
     [...new Set([...mutants.keys()].map(folderOf))]

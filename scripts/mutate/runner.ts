@@ -1,16 +1,21 @@
 /**
- * Runs each test once as it is, and then once for each fault that it reaches and that no test has noticed. What comes of each
- * is a line of the journal, so that a worker that hangs or dies is followed by one that goes on.
+ * Runs each test once as it is, to see what it reaches; in a later round once more, and then once for each fault of its turn.
+ * What comes of each is a line of the journal, so that a worker that hangs or dies is followed by one that goes on.
  */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { TestRunner } from 'vitest';
 import type { RunnerTask, RunnerTestCase, RunnerTestFile, RunnerTestSuite } from 'vitest';
 import { faultsOfWorker } from './faults.ts';
-import { Journal } from './journal.ts';
+import { Journal, rangesOf } from './journal.ts';
+import type { Turns } from './turns.ts';
 
 const faults = faultsOfWorker();
 const journal = new Journal();
 const none = -1;
+/** Whose turn it is in this round. Before the first one each test is looked at. */
+const turns = process.env['MUTATE_TURNS']
+  ? (JSON.parse(readFileSync(process.env['MUTATE_TURNS'], 'utf8')) as Turns)
+  : undefined;
 
 /** A test may replace them. */
 const { setTimeout, clearTimeout } = globalThis;
@@ -32,11 +37,11 @@ process.on('uncaughtException', stray);
 export default class FaultRunner extends TestRunner {
   #waiting: number[] = [];
   #awake = none;
-  /** How many tries without a fault there were, and how many are due. */
-  #plain = 0;
-  #due = 2;
+  /** The one before, if it was noticed. */
+  #noticed = none;
+  #isPlainDue = true;
   #startedAt = 0;
-  #plainMs = Infinity;
+  #plainMs = 0;
   #strayed = 0;
   /** When the faults of this test have had their time: those that are left have other tests. */
   #until = Infinity;
@@ -44,24 +49,26 @@ export default class FaultRunner extends TestRunner {
   override async onBeforeRunTask(test: RunnerTask): Promise<void> {
     await super.onBeforeRunTask(test);
     if (test.mode !== 'run' && test.mode !== 'queued') return;
-    if (test.type !== 'test' || test.fails === true || journal.isDone(nameOf(test))) {
+    journal.read();
+    const name = nameOf(test);
+    const isFit = test.type === 'test' && test.fails !== true && journal.isSound(name);
+    this.#waiting = (turns?.[name] ?? []).filter((each) => journal.isWanted(each, name));
+    const isDue = turns ? this.#waiting.length > 0 : !journal.reaches.has(name);
+    if (!isFit || !isDue) {
       test.mode = 'skip';
       return;
     }
     test.retry = Number.MAX_SAFE_INTEGER;
-    this.#waiting = [];
-    this.#plain = 0;
-    this.#due = 2;
-    this.#plainMs = Infinity;
+    this.#isPlainDue = !turns || journal.doubtful.has(name);
+    this.#noticed = none;
+    this.#plainMs = journal.reaches.get(name)?.ms ?? 0;
     this.#until = now() + Number(process.env['MUTATE_TEST_MS']);
-    journal.read();
   }
 
   override onBeforeTryTask(test: RunnerTask): void {
     super.onBeforeTryTask(test);
-    const isPlain = this.#due > 0;
-    this.#awake = isPlain ? none : (this.#waiting.shift() ?? none);
-    if (this.#plain === 0) faults.reached.clear();
+    this.#awake = this.#isPlainDue ? none : (this.#waiting.shift() ?? none);
+    faults.reached.clear();
     this.#strayed = strayed;
     this.#startedAt = now();
     journal.write('try', this.#awake, nameOf(test));
@@ -70,7 +77,7 @@ export default class FaultRunner extends TestRunner {
 
   async runTask(test: RunnerTestCase): Promise<void> {
     const run = TestRunner.getTestFn(test);
-    if (this.#plain === 0) {
+    if (!turns) {
       await run();
       return;
     }
@@ -91,16 +98,9 @@ export default class FaultRunner extends TestRunner {
 
   override onAfterTryTask(test: RunnerTestCase): void {
     super.onAfterTryTask(test);
-    if (this.#awake === none) this.#plainMs = Math.min(this.#plainMs, now() - this.#startedAt);
+    if (!turns) this.#plainMs = now() - this.#startedAt;
     if (now() > this.#until) this.#waiting = [];
-    if (this.#awake === none && this.#plain === 0) {
-      this.#waiting = [...faults.reached].filter((each) => journal.isWanted(each, nameOf(test)));
-      if (this.#waiting.length > Number(process.env['MUTATE_MOST_FAULTS'])) this.#waiting = [];
-      // Nothing is tried, so nobody has to know how long it takes.
-      if (this.#waiting.length === 0) this.#due = 1;
-    }
-    const isLast = this.#due <= 1 && this.#waiting.length === 0;
-    if (!isLast && strayed === this.#strayed) throw again;
+    if (this.#waiting.length > 0 && strayed === this.#strayed) throw again;
   }
 
   onAfterRetryTask(test: RunnerTestCase): void {
@@ -110,35 +110,27 @@ export default class FaultRunner extends TestRunner {
     // Without an error there would be no next try.
     if (test.result)
       test.result.errors = test.result.state === 'pass' ? [] : [{ message: again.message }];
+    const why = hasFailed ? String(errors[0]?.message).slice(0, 200).replaceAll('\n', ' ') : '';
     if (this.#awake === none) {
-      this.#plain += 1;
-      this.#due = Math.max(0, this.#due - 1);
-      if (!hasFailed) return;
+      this.#isPlainDue = false;
+      const name = nameOf(test);
+      if (!hasFailed) {
+        if (!turns)
+          journal.write('reach', Math.round(this.#plainMs), name, rangesOf(faults.reached));
+        return;
+      }
       // What a fault has left behind, or a test that cannot be run twice: another process goes on.
-      journal.write(
-        'spoilt',
-        this.#plain,
-        nameOf(test),
-        String(errors[0]?.message).slice(0, 200).replaceAll('\n', ' '),
-      );
+      if (this.#noticed === none) journal.write('spoilt', 0, name, why);
+      else journal.write('doubt', this.#noticed, name, why);
       process.kill(process.pid, 'SIGKILL');
       return;
     }
-    journal.write(
-      hasFailed ? 'killed' : 'lived',
-      this.#awake,
-      nameOf(test),
-      hasFailed ? String(errors[0]?.message).slice(0, 80).replaceAll('\n', ' ') : '',
-    );
+    journal.write(hasFailed ? 'killed' : 'lived', this.#awake, nameOf(test), why.slice(0, 80));
     // Whether it leaves anything behind that makes the next ones fail.
-    if (hasFailed) this.#due = 1;
-    if (hasFailed)
-      this.#waiting = this.#waiting.filter((each) => journal.isWanted(each, nameOf(test)));
-  }
-
-  override onAfterRunTask(test: RunnerTask): void {
-    super.onAfterRunTask(test);
-    if (test.mode === 'run' || test.mode === 'queued') journal.write('done', none, nameOf(test));
+    if (hasFailed) {
+      this.#isPlainDue = true;
+      this.#noticed = this.#awake;
+    }
   }
 
   override async onAfterRunSuite(suite: RunnerTestSuite): Promise<void> {

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { faultsOfWorker } from '../../scripts/mutate/faults.ts';
-import { Journal } from '../../scripts/mutate/journal.ts';
+import { Journal, rangesOf } from '../../scripts/mutate/journal.ts';
 import { mutantsOf, withFaults } from '../../scripts/mutate/mutants.ts';
+import { turnsOf } from '../../scripts/mutate/turns.ts';
+import type { Turns } from '../../scripts/mutate/turns.ts';
 
 const source = `import { tell } from './tell.ts';
 
@@ -123,23 +125,58 @@ test('a script that runs in Redis is broken line by line, without a loop that ne
   faults.reached.clear();
 });
 
-test('a journal keeps what is known of each fault, asks all tests about others, and is of one state of the code', () => {
+/** A journal of no fault yet. */
+function emptyJournal(): Journal {
   const path = join(mkdtempSync(join(tmpdir(), 'journal-')), 'journal');
   writeFileSync(path, '');
-  const journal = new Journal(path, 2);
-  journal.begin('list', 'few');
+  return new Journal(path);
+}
+
+test('a journal keeps what is known of each fault, and is of one state of the code', () => {
+  const journal = emptyJournal();
+  journal.begin('list');
+  journal.write('reach', 12, 'a.test.ts > one', rangesOf([4, 5, 3, 9]));
   journal.write('killed', 3, 'a.test.ts > one', 'expected 1');
   journal.write('lived', 4, 'a.test.ts > one');
-  journal.write('done', -1, 'a.test.ts > one');
 
-  const later = new Journal(path, 2);
-  expect(later.isDone('a.test.ts > one')).toBe(true);
-  later.begin('list', 'many');
-  expect(later.isDone('a.test.ts > one')).toBe(false);
+  const later = new Journal(journal.path);
+  later.begin('list');
+  expect(later.reaches.get('a.test.ts > one')).toEqual({ ms: 12, faults: new Set([3, 4, 5, 9]) });
   expect(later.isWanted(3, 'a.test.ts > two')).toBe(false);
   expect(later.isWanted(4, 'a.test.ts > one')).toBe(false);
   expect(later.isWanted(4, 'a.test.ts > two')).toBe(true);
-  later.write('lived', 4, 'a.test.ts > two');
-  expect(later.isWanted(4, 'a.test.ts > three')).toBe(false);
-  expect(() => new Journal(path, 2).begin('another list', 'many')).toThrow('code that has changed');
+  expect(() => new Journal(journal.path).begin('another list')).toThrow('code that has changed');
+});
+
+test('what a test noticed that failed without a fault afterwards is tried once more', () => {
+  const journal = emptyJournal();
+  const notice = (): void => {
+    journal.write('killed', 3, 'a.test.ts > one', 'expected 1');
+    journal.write('doubt', 3, 'a.test.ts > one', 'expected 1');
+  };
+  notice();
+  expect(journal.isWanted(3, 'a.test.ts > one')).toBe(true);
+  expect(journal.doubtful).toContain('a.test.ts > one');
+  notice();
+  expect(journal.isWanted(3, 'a.test.ts > one')).toBe(false);
+});
+
+test('each fault has its turn with all tests that reach it, first with what is fast and reaches little', () => {
+  const journal = emptyJournal();
+  journal.write('reach', 900, 'all.test.ts > slow', '0-99');
+  journal.write('reach', 20, 'all.test.ts > fast', '0-99');
+  journal.write('reach', 100, 'near.test.ts > near', '7-8');
+  journal.write('reach', 1, 'near.test.ts > spoilt', '7-8');
+  for (let times = 0; times < 3; times++) journal.write('spoilt', 0, 'near.test.ts > spoilt');
+
+  const turns = (count: number, most = 40): Turns => turnsOf(journal, [6, 7], most, count);
+  expect(turns(1)).toEqual({ 'all.test.ts > fast': [6], 'near.test.ts > near': [7] });
+  journal.write('lived', 7, 'near.test.ts > near');
+  journal.write('killed', 6, 'all.test.ts > fast', 'expected 1');
+  expect(turns(1)).toEqual({ 'all.test.ts > fast': [7] });
+  expect(turns(2)).toEqual({ 'all.test.ts > fast': [7], 'all.test.ts > slow': [7] });
+  expect(turns(2, 2)).toEqual({ 'all.test.ts > fast': [7] });
+  journal.write('lived', 7, 'all.test.ts > fast');
+  journal.write('lived', 7, 'all.test.ts > slow');
+  expect(turns(2)).toEqual({});
 });
