@@ -30,7 +30,7 @@ export default defineConfig({
     isolate: false,
     fileParallelism: false,
     maxWorkers: 1,
-    hookTimeout: 5_000,
+    hookTimeout: 15_000,
     runner: `${import.meta.dirname}/runner.ts`,
     reporters: ['dot'],
     dangerouslyIgnoreUnhandledErrors: true,
