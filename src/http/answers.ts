@@ -52,7 +52,7 @@ function isResponse(frame: OutboundFrame): boolean {
   return 'length' in frame || !('method' in frame);
 }
 
-export type AnswerOptions = Omit<RequestOrigin, 'http' | 'principal' | 'tokens'>;
+export type AnswerOptions = Omit<RequestOrigin, 'http' | 'node' | 'principal' | 'tokens'>;
 
 abstract class RequestAnswer implements RequestOrigin {
   readonly idScope: RequestOrigin['idScope'];
@@ -347,6 +347,8 @@ export interface AnswerKeeper {
   readonly limits: Pick<HttpLimits, 'streamAfterMs'>;
   /** Whether an answer may become a stream. */
   readonly streams: boolean;
+  /** See {@link RequestOrigin.node}. */
+  readonly node: string | undefined;
   /** Its client has left, or was cut off, before its response was sent. */
   answerLeft(answer: StatelessAnswer, reason: string): void;
   /** Its response was sent. */
@@ -380,6 +382,10 @@ export abstract class StatelessAnswer extends RequestAnswer implements RosterMem
     this.id = options.id;
     this.party = partyOf(exchange);
     exchange.onGone(() => this.cut('The client has closed the connection'));
+  }
+
+  get node(): string | undefined {
+    return this.#keeper.node;
   }
 
   /** Whether its request is cancelled if the client leaves. */

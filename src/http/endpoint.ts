@@ -14,6 +14,7 @@ import type { Clock } from '../actors/clock.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import { Room } from '../actors/room.ts';
 import { Method } from '../protocol/methods.ts';
+import { nodeOf } from '../rounds/request-state.ts';
 import { defaultReport } from '../session/default-report.ts';
 import { safeReport } from '../session/guarded-listeners.ts';
 import type { McpSession } from '../server/session.ts';
@@ -174,6 +175,10 @@ export class Endpoint implements EndpointControl, EndpointHome {
     return this.isClosing && handedBy === undefined;
   }
 
+  get node(): string | undefined {
+    return this.#nodes?.node;
+  }
+
   get isClosing(): boolean {
     return this.#closing.value === 'closing';
   }
@@ -211,8 +216,13 @@ export class Endpoint implements EndpointControl, EndpointHome {
     if (isNew && (frame.kind === 'request' || frame.kind === 'batch')) {
       return exchange.answer(closing);
     }
-    if (isModern(exchange, frame)) this.#modern.post(exchange, frame);
-    else if (this.#sessionless) this.#sessionless.post(exchange, frame);
+    if (isModern(exchange, frame)) {
+      const home = this.#nodes && homeOf(frame);
+      if (home === undefined) return this.#modern.post(exchange, frame);
+      const again = (since: number) => this.#read(exchange, text, since);
+      const handing = { exchange, body: text, isAnswered: true, sinceMs, again };
+      this.#nodes?.handHome(home, handing, () => this.#modern.post(exchange, frame));
+    } else if (this.#sessionless) this.#sessionless.post(exchange, frame);
     else this.#sessions.post(exchange, frame, text, sinceMs);
   }
 }
@@ -220,6 +230,11 @@ export class Endpoint implements EndpointControl, EndpointHome {
 function pathOf(target: string): string {
   const end = target.indexOf('?');
   return end === -1 ? target : target.slice(0, end);
+}
+
+/** The node that a retry has to find; undefined of all other messages. */
+function homeOf(frame: InboundFrame): string | undefined {
+  return frame.kind === 'request' ? nodeOf(frame.params?.['requestState']) : undefined;
 }
 
 /** Whether a message belongs to the era in which each request names its client. */

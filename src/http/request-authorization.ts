@@ -92,6 +92,8 @@ export interface EndpointHome extends ExchangeHome {
   readonly authorization: RequestAuthorization | undefined;
   /** What the endpoint holds of its clients. */
   readonly room: Room;
+  /** The name of this node; undefined if it is alone. */
+  readonly node: string | undefined;
   readonly isClosing: boolean;
 }
 

@@ -105,6 +105,11 @@ export interface RequestOrigin {
   readonly party?: string | undefined;
   /** That of the batch which it came in, if its answer is sent with the others of that. */
   readonly batch?: RequestOrigin | undefined;
+  /**
+   * The node that serves it, if several share what they serve: a call that cannot go on in another process is
+   * found there.
+   */
+  readonly node?: string | undefined;
   /** The `ResumedWork` that the request goes on with: no client has sent it, and nobody hears of its answer. */
   readonly resumes?: object | undefined;
 }

@@ -43,6 +43,8 @@ export interface RequestState {
   readonly kept: readonly (readonly [key: string, value: unknown])[];
   /** The handler's checkpoint: it resumes from here instead of its start. */
   readonly checkpoint?: unknown;
+  /** The node that alone can go on with the call; undefined if any can. */
+  readonly node?: string | undefined;
 }
 
 /**
@@ -79,7 +81,7 @@ const method = { alg: 'dir', enc: 'A256GCM' } as const;
 export function stateSealer(audience: string, keys: readonly string[] = []): StateSealer {
   const box = textSealer(keys);
   return {
-    seal: (state) => box.seal(JSON.stringify({ ...state, audience })),
+    seal: ({ node, ...state }) => box.seal(JSON.stringify({ ...state, audience }), node),
     async open(token) {
       const text = await box.open(token);
       if (text === undefined) return undefined;
@@ -93,7 +95,8 @@ export function stateSealer(audience: string, keys: readonly string[] = []): Sta
 
 /** Encrypts and authenticates texts. */
 export interface TextSealer {
-  seal(text: string): Promise<string>;
+  /** @param node stands in it unencrypted, but no less authenticated: see {@link nodeOf} */
+  seal(text: string, node?: string): Promise<string>;
   /** @returns undefined for anything that was not sealed with one of the keys */
   open(token: string): Promise<string | undefined>;
 }
@@ -106,11 +109,12 @@ export function textSealer(keys: readonly string[]): TextSealer {
   const all = () =>
     (made ??= given.length > 0 ? given : [crypto.getRandomValues(new Uint8Array(keyBytes))]);
   return {
-    async seal(text) {
+    async seal(text, node) {
       const { CompactEncrypt } = await import('jose');
       const [key] = all() as readonly [Uint8Array];
       const bytes = new TextEncoder().encode(text);
-      return new CompactEncrypt(bytes).setProtectedHeader(method).encrypt(key);
+      const header = node === undefined ? method : { ...method, node };
+      return new CompactEncrypt(bytes).setProtectedHeader(header).encrypt(key);
     },
     async open(token) {
       const { compactDecrypt } = await import('jose');
@@ -130,6 +134,27 @@ export function textSealer(keys: readonly string[]): TextSealer {
     },
   };
 }
+
+/**
+ * The node that a sealed state names, for another one that only hands the request on. Reading it takes no key:
+ * it is checked where the state is opened.
+ *
+ * @returns undefined if it names none, or is not a sealed state
+ */
+export function nodeOf(token: unknown): string | undefined {
+  if (typeof token !== 'string') return undefined;
+  const header = token.slice(0, maxHeaderLength).split('.', 1)[0] ?? '';
+  try {
+    const text = atob(header.replaceAll('-', '+').replaceAll('_', '/'));
+    const { node } = JSON.parse(text) as { readonly node?: unknown };
+    return typeof node === 'string' ? node : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Longer than any header that is sealed here, UTF-16 units. */
+const maxHeaderLength = 256;
 
 function readKey(key: string, at: number): Uint8Array {
   const bytes = /^[0-9a-f]{64}$/i.test(key) ? fromHex(key) : fromBase64(key);

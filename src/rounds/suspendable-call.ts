@@ -91,6 +91,7 @@ export class SuspendableCall implements Exchange {
   #begun: Pick<RequestState, 'begunAt' | 'request'> | undefined;
   #questions: CallQuestions | undefined = undefined;
   #checkpoint: unknown;
+  #handler: RequestHandler | undefined = undefined;
   /** What the handler has given: a result, or a promise of one. */
   #given: unknown = undefined;
   #machine: Exchange['machine'] = undefined;
@@ -241,6 +242,7 @@ export class SuspendableCall implements Exchange {
   /** Runs the handler. @returns the answer to the request, or a promise of it */
   start(handler: RequestHandler): unknown {
     const { outcome } = this.#round;
+    this.#handler = handler;
     let given: unknown;
     try {
       given = handler(this.request.params, this);
@@ -358,6 +360,7 @@ export class SuspendableCall implements Exchange {
   ): Promise<JsonObject> {
     const { limits, sealer, timeOfDay, randomId } = this.#keeper.scope;
     const questions = this.#asked;
+    const node = this.#onlyNode;
     const requests = open.map(({ key, spec: { method, params } }) => ({ key, method, params }));
     this.round++;
     if (this.round > limits.maxRounds) {
@@ -376,6 +379,7 @@ export class SuspendableCall implements Exchange {
       expiresAt: now + limits.suspendedCallTimeoutMs,
       principal: this.request.origin?.principal?.id ?? null,
       request: this.#begun.request,
+      node,
       ...questions.stated(open, by),
       ...(checkpoint === undefined ? {} : { checkpoint }),
     });
@@ -384,6 +388,15 @@ export class SuspendableCall implements Exchange {
       throw new RuntimeError('LIMIT_EXCEEDED', message);
     }
     return inputRequired(requests, requestState);
+  }
+
+  /** The node that its retry has to find, because the handler cannot be run again. */
+  get #onlyNode(): string | undefined {
+    const { origin, params } = this.request;
+    const node = origin?.node;
+    if (node === undefined) return undefined;
+    const { replay = true, singleUse = false } = this.#handler?.resumption?.(params) ?? {};
+    return replay && !singleUse ? undefined : node;
   }
 
   /** The client is asked to have URLs opened; after that the handler is run again. */

@@ -116,7 +116,7 @@ export class SuspendableCalls implements SuspendableCallKeeper, CallRounds {
       return exchange.request.peer.dialect.toolFailure({
         code: 'NOT_RESUMABLE',
         message:
-          'This call waited for an answer too long, or in another process, and must not be run again. Call the tool anew, from the beginning.',
+          'This call waited for an answer too long, or its process has ended, and it must not be run again. Call the tool anew, from the beginning.',
       });
     }
     return await this.#replay(handler, exchange, state, answers);

@@ -1,7 +1,8 @@
 /** A bridge at several nodes that share a Redis: whose process a request reaches, and what a restart costs. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import { redisStores } from 'mcp-actors/redis';
@@ -48,10 +49,11 @@ async function startNode(args: readonly string[] = [program('journal-server.mjs'
 interface Told {
   readonly mark: string;
   readonly pid: number;
+  readonly answers: readonly unknown[];
 }
 
 /** What the tool has said; undefined if the call was answered with an error. */
-function toldBy({ result }: Message): Told | undefined {
+function toldBy({ result }: Pick<Message, 'result'>): Told | undefined {
   const [block] = (result?.['content'] ?? []) as readonly { readonly text: string }[];
   return block && (JSON.parse(block.text) as Told);
 }
@@ -107,16 +109,45 @@ test('what a server of 2026-07-28 asks is answered at any node', async () => {
   expect(JSON.stringify(result)).toContain('Ada');
 });
 
-test('what an older server asks is answered where its process is, and elsewhere refused by name, not made twice', async () => {
-  const [here, there] = [await startNode(), await startNode()];
-  const params = { name: 'act', arguments: { mark: 'asks', steps: ['ask'] } };
-  const answer = { role: 'assistant', model: 'ada', content: { type: 'text', text: 'yes' } };
-  const retry = retryOf(params, await called(here.url, params), answer);
-  const elsewhere = await called(there.url, retry);
-  expect(elsewhere.result).toMatchObject({ isError: true });
-  expect(JSON.stringify(elsewhere)).toContain('NOT_RESUMABLE');
-  expect(toldBy(await called(here.url, retry))).toMatchObject({ answers: [{ model: 'ada' }] });
+/** Sends the call of a tool, and each of its retries, to the next of these nodes; all else to the first. */
+function byTurns(urls: readonly URL[]) {
+  let turns = 0;
+  const route: typeof fetch = (input, init) => {
+    const isCall = new Headers(init?.headers).get('mcp-method') === 'tools/call';
+    return fetch(isCall ? urls[turns++ % urls.length]! : input, init);
+  };
+  return { route, turns: () => turns };
+}
+
+test('what an older server asks is answered at any node, and its process goes on', async () => {
+  const nodes = [await startNode(), await startNode(), await startNode()];
+  const { route, turns } = byTurns(nodes.map(({ url }) => url));
+  const capabilities = { sampling: {} };
+  const client = new Client(
+    { name: 'host', version: '1' },
+    { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  let answers = 0;
+  client.setRequestHandler('sampling/createMessage', () => ({
+    role: 'assistant',
+    model: `answer ${++answers}`,
+    content: { type: 'text', text: 'yes' },
+  }));
+  await client.connect(new StreamableHTTPClientTransport(nodes[0]!.url, { fetch: route }));
+  onTestFinished(() => client.close());
+  const result = await client.callTool({
+    name: 'act',
+    arguments: { mark: 'asks', steps: ['ask', 'ask', 'ask'] },
+  });
+  expect(toldBy({ result: result as JsonObject })?.answers).toMatchObject([
+    { model: 'answer 1' },
+    { model: 'answer 2' },
+    { model: 'answer 3' },
+  ]);
+  expect(turns()).toBe(4);
   expect(timesOf('asks')).toBe(1);
+  // One for the greeting, if it has ended since, and that of the call: the other nodes have started none.
+  expect(journal.started().length).toBeLessThan(3);
 });
 
 test('a rolling restart under load loses what a process was answering, by name, and nothing else', async () => {
@@ -169,4 +200,25 @@ test('a rolling restart under load loses what a process was answering, by name, 
     else expect(toldBy(answer)?.mark).toBe(mark);
     expect(timesOf(mark), mark).toBe(1);
   }
+});
+
+test('what an older server asks cannot be answered once its node has ended: it is refused by name, not made twice', async () => {
+  const nodes = [await startNode(), await startNode(), await startNode()];
+  const params = { name: 'act', arguments: { mark: 'asks', steps: ['ask'] } };
+  const answer = { role: 'assistant', model: 'ada', content: { type: 'text', text: 'yes' } };
+  const retry = retryOf(params, await called(nodes[0]!.url, params), answer);
+  await nodes[0]!.close();
+  for (const { url } of nodes.slice(1)) {
+    // Of a Redis that is young nobody knows yet what it has lost.
+    const { result } = await vi.waitUntil(
+      async () => {
+        const answer = await called(url, retry);
+        return answer.error ? undefined : answer;
+      },
+      { timeout: 100_000, interval: 500 },
+    );
+    expect(result).toMatchObject({ isError: true });
+    expect(JSON.stringify(result)).toContain('NOT_RESUMABLE');
+  }
+  expect(timesOf('asks')).toBe(1);
 });

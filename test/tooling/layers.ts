@@ -203,7 +203,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   http: {
     holds: 'a server over HTTP, on one endpoint for both eras; an entry of its own',
-    imports: [...runtime, 'http/auth', 'http/nodes'],
+    imports: [...runtime, 'rounds', 'http/auth', 'http/nodes'],
     packages: ['xstate'],
   },
   'http/node': {

@@ -13,22 +13,20 @@ import type { AnsweredInput, InboundBatch, InboundRequest } from '../../protocol
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { Shares } from '../../actors/room.ts';
-import type { Room } from '../../actors/room.ts';
 import { endInWords } from '../admission.ts';
 import type { AdmissionEnd } from '../admission.ts';
 import { EndpointSession } from '../endpoint-session.actor.ts';
 import { reportInWords } from '../facts.ts';
+import type { EndpointHome } from '../request-authorization.ts';
 import type { HttpLimits } from '../options.ts';
 import { Roster } from '../upkeep.ts';
 import { StatelessAnswer } from '../answers.ts';
 import type { AnswerKeeper } from '../answers.ts';
 
 export interface RequestServiceOptions {
-  readonly limits: HttpLimits;
+  readonly home: EndpointHome;
   /** False if every answer is JSON. */
   readonly streams: boolean;
-  /** What the endpoint holds of its clients. */
-  readonly room: Room;
   /** It has ended. */
   readonly ended: () => void;
 }
@@ -38,6 +36,7 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
   readonly limits: HttpLimits;
   readonly streams: boolean;
   readonly session: McpSession;
+  readonly #home: EndpointHome;
   /** How many requests and batches have come. */
   #served = 0;
   /** The answers that clients wait for. */
@@ -48,9 +47,10 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
   constructor(server: McpServer, listening: ListenOptions, options: RequestServiceOptions) {
     super();
     this.server = server;
-    this.limits = options.limits;
+    this.#home = options.home;
+    this.limits = options.home.limits;
     this.streams = options.streams;
-    const shares = new Shares(options.room);
+    const shares = new Shares(options.home.room);
     this.session = server.listen(({ report }) => this.actors(report, shares), {
       ...listening,
       onEmitted: (event) => {
@@ -60,6 +60,10 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
         options.ended();
       },
     });
+  }
+
+  get node(): string | undefined {
+    return this.#home.node;
   }
 
   /** True while a client waits for something. */

@@ -2,20 +2,17 @@
  * The services of an endpoint: one for each server that a request was for. An endpoint has one
  * server, or as many as `serverOf` gives it.
  */
-import type { Clock } from '../../actors/clock.ts';
-import type { Room } from '../../actors/room.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { answerFailure } from '../checks.ts';
 import type { EndpointHome } from '../request-authorization.ts';
-import type { HttpReport } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
-import type { HttpLimits, HttpOptions, Served, ServerOf } from '../options.ts';
+import type { HttpOptions, Served, ServerOf } from '../options.ts';
 import { unlisted } from '../upkeep.ts';
-import type { Tended, Upkeep } from '../upkeep.ts';
+import type { Tended } from '../upkeep.ts';
 import { RequestService } from './request-service.ts';
 
 /** How many are kept that nobody waits for; the one that is idle for longest goes first. */
@@ -28,14 +25,10 @@ export class RequestServices implements Tended {
   place = unlisted;
   readonly #server: ServerOf;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
-  readonly #limits: HttpLimits;
-  readonly #room: Room;
   readonly #options: HttpOptions;
-  readonly #clock: Clock;
-  readonly #report: HttpReport;
+  readonly #home: EndpointHome;
   /** The one that was used last comes last. */
   readonly #services = new Map<McpServer, RequestService>();
-  readonly #upkeep: Upkeep;
   /** When they were looked after last, the clock's milliseconds. */
   #tendedAt = 0;
 
@@ -44,16 +37,12 @@ export class RequestServices implements Tended {
     server: ServerOf,
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
-    { limits, room, clock, report, upkeep }: EndpointHome,
+    home: EndpointHome,
   ) {
     this.#server = server;
     this.#servedTo = servedTo;
-    this.#limits = limits;
-    this.#room = room;
     this.#options = options;
-    this.#clock = clock;
-    this.#report = report;
-    this.#upkeep = upkeep;
+    this.#home = home;
   }
 
   /** The sessions that are open, one per server. */
@@ -77,7 +66,7 @@ export class RequestServices implements Tended {
     try {
       return this.#serviceOf(this.#servedTo(servedRequest(exchange)));
     } catch (error) {
-      answerFailure(exchange, { error, needed: 'request', report: this.#report });
+      answerFailure(exchange, { error, needed: 'request', report: this.#home.report });
       return undefined;
     }
   }
@@ -96,7 +85,7 @@ export class RequestServices implements Tended {
     const services = [...this.#services.values()];
     const reason = 'The server is closing';
     await Promise.all(services.map((service) => service.close(reason, drainTimeoutMs)));
-    this.#upkeep.delete(this);
+    this.#home.upkeep.delete(this);
   }
 
   tend(now: number): void {
@@ -104,27 +93,26 @@ export class RequestServices implements Tended {
     this.#tendedAt = now;
     for (const service of this.#services.values()) {
       service.passed(elapsedMs);
-      const isIdle = service.idleMs >= this.#limits.sessionIdleTimeoutMs;
+      const isIdle = service.idleMs >= this.#home.limits.sessionIdleTimeoutMs;
       if (isIdle && !service.isKeeping) this.#let(service, 'Nobody asks for it');
     }
-    if (this.#services.size === 0) this.#upkeep.delete(this);
+    if (this.#services.size === 0) this.#home.upkeep.delete(this);
   }
 
   #begin(served: Served): RequestService {
     const { server } = served;
-    const listening = { ...beginning(served, this.#options), clock: this.#clock };
+    const listening = { ...beginning(served, this.#options), clock: this.#home.clock };
     const service: RequestService = new RequestService(server, listening, {
-      limits: this.#limits,
-      room: this.#room,
+      home: this.#home,
       streams: !this.#options.jsonResponses,
       ended: () => {
         if (this.#services.get(server) === service) this.#services.delete(server);
       },
     });
-    if (this.#services.size === 0) this.#tendedAt = this.#clock.now();
+    if (this.#services.size === 0) this.#tendedAt = this.#home.clock.now();
     this.#services.set(server, service);
     this.#makeRoom();
-    this.#upkeep.add(this);
+    this.#home.upkeep.add(this);
     return service;
   }
 

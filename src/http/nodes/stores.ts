@@ -224,6 +224,11 @@ export function newNodeName(): string {
   return crypto.randomUUID().replaceAll('-', '').slice(12);
 }
 
+/** Whether a text may be the name of a node. */
+export function isNodeName(text: string): boolean {
+  return /^[\da-f]{20}$/.test(text);
+}
+
 /** Does it for all of them, a few at once: a store takes only so many commands. */
 export async function forEachAtStore<T>(
   all: Iterable<T>,

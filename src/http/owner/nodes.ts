@@ -8,6 +8,7 @@ import { environmentKeys } from '../../server/server-core.ts';
 import { onceAtTurnEnd } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
+import { StoreUnavailable, isNodeName } from '../nodes/stores.ts';
 import type { NodeInboxListener, Stores } from '../nodes/stores.ts';
 import type { ServerOf } from '../options.ts';
 import { reportInWords } from '../facts.ts';
@@ -20,7 +21,7 @@ import { Passage } from './passage.ts';
 import type { Handing } from './passage.ts';
 import { Peer } from './peer.ts';
 import type { PeerHome } from './peer.ts';
-import { reportUnavailable } from './unavailable.ts';
+import { reportUnavailable, unavailable } from './unavailable.ts';
 
 export interface NodesOptions {
   readonly server: ServerOf;
@@ -135,6 +136,33 @@ export class Nodes implements PeerHome, NodeInboxListener {
     // The lease may have ended since it was asked who has the session: nothing is sent under its name.
     if (!this.ownership.holds) return handing.again(handing.sinceMs ?? this.clock.now());
     new Passage(++this.#pipes, handing, this.#peer(node), this.#options.home);
+  }
+
+  /**
+   * Hands the retry of a call to the node that alone can go on with it.
+   * @param serve serves it here: that node is this one, or is no more
+   */
+  handHome(home: string, handing: Handing, serve: () => void): void {
+    const { exchange } = handing;
+    if (exchange.handedBy !== undefined || home === this.node || !isNodeName(home)) return serve();
+    const sought = this.#reads(home).then(
+      (isThere) => {
+        if (exchange.isGone) return;
+        if (isThere) this.hand(home, handing);
+        else serve();
+      },
+      (error: unknown) => exchange.answer(unavailable(error, this.#options.home.report)),
+    );
+    this.track(sought);
+  }
+
+  /** Whether a node still takes what it is told. @throws {StoreUnavailable} */
+  async #reads(node: string): Promise<boolean> {
+    await this.ownership.ready();
+    if ((await this.stores.inbox.send(node, '')) !== undefined) return true;
+    if (!(await this.mayReopen())) return false;
+    const message = 'the store has lost data, and the node of a call may come back';
+    throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
   }
 
   received(texts: readonly string[], withdrawn: ReadonlySet<string>): void {

@@ -97,7 +97,7 @@ export class Ownership {
   constructor(stores: Stores, options: OwnershipOptions) {
     this.stores = stores;
     this.#options = options;
-    this.#ready().catch(reportUnavailable(options.report, 'This node could not join the others'));
+    this.ready().catch(reportUnavailable(options.report, 'This node could not join the others'));
     this.#timer = this.#next();
   }
 
@@ -128,6 +128,14 @@ export class Ownership {
     return [value, this.#node, this.#until - now, this.#storeUntil - now, this.#store, known];
   }
 
+  /** Settles once this node has a lease. @throws {StoreUnavailable} */
+  async ready(): Promise<void> {
+    if (this.#state.status === 'done') {
+      throw new StoreUnavailable('closed', 'this node is closing', { retryAfterMs: 1000 });
+    }
+    if (!this.holds) await (this.#joining ??= this.#join().finally(() => this.#joined()));
+  }
+
   /** Whether its sessions are its own. Without a lease they end. */
   get holds(): boolean {
     if (this.#options.clock.now() < this.#until) return true;
@@ -140,7 +148,7 @@ export class Ownership {
    * @throws {StoreUnavailable}
    */
   async begin(session: OwnedSession): Promise<void> {
-    await this.#ready();
+    await this.ready();
     this.#owned.set(session.id, session);
     try {
       await this.put(session);
@@ -271,7 +279,7 @@ export class Ownership {
     const { directory, log, leaseMs } = this.stores;
     // Somebody else may be first, and lose it at once.
     for (let attempt = 0; attempt < 3; attempt++) {
-      await this.#ready();
+      await this.ready();
       if (this.#removed.has(id)) return { kind: 'none' };
       const { record, isOwned, store } = await directory.find(id);
       if (store.name !== this.#store?.name) await this.#renew();
@@ -296,14 +304,6 @@ export class Ownership {
     }
     const message = 'several nodes want the same session';
     throw new StoreUnavailable('busy', message, { retryAfterMs: 1000 });
-  }
-
-  /** Settles once this node has a lease. @throws {StoreUnavailable} */
-  async #ready(): Promise<void> {
-    if (this.#state.status === 'done') {
-      throw new StoreUnavailable('closed', 'this node is closing', { retryAfterMs: 1000 });
-    }
-    if (!this.holds) await (this.#joining ??= this.#join().finally(() => this.#joined()));
   }
 
   #joined(): void {
@@ -423,7 +423,7 @@ export class Ownership {
       this.#timer = this.#next();
       // The next one may reach it.
       const failed = reportUnavailable(this.report, 'The lease of this node was not renewed');
-      if (!this.holds) return void this.#ready().catch(() => undefined);
+      if (!this.holds) return void this.ready().catch(() => undefined);
       this.#renew().catch(failed);
       this.#options.beat();
     }, afterMs);
