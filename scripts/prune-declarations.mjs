@@ -1,7 +1,7 @@
 /**
  * Declarations that a package needs: tsc writes those of every file of the program, and no entry refers to a good third of them.
  */
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 /** What a declaration imports from its own package, as an import or as a type in place. */
@@ -10,8 +10,12 @@ const referred = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
 /** @param {string} specifier as `./names.ts` or `./names.js` */
 const declarationOf = (specifier) => specifier.replace(/(?<!\.d)\.[jt]s$/, '.d.ts');
 
+/** What our own packages share is no user's to read. */
+const internal = './internal';
+const comments = /^[ \t]*\/\*\*[^]*?\*\/\r?\n/gm;
+
 /**
- * Removes the declarations that no entry of a package leads to.
+ * Removes the declarations that no entry of a package leads to, and the comments of those that only `internal` leads to.
  *
  * @param {string} folder of the package, with a `package.json` that names the entries
  */
@@ -19,20 +23,30 @@ export function pruneDeclarations(folder) {
   const types = join(folder, 'dist', 'types');
   /** @type {{ readonly exports: { readonly [entry: string]: string | { readonly types?: string } } }} */
   const { exports: entries } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const waiting = Object.values(entries).flatMap((entry) =>
-    typeof entry === 'object' && entry.types !== undefined ? [resolve(folder, entry.types)] : [],
-  );
-  /** @type {Set<string>} */
-  const needed = new Set();
-  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
-    if (needed.has(file)) continue;
-    needed.add(file);
-    for (const [, specifier = ''] of readFileSync(file, 'utf8').matchAll(referred)) {
-      waiting.push(resolve(dirname(file), declarationOf(specifier)));
+  /** @param {(name: string) => boolean} isMeant */
+  const neededBy = (isMeant) => {
+    const waiting = Object.entries(entries).flatMap(([name, entry]) =>
+      isMeant(name) && typeof entry === 'object' && entry.types !== undefined
+        ? [resolve(folder, entry.types)]
+        : [],
+    );
+    /** @type {Set<string>} */
+    const needed = new Set();
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      if (needed.has(file)) continue;
+      needed.add(file);
+      for (const [, specifier = ''] of readFileSync(file, 'utf8').matchAll(referred)) {
+        waiting.push(resolve(dirname(file), declarationOf(specifier)));
+      }
     }
-  }
+    return needed;
+  };
+  const needed = neededBy(() => true);
+  const read = neededBy((name) => name !== internal);
   for (const name of readdirSync(types, { recursive: true, encoding: 'utf8' })) {
     const path = join(types, name);
-    if (name.endsWith('.d.ts') && !needed.has(path)) rmSync(path);
+    if (!name.endsWith('.d.ts') || read.has(path)) continue;
+    if (needed.has(path)) writeFileSync(path, readFileSync(path, 'utf8').replace(comments, ''));
+    else rmSync(path);
   }
 }

@@ -164,6 +164,7 @@ export type {
   TaskChanges,
   TaskClaim,
   TaskRecord,
+  TaskShare,
   TaskListRequest,
   TaskProgress,
   TaskStep,

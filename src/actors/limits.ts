@@ -83,7 +83,7 @@ export const fullParties = 4;
 export interface TaskLimits {
   /** Tasks whose handlers run at once; more are refused with a retryable error. */
   readonly maxTasks: number;
-  /** Tasks that are kept at once, ended ones until their time to live is over. */
+  /** Tasks that are kept at once, ended ones until their time to live is over; durable ones at all nodes. */
   readonly maxKeptTasks: number;
   /**
    * How long a task is kept from its creation if the client asks for no time, milliseconds. A
@@ -309,7 +309,7 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   },
   maxKeptTasks: {
     default: 1024,
-    help: 'How many tasks are kept at once, ended ones until their time to live is over.',
+    help: 'How many tasks a client keeps at once, durable ones at all nodes; ended ones count until their time to live is over.',
   },
   taskTtlMs: {
     default: 60 * minute,

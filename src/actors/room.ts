@@ -83,7 +83,12 @@ export class Shares {
 
   /** @param party see `RequestOrigin.party` */
   enter(party: string | undefined): Share {
-    return this.#room.enter(this.#own ?? party ?? '');
+    return this.#room.enter(this.nameOf(party));
+  }
+
+  /** Whose share it is: the principal, the address, or nobody's if there is one client. */
+  nameOf(party: string | undefined): string {
+    return this.#own ?? party ?? '';
   }
 
   /**

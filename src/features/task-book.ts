@@ -41,6 +41,8 @@ import { ResumedTask } from '../tasks/written-task.ts';
 import { KeptTask, hasEnded } from './kept-task.ts';
 import type { RegistryEntry } from './registry.ts';
 import { TaskQuestions } from './task-questions.ts';
+import { TaskRoom } from './task-room.ts';
+import type { TaskTally } from './task-room.ts';
 
 /** The names of the facts that tasks report. */
 export type TaskFactName =
@@ -50,10 +52,13 @@ export type TaskFactName =
   /** A task's time to live is over. */
   | 'task.expired';
 
+/** How long it takes at least until it is looked again which tasks are over elsewhere, milliseconds. */
+const lookAgainMs = 1000;
+
 const machine = observedMachine('task', taskMachine, sessionIn);
 
 /** A task that was given up here. */
-interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'party' | 'place'> {
+interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'place'> {
   /** When it is no longer kept, milliseconds since 1970. */
   readonly endsAt: number;
   /** Whether its client can ask for a list. */
@@ -86,8 +91,12 @@ export class TaskBook {
   /** By id, the oldest first. */
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
+  /** How many there are, with those elsewhere. */
+  readonly #room = new TaskRoom();
   /** Those that were given up here, and may go on elsewhere; they count, and are listed. */
   readonly #elsewhere = new Map<string, TaskElsewhere>();
+  /** When the next of them may be over, milliseconds since 1970. */
+  #elsewhereOverAt = Infinity;
   /** What writes them down, if they are to outlive the process. */
   readonly #durable: DurableTasks<KeptTask> | undefined;
 
@@ -104,6 +113,7 @@ export class TaskBook {
     this.#durable = durable?.tasksOf<KeptTask>(session, {
       has: (task) => this.#tasks.get(task.taskId) === task,
       forget: (task, answer) => this.#forget(task, answer),
+      full: (max) => this.#tooManyKept(max),
     });
   }
 
@@ -131,7 +141,8 @@ export class TaskBook {
     const firstSteps =
       isResumable && this.#durable?.canResume === true ? [stepOfCall(call)] : undefined;
     const { task, begin } = this.#prepare(call, handler, { taskId, ttlMs, retained, firstSteps });
-    return this.#durable?.begin(task, call, begin) ?? begin();
+    const of = this.#session.shares.nameOf(origin?.party);
+    return this.#durable?.begin(task, call, begin, of) ?? begin();
   }
 
   /** Goes on with a task that was claimed. */
@@ -147,6 +158,7 @@ export class TaskBook {
       steps,
     });
     this.#durable?.resumes(task, resumed);
+    this.#elsewhere.delete(taskId);
     return begin();
   }
 
@@ -191,6 +203,7 @@ export class TaskBook {
     });
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
+    this.#room.enter(taskId, task.party);
     const begin = () => {
       const { dialect } = call.request.peer;
       // From here on. That the task begins is the answer to the request, not a change.
@@ -246,10 +259,12 @@ export class TaskBook {
   /** Its work is given up until it is due, and goes on wherever somebody claims it. */
   #parked(task: KeptTask, peer: PeerDescription): void {
     if (!this.#durable || !this.#tasks.delete(task.taskId)) return;
-    const { taskId, owner, party, place, item } = task;
+    const { taskId, owner, place, item } = task;
     const isListed = peer.dialect.offers('tasks/list');
     const endsAt = Date.parse(item.createdAt) + item.ttl;
-    this.#elsewhere.set(taskId, { taskId, owner, party, place, endsAt, isListed });
+    this.#elsewhere.set(taskId, { taskId, owner, place, endsAt, isListed });
+    this.#elsewhereOverAt = Math.min(this.#elsewhereOverAt, endsAt);
+    this.#room.move(taskId, 'parked');
     this.#watch(taskId, peer);
     const durable = this.#durable;
     task.leave((call) => durable.find(taskId, call));
@@ -322,7 +337,7 @@ export class TaskBook {
 
   /** How many were given up here, and may go on elsewhere. */
   get givenUp(): number {
-    if (this.#elsewhere.size > 0) this.#forgetElsewhere();
+    this.#forgetElsewhere();
     return this.#elsewhere.size;
   }
 
@@ -343,8 +358,8 @@ export class TaskBook {
           return durable.latest(task).then(({ item }) => item);
         },
       }));
-    if (!durable || this.#elsewhere.size === 0) return own;
     this.#forgetElsewhere();
+    if (!durable || this.#elsewhere.size === 0) return own;
     const owner = call.request.origin?.principal?.id;
     const elsewhere = [...this.#elsewhere.values()]
       .filter((task) => task.isListed && task.owner === owner)
@@ -358,12 +373,21 @@ export class TaskBook {
   }
 
   #forgetElsewhere(): void {
+    if (this.#elsewhere.size === 0) return;
     const now = Date.parse(this.#session.timeOfDay());
+    if (now < this.#elsewhereOverAt) return;
+    let next = Infinity;
     for (const { taskId, endsAt } of this.#elsewhere.values()) {
-      if (endsAt > now) continue;
+      if (endsAt > now) {
+        next = Math.min(next, endsAt);
+        continue;
+      }
       this.#elsewhere.delete(taskId);
       this.#watched.delete(taskId);
+      this.#room.leave(taskId);
     }
+    // Not for each task that begins.
+    this.#elsewhereOverAt = Math.max(next, now + lookAgainMs);
   }
 
   /** Ends and forgets all tasks. Call it at the end of the session. */
@@ -377,30 +401,23 @@ export class TaskBook {
   }
 
   #makeRoom(party: string | undefined): void {
-    const beginning = [...(this.#durable?.beginning ?? [])];
-    const all = [...this.list(), ...beginning];
-    if (this.#elsewhere.size > 0) this.#forgetElsewhere();
-    const elsewhere = [...this.#elsewhere.values()];
-    if (party === undefined) return this.#makeRoomAmong(all, elsewhere.length, 1);
-    const isOfParty = (task: Pick<KeptTask, 'party'>) => task.party === party;
-    this.#makeRoomAmong(all.filter(isOfParty), elsewhere.filter(isOfParty).length, 1);
-    this.#makeRoomAmong([...this.list(), ...beginning], elsewhere.length, fullParties);
+    if (party !== undefined) this.#makeRoomAmong(this.#room.of(party), 1);
+    this.#makeRoomAmong(this.#room.all, party === undefined ? 1 : fullParties);
   }
 
   /** @param times how many times the bounds of one client hold */
-  #makeRoomAmong(tasks: readonly KeptTask[], elsewhere: number, times: number): void {
+  #makeRoomAmong(tally: TaskTally, times: number): void {
     const { limits } = this.#session;
     const [maxTasks, maxKeptTasks] = [limits.maxTasks * times, limits.maxKeptTasks * times];
-    const running = tasks.filter((task) => !task.hasEnded).length;
-    if (running >= maxTasks) {
+    if (tally.running >= maxTasks) {
       throw this.#tooMany(`${maxTasks} tasks run; try again when one of them has ended`);
     }
-    if (tasks.length + elsewhere < maxKeptTasks) return;
+    if (tally.kept >= maxKeptTasks) this.#forgetElsewhere();
+    if (tally.kept < maxKeptTasks) return;
     // The others are kept for as long as their clients were promised.
-    const cancelled = tasks.find(({ item }) => item.status === 'cancelled');
-    if (!cancelled) {
-      throw this.#tooMany(`${maxKeptTasks} tasks are kept; try again when one of them has expired`);
-    }
+    const [oldest = ''] = tally.cancelled;
+    const cancelled = this.#tasks.get(oldest);
+    if (!cancelled) throw this.#tooManyKept(maxKeptTasks);
     this.#forget(cancelled);
   }
 
@@ -413,6 +430,10 @@ export class TaskBook {
     throw this.#tooMany(
       `what is kept for the client may come to ${max} bytes, and this task of ${size} would be more; try again when another one has ended or expired`,
     );
+  }
+
+  #tooManyKept(max: number): ProtocolError {
+    return this.#tooMany(`${max} tasks are kept; try again when one of them has expired`);
   }
 
   #tooMany(message: string): ProtocolError {
@@ -461,7 +482,9 @@ export class TaskBook {
     });
     this.#session.send('notifications/tasks/status', { ...now });
     if (!hasEnded(now)) return;
-    if (now.status === 'cancelled') task.retained.resize(0, Infinity);
+    const isCancelled = now.status === 'cancelled';
+    if (isCancelled) task.retained.resize(0, Infinity);
+    this.#room.move(task.taskId, isCancelled ? 'cancelled' : 'ended');
     this.#tell('task.ended', task, now.status);
     task.settleWaiters();
   }
@@ -484,6 +507,7 @@ export class TaskBook {
 
   #forget(task: KeptTask, answer: ProtocolError = expired(task.taskId)): void {
     this.#tasks.delete(task.taskId);
+    this.#room.leave(task.taskId);
     this.#durable?.forget(task);
     task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
   }

@@ -40,6 +40,13 @@ CREATE TABLE ${at('leases')} (
 );
 -- It is prolonged all the time, and has few rows.
 ALTER TABLE ${at('leases')} SET (fillfactor = 50);`,
+  (at) => `
+ALTER TABLE ${at('tasks')} ADD share text NOT NULL DEFAULT '', ADD lets_go boolean NOT NULL DEFAULT false;
+CREATE INDEX tasks_let_go ON ${at('tasks')} (share, expires_at) WHERE lets_go;
+CREATE TABLE ${at('shares')} (
+  share text PRIMARY KEY,
+  kept integer NOT NULL
+) WITH (fillfactor = 50);`,
 ];
 
 /** What this code works with. */

@@ -19,6 +19,7 @@ import type {
   TaskStore,
   TaskWritten,
 } from '../tasks/task-store.ts';
+import { noRoomFor } from '../tasks/task-store.ts';
 import { migrate, placeIn } from './migrations.ts';
 import { Postgres } from './postgres.ts';
 import type { PostgresOptions } from './postgres.ts';
@@ -65,7 +66,7 @@ type Statements = ReturnType<typeof statementsIn>;
 
 function statementsIn(schema: string) {
   const at = placeIn(schema);
-  const [tasks, steps, leases] = [at('tasks'), at('steps'), at('leases')];
+  const [tasks, steps, leases, shares] = [at('tasks'), at('steps'), at('leases'), at('shares')];
   const now = 'clock_timestamp()';
   const ms = (value: string) => `${value} * interval '1 millisecond'`;
   /** What is kept of a task named t, but its steps. */
@@ -85,6 +86,12 @@ function statementsIn(schema: string) {
       s (key, body, place) ORDER BY s.place`;
   const appended = `step AS (INSERT INTO ${steps} (task, key, body) ${stepsFrom('$3', '$4')}
     ON CONFLICT (task, key) DO UPDATE SET body = excluded.body)`;
+  /** Removes tasks, and counts them no more. In order, so that two who do it do not wait for each other. */
+  const forget = (some: string) => `WITH gone AS (DELETE FROM ${tasks} WHERE id IN (
+      SELECT id FROM ${tasks} WHERE ${some}) RETURNING share),
+    less AS (SELECT share, count(*)::int AS n FROM gone GROUP BY share),
+    held AS (SELECT s.share, less.n FROM ${shares} s JOIN less USING (share) ORDER BY s.share FOR UPDATE OF s)
+    UPDATE ${shares} s SET kept = kept - n FROM held WHERE s.share = held.share RETURNING s.share, s.kept`;
   const upTo = `pg_snapshot_xmin(pg_current_snapshot())::text AS "upTo",
     extract(epoch FROM ${now})::float8 * 1000 AS now`;
   return {
@@ -92,13 +99,22 @@ function statementsIn(schema: string) {
       ON CONFLICT (owner) DO UPDATE SET ends_at = excluded.ends_at`,
     leave: `UPDATE ${leases} SET ends_at = ${now} WHERE owner = $1`,
     // Others may do the same at this moment: then this one does not wait.
-    forgetTasks: `DELETE FROM ${tasks} WHERE id IN (SELECT id FROM ${tasks} WHERE expires_at <= ${now}
-      LIMIT ${forgottenAtOnce} FOR UPDATE SKIP LOCKED)`,
+    forgetTasks: forget(`expires_at <= ${now} LIMIT ${forgottenAtOnce} FOR UPDATE SKIP LOCKED`),
+    // Whoever needs the room waits for those who make it.
+    forgetOver: forget(
+      `expires_at <= ${now} ORDER BY expires_at, id LIMIT ${forgottenAtOnce} FOR UPDATE`,
+    ),
+    makeRoom: forget(`lets_go AND share = $1 ORDER BY expires_at LIMIT 1 FOR UPDATE SKIP LOCKED`),
+    forgetShares: `DELETE FROM ${shares} WHERE share = ANY($1) AND kept = 0`,
     forgetLeases: `DELETE FROM ${leases} l WHERE ends_at < ${now} - ${forgetLeasesAfter}
       AND NOT EXISTS (SELECT FROM ${tasks} t WHERE t.owner = l.owner AND t.state = 'open')`,
-    create: `WITH task AS (INSERT INTO ${tasks} (id, server, owner, fence, claims, state, body, expires_at)
-        VALUES ($1, $2, $3, 1, 0, 'open', $4, ${now} + ${ms('$5::float8')}) RETURNING id)
-      INSERT INTO ${steps} (task, key, body) ${stepsFrom('$6', '$7')}`,
+    create: `WITH room AS (INSERT INTO ${shares} AS s SELECT $8, 1 WHERE $9::int > 0
+        ON CONFLICT (share) DO UPDATE SET kept = s.kept + 1 WHERE s.kept < $9 RETURNING kept),
+      task AS (INSERT INTO ${tasks} (id, server, owner, fence, claims, state, body, expires_at, share)
+        SELECT $1, $2, $3, 1, 0, 'open', $4, ${now} + ${ms('$5::float8')}, coalesce($8, '')
+        WHERE $8::text IS NULL OR EXISTS (SELECT FROM room) RETURNING id),
+      step AS (INSERT INTO ${steps} (task, key, body) ${stepsFrom('$6', '$7')})
+      SELECT id FROM task`,
     read: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
       WHERE t.id = $1 AND t.expires_at > ${now}`,
     // A claim waits for it, and it for a claim.
@@ -112,7 +128,7 @@ function statementsIn(schema: string) {
         changed = CASE WHEN $6::boolean THEN pg_current_xact_id() ELSE changed END
         WHERE ${writable} RETURNING id), ${appended}
       SELECT id FROM task`,
-    finish: `WITH ended AS (UPDATE ${tasks} SET state = 'ended', body = $3, changed = pg_current_xact_id()
+    finish: `WITH ended AS (UPDATE ${tasks} SET state = 'ended', body = $3, changed = pg_current_xact_id(), lets_go = $4
         WHERE ${writable} RETURNING id),
       gone AS (DELETE FROM ${steps} USING ended WHERE task = ended.id)
       SELECT id FROM ended`,
@@ -181,7 +197,7 @@ class PostgresTaskStore implements TaskStore {
 
   async lease(owner: string): Promise<void> {
     await this.#rows('lease', owner, this.leaseMs);
-    await this.#rows('forgetTasks');
+    await this.#forget('forgetTasks');
     await this.#rows('forgetLeases');
   }
 
@@ -190,9 +206,28 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async create(task: NewTaskRecord): Promise<TaskClaim> {
-    const { taskId, server, owner, text, ttlMs, steps = [] } = task;
-    await this.#rows('create', taskId, server, owner, text, ttlMs, ...columnsOf(steps));
+    const { taskId, server, owner, text, ttlMs, steps = [], share } = task;
+    const values = [taskId, server, owner, text, ttlMs, ...columnsOf(steps)];
+    const create = async () =>
+      (await this.#rows('create', ...values, share?.of ?? null, share?.max ?? 0)).length > 0;
+    if (await create()) return { taskId, fence: 1 };
+    // Whoever prolongs a lease removes what has expired, now and then.
+    await this.#forget('forgetOver');
+    while (!(await create())) {
+      if (share && !(await this.#forget('makeRoom', share.of))) throw noRoomFor(share);
+    }
     return { taskId, fence: 1 };
+  }
+
+  /** @returns whether what was removed had been counted */
+  async #forget(
+    which: 'forgetTasks' | 'forgetOver' | 'makeRoom',
+    ...values: unknown[]
+  ): Promise<boolean> {
+    const shares = await this.#rows<ShareRow>(which, ...values);
+    const empty = shares.flatMap(({ share, kept }) => (kept === 0 ? [share] : []));
+    if (empty.length > 0) await this.#rows('forgetShares', empty);
+    return shares.length > 0;
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
@@ -244,9 +279,13 @@ class PostgresTaskStore implements TaskStore {
     }
   }
 
-  async finish({ taskId, ...claim }: AnyClaim | TaskClaim, text: string): Promise<TaskWritten> {
+  async finish(
+    { taskId, ...claim }: AnyClaim | TaskClaim,
+    text: string,
+    letsGo = false,
+  ): Promise<TaskWritten> {
     const fence = 'fence' in claim ? claim.fence : null;
-    const became = await this.#written(taskId, this.#rows('finish', taskId, fence, text));
+    const became = await this.#written(taskId, this.#rows('finish', taskId, fence, text, letsGo));
     if (became === 'written') this.#postgres.tell();
     return became;
   }
@@ -317,6 +356,12 @@ class PostgresTaskStore implements TaskStore {
       return (rows as { readonly body: string }[]).some(({ body }) => body === text);
     });
   }
+}
+
+/** How many tasks somebody has. */
+interface ShareRow {
+  readonly share: string;
+  readonly kept: number;
 }
 
 /** Which transactions are over, and the time. */

@@ -84,6 +84,16 @@ export class Keys {
     return `${this.#prefix}{tasks}:ids`;
   }
 
+  /** Sorted set: the ids of the tasks that a share has, by when their time is over. It lacks none. */
+  shareOfTasks(of: string): string {
+    return `${this.#prefix}{tasks}:share:${of}`;
+  }
+
+  /** Sorted set: those of them that make room for others. */
+  roomOfTasks(of: string): string {
+    return `${this.#prefix}{tasks}:room:${of}`;
+  }
+
   /** Sorted set: tasks that somebody is claiming, by until when others leave them to it. */
   get reservedTasks(): string {
     return `${this.#prefix}{tasks}:reserved`;

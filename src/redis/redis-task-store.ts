@@ -21,6 +21,7 @@ import type {
   TaskStore,
   TaskWritten,
 } from '../tasks/task-store.ts';
+import { noRoomFor } from '../tasks/task-store.ts';
 import { RedisConnection, luaScript } from './connection.ts';
 import type { RedisConnectionOptions, Script } from './connection.ts';
 import { Keys } from './keys.ts';
@@ -54,12 +55,12 @@ local function addSteps(from)
 end
 `;
 
-/** KEYS: task. ARGV: server, owner, text, ttlMs, steps. 0: there is a task of this id. */
+/** KEYS: task. ARGV: server, owner, text, ttlMs, share, steps. 0: there is a task of this id. */
 const create = luaScript(`${addSteps}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('HSET', KEYS[1], 'server', ARGV[1], 'owner', ARGV[2], 'text', ARGV[3],
-  'fence', 1, 'claims', 0, 'state', 'open', 'places', 0)
-addSteps(5)
+  'fence', 1, 'claims', 0, 'state', 'open', 'places', 0, 'share', ARGV[5])
+addSteps(6)
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 1
 `);
@@ -74,7 +75,7 @@ const writings: readonly TaskWritten[] = ['written', 'ended', 'fenced'];
 
 /** Answers for those who must not write to a task. ARGV[1]: their fence; empty if anybody may. */
 const refuseOthers = `
-local there = redis.call('HMGET', KEYS[1], 'state', 'fence', 'owner', 'server', 'dueAt')
+local there = redis.call('HMGET', KEYS[1], 'state', 'fence', 'owner', 'server', 'dueAt', 'share')
 if there[1] ~= 'open' then return {1} end
 if ARGV[1] ~= '' and ARGV[1] ~= there[2] then return {2} end
 `;
@@ -92,13 +93,13 @@ if due then redis.call('HSET', KEYS[1], 'dueAt', string.format('%.0f', due)) end
 return {0, there[3], there[4], due and string.format('%.0f', due) or ''}
 `);
 
-/** KEYS: task. ARGV: fence, text. Whose it was. */
+/** KEYS: task. ARGV: fence, text. Whose it was, what it counts towards, and how long it is kept. */
 const finish = luaScript(`${refuseOthers}
 redis.call('HSET', KEYS[1], 'state', 'ended', 'text', ARGV[2])
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
   if string.sub(field, 1, 1) == ':' then redis.call('HDEL', KEYS[1], field) end
 end
-return {0, there[3], there[4]}
+return {0, there[3], there[4], there[6] or '', redis.call('PTTL', KEYS[1])}
 `);
 
 /**
@@ -153,9 +154,22 @@ const living = luaScript(`
 return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now()), '+inf')
 `);
 
-/** KEYS: owners, the open tasks of this one, kept, ids. ARGV: owner, task, ttlMs, its id if it is new. */
+/**
+ * KEYS: owners, the open tasks of this one, kept, ids, its share and the room of that. ARGV: owner, task, ttlMs, its id if it is new, how many its
+ * share may have. 0: it has no room; an id: what makes room for it.
+ */
 const lead = luaScript(`${keep}
 local over = now() + ARGV[3]
+local first = 1
+if ARGV[5] then
+  for n = 5, 6 do redis.call('ZREMRANGEBYSCORE', KEYS[n], '-inf', now()) end
+  if redis.call('ZCARD', KEYS[5]) >= tonumber(ARGV[5]) then
+    first = redis.call('ZPOPMIN', KEYS[6])[1]
+    if not first then return 0 end
+    for n = 3, 5 do redis.call('ZREM', KEYS[n], first) end
+  end
+  redis.call('ZADD', KEYS[5], over, ARGV[4])
+end
 redis.call('ZADD', KEYS[2], over, ARGV[2])
 redis.call('ZADD', KEYS[1], 'NX', 0, ARGV[1])
 if ARGV[4] then
@@ -163,7 +177,7 @@ if ARGV[4] then
   redis.call('ZADD', KEYS[4], 0, ARGV[4])
 end
 for n = 1, #KEYS do keep(KEYS[n], ARGV[3]) end
-return 1
+return first
 `);
 
 /**
@@ -193,6 +207,13 @@ local function changed(id, ms)
   keep(KEYS[2], ms)
 end
 `;
+
+/** KEYS: the room of a share. ARGV: task, how long it is kept. */
+const letGo = luaScript(`${keep}
+redis.call('ZADD', KEYS[1], now() + ARGV[2], ARGV[1])
+keep(KEYS[1], ARGV[2])
+return 1
+`);
 
 /**
  * KEYS: last change, changes, and what no longer leads to it. ARGV: task, its id if it is told, how long
@@ -282,7 +303,7 @@ return {last, redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. since, '+inf'), now()}
 `);
 
 const taskScripts = [
-  ...[create, read, append, finish, claim, lease, leave, living, lead, park],
+  ...[create, read, append, finish, claim, lease, leave, living, lead, park, letGo],
   ...[leadNoMore, findUnowned, settle, changesSince],
 ];
 
@@ -343,15 +364,29 @@ class RedisTaskStore implements TaskStore {
   }
 
   async create(task: NewTaskRecord): Promise<TaskClaim> {
-    const { taskId, server, owner, text, ttlMs, steps = [] } = task;
+    const { taskId, server, owner, text, ttlMs, steps = [], share } = task;
     const ttl = String(Math.max(1, Math.ceil(ttlMs)));
-    const args = [server, owner, text, ttl, ...argsOf(steps)];
-    const [isNew] = await Promise.all([
-      this.#run(create, [this.#keys.task(taskId)], args),
-      this.#run(lead, this.#leading(owner), [owner, pathOf(server, taskId), ttl, taskId]),
-    ]);
+    const keys = this.#leading(owner);
+    const leading = [owner, pathOf(server, taskId), ttl, taskId];
+    const first = share
+      ? await this.#run(lead, [...keys, ...this.#roomOf(share.of)], [...leading, String(share.max)])
+      : await this.#run(lead, keys, leading);
+    if (first === 0 && share) throw noRoomFor(share);
+    if (typeof first === 'string') await this.#forget(first);
+    const args = [server, owner, text, ttl, share?.of ?? '', ...argsOf(steps)];
+    const isNew = await this.#run(create, [this.#keys.task(taskId)], args);
     if (isNew !== 1) throw new Error(`There is a task ${taskId} already`);
     return { taskId, fence: 1 };
+  }
+
+  async #forget(taskId: string): Promise<void> {
+    const key = this.#keys.task(taskId);
+    // Nothing leads to it, and it has its time to live.
+    await this.#connection.command(['UNLINK', key], key).catch(() => {});
+  }
+
+  #roomOf(share: string): readonly string[] {
+    return [this.#keys.shareOfTasks(share), this.#keys.roomOfTasks(share)];
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
@@ -385,11 +420,19 @@ class RedisTaskStore implements TaskStore {
     return 'written';
   }
 
-  async finish({ taskId, ...claimed }: AnyClaim | TaskClaim, text: string): Promise<TaskWritten> {
+  async finish(
+    { taskId, ...claimed }: AnyClaim | TaskClaim,
+    text: string,
+    letsGo = false,
+  ): Promise<TaskWritten> {
     const fence = 'fence' in claimed ? String(claimed.fence) : '';
     const reply = await this.#run(finish, [this.#keys.task(taskId)], [fence, text]);
-    const [became, owner = '', server = ''] = reply as readonly [number, string?, string?];
+    const [became, owner = '', server = '', share = '', ttlMs] = reply as FinishReply;
     if (became === 0) {
+      if (letsGo && share !== '') {
+        const room = [this.#keys.roomOfTasks(share)];
+        await this.#run(letGo, room, [taskId, String(ttlMs)]).catch(() => {});
+      }
       const { openTasks, dueTasks } = this.#keys;
       const keys = [...this.#changes, `${openTasks}${owner}`, `${dueTasks}${server}`];
       const args = [pathOf(server, taskId), taskId, String(rememberedMs)];
@@ -551,6 +594,14 @@ class RedisTaskStore implements TaskStore {
 }
 
 const argsOf = (steps: readonly TaskStep[]) => steps.flatMap(({ key, text }) => [key, text]);
+
+type FinishReply = readonly [
+  became: number,
+  owner?: string,
+  server?: string,
+  share?: string,
+  ttlMs?: number,
+];
 
 type FoundReply = readonly [number, readonly string[], number] | readonly [string, string?];
 

@@ -64,7 +64,7 @@ export class StoredTasks {
     const now = new Date().toISOString();
     const ended = endedTask(task, now, undefined, 'The task was cancelled by its operator');
     const store = isSealed(found.record.text) ? this.#opened : this.#store;
-    return store.finish({ taskId }, JSON.stringify({ task: ended, principal }));
+    return store.finish({ taskId }, JSON.stringify({ task: ended, principal }), true);
   }
 
   async #open(found: FoundTask): Promise<FoundTask> {

@@ -22,10 +22,12 @@ import type {
   TaskListRequest,
   TaskProgress,
   TaskRecord,
+  TaskShare,
   TaskStep,
   TaskStore,
   TaskWritten,
 } from '../tasks/task-store.ts';
+import { noRoomFor } from '../tasks/task-store.ts';
 import { loadSqlite } from './sqlite.ts';
 import type { Column, Database, OpenDatabase, Statement } from './sqlite.ts';
 
@@ -44,18 +46,27 @@ export interface SqliteTaskStoreOptions {
 const busyTimeoutMs = 2000;
 
 /** The tables as this code knows them. */
-const format = 2;
+const format = 3;
 
 const tables = `
   CREATE TABLE tasks (
     id TEXT PRIMARY KEY, server TEXT NOT NULL, owner TEXT NOT NULL, fence INTEGER NOT NULL,
     claims INTEGER NOT NULL, state TEXT NOT NULL, text TEXT NOT NULL, expires_at INTEGER NOT NULL,
-    changed INTEGER NOT NULL, due_at INTEGER
+    changed INTEGER NOT NULL, due_at INTEGER, share TEXT NOT NULL, lets_go INTEGER NOT NULL
   );
   CREATE INDEX tasks_owned ON tasks (owner) WHERE state = 'open' AND owner <> '';
   CREATE INDEX tasks_due ON tasks (server, due_at) WHERE state = 'open' AND owner = '';
   CREATE INDEX tasks_changed ON tasks (changed);
   CREATE INDEX tasks_expiring ON tasks (expires_at);
+  CREATE INDEX tasks_let_go ON tasks (share, expires_at) WHERE lets_go;
+  CREATE TABLE shares (share TEXT PRIMARY KEY, kept INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TRIGGER tasks_come AFTER INSERT ON tasks WHEN new.share <> '' BEGIN
+    INSERT INTO shares VALUES (new.share, 1) ON CONFLICT (share) DO UPDATE SET kept = kept + 1;
+  END;
+  CREATE TRIGGER tasks_go AFTER DELETE ON tasks WHEN old.share <> '' BEGIN
+    UPDATE shares SET kept = kept - 1 WHERE share = old.share;
+    DELETE FROM shares WHERE share = old.share AND kept = 0;
+  END;
   CREATE TABLE steps (
     place INTEGER PRIMARY KEY, task TEXT NOT NULL REFERENCES tasks ON DELETE CASCADE,
     key TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (task, key)
@@ -73,7 +84,10 @@ const statements = {
   leases: 'SELECT owner FROM leases WHERE ends_at > ?',
   forgetLeases: 'DELETE FROM leases WHERE ends_at <= ?',
   forgetTasks: 'DELETE FROM tasks WHERE expires_at <= ?',
-  create: `INSERT INTO tasks VALUES (?, ?, ?, 1, 0, 'open', ?, ?, 0, NULL)`,
+  create: `INSERT INTO tasks VALUES (?, ?, ?, 1, 0, 'open', ?, ?, 0, NULL, ?, 0)`,
+  kept: 'SELECT kept FROM shares WHERE share = ?',
+  makeRoom: `DELETE FROM tasks WHERE id =
+    (SELECT id FROM tasks WHERE lets_go AND share = ? ORDER BY expires_at LIMIT 1)`,
   read: 'SELECT * FROM tasks WHERE id = ? AND expires_at > ?',
   steps: 'SELECT key, text FROM steps WHERE task = ? ORDER BY place',
   append: `INSERT INTO steps (task, key, text) VALUES (?, ?, ?)
@@ -81,7 +95,7 @@ const statements = {
   tell: 'UPDATE tasks SET changed = ? WHERE id = ?',
   park: `UPDATE tasks SET owner = '', due_at = min(coalesce(due_at, ?1), ?1) WHERE id = ?2`,
   wake: 'UPDATE tasks SET due_at = ? WHERE id = ?',
-  finish: `UPDATE tasks SET state = 'ended', text = ?, changed = ? WHERE id = ?`,
+  finish: `UPDATE tasks SET state = 'ended', text = ?, changed = ?, lets_go = ? WHERE id = ?`,
   forgetSteps: 'DELETE FROM steps WHERE task = ?',
   unowned: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND owner <> ? AND server = ?
     AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND expires_at > ?
@@ -216,13 +230,25 @@ class SqliteTaskStore implements TaskStore {
     text,
     ttlMs,
     steps = [],
+    share,
   }: NewTaskRecord): Promise<TaskClaim> {
     this.#transaction(() => {
-      this.#run('create', taskId, server, owner, text, this.#now() + ttlMs);
+      if (share) this.#makeRoom(share);
+      this.#run('create', taskId, server, owner, text, this.#now() + ttlMs, share?.of ?? '');
       this.#append(taskId, steps);
     });
     await this.#onDisk();
     return { taskId, fence: 1 };
+  }
+
+  #makeRoom(share: TaskShare): void {
+    const { of, max } = share;
+    const isFull = () =>
+      ((this.#get('kept', of) as { kept: number } | undefined)?.kept ?? 0) >= max;
+    // Whoever prolongs a lease removes what has expired, now and then.
+    if (isFull()) this.#run('forgetTasks', this.#now());
+    if (isFull()) this.#run('makeRoom', of);
+    if (isFull()) throw noRoomFor(share);
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
@@ -250,9 +276,9 @@ class SqliteTaskStore implements TaskStore {
     for (const { key, text } of steps) this.#run('append', taskId, key, text);
   }
 
-  async finish(claim: AnyClaim | TaskClaim, text: string): Promise<TaskWritten> {
+  async finish(claim: AnyClaim | TaskClaim, text: string, letsGo = false): Promise<TaskWritten> {
     return this.#written(claim, () => {
-      this.#run('finish', text, this.#nextChange(), claim.taskId);
+      this.#run('finish', text, this.#nextChange(), Number(letsGo), claim.taskId);
       this.#run('forgetSteps', claim.taskId);
     });
   }

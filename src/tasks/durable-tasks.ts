@@ -6,8 +6,15 @@ import { longestDelayMs } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Exchange } from '../actors/exchange.ts';
 import type { Report } from '../actors/facts.ts';
+import type { TaskLimits } from '../actors/limits.ts';
 import { failureMessage, isFailure, longestMessage } from '../machines/task.machine.ts';
-import { ErrorCode, ProtocolError, invalidParams, textOfError } from '../protocol/errors.ts';
+import {
+  ErrorCode,
+  ProtocolError,
+  RuntimeError,
+  invalidParams,
+  textOfError,
+} from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../protocol/frames.ts';
 import { faultOfAnswer } from '../protocol/input-required.ts';
 import { withMeta } from '../protocol/meta.ts';
@@ -34,6 +41,7 @@ export interface TaskSession {
   readonly clock: Clock;
   /** Hears what happens. */
   readonly report: Report<TaskKeeperFactName>;
+  readonly limits: Pick<TaskLimits, 'maxKeptTasks'>;
   /** The time of day, ISO 8601. */
   wallTime(): string;
 }
@@ -66,6 +74,8 @@ export interface DurableBook<TTask extends RunningTask> {
   has(task: TTask): boolean;
   /** It does not run here, or no longer. */
   forget(task: TTask, answer?: ProtocolError): void;
+  /** What a client hears that has so many. */
+  full(max: number): ProtocolError;
 }
 
 /** Writes the tasks of one session down, and finds those of others. */
@@ -73,8 +83,6 @@ export class DurableTasks<TTask extends RunningTask> {
   readonly #session: TaskSession;
   readonly #keeper: TaskWriter;
   readonly #book: DurableBook<TTask>;
-  /** Those that are being written down: their clients have not heard of them. */
-  readonly beginning = new Set<TTask>();
   readonly #claims = new WeakMap<TTask, TaskClaim>();
   /** The ends that are being written down. */
   readonly #ends = new WeakMap<TTask, Promise<void>>();
@@ -89,18 +97,18 @@ export class DurableTasks<TTask extends RunningTask> {
 
   /**
    * Writes a task down before its client hears of it.
-   * @throws {ProtocolError} -32000, retryable: it cannot be written
+   * @throws {ProtocolError} -32000, retryable: it cannot be written, or its share has no room
    */
-  async #create(task: TTask): Promise<void> {
-    this.beginning.add(task);
+  async #create(task: TTask, share: string): Promise<void> {
+    const written = { task: task.item, principal: task.owner ?? null };
+    const { maxKeptTasks: max } = this.#session.limits;
     try {
-      const written = { task: task.item, principal: task.owner ?? null };
-      const claim = await this.#keeper.create(written, this.#runnerOf(task), task.firstSteps);
+      const of = [share, max] as const;
+      const claim = await this.#keeper.create(written, this.#runnerOf(task), of, task.firstSteps);
       this.#claims.set(task, claim);
     } catch (error) {
+      if (isFull(error)) throw this.#book.full(max);
       throw this.#unavailable('Tasks cannot be written down at present', error);
-    } finally {
-      this.beginning.delete(task);
     }
   }
 
@@ -168,10 +176,10 @@ export class DurableTasks<TTask extends RunningTask> {
     }
   }
 
-  /** Writes a task down, then begins it. */
-  async begin(task: TTask, call: Exchange, begin: () => Task): Promise<Task> {
+  /** Writes a task down, then begins it. @param share whose it is, at all nodes */
+  async begin(task: TTask, call: Exchange, begin: () => Task, share: string): Promise<Task> {
     try {
-      await this.#create(task);
+      await this.#create(task, share);
       if (!call.hasEnded) return begin();
       // Nobody knows its id.
       await this.end(task);
@@ -372,6 +380,10 @@ class WrittenTaskView implements SeenTask {
     return this.#tasks.cancel(this.#found);
   }
 }
+
+/** Whether a creation has found no room. */
+export const isFull = (error: unknown): boolean =>
+  error instanceof RuntimeError && error.code === 'LIMIT_EXCEEDED';
 
 function unavailable(message: string): ProtocolError {
   const data = { reason: 'tasks-unavailable', retryable: true };

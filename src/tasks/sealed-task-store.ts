@@ -2,6 +2,7 @@
  * Tasks that are sealed before a store sees them: who can read the store learns ids, owners, times and the names of
  * steps, and who can write to it cannot make a task, or give one the text of another.
  */
+import { digestOf } from '../rounds/request-state.ts';
 import type { FoundTask, TaskRecord, TaskStep, TaskStore } from './task-store.ts';
 
 /** Whether this text is sealed: what is kept of a task is an object of JSON otherwise. */
@@ -62,7 +63,8 @@ export function sealedTaskStore(store: TaskStore, sealer: Sealer): TaskStore {
     async create(task) {
       const { taskId, steps = [] } = task;
       const text = await seal(taskId, own, task.text);
-      return store.create({ ...task, text, steps: await sealSteps(taskId, steps) });
+      const share = task.share && { ...task.share, of: await digestOf(task.share.of) };
+      return store.create({ ...task, text, share, steps: await sealSteps(taskId, steps) });
     },
     async read(taskId) {
       const found = await store.read(taskId);
@@ -78,7 +80,8 @@ export function sealedTaskStore(store: TaskStore, sealer: Sealer): TaskStore {
           seal(claim.taskId, `:${key}`, await make(sql)),
         ),
     }),
-    finish: async (claim, text) => store.finish(claim, await seal(claim.taskId, own, text)),
+    finish: async (claim, text, letsGo) =>
+      store.finish(claim, await seal(claim.taskId, own, text), letsGo),
     async claim(request) {
       const claimed = await store.claim(request);
       const tasks = await Promise.all(claimed.tasks.map(openRecord));

@@ -8,7 +8,7 @@ import type { Report } from '../actors/facts.ts';
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import { ErrorCode, errorResponse, textOfError } from '../protocol/errors.ts';
 import type { WireError } from '../protocol/frames.ts';
-import { DurableTasks, endedTask } from './durable-tasks.ts';
+import { DurableTasks, endedTask, isFull } from './durable-tasks.ts';
 import type { DurableBook, RunningTask, TaskSession } from './durable-tasks.ts';
 import { ResumedTask, readWritten } from './written-task.ts';
 import type {
@@ -21,6 +21,7 @@ import type {
 } from './written-task.ts';
 import { stepKeys } from './written-steps.ts';
 import type {
+  AnyClaim,
   ClaimedTasks,
   FoundTask,
   TaskClaim,
@@ -158,22 +159,25 @@ export class TaskKeeper implements TaskWriter {
     return new DurableTasks<TTask>(session, this, book);
   }
 
-  /** Writes a task down that begins. @throws what the store throws */
+  /** See {@link TaskWriter.create}. @throws what the store throws */
   async create(
     written: WrittenTask,
     runner: TaskRunner,
+    [name, max]: readonly [name: string, max: number],
     steps: readonly TaskStep[] | undefined,
   ): Promise<TaskClaim> {
     const { store, server } = this.#options;
     const { taskId, ttl: ttlMs } = written.task;
     const text = JSON.stringify(written);
-    const record = { taskId, server, owner: this.#owner, text, ttlMs };
+    const share = { of: JSON.stringify([server, name]), max };
+    const record = { taskId, server, owner: this.#owner, text, ttlMs, share };
     return this.#during([taskId], async () => {
       try {
         const claim = await store.create(steps ? { ...record, steps } : record);
         this.runs(claim, runner);
         return claim;
       } catch (error) {
+        if (isFull(error)) throw error;
         this.#unbegun.set(taskId, true);
         this.#unsureUntil = Infinity;
         throw error;
@@ -210,9 +214,8 @@ export class TaskKeeper implements TaskWriter {
   finish(claim: TaskClaim, written: WrittenTask, isAwaited: () => boolean): Promise<TaskWritten> {
     // What follows is its own doing.
     this.forget(claim.taskId);
-    const text = JSON.stringify(written);
     const what = `The end of the task ${claim.taskId}`;
-    const finish = () => this.#options.store.finish(claim, text);
+    const finish = () => this.#finish(claim, written);
     return this.#during([claim.taskId], () => this.#written(what, finish, isAwaited));
   }
 
@@ -268,10 +271,16 @@ export class TaskKeeper implements TaskWriter {
     }
   }
 
+  /** A cancelled task makes room for another one. */
+  #finish(claim: AnyClaim | TaskClaim, written: WrittenTask): Promise<TaskWritten> {
+    const text = JSON.stringify(written);
+    return this.#options.store.finish(claim, text, written.task.status === 'cancelled');
+  }
+
   /** Ends a task that runs elsewhere. @throws what the store throws */
   async finishElsewhere(written: WrittenTask): Promise<TaskWritten> {
     const { taskId } = written.task;
-    const became = await this.#options.store.finish({ taskId }, JSON.stringify(written));
+    const became = await this.#finish({ taskId }, written);
     await this.#look(taskId);
     return became;
   }
@@ -417,15 +426,15 @@ export class TaskKeeper implements TaskWriter {
     const { task, principal } = readWritten(record);
     const why = 'Its client was told that it could not be begun';
     const ended = endedTask(task, new Date().toISOString(), undefined, why);
-    await this.#options.store.finish(record, JSON.stringify({ task: ended, principal }));
+    await this.#finish(record, { task: ended, principal });
   }
 
   async #orphaned(record: TaskRecord, why: string): Promise<void> {
-    const { store, report } = this.#options;
+    const { report } = this.#options;
     const { task, principal } = readWritten(record);
     const response = errorResponse(undefined, processEnded(why));
     const ended = endedTask(task, new Date().toISOString(), response);
-    await store.finish(record, JSON.stringify({ task: ended, principal, response }));
+    await this.#finish(record, { task: ended, principal, response });
     const message = `The process that ran the task ${record.taskId} has ended`;
     report({ level: 'warning', name: 'task.orphaned', message });
   }

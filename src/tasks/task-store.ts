@@ -8,6 +8,7 @@
  * may be claimed when it is due.
  */
 
+import { RuntimeError } from '../protocol/errors.ts';
 import type { SqlConnection } from '../actors/exchange.ts';
 
 /** Who has a task: what each write has to name. */
@@ -16,6 +17,19 @@ export interface TaskClaim {
   readonly taskId: string;
   /** Grows with each claim. */
   readonly fence: number;
+}
+
+/** Who has how many tasks. */
+export interface TaskShare {
+  /** Whose tasks are counted together. */
+  readonly of: string;
+  /** How many of them are kept, ended ones too, until their time to live is over. */
+  readonly max: number;
+}
+
+/** What a creation rejects with if there are so many. */
+export function noRoomFor({ max }: TaskShare): RuntimeError {
+  return new RuntimeError('LIMIT_EXCEEDED', `There is no room for more than ${max} tasks`);
 }
 
 /** A task as it is written down first. */
@@ -32,6 +46,8 @@ export interface NewTaskRecord {
   readonly ttlMs: number;
   /** What has to be known to go on with it. */
   readonly steps?: readonly TaskStep[];
+  /** What it counts towards; nothing without it. */
+  readonly share?: TaskShare | undefined;
 }
 
 /** Something that has happened in a task, and must not be forgotten before it ends. */
@@ -43,7 +59,7 @@ export interface TaskStep {
 }
 
 /** A task as a store has it. */
-export interface TaskRecord extends NewTaskRecord, TaskClaim {
+export interface TaskRecord extends Omit<NewTaskRecord, 'share'>, TaskClaim {
   /** Final states do not change. */
   readonly state: 'open' | 'ended';
   /** How many times it was claimed from an owner whose lease was over. */
@@ -132,7 +148,11 @@ export interface TaskStore {
   lease(owner: string): Promise<void>;
   /** Ends a lease at once. */
   leave(owner: string): Promise<void>;
-  /** Writes a task down whose id is new. */
+  /**
+   * Writes a task down whose id is new. If its share has no room, the oldest of its tasks that {@link TaskStore.finish} has let go
+   * is forgotten. Of creations that are made at once no more are written than there is room for.
+   * @throws {RuntimeError} LIMIT_EXCEEDED: there is none, and nothing is written
+   */
   create(task: NewTaskRecord): Promise<TaskClaim>;
   /** Any text may be asked for. Undefined if there is no such task, or its time to live is over. */
   read(taskId: string): Promise<FoundTask | undefined>;
@@ -155,8 +175,9 @@ export interface TaskStore {
   /**
    * Ends a task. The text takes the place of what was kept of it.
    * @param claim without a fence it ends the task of any owner
+   * @param letsGo whether it makes room for new ones of its share, by default it does not
    */
-  finish(claim: AnyClaim | TaskClaim, text: string): Promise<TaskWritten>;
+  finish(claim: AnyClaim | TaskClaim, text: string, letsGo?: boolean): Promise<TaskWritten>;
   /**
    * Claims tasks that have not ended, and are parked and due, or have another owner whose lease is over. No task is
    * given to two.

@@ -114,10 +114,11 @@ export interface TaskWriter {
   now(): number;
   /** Whether a task that begins can go on after its process. */
   readonly canResume: boolean;
-  /** Writes a task down that begins. @throws what the store throws */
+  /** Writes a task down that begins. @param share whose it is, and how many of theirs are kept @throws what the store throws */
   create(
     written: WrittenTask,
     runner: TaskRunner,
+    share: readonly [name: string, max: number],
     steps: readonly TaskStep[] | undefined,
   ): Promise<TaskClaim>;
   /** A task that was claimed runs. */

@@ -1,6 +1,6 @@
 /** Tasks that are written down, over a store in memory that can be held and can fail. */
 import { createMcpServer } from 'mcp-actors';
-import type { JsonObject, McpSession, Task, TaskStore } from 'mcp-actors';
+import type { JsonObject, Limits, McpSession, Task, TaskStore } from 'mcp-actors';
 import { TestClock, cancelled, converse, gate, request, turn } from 'mcp-actors/testing';
 import type { ScriptedPeer } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -11,7 +11,8 @@ import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
 const processEnded = 'The process that ran it has ended';
 
 /** A process: a keeper, and a session of a client of 2025-11-25. */
-async function start(table: TaskTable, tools = [held().hold], clock = new TestClock()) {
+async function start(table: TaskTable, tools = [held().hold], limits: Partial<Limits> = {}) {
+  const clock = new TestClock();
   const store = new MemoryTaskStore(table);
   const facts: string[] = [];
   const report = ({ name }: { readonly name: string }) => void facts.push(name);
@@ -19,7 +20,7 @@ async function start(table: TaskTable, tools = [held().hold], clock = new TestCl
   await keeper.begin();
   const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
   const join = async () => {
-    const conversation = converse(server, { durable: keeper, clock });
+    const conversation = converse(server, { durable: keeper, clock, limits });
     onTestFinished(async () => {
       await end(conversation.session, clock);
     });
@@ -51,6 +52,42 @@ const refusal = async (peer: ScriptedPeer, id: number, method: string, params: o
   peer.send(request(id, method, params as JsonObject));
   return peer.error(id);
 };
+
+describe('how many tasks a client has', () => {
+  const tooMany = { code: -32000, data: { reason: 'too-many-tasks', retryable: true } };
+  const limits = { maxKeptTasks: 2 };
+
+  test('is counted over all processes: one more is refused, and a cancelled one makes room anywhere', async () => {
+    const table = new TaskTable();
+    const [a, b] = [await start(table, undefined, limits), await start(table, undefined, limits)];
+    const task = await begin(a.peer, 'hold');
+    await begin(b.peer, 'hold');
+    const more = { name: 'hold', task: {} };
+    for (const { peer } of [a, b]) {
+      expect(await refusal(peer, 7, 'tools/call', more)).toMatchObject(tooMany);
+    }
+    // Nothing of the refused ones is left.
+    expect(await b.peer.ask('tasks/list')).toMatchObject({ tasks: [{}] });
+    expect(table.tasks.size).toBe(2);
+    await a.peer.ask('tasks/cancel', { taskId: task.taskId });
+    await begin(b.peer, 'hold');
+    expect(await refusal(b.peer, 8, 'tools/call', more)).toMatchObject(tooMany);
+    expect(table.tasks.size).toBe(2);
+  });
+
+  test('goes on after a process has ended, until their time is over', async () => {
+    const table = new TaskTable();
+    const before = await start(table, undefined, limits);
+    for (let n = 0; n < 2; n++) await begin(before.peer, 'hold');
+    before.store.fault = () => new Promise(() => {});
+    endLeases(table);
+    const { peer } = await start(table, undefined, limits);
+    const more = { name: 'hold', task: {} };
+    expect(await refusal(peer, 7, 'tools/call', more)).toMatchObject(tooMany);
+    table.now += 3_600_000;
+    await begin(peer, 'hold');
+  });
+});
 
 describe('what a client hears was written before', () => {
   test('that a task has begun', async () => {

@@ -9,14 +9,18 @@ import type {
   TaskListRequest,
   TaskProgress,
   TaskRecord,
+  TaskShare,
   TaskStore,
   TaskWritten,
 } from 'mcp-actors';
+import { noRoomFor } from '../../src/tasks/task-store.ts';
 
 type Kept = { -readonly [key in keyof TaskRecord]: TaskRecord[key] } & {
   expiresAt: number;
   changed: number;
   dueAt: number | undefined;
+  share: TaskShare | undefined;
+  letsGo: boolean;
 };
 
 /** What the processes share. */
@@ -56,10 +60,29 @@ export class MemoryTaskStore implements TaskStore {
     const { taskId, ttlMs } = task;
     if (this.#find(taskId)) throw new Error(`There is a task ${taskId}`);
     const more = { fence: 1, claims: 0, state: 'open', changed: 0, dueAt: undefined } as const;
-    const { steps = [] } = task;
-    this.#table.tasks.set(taskId, { ...task, steps, ...more, expiresAt: this.#table.now + ttlMs });
+    const { steps = [], share } = task;
+    if (share) this.#makeRoom(share);
+    const counted = { share, letsGo: false };
+    this.#table.tasks.set(taskId, {
+      ...task,
+      steps,
+      ...more,
+      ...counted,
+      expiresAt: this.#table.now + ttlMs,
+    });
     this.loss('create');
     return { taskId, fence: 1 };
+  }
+
+  #makeRoom(share: TaskShare): void {
+    const { tasks, now } = this.#table;
+    const counted = [...tasks.values()].filter(
+      (kept) => kept.share?.of === share.of && kept.expiresAt > now,
+    );
+    if (counted.length < share.max) return;
+    const first = counted.find(({ letsGo }) => letsGo);
+    if (!first) throw noRoomFor(share);
+    tasks.delete(first.taskId);
   }
 
   async read(taskId: string): Promise<FoundTask | undefined> {
@@ -87,10 +110,16 @@ export class MemoryTaskStore implements TaskStore {
     });
   }
 
-  async finish(claim: Partial<TaskClaim>, text: string): Promise<TaskWritten> {
+  async finish(claim: Partial<TaskClaim>, text: string, letsGo = false): Promise<TaskWritten> {
     await this.fault('finish');
     return this.#written(claim, (kept) => {
-      Object.assign(kept, { state: 'ended', text, steps: [], changed: ++this.#table.changed });
+      Object.assign(kept, {
+        state: 'ended',
+        text,
+        steps: [],
+        changed: ++this.#table.changed,
+        letsGo,
+      });
     });
   }
 
@@ -161,7 +190,7 @@ export class MemoryTaskStore implements TaskStore {
     return { record: this.#recordOf(kept), isOwned: this.#lasts(kept.owner) };
   }
 
-  #recordOf({ expiresAt, changed: _, dueAt, ...record }: Kept): TaskRecord {
+  #recordOf({ expiresAt, changed: _, dueAt, share: __, letsGo: ___, ...record }: Kept): TaskRecord {
     const { now } = this.#table;
     const isParked = record.owner === '' && dueAt !== undefined;
     const due = isParked ? { dueInMs: Math.max(0, dueAt - now) } : {};

@@ -77,7 +77,7 @@ describe('the tables', () => {
   test('are made by what is printed for somebody who may; then a node needs no right to', async () => {
     const schema = newSchema();
     const closed = { schema, migrate: false };
-    await expect(opened(closed)).rejects.toThrow('in version 0, and 1 is needed');
+    await expect(opened(closed)).rejects.toThrow('in version 0, and 2 is needed');
     await pool.query(postgresTaskMigrations({ schema }));
     await pool.query(`CREATE ROLE "${schema}" LOGIN; GRANT USAGE ON SCHEMA "${schema}" TO "${schema}";
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "${schema}" TO "${schema}"`);
@@ -89,6 +89,22 @@ describe('the tables', () => {
       await store.create({ ...task, taskId: `t ${migrate}` });
       await store.close();
     }
+  });
+
+  test('of an earlier version are changed, and their tasks are kept and count nothing', async () => {
+    const schema = newSchema();
+    const [first = ''] = postgresTaskMigrations({ schema }).split(/^ALTER TABLE .* ADD share/m);
+    await pool.query(`${first}; COMMIT`);
+    await pool.query(`INSERT INTO "${schema}".tasks VALUES
+      ('old', 'shop', 'a', 1, 0, 'open', 'begun', now() + interval '1 day')`);
+    const store = await opened({ schema });
+    await store.create({ ...task, share: { of: 'ann', max: 1 } });
+    const old = { taskId: 'old', fence: 1 };
+    expect(await store.finish(old, 'done', true)).toBe('written');
+    await pool.query(`UPDATE "${schema}".tasks SET expires_at = now()`);
+    await store.lease('a');
+    const { rows } = await pool.query(`SELECT FROM "${schema}".tasks, "${schema}".shares`);
+    expect(rows).toEqual([]);
   });
 
   test('of a later version are refused', async () => {

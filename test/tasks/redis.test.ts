@@ -41,7 +41,7 @@ end
 earlier(ARGV[1] .. '{tasks}:owners')
 earlier(ARGV[1] .. '{tasks}:reserved')
 earlier(ARGV[1] .. '{tasks}:kept')
-for _, kind in ipairs({'open', 'due'}) do
+for _, kind in ipairs({'open', 'due', 'share', 'room'}) do
   for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '{tasks}:' .. kind .. ':*')) do earlier(key) end
 end
 `;

@@ -29,7 +29,8 @@ describe('sealed tasks', () => {
   test('say nothing to who reads the store, and are opened by who has the key, also by an older one', async () => {
     const table = new TaskTable();
     const store = sealed(table);
-    await store.append(await store.create({ ...task, ...progress }), progress);
+    const share = { of: 'secret', max: 9 };
+    await store.append(await store.create({ ...task, ...progress, share }), progress);
     expect(JSON.stringify([...table.tasks.values()])).not.toContain('secret');
     const rotated = await sealed(table, [newer, key]).read('t1');
     expect(rotated?.record).toMatchObject({ text: 'secret', ...progress });

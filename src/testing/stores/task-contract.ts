@@ -299,6 +299,43 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     const got = (await Promise.all(rounds)).flatMap(idsOf);
     same(got.toSorted(), taskIds.toSorted(), 'what both have claimed');
   }),
+  taskCase('a share has so many tasks at all processes, and no more', async ({ a, b, world }) => {
+    const of = (name: string, taskId: string, more: Partial<NewTaskRecord> = {}) =>
+      taskOf({ taskId, share: { of: name, max: 3 }, ...more });
+    // What is made at once is counted.
+    const many = Array.from({ length: 12 }, (_, at) =>
+      outcome((at % 2 === 0 ? a : b).create(of('ann', `t${at}`, { ttlMs: minute / 2 }))),
+    );
+    const became = await Promise.all(many);
+    same(became.filter((each) => each === 'settled').length, 3, 'how many are written');
+    const listed = async () => idsOf((await a.list({ max: 20 })).map(({ record }) => record));
+    same((await listed()).length, 3, 'how many there are');
+    const code = (error: unknown) => (error as { readonly code?: unknown }).code;
+    same(await b.create(of('ann', 'more')).catch(code), 'LIMIT_EXCEEDED', 'why');
+    await b.create(of('bob', 'his'));
+    await b.create(taskOf({ taskId: 'uncounted' }));
+    await world.elapse(minute / 2);
+    await Promise.all(['u1', 'u2', 'u3'].map((id) => b.create(of('ann', id))));
+    same(
+      await outcome(a.create(of('ann', 'more'))),
+      'refused',
+      'one more after those have expired',
+    );
+  }),
+  taskCase('what is let go makes room for its share, and ended tasks do not', async ({ a, b }) => {
+    const of = (name: string, taskId: string) => taskOf({ taskId, share: { of: name, max: 2 } });
+    for (const taskId of ['t1', 't2']) await a.create(of('ann', taskId));
+    const his = await a.create(of('bob', 'his'));
+    await b.finish(his, 'cancelled', true);
+    await b.finish({ taskId: 't1' }, 'done');
+    same(await outcome(b.create(of('ann', 't3'))), 'refused', 'a task beside those');
+    await b.finish({ taskId: 't2' }, 'cancelled', true);
+    same((await a.read('t2'))?.record.text, 'cancelled', 'what was let go');
+    await a.create(of('ann', 't3'));
+    const left = (await a.list({ max: 9 })).map(({ record }) => record.taskId);
+    same([left, await b.read('t2')], [['his', 't1', 't3'], undefined], 'what is kept');
+    same(await outcome(b.create(of('ann', 't4'))), 'refused', 'a task beside those');
+  }),
   taskCase('a lease ends at once if its process leaves', async ({ a, b }) => {
     await a.create(taskOf());
     await a.leave('a');

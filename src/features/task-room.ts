@@ -1,0 +1,68 @@
+/** How many tasks of each client run and are kept in a session. */
+
+/** What a task is while it is kept. `parked`: it was given up here, and goes on wherever somebody claims it. */
+type KeptState = 'running' | 'ended' | 'cancelled' | 'parked';
+
+/** A number of tasks. */
+export class TaskTally {
+  kept = 0;
+  running = 0;
+  /** Those that are forgotten first, the oldest first. */
+  readonly cancelled = new Set<string>();
+
+  count(taskId: string, state: KeptState, by: 1 | -1): void {
+    this.kept += by;
+    if (state === 'running') this.running += by;
+    if (state !== 'cancelled') return;
+    if (by > 0) this.cancelled.add(taskId);
+    else this.cancelled.delete(taskId);
+  }
+}
+
+/** Counts the tasks of one session. */
+export class TaskRoom {
+  /** All of them. */
+  readonly all = new TaskTally();
+  readonly #parties = new Map<string, TaskTally>();
+  readonly #counted = new Map<string, readonly [party: string | undefined, state: KeptState]>();
+
+  /** Those of one client; see `RequestOrigin.party`. */
+  of(party: string): TaskTally {
+    return this.#parties.get(party) ?? new TaskTally();
+  }
+
+  /** A new task. */
+  enter(taskId: string, party: string | undefined): void {
+    this.leave(taskId);
+    this.#count(taskId, party, 'running');
+  }
+
+  /** What has become of a task that is counted. */
+  move(taskId: string, state: KeptState): void {
+    const [party] = this.#counted.get(taskId) ?? [];
+    if (this.leave(taskId)) this.#count(taskId, party, state);
+  }
+
+  /** It is no longer kept. @returns false if it was not counted */
+  leave(taskId: string): boolean {
+    const counted = this.#counted.get(taskId);
+    if (!counted) return false;
+    const [party, state] = counted;
+    this.#counted.delete(taskId);
+    for (const tally of this.#tallies(party)) tally.count(taskId, state, -1);
+    if (party !== undefined && this.of(party).kept === 0) this.#parties.delete(party);
+    return true;
+  }
+
+  #count(taskId: string, party: string | undefined, state: KeptState): void {
+    this.#counted.set(taskId, [party, state]);
+    for (const tally of this.#tallies(party)) tally.count(taskId, state, 1);
+  }
+
+  #tallies(party: string | undefined): readonly TaskTally[] {
+    if (party === undefined) return [this.all];
+    const own = this.of(party);
+    this.#parties.set(party, own);
+    return [this.all, own];
+  }
+}
