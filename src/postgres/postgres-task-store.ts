@@ -100,7 +100,7 @@ function statementsIn(schema: string) {
     leave: `UPDATE ${leases} SET ends_at = ${now} WHERE owner = $1`,
     // Others may do the same at this moment: then this one does not wait.
     forgetTasks: forget(`expires_at <= ${now} LIMIT ${forgottenAtOnce} FOR UPDATE SKIP LOCKED`),
-    // Whoever needs the room waits for those who make it.
+    // It waits for others who do the same.
     forgetOver: forget(
       `expires_at <= ${now} ORDER BY expires_at, id LIMIT ${forgottenAtOnce} FOR UPDATE`,
     ),
@@ -211,7 +211,7 @@ class PostgresTaskStore implements TaskStore {
     const create = async () =>
       (await this.#rows('create', ...values, share?.of ?? null, share?.max ?? 0)).length > 0;
     if (await create()) return { taskId, fence: 1 };
-    // Whoever prolongs a lease removes what has expired, now and then.
+    // What has expired is removed when a lease is prolonged, and now.
     await this.#forget('forgetOver');
     while (!(await create())) {
       if (share && !(await this.#forget('makeRoom', share.of))) throw noRoomFor(share);

@@ -245,7 +245,7 @@ class SqliteTaskStore implements TaskStore {
     const { of, max } = share;
     const isFull = () =>
       ((this.#get('kept', of) as { kept: number } | undefined)?.kept ?? 0) >= max;
-    // Whoever prolongs a lease removes what has expired, now and then.
+    // What has expired is removed when a lease is prolonged, and now.
     if (isFull()) this.#run('forgetTasks', this.#now());
     if (isFull()) this.#run('makeRoom', of);
     if (isFull()) throw noRoomFor(share);

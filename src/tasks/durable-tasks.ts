@@ -41,6 +41,7 @@ export interface TaskSession {
   readonly clock: Clock;
   /** Hears what happens. */
   readonly report: Report<TaskKeeperFactName>;
+  /** How many tasks of a client are kept. */
   readonly limits: Pick<TaskLimits, 'maxKeptTasks'>;
   /** The time of day, ISO 8601. */
   wallTime(): string;

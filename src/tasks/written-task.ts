@@ -114,7 +114,7 @@ export interface TaskWriter {
   now(): number;
   /** Whether a task that begins can go on after its process. */
   readonly canResume: boolean;
-  /** Writes a task down that begins. @param share whose it is, and how many of theirs are kept @throws what the store throws */
+  /** Writes a task down that begins. @param share whose tasks it counts towards, and how many there may be @throws what the store throws */
   create(
     written: WrittenTask,
     runner: TaskRunner,
