@@ -25,6 +25,8 @@ const usage = `npm run mutate -- FILE_OR_FOLDER… [options]
                      and reach few others
   --timeout MS       when a test with a fault counts as hung, at least; five times what it takes without (3000)
   --test-time MS     how long the faults of one test may take together (60000); what is left has its turn in the next round
+  --loaded           also tries those that are reached only while their module is loaded: each over all these tests in a process
+                     of its own, so that few of them should be named
   --only N,N         these faults, by the numbers of the list
   --sample N         N of the faults, chosen by chance; a larger sample has the smaller one in it
   --seed S           another seed chooses others (1)
@@ -43,6 +45,7 @@ const { values, positionals } = parseArgs({
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
     journal: { type: 'string' },
+    loaded: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
 });
@@ -118,9 +121,8 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupt
 /** How long a worker may write nothing before it is taken to stand in a loop. */
 const stillMs = 60_000;
 
-/** One process over the test files that are left. Without turns it looks at what they reach. */
-async function run(files: readonly string[], turns?: Turns): Promise<void> {
-  if (turns) writeFileSync(turnsPath, JSON.stringify(turns));
+/** A process that runs these files, and how it ends: with 0 if all tests pass. */
+function begin(files: readonly string[], env: NodeJS.ProcessEnv) {
   const child = spawn(
     process.execPath,
     [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', config, ...files],
@@ -128,11 +130,18 @@ async function run(files: readonly string[], turns?: Turns): Promise<void> {
       cwd: root,
       stdio: ['ignore', 'ignore', 'inherit'],
       detached: true,
-      env: { ...process.env, MUTATE_TURNS: turns ? turnsPath : '' },
+      env: { ...process.env, ...env },
     },
   );
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const end = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'));
+  return { ended, end };
+}
+
+/** One process over the test files that are left. Without turns it looks at what they reach. */
+async function run(files: readonly string[], turns?: Turns): Promise<void> {
+  if (turns) writeFileSync(turnsPath, JSON.stringify(turns));
+  const { ended, end } = begin(files, { MUTATE_TURNS: turns ? turnsPath : '' });
   interruption.signal.addEventListener('abort', end);
   let isOver = false;
   void ended.then(() => (isOver = true));
@@ -170,6 +179,8 @@ async function round(files: readonly string[], turns?: Turns): Promise<void> {
   }
 }
 
+/** In place of the name of a test. */
+const whenLoaded = 'while its module is loaded';
 const most = Number(values['tests-a-fault']);
 const files = await testFiles();
 process.stderr.write(
@@ -191,15 +202,35 @@ for (
   await round([...new Set(asked.map(fileOf))], turns);
 }
 
+/** Tries what is reached only while its module is loaded. */
+async function tryLoaded(faults: readonly number[]): Promise<void> {
+  for (const fault of [-1, ...faults]) {
+    const { ended, end } = begin(files, { MUTATE_AWAKE: `${fault}` });
+    interruption.signal.addEventListener('abort', end);
+    const code = await Promise.race([ended, delay(5 * 60_000, 'late', { ref: false })]);
+    interruption.signal.removeEventListener('abort', end);
+    if (code === 'late') end();
+    await ended;
+    if (interruption.signal.aborted) return;
+    if (fault === -1 && code !== 0) throw new Error('These tests fail without a fault');
+    if (fault !== -1) journal.write(code === 0 ? 'lived' : 'killed', fault, whenLoaded);
+  }
+}
+
 /** Grows as long as a round comes to something. */
 function triedCount(): number {
   return [...journal.lived.values()].reduce((sum, { size }) => sum + size, journal.killed.size);
 }
 
 const judges = judgesOf(journal, most);
+const isUnreached = (at: number): boolean => judges(at).length === 0;
+if (values.loaded) {
+  const isLoaded = (at: number): boolean => isUnreached(at) && journal.isWanted(at, whenLoaded);
+  await tryLoaded(chosen.filter(isLoaded));
+}
 const left = chosen.filter((at) => !journal.killed.has(at));
-const unreached = left.filter((at) => judges(at).length === 0);
-const survivors = left.filter((at) => judges(at).length > 0 && isThrough(at));
+const unreached = left.filter((at) => isUnreached(at) && journal.isWanted(at, whenLoaded));
+const survivors = left.filter((at) => isThrough(at) && !unreached.includes(at));
 const untold = left.filter((at) => !isThrough(at));
 /** Whether all that are to judge it have had it. */
 function isThrough(at: number): boolean {

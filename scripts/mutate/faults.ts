@@ -22,7 +22,8 @@ type Value = string | number | boolean | undefined;
 type Late = () => unknown;
 
 const faults = {
-  awake: -1,
+  // One that is only reached while modules are loaded is awake before.
+  awake: Number(process.env['MUTATE_AWAKE'] ?? -1),
   reached,
   equal: (at: number, a: unknown, b: unknown) => (isAwake(at) ? a !== b : a === b),
   unequal: (at: number, a: unknown, b: unknown) => (isAwake(at) ? a === b : a !== b),
@@ -57,3 +58,4 @@ const faults = {
 /** Those of this worker, whose test files share them. */
 export const faultsOfWorker = (): Faults =>
   ((globalThis as { faults$?: Faults }).faults$ ??= faults);
+faultsOfWorker();

@@ -10,6 +10,8 @@ const firsts = JSON.parse(readFileSync(process.env['MUTATE_MODULES'] ?? '', 'utf
   number
 >;
 const { resolve, test } = project({ name: 'faults' });
+/** Then each test runs once, with that fault. */
+const isAwake = process.env['MUTATE_AWAKE'] !== undefined;
 
 export default defineConfig({
   resolve,
@@ -31,8 +33,13 @@ export default defineConfig({
     fileParallelism: false,
     maxWorkers: 1,
     hookTimeout: 15_000,
-    runner: `${import.meta.dirname}/runner.ts`,
+    ...(isAwake
+      ? {
+          bail: 1,
+          setupFiles: [`${import.meta.dirname}/faults.ts`, ...[test?.setupFiles ?? []].flat()],
+        }
+      : { runner: `${import.meta.dirname}/runner.ts` }),
     reporters: ['dot'],
-    dangerouslyIgnoreUnhandledErrors: true,
+    dangerouslyIgnoreUnhandledErrors: !isAwake,
   },
 });
