@@ -7,6 +7,7 @@ import { defineTool } from 'mcp-actors';
 import type { Limits, SessionDump } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { describeDump, explainDump } from '../../src/diagnosis/dump-text.ts';
+import type { HttpOptions } from '../../src/http/index.ts';
 import { defaultHttpLimits } from '../../src/http/options.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
 import {
@@ -51,12 +52,13 @@ function waiting() {
 async function watched(
   tools: Parameters<typeof serveTools>[0],
   options: { readonly limits?: Partial<Limits> } = {},
+  endpoint: HttpOptions = {},
 ) {
   const clock = new SimulatedClock();
   const dumps: (() => SessionDump)[] = [];
   const watchers = [({ dump }: { dump(): SessionDump }) => void dumps.push(dump)];
   const session = { watchers, ...options };
-  const served = await serveTools(tools, { clock, session }, { logging: {} });
+  const served = await serveTools(tools, { clock, session, ...endpoint }, { logging: {} });
   const dump = (index = 0): SessionDump => (dumps[index] as () => SessionDump)();
   const pass = (ms: number) => {
     for (let at = 0; at < ms; at += 500) clock.increment(500);
@@ -79,6 +81,17 @@ describe('a dump of a session over HTTP', () => {
     const text = describeDump(dump());
     expect(text).toContain(`HTTP: session ${id} idle for 5 s`);
     expect(text + JSON.stringify(dump())).not.toContain(session.id);
+  });
+
+  test('counts no message that is accepted or refused among those that are due', async () => {
+    const { url, dump, pass } = await watched([push]);
+    const session = await begin(url, '2025-03-26');
+    await (await session.request('ping')).text();
+    const said = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
+    expect((await session.post([said, said])).status).toBe(202);
+    expect((await session.post({ jsonrpc: '2.0', id: 1 })).status).toBe(400);
+    pass(5000);
+    expect(dump().http).toMatchObject({ state: 'idle', due: 0 });
   });
 
   test('says what waits for a stream that the client has not opened', async () => {
@@ -163,7 +176,7 @@ test('a dump of requests without a session counts them and tells their streams',
     kind: 'requests',
     served: 2,
     due: 1,
-    streams: [{ kind: 'post', answers: ['w'], state: 'open', ageMs: 4000 }],
+    streams: [{ kind: 'post', answers: ['w'], state: 'open', ageMs: 4000, unreadBytes: 0 }],
   });
   expect(describeDump(dump())).toContain(
     'HTTP: requests without a session; 2 have come, 1 waits for an answer',
@@ -178,6 +191,23 @@ test('a dump of requests without a session counts them and tells their streams',
     expect(headlineOf(resting)).toMatchObject({ mood: 'idle' });
     expect(describeSessions([resting])).toBe('');
   }
+});
+
+test('a dump of requests without a session says whose are due', async () => {
+  const { wait, held } = waiting();
+  const authorization = { verifyToken: (subject: string) => ({ subject }) };
+  const { url, dump } = await watched([wait], {}, { authorization });
+  const asked = ['ada', 'ada', 'bob'].map(async (who) => {
+    const headers = { authorization: `Bearer ${who}` };
+    return (await request(url, 'tools/call', { name: 'wait' }, { headers })).text();
+  });
+  await held.arrived(3);
+  const { http } = dump();
+  const counts = http?.kind === 'requests' ? Object.values(http.dueOf) : [];
+  expect(counts.toSorted((one, other) => one - other)).toEqual([1, 2]);
+  expect(describeDump(dump())).toMatch(/2 of \S*ada/);
+  held.release();
+  await Promise.all(asked);
 });
 
 test('a dump of requests without a session tells the bounds of all clients together, and of each', async () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { EventReader, begin, jsonOf } from '../raw-client.ts';
+import { EventReader, begin, jsonOf, post } from '../raw-client.ts';
 import type { RawSession } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 
@@ -192,4 +192,34 @@ describe('a message that comes where it does not belong', () => {
     held.release();
     expect(JSON.stringify(await jsonOf(await first))).toContain('first');
   });
+});
+
+test('a call whose client has left asks it in vain, and is told so at once', async () => {
+  const [left, failed] = [gate(), gate()];
+  let failure: unknown;
+  const ask = defineTool({
+    name: 'ask',
+    description: 'Asks for roots',
+    handler: async (_, { request }) => {
+      await left.pass();
+      await request('roots/list', undefined, { probe: true }).catch((error: unknown) => {
+        failure = error;
+      });
+      await failed.pass();
+      return 'done';
+    },
+  });
+  const { url, told } = await serveTools([ask]);
+  const session = await begin(url, '2025-06-18', { roots: {} });
+  const abort = new AbortController();
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask' } };
+  const answer = post(url, call, session.headers, abort.signal);
+  await left.arrived();
+  abort.abort();
+  await expect(answer).rejects.toThrow();
+  await told('answer.lost');
+  left.release();
+  await failed.arrived();
+  expect(failure).toMatchObject({ code: 'TRANSPORT_CLOSED' });
+  failed.release();
 });

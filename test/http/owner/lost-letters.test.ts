@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
-import { gate } from '../../../src/testing/index.ts';
+import { gate, turn } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
 import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
 import { reported, serveHttp } from '../serving.ts';
@@ -123,6 +123,31 @@ test('a node that loses its lease while it looks for the owner of a session refu
   expect((await answer).status).toBe(503);
   store = 'there';
   await expect.poll(async () => (await there.call('echo')).status).toBe(200);
+});
+
+test('a session that begins while its node still joins the others waits for that', async () => {
+  const stores = new MemoryNodes().start();
+  const [joining, asked] = [gate(), gate()];
+  const late = {
+    ...stores,
+    directory: {
+      ...stores.directory,
+      lease: async (...args: Parameters<typeof stores.directory.lease>) => {
+        await joining.pass();
+        return stores.directory.lease(...args);
+      },
+    },
+  };
+  const server = createMcpServer({ name: 'late', version: '1', tools: [echo] });
+  const given = () => {
+    void asked.pass();
+    return server;
+  };
+  const greeting = post(await serveHttp(given, { stores: late }), initializeOf());
+  await asked.arrived();
+  await turn();
+  joining.release();
+  expect((await greeting).status).toBe(200);
 });
 
 test('a session that could not be given to another node is put back into a store that has lost it', async () => {

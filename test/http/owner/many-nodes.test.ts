@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineResource, defineTool } from '../../../src/index.ts';
+import { createMcpServer, defineResource, defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
 import {
   EventReader,
@@ -11,7 +11,8 @@ import {
   postHeaders,
 } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
-import { reported } from '../serving.ts';
+import { MemoryNodes } from '../nodes/memory-stores.ts';
+import { reported, serveHttp } from '../serving.ts';
 import { at, startNodes } from './nodes.ts';
 
 const roots = { roots: [{ uri: 'file:///here' }] };
@@ -35,6 +36,22 @@ const listing = defineTool({
   description: 'Lists the roots',
   handler: async (_, { roots: known }) => (await known()).roots.map(({ uri }) => uri).join(),
 });
+
+const logging = defineTool({
+  name: 'log',
+  description: 'Logs',
+  handler: (_, context) => {
+    context.log.info('said');
+    return 'done';
+  },
+});
+
+/** A stream if its client is told what is logged. */
+async function kindOf(session: RawSession): Promise<string | null> {
+  const response = await session.call('log');
+  await response.text();
+  return response.headers.get('content-type');
+}
 
 const text = (message: Message): unknown => {
   const [content] = (message.result?.['content'] ?? []) as readonly { readonly text: string }[];
@@ -277,28 +294,52 @@ describe('a session of several nodes', () => {
   });
 
   test('has its log level and its subscriptions everywhere, also at nodes that come later', async () => {
-    const log = defineTool({
-      name: 'log',
-      description: 'Logs',
-      handler: (_, context) => {
-        context.log.info('said');
-        return 'done';
-      },
-    });
-    const [a, b, c] = await startNodes(3, () => ({ tools: [log], logging: {} }));
+    const [a, b, c] = await startNodes(3, () => ({ tools: [logging], logging: {} }));
     const here = await begin(a!.url, '2025-06-18');
     const there = at(b!, here);
     await there.call('log').then((response) => response.text());
-    const kindOf = async (session: RawSession) => {
-      const response = await session.call('log');
-      await response.text();
-      return response.headers.get('content-type');
-    };
     await here.request('logging/setLevel', { level: 'error' });
     await expect(kindOf(there)).resolves.toBe('application/json');
     await expect(kindOf(at(c!, here))).resolves.toBe('application/json');
     await there.request('logging/setLevel', { level: 'debug' });
     await expect(kindOf(here)).resolves.toBe('text/event-stream');
+  });
+
+  test('has of a batch what was served, and not what was refused', async () => {
+    const [a, b] = await startNodes(2, () => ({ tools: [logging], logging: {} }));
+    const here = await begin(a!.url, '2025-03-26');
+    const set = (id: number, level: string) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'logging/setLevel',
+      params: { level },
+    });
+    const answers = await here.post([set(1, 'error'), set(2, 'nonsense')]);
+    expect(await answers.json()).toMatchObject([{ result: {} }, { error: {} }]);
+    a!.kill();
+    expect(await kindOf(at(b!, here))).toBe('application/json');
+  });
+
+  test('hears what changes at any node, if each session has a server of its own', async () => {
+    const shared = new MemoryNodes();
+    const start = async () => {
+      const server = createMcpServer({ name: 'own', version: '1', tools: [logging] });
+      return { url: await serveHttp(() => server, { stores: shared.start() }), server };
+    };
+    const [a, b] = [await start(), await start()];
+    const here = await begin(a.url);
+    await here.request('ping');
+    const stream = await here.get();
+    const other = await begin(b.url);
+    await other.request('ping');
+    for (const name of ['one', 'two']) {
+      b.server.tools.add(defineTool({ name, description: 'New', handler: () => name }));
+      expect((await stream.message()).data.method).toBe('notifications/tools/list_changed');
+    }
+    // It has been told twice, and of nothing that it has said itself.
+    await other.delete();
+    await here.delete();
+    expect(await stream.messages()).toEqual([]);
   });
 
   test('has its client told of a resource by any node, until it unsubscribes at any', async () => {
@@ -336,11 +377,17 @@ describe('a session of several nodes', () => {
     expect((await deleted.delete()).status).toBe(204);
     a!.shared.lose();
     await told.told('nodes.restored');
+    const restored = () => told.facts.filter(({ name }) => name === 'nodes.restored');
+    await expect
+      .poll(() =>
+        restored()
+          .map(({ message }) => message)
+          .join(),
+      )
+      .toContain('put 1 ');
     await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
     a!.shared.lose(older);
-    await expect
-      .poll(() => told.facts.filter(({ name }) => name === 'nodes.restored').length)
-      .toBeGreaterThan(2);
+    await expect.poll(() => restored().length).toBeGreaterThan(2);
     await expect.poll(async () => (await at(b!, deleted).request('ping')).status).toBe(404);
     await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
   });
@@ -463,10 +510,23 @@ describe('a stream', () => {
       .toBe(2);
     a!.kill();
     await expect.poll(async () => (await at(b!, here).request('ping')).status).toBe(200);
-    const [first, ...rest] = said.filter(({ data }) => data !== undefined);
-    expect(rest.at(-1)?.data).toMatchObject({ id: 's1', result: {} });
-    const again = await (await at(b!, here).get(first?.id)).rest();
-    expect(again.filter(({ data }) => data !== undefined)).toEqual(rest);
+    const [opening, ...messages] = said;
+    expect(messages.at(-1)?.data).toMatchObject({ id: 's1', result: {} });
+    const again = await (await at(b!, here).get(opening?.id)).rest();
+    expect(again.filter(({ data }) => data !== undefined)).toEqual(messages);
+  });
+
+  test('of which nothing is kept any more is told so for each of its requests', async () => {
+    const open = gate();
+    open.release();
+    const stores = { limits: { maxEvents: 1 } };
+    const [a, b] = await startNodes(2, () => ({ tools: [steps(open, open)] }), stores);
+    const here = await begin(a!.url);
+    const lost = await new EventReader(await here.call('steps', {}, 's1')).message();
+    await new EventReader(await here.call('steps', {}, 's2')).rest();
+    a!.kill();
+    const [answer] = await (await at(b!, here).get(lost.id)).messages();
+    expect(answer).toMatchObject({ id: 's1', error: {} });
   });
 
   test('that is the newest gets what belongs to no request, whichever node says it', async () => {
