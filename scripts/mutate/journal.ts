@@ -85,6 +85,11 @@ export class Journal {
     if (what !== 'try') this.read();
   }
 
+  /** Whether it was noticed once, and that may have had another cause. */
+  isDoubted(fault: number): boolean {
+    return this.#doubted.has(fault);
+  }
+
   /** Whether the test can judge: it passes without a fault. */
   isSound(test: string): boolean {
     return (this.spoilt.get(test) ?? 0) < 3;

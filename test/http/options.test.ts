@@ -87,11 +87,13 @@ test('a session keeps no more of its streams than maxEventBytes [HTTP-13]', asyn
     },
   });
   const keptOf = async (maxEventBytes: number) => {
-    const { url } = await serveTools([tell], { limits: { maxEventBytes } });
+    const { url, facts } = await serveTools([tell], { limits: { maxEventBytes } });
     const session = await begin(url);
     const stream = new EventReader(await session.call('tell', {}, 7));
     const { id = '' } = (await stream.next()) ?? {};
     await stream.rest();
+    // Its client has had them all: none is lost.
+    expect(facts.filter(({ name }) => name === 'events.lost')).toEqual([]);
     const again = await (await session.get(id)).rest();
     return again.flatMap(({ data }) => (data as { params?: { n?: number } })?.params?.n ?? []);
   };

@@ -16,7 +16,7 @@ import type {
 } from '../http-exchange.ts';
 import { WatchedSink } from '../watched-sink.ts';
 import type { SinkOutlet } from '../watched-sink.ts';
-import { headNames, lengthOf, windowBytes } from './letters.ts';
+import { beginningOf, headNames, lengthOf, windowBytes } from './letters.ts';
 import type { AnswerHead, HandedRequest } from './letters.ts';
 import type { Peer, Taken } from './peer.ts';
 
@@ -214,9 +214,8 @@ class FarOutlet implements SinkOutlet {
   readonly #send = (): void => {
     if (this.#isOver) return;
     const head = this.#head;
-    const room = windowBytes - (this.#sentBytes - this.#takenBytes);
-    if (this.#waiting !== '' && room <= 0) return;
-    const text = this.#piece(room);
+    const text = this.#piece(windowBytes - (this.#sentBytes - this.#takenBytes));
+    if (text === '' && this.#waiting !== '') return;
     const isLast = this.#state.value === 'closing' && this.#waiting === '';
     if (!head && text === '' && !isLast) return;
     this.#head = undefined;
@@ -238,19 +237,12 @@ class FarOutlet implements SinkOutlet {
   /** As much of what waits as there is room for. */
   #piece(room: number): string {
     const whole = this.#waiting;
-    const at = this.#waitingBytes <= room ? whole.length : cutBefore(whole, room);
-    const text = whole.slice(0, at);
-    this.#waiting = whole.slice(at);
-    const bytes = at === whole.length ? this.#waitingBytes : lengthOf(text);
-    this.#waitingBytes -= bytes;
-    this.#sentBytes += bytes;
-    return text;
+    const bytes = this.#waitingBytes;
+    const all = { read: whole.length, written: bytes };
+    const { read, written } = bytes <= room ? all : beginningOf(whole, room);
+    this.#waiting = whole.slice(read);
+    this.#waitingBytes -= written;
+    this.#sentBytes += written;
+    return whole.slice(0, read);
   }
-}
-
-/** Where a text may be cut so that no character is: a character has three bytes for each of its units at most. */
-function cutBefore(text: string, bytes: number): number {
-  const at = Math.max(1, Math.floor(bytes / 3));
-  const isWithin = (text.codePointAt(at - 1) ?? 0) > 0xff_ff;
-  return isWithin ? at + 1 : at;
 }

@@ -213,6 +213,13 @@ function copyOf(text: string): string {
   return decoder.decode(encoder.encode(text));
 }
 
+const window = new Uint8Array(windowBytes);
+
+/** How much of a text has so many bytes at most, in whole characters: its units, and their bytes. */
+export function beginningOf(text: string, bytes: number): { read: number; written: number } {
+  return encoder.encodeInto(text, window.subarray(0, bytes));
+}
+
 /** The length of a text, bytes. */
 export function lengthOf(text: string): number {
   return encoder.encode(text).length;

@@ -3,7 +3,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { ExchangedToken, TokenWanted } from 'mcp-actors';
 import { gate, testClient } from 'mcp-actors/testing';
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { authorization } from '../../../src/http/auth/authorizer.ts';
 import type { TokenExchangeOptions } from '../../../src/http/auth/options.ts';
 import { AuthorizationServer } from '../authorization-server.ts';
@@ -84,6 +84,15 @@ describe('a handler behind authorization', () => {
         ...wanted,
       },
     ]);
+  });
+
+  test('has the scope that it wanted, unless it is told of another', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    issuer.exchanged = { scope: undefined };
+    expect(await exchange(token, { audience: api, scope: 'a b' })).toHaveProperty('scope', 'a b');
+    issuer.exchanged = { scope: 'a' };
+    expect(await exchange(token, { audience: 'other', scope: 'a b' })).toHaveProperty('scope', 'a');
   });
 
   test('asks once for the same, and again for what is another', async () => {
@@ -194,21 +203,33 @@ describe('an exchange that fails is named', () => {
     expect(refused).toContain('another node has handed the request on without its token');
   });
 
-  test('if the authorization server is away, and the next call tries again', async () => {
-    const { issuer, login, exchange } = await start();
+  test.each([500, 503])(
+    'if the authorization server has failed with %i, and the next call tries again',
+    async (status) => {
+      const { issuer, login, exchange } = await start();
+      const token = await login();
+      issuer.fault = (request, response) => {
+        if (request.url === '/token') response.writeHead(status).end(token);
+        return request.url === '/token';
+      };
+      const error = await exchange(token, { audience: api });
+      expect(error).toMatchObject({
+        code: 'NOT_READY',
+        message: expect.stringContaining(`/token has answered with status ${status}`) as string,
+      });
+      expect((error as Error).message).not.toContain(token);
+      issuer.fault = () => false;
+      expect(await exchange(token, { audience: api })).toHaveProperty('accessToken');
+    },
+  );
+
+  test('if the authorization server takes too long', async () => {
+    const { login, exchange } = await start();
     const token = await login();
-    issuer.fault = (request, response) => {
-      if (request.url === '/token') response.writeHead(503).end(token);
-      return request.url === '/token';
-    };
-    const error = await exchange(token, { audience: api });
-    expect(error).toMatchObject({
-      code: 'NOT_READY',
-      message: expect.stringContaining('/token has answered with status 503') as string,
-    });
-    expect((error as Error).message).not.toContain(token);
-    issuer.fault = () => false;
     expect(await exchange(token, { audience: api })).toHaveProperty('accessToken');
+    const late = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort());
+    expect(await exchange(token, { audience: 'other' })).toMatchObject({ code: 'NOT_READY' });
+    expect(late).toHaveBeenCalledWith(60_000);
   });
 
   test('if what it gives cannot be used, the token that was sent least of all', async () => {

@@ -223,3 +223,19 @@ test('a call whose client has left asks it in vain, and is told so at once', asy
   expect(failure).toMatchObject({ code: 'TRANSPORT_CLOSED' });
   failed.release();
 });
+
+test('a request of a call that cannot be written fails at once, and the call goes on', async () => {
+  const ask = defineTool({
+    name: 'ask',
+    description: 'Asks with what JSON cannot say',
+    handler: (_, { request }) =>
+      request('sampling/createMessage', { tokens: 1n }).then(
+        () => 'written',
+        () => 'refused',
+      ),
+  });
+  const { url } = await serveTools([ask]);
+  const session = await begin(url, '2025-06-18', { sampling: {} });
+  const messages = await new EventReader(await session.call('ask', {}, 'a1')).messages();
+  expect(messages.at(-1)).toMatchObject({ id: 'a1', result: { content: [{ text: 'refused' }] } });
+});

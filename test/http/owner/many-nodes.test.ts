@@ -492,6 +492,18 @@ describe('a stream', () => {
     never.release();
   });
 
+  test('that has ended is repeated whole by another node once its own has died', async () => {
+    const open = gate();
+    open.release();
+    const [a, b] = await startNodes(2, () => ({ tools: [steps(open, open)] }));
+    const here = await begin(a!.url);
+    const [opening, ...said] = await new EventReader(await here.call('steps', {}, 's1')).rest();
+    expect(said).toHaveLength(3);
+    a!.kill();
+    const again = await (await at(b!, here).get(opening?.id)).rest();
+    expect(again.filter(({ data }) => data !== undefined)).toEqual(said);
+  });
+
   test('is put back into a store that has lost its data: another node repeats all of it', async () => {
     const told = reported();
     const open = gate();
@@ -514,6 +526,17 @@ describe('a stream', () => {
     expect(messages.at(-1)?.data).toMatchObject({ id: 's1', result: {} });
     const again = await (await at(b!, here).get(opening?.id)).rest();
     expect(again.filter(({ data }) => data !== undefined)).toEqual(messages);
+  });
+
+  test('of HTTP+SSE takes its session with it, for all nodes', async () => {
+    const [a] = await startNodes(1, where, {}, { sse: true });
+    const abort = new AbortController();
+    const stream = await fetch(new URL('/sse', a!.url), { signal: abort.signal });
+    await new EventReader(stream).next();
+    const { records } = a!.shared.rules.data;
+    expect(records.size).toBe(1);
+    abort.abort();
+    await expect.poll(() => records.size).toBe(0);
   });
 
   test('of which nothing is kept any more is told so for each of its requests', async () => {
