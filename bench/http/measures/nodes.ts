@@ -36,6 +36,13 @@ export const nodes: HttpMeasure = {
       atMost: 2.5,
     },
     {
+      key: 'nodes.hop.many.ratio',
+      title: 'the same with four times as many in flight',
+      unit: 'ratio',
+      isRatio: false,
+      atMost: 2.5,
+    },
+    {
       key: 'nodes.echo.ratio',
       title: 'echo at another node to one at its own, CPU',
       unit: 'ratio',
@@ -92,6 +99,11 @@ async function compare(
     await echoing(here, session, sizes, cpuMs),
     await echoing(there, session, sizes, cpuMs),
   ]);
+  const many = { ...sizes, lanes: 4 * sizes.lanes };
+  const [manyAlone, manyThere] = await byTurns(sizes.turns, [
+    await echoing(alone, sessionAlone, many, cpuMs),
+    await echoing(there, session, many, cpuMs),
+  ]);
   const [rootsHere, rootsThere] = await byTurns(1, [
     () => answering(here, here, session, sizes, cpuMs),
     () => answering(here, there, session, sizes, cpuMs),
@@ -102,6 +114,7 @@ async function compare(
     'nodes.echo.there': echoThere,
     'nodes.sticky.ratio': echoHere / echoAlone,
     'nodes.hop.ratio': echoThere / echoAlone,
+    'nodes.hop.many.ratio': manyThere / manyAlone,
     'nodes.echo.ratio': echoThere / echoHere,
     'nodes.roots.here': rootsHere,
     'nodes.roots.there': rootsThere,

@@ -24,7 +24,7 @@ const machine = (
     done: { type: 'final' } } }) })`;
 
 /** How often the code is changed in the test that looks for what is left. */
-const reloads = Number(process.env['RELOADS'] ?? 5);
+const reloads = Number(process.env['RELOADS'] ?? 3);
 
 /** The processes that this one has started. */
 function childrenOf(pid: number): readonly number[] {
@@ -153,7 +153,7 @@ describe('on a save', { timeout: 180_000 }, () => {
       // That which serves, and the next one. The ids of others may be those of strangers by now.
       await expect.poll(() => childrenOf(host.pid).length).toBeLessThanOrEqual(2);
       const left = childrenOf(host.pid);
-      expect(seen.size).toBeGreaterThanOrEqual(Math.min(reloads, 5));
+      expect(seen.size).toBeGreaterThanOrEqual(Math.min(reloads, 3));
       await host.client.close();
       for (const pid of left) await gone(pid);
     },
