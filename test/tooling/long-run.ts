@@ -2,7 +2,7 @@
  * Whether this is the long run, `npm run long`, which CI makes beside its other steps. What could go on for hours does there what a few minutes
  * buy, and in `npm test` what a second or two do.
  */
-const isLong = process.env['LONG'] === '1';
+export const isLong = process.env['LONG'] === '1';
 
 /** The one for the long run, or the one for every run. */
 export const inLongRun = <T>(long: T, usual: T): T => (isLong ? long : usual);
