@@ -9,6 +9,7 @@ import type { ServerEntry } from '../client/connection/options.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import type { UpstreamClient, UpstreamOf } from '../define/upstream.ts';
+import type { CallCounts } from '../http/nodes/stores.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpServer } from '../server/create-server.ts';
 import { refuseDuration, systemClock } from '../actors/clock.ts';
@@ -87,6 +88,8 @@ export interface BridgeOptions
    * has policies of each server beside these, of its own names; what one forbids, no other allows.
    */
   readonly policies?: ToolPolicies | undefined;
+  /** Counts for the rates of all nodes: `counts` of their stores. By default each process counts for itself. */
+  readonly counts?: CallCounts | undefined;
   /** Only this server of a configuration, with its own names. By default all of them, as one server. */
   readonly server?: string | undefined;
   /** The source of `${VAR}` in a configuration; the process's environment by default. */
@@ -149,6 +152,7 @@ export function bridge(
     lock,
     trust = lock ? 'locked' : 'all',
     policies,
+    counts,
     ...connecting
   } = options;
   refuseDuration('patienceMs', patienceMs);
@@ -193,7 +197,10 @@ export function bridge(
         lock && trust !== 'all'
           ? new ToolGuard({ name: called, entry, lock, trust, report })
           : undefined,
-      policies: applied.length > 0 ? new PolicyGuard({ name: called, applied, clock }) : undefined,
+      policies:
+        applied.length > 0
+          ? new PolicyGuard({ name: called, applied, clock, counts, report })
+          : undefined,
     });
   };
   if (isEntry(source)) return createMcpServer({ ...own, upstream: upstreamOf(entryOf(source)) });

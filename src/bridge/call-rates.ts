@@ -61,6 +61,14 @@ export class CallRates {
     return wait;
   }
 
+  /** A call that was counted, and not made. */
+  giveBack(principal: string, rates: ReadonlyMap<string, Rate>): void {
+    for (const key of rates.keys()) {
+      const bucket = this.#buckets.get(principal)?.get(key);
+      if (bucket) bucket.left++;
+    }
+  }
+
   #begin(own: Map<string, Bucket>, key: string, full: Bucket): Bucket {
     own.set(key, full);
     this.#pairs++;

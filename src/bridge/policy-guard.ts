@@ -5,10 +5,12 @@
  * @see docs/decisions/0069-policies-of-tools.md
  */
 import type { Clock } from '../actors/clock.ts';
+import type { Report } from '../actors/facts.ts';
 import { jsonDigest } from '../client/hosts/servers-lock.ts';
 import { fitsTool, isAnnotation, readRate } from '../client/hosts/tool-policies.ts';
 import type { Rate, ToolPolicies } from '../client/hosts/tool-policies.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
+import type { CallCounts } from '../http/nodes/stores.ts';
 import { ErrorCode, ProtocolError, RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { printable, printableJson, printableName } from '../protocol/printable.ts';
@@ -29,6 +31,9 @@ export interface PolicyGuardOptions {
   /** All of them hold. */
   readonly applied: readonly AppliedPolicies[];
   readonly clock: Clock;
+  /** Counts for all nodes. */
+  readonly counts: CallCounts | undefined;
+  readonly report: Report;
 }
 
 /** What a policy says of a tool. */
@@ -58,13 +63,17 @@ export class PolicyGuard {
   readonly #name: string;
   readonly #applied: readonly AppliedPolicies[];
   readonly #rates: CallRates;
+  readonly #counts: CallCounts | undefined;
+  readonly #report: Report;
   /** Whether what a tool is called is all that the policies look at. */
   readonly #byName: boolean;
 
-  constructor({ name, applied, clock }: PolicyGuardOptions) {
+  constructor({ name, applied, clock, counts, report }: PolicyGuardOptions) {
     this.#name = name;
     this.#applied = applied;
     this.#rates = new CallRates(clock);
+    this.#counts = counts;
+    this.#report = report;
     this.#byName = !applied.some(({ policies }) => patternsOf(policies).some(isAnnotation));
   }
 
@@ -134,15 +143,19 @@ export class PolicyGuard {
     go: () => JsonObject | Promise<JsonObject>,
   ): Promise<JsonObject> {
     const tool = String(params['name']);
-    if (rates.size > 0) this.#count(tool, context, rates);
+    if (rates.size > 0) await this.#count(tool, context, rates);
     const refused = asks ? await this.#refusal(tool, params, context) : undefined;
     return refused ? context.client.dialect.toolFailure(refused) : await go();
   }
 
   /** @throws {ProtocolError} -32000: the rate does not allow the call */
-  #count(tool: string, { principal }: HandlerContext, rates: ReadonlyMap<string, Rate>): void {
+  async #count(
+    tool: string,
+    { principal }: HandlerContext,
+    rates: ReadonlyMap<string, Rate>,
+  ): Promise<void> {
     const isTooLong = tool.length > maxCountedName;
-    const wait = isTooLong ? Infinity : this.#rates.take(principal?.id ?? '', rates);
+    const wait = isTooLong ? Infinity : await this.#wait(principal?.id ?? '', tool, rates);
     if (wait === 0) return;
     const server = this.#name;
     const shown = `${printableName(tool)} of ${printableName(server)}`;
@@ -154,6 +167,21 @@ export class PolicyGuard {
     const message = `Too many calls of ${shown}: try again in ${Math.ceil(wait / 1000)} s`;
     const more = { ...data, retryAfterMs: wait };
     throw new ProtocolError(ErrorCode.serverUnavailable, message, more);
+  }
+
+  /** How long until the rates allow the call, milliseconds. What this node has counted, all of them have. */
+  async #wait(principal: string, tool: string, rates: ReadonlyMap<string, Rate>): Promise<number> {
+    const own = this.#rates.take(principal, rates);
+    if (own > 0 || !this.#counts) return own;
+    try {
+      const wait = await this.#counts.take(JSON.stringify([this.#name, principal, tool]), rates);
+      if (wait > 0) this.#rates.giveBack(principal, rates);
+      return wait;
+    } catch (error) {
+      const message = `The calls of ${printableName(tool)} are counted by this node alone: ${textOfError(error)}`;
+      this.#report({ level: 'warning', name: 'bridge.counted-alone', message });
+      return 0;
+    }
   }
 
   /** Asks a person. @returns why the call is not made; undefined if they allow it */

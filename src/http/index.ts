@@ -17,6 +17,7 @@ export type { HttpLimits, HttpOptions, Served, ServedFor, ServerOf } from './opt
 export type { RequestInfo } from './web-exchange.ts';
 export { StoreUnavailable, newNodeName } from './nodes/stores.ts';
 export type {
+  CallCounts,
   Directory,
   FactChange,
   Found,

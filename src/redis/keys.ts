@@ -44,6 +44,11 @@ export class Keys {
     return `${this.#prefix}{leases}:nodes`;
   }
 
+  /** Hash: what a caller may still call of a tool, and since when. */
+  count(digest: string): string {
+    return `${this.#prefix}count:${digest}`;
+  }
+
   /** Stream: what others have sent to a node. Its one group knows what was read. */
   inbox(node: string): string {
     return `${this.#prefix}{node:${node}}:inbox`;

@@ -4,6 +4,7 @@ import type { StoreLimits, Stores } from '../http/nodes/stores.ts';
 import { RedisConnection } from './connection.ts';
 import type { RedisConnectionOptions } from './connection.ts';
 import { Keys } from './keys.ts';
+import { countScripts, redisCounts } from './redis-counts.ts';
 import { RedisDirectory, directoryScripts } from './redis-directory.ts';
 import { RedisInbox, inboxScripts, silenceMs } from './redis-inbox.ts';
 import { RedisLog, logScripts } from './redis-log.ts';
@@ -50,7 +51,7 @@ export async function redisStores(given: RedisStoresOptions): Promise<Stores> {
   const { leaseMs, commandTimeoutMs } = options;
   const limits = storeLimits(given.limits);
   const keys = new Keys(options.prefix);
-  const scripts = [...directoryScripts, ...logScripts, ...inboxScripts];
+  const scripts = [...directoryScripts, ...logScripts, ...inboxScripts, ...countScripts];
   // After Redis has lost its data, a node has the time of a lease to put back what it knows.
   const reconnectMs = Math.min(2000, leaseMs / 4);
   const spoken = { ...options, reconnectMs, silenceMs: silenceMs(leaseMs, commandTimeoutMs) };
@@ -71,6 +72,7 @@ export async function redisStores(given: RedisStoresOptions): Promise<Stores> {
     directory: new RedisDirectory(connection, keys, { leaseMs, idleMs: limits.idleMs }),
     log: new RedisLog(connection, keys, limits),
     inbox: new RedisInbox(connection, reader, keys, options),
+    counts: redisCounts(connection, keys),
     close: async () => close(),
   };
 }

@@ -73,7 +73,10 @@ export function descriptionOf(logic: SessionLogic): ServerDescription | undefine
 }
 
 /** @param machine the session machine, made once for all sessions */
-export function sessionLogic(core: ServerCore, machine = servedMachine): SessionLogic {
+export function sessionLogic(
+  core: ServerCore,
+  machine: typeof servedMachine = servedMachine,
+): SessionLogic {
   const logic: SessionLogic = {
     provide: (implementations) => sessionLogic(core, provideMachine(machine, implementations)),
     getInitialSnapshot: (scope, { transport, session: listened, ...options }) => {

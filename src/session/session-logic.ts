@@ -30,7 +30,7 @@ const ask = askRootsActor((input) => {
 });
 
 /** What every session runs, unless its host provides something else. */
-export const servedMachine = observedMachine(
+export const servedMachine: typeof sessionMachine = observedMachine(
   'session',
   sessionMachine.provide({
     actors: {

@@ -11,6 +11,8 @@ import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts
 import { RawSession, begin, messagesOf, post } from '../http/raw-client.ts';
 import type { Message } from '../http/raw-client.ts';
 import { serveEndpoint } from '../http/serving.ts';
+import { launchHttp } from '../e2e/http-process.ts';
+import { command, reapServers } from '../e2e/server-process.ts';
 import { Journal } from './journal.ts';
 
 const program = (name: string) => join(import.meta.dirname, name);
@@ -148,6 +150,22 @@ test('what an older server asks is answered at any node, and its process goes on
   expect(timesOf('asks')).toBe(1);
   // One for the greeting, if it has ended since, and that of the call: the other nodes have started none.
   expect(journal.started().length).toBeLessThan(3);
+});
+
+test('a rate is counted for all nodes', async () => {
+  const shared = ['--redis', `${redis!.url}/9`, '--rate', 'act=3/day', '--log-level', 'info'];
+  const launched = ['--', process.execPath, program('journal-server.mjs'), journal.path];
+  const args = [...command, 'bridge', '--http', '0', ...shared, ...launched];
+  const nodes = [await launchHttp(args), await launchHttp(args)];
+  onTestFinished(reapServers);
+  const told: (string | undefined)[] = [];
+  for (let n = 0; n < 5; n++) {
+    const session = await begin(nodes[n % 2]!.url);
+    const { error, result } = await answerOf(await act(session, `call-${n}`));
+    told.push(toldBy({ result })?.mark ?? JSON.stringify(error?.data));
+  }
+  expect(told.slice(0, 3)).toEqual(['call-0', 'call-1', 'call-2']);
+  for (const each of told.slice(3)) expect(each).toContain('rate-limited');
 });
 
 test('a rolling restart under load loses what a process was answering, by name, and nothing else', async () => {

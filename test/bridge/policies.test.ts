@@ -1,9 +1,10 @@
 /** What clients may do with the tools behind a bridge, before official clients of both eras. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { JsonObject } from 'mcp-actors';
+import type { Fact, JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { readHosts } from 'mcp-actors/client';
+import { StoreUnavailable } from 'mcp-actors/http';
 import { TestClock, enveloped } from 'mcp-actors/testing';
 import { CallRates } from '../../src/bridge/call-rates.ts';
 import { readRate } from '../../src/client/hosts/tool-policies.ts';
@@ -244,6 +245,49 @@ describe('an agreement of a person', () => {
     expect(await post('ada', who)).toMatchObject(done);
     expect(await post('ada', who)).toMatchObject(late);
     expect(await post('bob', who)).toMatchObject(done);
+  });
+});
+
+describe('a rate of several nodes', () => {
+  const many = { policies: { rate: { who: '2/day' } } };
+  const late = { data: { reason: 'rate-limited' } };
+
+  test('is what the nodes have counted together, and what is refused there is not counted here', async () => {
+    const waits = [5000, 5000, 5000, 0, 0];
+    const asked: string[] = [];
+    const counts = {
+      take: (who: string, rates: ReadonlyMap<string, unknown>) => {
+        asked.push(`${who} ${[...rates.keys()].join()}`);
+        return Promise.resolve(waits.shift() ?? 0);
+      },
+    };
+    const to = await host('legacy', crowd('a'), { ...many, counts });
+    for (let nth = 0; nth < 3; nth++) {
+      await expect(call(to, 'who')).rejects.toMatchObject({
+        data: { ...late.data, retryAfterMs: 5000 },
+      });
+    }
+    expect([await to.callTool('who'), await to.callTool('who')]).toEqual(['a', 'a']);
+    await expect(call(to, 'who')).rejects.toMatchObject(late);
+    expect(new Set(asked)).toEqual(new Set(['["bridge","","who"] who\nwho']));
+    expect(asked).toHaveLength(5);
+    // No rate names it.
+    expect(await to.callTool('link')).toBeDefined();
+    expect(asked).toHaveLength(5);
+  });
+
+  test('is counted by each alone while they cannot count together, and that is told', async () => {
+    const facts: Fact[] = [];
+    const counts = {
+      take: () => Promise.reject(new StoreUnavailable('away', 'gone', { retryAfterMs: 1000 })),
+    };
+    const report = (fact: Fact) => void facts.push(fact);
+    const to = await host('legacy', crowd('a'), { ...many, counts, report });
+    expect([await to.callTool('who'), await to.callTool('who')]).toEqual(['a', 'a']);
+    await expect(call(to, 'who')).rejects.toMatchObject(late);
+    const told = facts.filter(({ name }) => name === 'bridge.counted-alone');
+    expect(told).toHaveLength(2);
+    expect(told[0]).toMatchObject({ level: 'warning', message: expect.stringContaining('gone') });
   });
 });
 

@@ -271,6 +271,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'diagnosis',
       'session',
       'server',
+      'http/nodes',
       'client/asked',
       'client/auth',
       'client/connection',

@@ -5,6 +5,7 @@ import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions, ToolPolicies } from 'mcp-actors/bridge';
 import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
+import type { Stores } from 'mcp-actors/http';
 import { processLog, untilEnd } from 'mcp-actors/internal';
 import { command as lockCommand, lockFileOf } from './bridge-lock.ts';
 import { UsageError } from './command.ts';
@@ -203,28 +204,30 @@ const serving = commandOf(
     const inspecting = inspectorWish(values.inspect);
     const inspector = inspecting && (await openInspector(inspecting));
     const common = { ...inspector?.options, limits, report };
-    const server = bridgeTo(config, values.server, {
-      ...connectingOptions({ ...values, env: [] }, (line) => void tell(name, line)),
-      ...inherited,
-      ...sharingIn(values),
-      ...trusting,
-      ...policiesIn(values),
-      ...(inspector ? { watchers: inspector.connectionWatchers } : {}),
-      report,
-      patienceMs: values.patience ?? 3000,
-      search: searchFrom(values.search),
-      onConfig: hideSecretsOf,
-      onStderr: (text, name) => (name === undefined ? passOn(text) : lines.take(name, text)),
-    });
+    const serverWith = (stores?: Stores) =>
+      bridgeTo(config, values.server, {
+        ...connectingOptions({ ...values, env: [] }, (line) => void tell(name, line)),
+        ...inherited,
+        ...sharingIn(values),
+        ...trusting,
+        ...policiesIn(values),
+        counts: stores?.counts,
+        ...(inspector ? { watchers: inspector.connectionWatchers } : {}),
+        report,
+        patienceMs: values.patience ?? 3000,
+        search: searchFrom(values.search),
+        onConfig: hideSecretsOf,
+        onStderr: (text, name) => (name === undefined ? passOn(text) : lines.take(name, text)),
+      });
     const { drainTimeoutMs } = given.session;
     const release = async () => await inspector?.close();
     if (http) {
       const { serveOverHttp } = await import('./serve-http.ts');
-      const serving = await serveOverHttp(http, server, common);
+      const serving = await serveOverHttp(http, serverWith, common);
       inspector?.serves(serving.endpoint.url);
       return await untilEnd(serving, { log, drainTimeoutMs, release });
     }
-    const session = server.listen(stdio(), common);
+    const session = serverWith().listen(stdio(), common);
     const serving = { ending: session, sessions: () => [session] };
     const code = await untilEnd(serving, { log, drainTimeoutMs, release });
     return hasFailed ? 1 : code;

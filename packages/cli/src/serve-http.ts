@@ -14,13 +14,14 @@ interface CommonOptions extends SessionOptions {
 /**
  * Listens, and prints the address on stderr.
  *
+ * @param serverWith gives the server, once it is known what is shared with other processes
  * @param common what each session gets
  * @param environment gives what a session gets from outside, such as its recorder
  * @throws {UsageError} the address cannot be listened on, or an option about it is wrong
  */
 export async function serveOverHttp(
   { host, authorization, allowedHosts, allowedOrigins, redis, ...wish }: HttpWish,
-  server: ServerOf,
+  serverWith: (stores: Stores | undefined) => ServerOf,
   common: CommonOptions,
   environment?: HttpOptions['environment'],
 ): ReturnType<typeof startHttp> {
@@ -35,7 +36,7 @@ export async function serveOverHttp(
     ...(allowedOrigins.length > 0 ? { allowedOrigins } : {}),
   };
   try {
-    const started = await startHttp(server, { ...common, http }, common);
+    const started = await startHttp(serverWith(stores), { ...common, http }, common);
     process.stderr.write(`mcp-actors: serving over HTTP at ${started.endpoint.url}\n`);
     return started;
   } catch (error) {

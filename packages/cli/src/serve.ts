@@ -90,9 +90,10 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   if (http) {
     const { serveOverHttp } = await import('./serve-http.ts');
     const { workspacesOf } = await import('./workspaces.ts');
+    const server = own ?? workspacesOf(workspace);
     const environment =
       record && (await import('./recording.ts')).recordEach(record, launch, log.report);
-    const served = await serveOverHttp(http, own ?? workspacesOf(workspace), common, environment);
+    const served = await serveOverHttp(http, () => server, common, environment);
     inspector?.serves(served.endpoint.url);
     serving = served;
   } else {

@@ -166,6 +166,23 @@ export interface NodeInbox {
   broadcast(from: string, text: string): Promise<void>;
 }
 
+/** Counts calls for all nodes. */
+export interface CallCounts {
+  /**
+   * Counts one more call, if each of the rates allows it: as many calls as it says may come at once, and so many in
+   * its time on average.
+   *
+   * @param who what is counted together, such as a principal and a tool
+   * @param rates by what tells them apart, each so many calls in so long a time
+   * @returns how long to wait before the next try, milliseconds; 0: it was counted
+   * @throws {StoreUnavailable}
+   */
+  take(
+    who: string,
+    rates: ReadonlyMap<string, { readonly calls: number; readonly perMs: number }>,
+  ): Promise<number>;
+}
+
 /** What one node has of what all nodes share. */
 export interface Stores {
   /** How long a lease lasts without a sign of life, milliseconds. */
@@ -176,6 +193,8 @@ export interface Stores {
   readonly log: StreamLog;
   /** What nodes have to say to each other. */
   readonly inbox: NodeInbox;
+  /** How often whom has called what; without it, each node counts for itself. */
+  readonly counts?: CallCounts | undefined;
   /** Closes the connections. Never rejects. */
   close(): Promise<void>;
 }

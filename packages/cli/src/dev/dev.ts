@@ -93,7 +93,7 @@ export const command = commandOf(
     };
     if (http) {
       const { serveOverHttp } = await import('../serve-http.ts');
-      const serving = await serveOverHttp(http, server, common);
+      const serving = await serveOverHttp(http, () => server, common);
       inspector?.serves(serving.endpoint.url);
       if (process.stdin.isTTY) {
         terminal.takeKeys({ end: () => serving.ending.shutdown('q', drainTimeoutMs ?? 0) });
