@@ -76,6 +76,12 @@ describe('the era of a server over HTTP', () => {
     expect(connection.server?.era).toBe('modern');
   });
 
+  test('that one host wants to be legacy is not taken to be for another', async () => {
+    const url = await serveHttp(laboratory);
+    expect((await connected(url, { era: 'legacy' })).server?.era).toBe('legacy');
+    expect((await connected(url)).server?.era).toBe('modern');
+  });
+
   test.each([true, false])('of the official SDK 1 is legacy (sessions: %s)', async (sessions) => {
     const connection = await connected(await officialServer(sessions));
     expect(connection.server).toMatchObject({ era: 'legacy', info: { name: 'official' } });

@@ -85,11 +85,13 @@ test('what has ended leads nowhere, and what is over is gone', async () => {
   const prefix = `mcp:${++worlds}:`;
   const store = await opened({ prefix });
   const [ended, over] = [await store.create(task), await store.create({ ...task, taskId: 't2' })];
+  await store.create({ ...task, taskId: 't3' });
   await store.append(ended, { steps: [{ key: 'k', text: 'v' }] });
   await store.append(over, { steps: [], parkForMs: 120_000 });
   await store.finish(ended, 'done');
   const leadBy = (kind: string) => redis.ask('ZRANGE', `${prefix}{tasks}:${kind}`, '0', '-1');
-  expect([await leadBy('open:a'), await leadBy('due:shop')]).toEqual([[], ['"shop":t2']]);
+  expect(await leadBy('open:a')).toEqual(['"shop":t3']);
+  expect(await leadBy('due:shop')).toEqual(['"shop":t2']);
   await redis.ask('EVAL', older, '0', prefix, '60001');
   await store.lease('a');
   expect(await store.finish(over, 'late')).toBe('ended');
@@ -98,7 +100,13 @@ test('what has ended leads nowhere, and what is over is gone', async () => {
   // What was due of it leads nowhere.
   await redis.ask('EVAL', older, '0', prefix, '60000');
   expect(await store.claim({ owner: 'a', server: 'shop', max: 9 })).toMatchObject({ tasks: [] });
-  expect(await leadBy('due:shop')).toEqual([]);
+  expect([await leadBy('open:a'), await leadBy('due:shop')]).toEqual([[], []]);
+  expect(await leadBy('changed')).toEqual(['t1']);
+  // Nor does anything of a process that has no tasks and is no more.
+  await store.leave('a');
+  await store.lease('b');
+  await store.claim({ owner: 'b', server: 'shop', max: 9 });
+  expect(await leadBy('owners')).toEqual(['b']);
 });
 
 test('what leads to a task is kept for as long as the task', async () => {
@@ -137,7 +145,8 @@ test('a task that is asked for by its id is claimed from nobody who lives, and n
 test('what has changed is told again in a Redis that counts anew', async () => {
   const store = await opened();
   await store.finish(await store.create(task), 'done');
-  const { upTo } = await store.changes(undefined);
+  const { upTo, taskIds } = await store.changes(undefined);
+  expect(taskIds).toEqual([]);
   expect((await store.changes(upTo)).taskIds).toEqual([]);
   expect((await store.changes(upTo + 1000)).taskIds).toEqual(['t1']);
 });
@@ -155,6 +164,131 @@ test('a task that somebody has begun to claim, and is heard of no more, is claim
   await redis.ask('EVAL', older, '0', prefix, '20000');
   await c.lease('c');
   expect(await claim()).toBe(1);
+});
+
+test('a task is free for others if its owner never had a lease', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const [a, b] = [await opened({ prefix }), await opened({ prefix })];
+  await a.create({ ...task, owner: 'nobody' });
+  await b.lease('b');
+  const { tasks } = await b.claim({ owner: 'b', server: 'shop', max: 9 });
+  expect(tasks).toMatchObject([{ taskId: 't1' }]);
+});
+
+test.each([
+  ['its owner has told of progress', { fence: 1 }, { steps: [], isTold: true }],
+  ['somebody has added to it', {}, { steps: [] }],
+])('a task is free for others once its owner has left, also if %s', async (_, by, progress) => {
+  const prefix = `mcp:${++worlds}:`;
+  const [a, b] = [await opened({ prefix }), await opened({ prefix })];
+  await a.create(task);
+  expect(await b.append({ taskId: 't1', ...by }, progress)).toBe('written');
+  await b.lease('b');
+  const claim = async () => (await b.claim({ owner: 'b', server: 'shop', max: 9 })).tasks.length;
+  expect(await claim()).toBe(0);
+  await a.leave('a');
+  expect(await claim()).toBe(1);
+});
+
+test('a claim takes no more than it may, and leaves the tasks of other servers to them', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const [a, b] = [await opened({ prefix }), await opened({ prefix })];
+  for (const taskId of ['t1', 't2', 't3', 't4']) await a.create({ ...task, taskId });
+  await b.lease('b');
+  await b.create({ ...task, taskId: 't5', owner: 'b' });
+  await a.leave('a');
+  const countBy = async (server: string, more: object) =>
+    (await b.claim({ owner: 'b', server, max: 1, ...more })).tasks.length;
+  expect(await countBy('bar', { max: 9 })).toBe(0);
+  expect(await countBy('shop', {})).toBe(1);
+  expect(await countBy('shop', { taskId: 't4' })).toBe(1);
+  expect(await countBy('shop', { held: [] })).toBe(1);
+  expect(await countBy('shop', { max: 9 })).toBe(2);
+});
+
+test('who looks for changes hears of what was claimed by its id, and not of what was parked', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const [a, b] = [await opened({ prefix }), await opened({ prefix })];
+  await a.create(task);
+  const claim = await a.create({ ...task, taskId: 't2' });
+  await a.append(claim, { steps: [], parkForMs: 60_000 });
+  expect((await b.changes(0)).taskIds).toEqual([]);
+  await a.leave('a');
+  await b.claim({ owner: 'b', server: 'shop', max: 1, taskId: 't1' });
+  const { taskIds, upTo } = await a.changes(0);
+  expect(taskIds).toEqual(['t1']);
+  // Nor would it know of what it has claimed once more.
+  await b.claim({ owner: 'b', server: 'shop', max: 1, held: [] });
+  expect((await a.changes(upTo)).taskIds).toEqual(['t1']);
+});
+
+test('a parked task that is led to too early is claimed when it is due', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const store = await opened({ prefix });
+  const claimed = await store.create({ ...task, ttlMs: 600_000 });
+  await store.append(claimed, { steps: [], parkForMs: 60_000 });
+  await redis.ask('ZADD', `${prefix}{tasks}:due:shop`, '0', '"shop":t1');
+  const claim = () => store.claim({ owner: 'a', server: 'shop', max: 9 });
+  expect((await claim()).tasks).toEqual([]);
+  const { tasks, nextInMs = 0 } = await claim();
+  expect([tasks, nextInMs > 0 && nextInMs <= 60_000]).toEqual([[], true]);
+  await redis.ask('EVAL', older, '0', prefix, '60000');
+  expect((await claim()).tasks).toMatchObject([{ taskId: 't1' }]);
+});
+
+test('a list passes over what is gone, and goes on behind it', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const store = await opened({ prefix });
+  for (const taskId of ['t1', 't2', 't3']) await store.create({ ...task, taskId });
+  await redis.ask('DEL', `${prefix}task:t1`, `${prefix}task:t2`);
+  const listed = await store.list({ after: undefined, max: 2 });
+  expect(listed.map(({ record }) => record.taskId)).toEqual(['t3']);
+});
+
+/** A client that loses the answers to some of its commands, each of which Redis has carried out. */
+async function losing(isLost: (command: readonly string[]) => boolean) {
+  const ready = await createClient({ url: redis.url, ...client }).connect();
+  onTestFinished(() => ready.destroy());
+  const send = ready.sendCommand.bind(ready);
+  const sendCommand = async (command: string[]) => {
+    const reply = await send(command);
+    if (isLost(command)) throw new Error('Socket closed');
+    return reply;
+  };
+  return Object.assign(ready, { sendCommand: sendCommand as typeof ready.sendCommand });
+}
+
+test('a task that was parked is claimed when it is due, though its process has seen no more of that', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  let isLast = false;
+  // From the write to the task on, nothing comes back.
+  const dying = await losing(([, , , key = '']) => (isLast ||= key === `${prefix}task:t1`));
+  const [a, b] = [await opened({ prefix, client: dying }), await opened({ prefix })];
+  const claim = await b.create({ ...task, ttlMs: 600_000 });
+  const parked = a.append(claim, { steps: [], parkForMs: 60_000 });
+  await expect(parked).rejects.toMatchObject({ fault: 'away' });
+  await redis.ask('EVAL', older, '0', prefix, '60000');
+  // Whose it was lives, so that nothing but its time leads to it.
+  for (const owner of ['a', 'b']) await b.lease(owner);
+  const { tasks } = await b.claim({ owner: 'b', server: 'shop', max: 9 });
+  expect(tasks).toMatchObject([{ taskId: 't1' }]);
+});
+
+test('a claim gives what it has got though it has lost another, and fails if it has got none', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const lost = new Set([`${prefix}task:t1`]);
+  const half = await losing(([, , , key = '']) => lost.has(key));
+  const [a, b] = [await opened({ prefix }), await opened({ prefix, client: half })];
+  await a.create(task);
+  await a.create({ ...task, taskId: 't2' });
+  await a.leave('a');
+  await b.lease('b');
+  const { tasks } = await b.claim({ owner: 'b', server: 'shop', max: 2 });
+  expect(tasks.map(({ taskId }) => taskId)).toEqual(['t2']);
+  lost.add(`${prefix}task:t3`);
+  await a.create({ ...task, taskId: 't3' });
+  const none = b.claim({ owner: 'b', server: 'shop', max: 1 });
+  await expect(none).rejects.toMatchObject({ fault: 'away' });
 });
 
 test('steps come back in the order in which they were written, however many there are', async () => {

@@ -5,7 +5,7 @@ import { memoryCredentialStore } from '../../../src/client/auth/credential-store
 import { loadOfficial } from '../../../src/client/auth/official-client.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
 import { authorize as authorizeBy } from './authorizing.ts';
-import { call, startProtected } from './protected-server.ts';
+import { call, challengeNaming, startProtected } from './protected-server.ts';
 
 const nobody = (where: string) => {
   throw new Error(`Somebody was sent to ${where}`);
@@ -62,6 +62,28 @@ describe('a host that logs in for itself', () => {
       audience: issuer.issuer,
     });
     expect(payload).toMatchObject({ iss: 'machine', sub: 'machine' });
+  });
+
+  test('asks for no scope if the server names none', async () => {
+    const { issuer, url } = await startProtected();
+    const asked = new Promise<URLSearchParams>((resolve) => {
+      issuer.fault = (request, response) => {
+        if (request.url !== '/token') return false;
+        let body = '';
+        request.on('data', (chunk) => (body += String(chunk)));
+        request.on('end', () => {
+          resolve(new URLSearchParams(body));
+          response.writeHead(500).end();
+        });
+        return true;
+      };
+    });
+    const wwwAuthenticate = (await challengeNaming(url, issuer)).replace(/, scope=.*/, '');
+    const authorization = authorize(url, { kind, ...issuer.machine });
+    const challenge = { status: 401, wwwAuthenticate, url: url.href, sent: {}, retries: 0 } as const;
+    await authorization.challenged(challenge);
+    expect(Object.fromEntries(await asked)).toMatchObject({ grant_type: 'client_credentials' });
+    expect((await asked).has('scope')).toBe(false);
   });
 
   test('says that it was refused, without its secret', async () => {

@@ -146,6 +146,9 @@ describe('a connection to Redis', () => {
     ['data that are loaded', new ErrorReply('LOADING Redis is loading'), ['away', 1000]],
     ['a script that runs', new ErrorReply('BUSY Redis is busy'), ['slow', 1000]],
     ['a replica', new ErrorReply('READONLY You cannot write'), ['away', 1000]],
+    ['a primary that is lost', new ErrorReply('MASTERDOWN Link with MASTER'), ['away', 1000]],
+    ['a cluster with a hole', new ErrorReply('CLUSTERDOWN Hash slot not served'), ['away', 1000]],
+    ['a slot that moves', new ErrorReply('TRYAGAIN Multiple keys'), ['away', 1000]],
     ['no permission', new ErrorReply('NOPERM No permissions'), ['refused', 10_000]],
     ['a connection that is lost', new Error('Socket closed'), ['away', 1000]],
     ['no error at all', 'gone', ['away', 1000]],
@@ -240,7 +243,10 @@ describe('a connection to Redis', () => {
       isOpen: false,
       connecting: () => Promise.reject(new Error('ECONNREFUSED')),
     });
-    await expect(connected({}, failing)).rejects.toMatchObject({ fault: 'away' });
+    await expect(connected({}, failing)).rejects.toMatchObject({
+      fault: 'away',
+      cause: { message: 'ECONNREFUSED' },
+    });
     await connected({}, Object.assign(failing, { isOpen: true }));
     const silent = Object.assign(new HeldClient(), {
       isOpen: false,

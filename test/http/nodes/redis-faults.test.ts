@@ -1,8 +1,5 @@
 /** Redis away, slow, restarted, full: nothing hangs, and what was promised holds. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -163,17 +160,6 @@ describe('Redis', () => {
     workFor(1200);
     expect(await fault).toBe('none');
     nodes.add(await made);
-  });
-
-  test('that takes connections and says nothing is given up when a node starts', async (context) => {
-    needsRedis(context);
-    const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const url = `redis://127.0.0.1:${port}`;
-    expect(await faultOf(redisStores({ url, commandTimeoutMs: 100 }))).toBe('slow');
-    server.close();
-    await once(server, 'close');
   });
 
   test('that does not answer lets nobody wait, and is spoken to again when it answers', async (context) => {

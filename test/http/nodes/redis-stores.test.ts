@@ -1,0 +1,322 @@
+/** What the stores in Redis keep there, and what they take of it: by the keys of a real one, and by answers that only a cluster gives. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { StoreUnavailable, newNodeName } from '../../../src/http/nodes/stores.ts';
+import type { SessionRecord } from '../../../src/http/nodes/stores.ts';
+import { directoryScripts } from '../../../src/redis/redis-directory.ts';
+import { redisStores, redisTaskStore } from '../../../src/redis/index.ts';
+import type { RedisStoresOptions } from '../../../src/redis/index.ts';
+import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
+
+let redis: RedisServer;
+beforeAll(async () => {
+  if (hasRedis()) redis = await RedisServer.start();
+});
+afterAll(() => redis?.stop());
+
+async function start(options: RedisStoresOptions = {}) {
+  const prefix = options.prefix ?? `${randomUUID()}:`;
+  const stores = await redisStores({
+    url: redis.url,
+    commandTimeoutMs: 20_000,
+    ...options,
+    prefix,
+  });
+  onTestFinished(() => stores.close());
+  const client = await createClient({ url: redis.url }).connect();
+  onTestFinished(() => client.destroy());
+  const name = newNodeName();
+  const texts: string[] = [];
+  const open = () => stores.inbox.open(name, { received: (all) => void texts.push(...all) });
+  return { ...stores, prefix, client, name, texts, open };
+}
+
+const record = (owner: string, revision = 1): SessionRecord => ({
+  ...{ id: 's1', principal: 'anna', owner, fence: 1, revision },
+  facts: { initialize: `${revision}` },
+});
+
+describe('the directory', () => {
+  beforeEach(needsRedis);
+
+  test('says how old its data are: as old as their process, if there was nothing at all', async () => {
+    const { directory, client, prefix, name, leaseMs } = await start();
+    const key = `${prefix}{leases}:store`;
+    // A process tells its age in seconds.
+    await expect.poll(() => client.info('server')).toMatch(/uptime_in_seconds:[1-9]/);
+    const first = await directory.lease(name, 'new');
+    expect(first.store.ageMs).toBeGreaterThanOrEqual(1000);
+    expect(await client.pTTL(key)).toBeGreaterThan(0);
+    expect(first.store.sinceMs + first.store.ageMs).toBe(first.untilMs - leaseMs);
+    const second = await directory.lease(name, 'prolong');
+    const found = await directory.find('s1');
+    expect([second.store.sinceMs, found.store.sinceMs]).toEqual(
+      Array.from({ length: 2 }, () => first.store.sinceMs),
+    );
+    // What another process has left is taken over now, and may have lost something.
+    await client.hSet(key, 'name', 'another');
+    expect((await directory.find('s1')).store.ageMs).toBe(0);
+    expect((await directory.lease(name, 'prolong')).store.ageMs).toBe(0);
+  });
+
+  test('gives a claim a fence above all that were given before, also by data that are lost', async () => {
+    const { directory, name } = await start();
+    const { untilMs, store } = await directory.lease(name, 'new');
+    await directory.put(record(name), untilMs);
+    const claimed = await directory.claim('s1', name, { fence: 1, store: store.name });
+    expect(claimed?.fence).toBeGreaterThan(store.sinceMs);
+    await directory.put({ ...record(name), fence: untilMs + 60_000 }, untilMs);
+    const read = { fence: untilMs + 60_000, store: store.name };
+    const next = await directory.claim('s1', name, read);
+    expect(next?.fence).toBe(untilMs + 60_001);
+  });
+
+  test('keeps the latest of what is put, in whichever order it comes', async () => {
+    const { directory, name } = await start();
+    const { untilMs, store } = await directory.lease(name, 'new');
+    expect(await directory.put(record(name, 4), untilMs)).toBe(true);
+    expect(await directory.put(record(name, 3), untilMs)).toBe(true);
+    const claimed = await directory.claim('s1', name, { fence: 1, store: store.name });
+    expect(claimed).toMatchObject({ revision: 4, facts: { initialize: '4' } });
+    expect(await directory.put(record(name, 5), 1)).toBe(false);
+  });
+});
+
+/** A cluster whose masters need not agree on which data they have. It has one session, under each id. */
+function clusterOf(fields: readonly (string | null)[], names: { leases: string; record: string }) {
+  const [, look, nameAt] = directoryScripts;
+  return {
+    isOpen: true,
+    connect: () => Promise.resolve(),
+    duplicate: () => clusterOf(fields, names),
+    destroy: () => {},
+    on: () => {},
+    async sendCommand([command, digest]: readonly string[]): Promise<unknown> {
+      if (command === 'HMGET') return fields;
+      if (digest === look?.digest) return [0, '', names.leases, '1000', '3000'];
+      return digest === nameAt?.digest ? names.record : null;
+    },
+  };
+}
+
+describe('a session that is looked for in a cluster', () => {
+  const nothing = [null, null, null];
+  const something = ['anna', 'node', '1'];
+  test.each<[string, string, readonly (string | null)[], string, string | undefined]>([
+    ['is not there if its master has none, of the same data', 's1', nothing, 'one', undefined],
+    ['is there if its master has it', 's1', something, 'another', 'node'],
+    ['is not there if there can be none of its id', '{s1}', something, 'another', undefined],
+  ])('%s', async (_, id, fields, name, owner) => {
+    const client = clusterOf(fields, { leases: 'one', record: name });
+    const stores = await redisStores({ client });
+    onTestFinished(() => stores.close());
+    const found = await stores.directory.find(id);
+    expect(found.record?.owner).toBe(owner);
+    expect(found.store).toEqual({ name: 'one', sinceMs: 1000, ageMs: 2000 });
+  });
+
+  test('is asked for again later if its master has other data than the one of the leases', async () => {
+    const client = clusterOf(nothing, { leases: 'one', record: 'another' });
+    const stores = await redisStores({ client });
+    onTestFinished(() => stores.close());
+    const refused = stores.directory.find('s1');
+    await expect(refused).rejects.toMatchObject({ fault: 'away', retryAfterMs: 1000 });
+  });
+});
+
+describe('an inbox', () => {
+  beforeEach(needsRedis);
+  const inboxOf = (prefix: string, node: string) => `${prefix}{node:${node}}:inbox`;
+
+  test('tells what was read from what was not, also of one millisecond', async () => {
+    const { inbox, client, prefix } = await start();
+    const key = inboxOf(prefix, 'hung');
+    await client.xGroupCreate(key, 'nobody', '0', { MKSTREAM: true });
+    for (const place of ['5-1', '5-2', '6-0']) await client.xAdd(key, place, { text: 'text' });
+    await client.sendCommand(['XGROUP', 'SETID', key, 'nobody', '5-1']);
+    const taken = ['5-1', '5-2', '6-0', '4-9'].map((place) => inbox.withdraw('hung', place, 'm'));
+    expect(await Promise.all(taken)).toEqual([false, true, true, false]);
+    await client.del(key);
+  });
+
+  test('that is gone is none: nothing is sent to it, taken back from it or left of it', async () => {
+    const { inbox, client, prefix, name, open } = await start({ maxInboxBytes: 6400 });
+    // Little is sent without a look at what is there, much is not.
+    expect(await inbox.send('none', 'x')).toBeUndefined();
+    expect(await inbox.send('none', 'x'.repeat(1000))).toBeUndefined();
+    await client.xGroupCreate(inboxOf(prefix, 'hung'), 'nobody', '0', { MKSTREAM: true });
+    const place = (await inbox.send('hung', 'text')) ?? '';
+    await inbox.close('hung');
+    expect(await inbox.withdraw('hung', place, 'mark')).toBe(true);
+    expect(await client.keys(`${prefix}*inbox`)).toEqual([]);
+    await open();
+    await client.del(inboxOf(prefix, name));
+    await inbox.close(name);
+  });
+
+  test('takes one text however long it is, and no second one that has no room', async () => {
+    const { inbox, client, prefix } = await start({ maxInboxBytes: 6400 });
+    await client.xGroupCreate(inboxOf(prefix, 'hung'), 'nobody', '0', { MKSTREAM: true });
+    expect(await inbox.send('hung', 'x'.repeat(7000))).toBeTypeOf('string');
+    await expect(inbox.send('hung', 'x'.repeat(200))).rejects.toMatchObject({ fault: 'busy' });
+    // Of what is short, whether there is room is looked at now and then.
+    await client.xGroupCreate(inboxOf(prefix, 'other'), 'nobody', '0', { MKSTREAM: true });
+    expect(await inbox.send('other', 'x'.repeat(7000))).toBeTypeOf('string');
+    expect(await inbox.send('other', 'x'.repeat(60))).toBeTypeOf('string');
+    await expect(inbox.send('other', 'x'.repeat(60))).rejects.toMatchObject({ fault: 'busy' });
+    await client.del([inboxOf(prefix, 'hung'), inboxOf(prefix, 'other')]);
+  });
+
+  test('that Redis has lost is read on in one whose clock is behind', async () => {
+    const { inbox, client, prefix, name, texts, open } = await start();
+    await open();
+    const far = String(Date.now() + 1_000_000_000);
+    await client.xAdd(inboxOf(prefix, name), `${far}-0`, { text: 'before' });
+    await expect.poll(() => texts).toEqual(['before']);
+    await client.del(inboxOf(prefix, name));
+    await inbox.prolong(name);
+    expect(await inbox.send(name, 'after')).toContain(far);
+    await expect.poll(() => texts).toContain('after');
+  });
+});
+
+/** A Redis whose inboxes are read when the test says what is in them. */
+class HeldInboxes {
+  readonly isOpen = true;
+  readonly looks: ((reply: unknown) => void)[];
+
+  constructor(looks: HeldInboxes['looks'] = []) {
+    this.looks = looks;
+  }
+
+  readonly connect = (): Promise<unknown> => Promise.resolve();
+  readonly duplicate = (): HeldInboxes => new HeldInboxes(this.looks);
+  readonly destroy = (): void => {};
+  readonly on = (): void => {};
+
+  sendCommand([command]: readonly string[]): Promise<unknown> {
+    if (command !== 'XREADGROUP') return Promise.resolve([]);
+    return new Promise((resolve) => this.looks.push(resolve));
+  }
+}
+
+const came = (text: string) => [['1-1', ['text', text]]];
+
+describe('an inbox that is read', () => {
+  const opened = async () => {
+    const client = new HeldInboxes();
+    const stores = await redisStores({ client });
+    onTestFinished(() => stores.close());
+    const heard: string[] = [];
+    const open = (name: string) =>
+      stores.inbox.open(name, { received: (texts) => void heard.push(name, ...texts) });
+    await open('one');
+    await expect.poll(() => client.looks.length).toBe(1);
+    return { ...stores, heard, open, looks: client.looks };
+  };
+
+  test.each<[string, unknown]>([
+    ['a list', [['key', came('text')]]],
+    ['an object', { key: came('text') }],
+    ['a map', new Map([['key', came('text')]])],
+  ])('is read also if the client gives it as %s', async (_, reply) => {
+    const { heard, looks } = await opened();
+    looks[0]?.(reply);
+    await expect.poll(() => heard).toEqual(['one', 'text']);
+  });
+
+  test('and closed is closed once what was read before is served', async () => {
+    const { heard, looks, inbox } = await opened();
+    const closed = inbox.close('one').then(() => [...heard]);
+    looks[0]?.([['key', came('text')]]);
+    await expect.poll(() => looks.length).toBeGreaterThan(1);
+    for (const look of looks.slice(1)) look(null);
+    expect(await closed).toEqual(['one', 'text']);
+  });
+
+  test('is served no more once another one is opened', async () => {
+    const { heard, looks, open } = await opened();
+    await open('two');
+    await expect.poll(() => looks.length).toBe(2);
+    looks[0]?.([['key', came('old')]]);
+    looks[1]?.([['key', came('new')]]);
+    await expect.poll(() => heard).toEqual(['two', 'new']);
+  });
+});
+
+test('a prefix with braces would be another hash tag', async () => {
+  const message = 'The prefix {a}: must not have braces';
+  await expect(redisStores({ prefix: '{a}:' })).rejects.toThrow(new RangeError(message));
+});
+
+test('an event log whose events have expired has room for as many again', async (context) => {
+  needsRedis(context);
+  const { directory, log, client, prefix, name } = await start({ limits: { maxBytes: 1000 } });
+  const { untilMs } = await directory.lease(name, 'new');
+  await directory.put(record(name), untilMs);
+  const append = (number: number, length: number) =>
+    log.append({ id: 's1', fence: 1 }, [{ stream: '1', number, text: 'x'.repeat(length) }]);
+  await append(1, 800);
+  await client.del(`${prefix}{s1}:log`);
+  await append(2, 300);
+  await append(3, 300);
+  expect((await log.read('s1')).map(({ number }) => number)).toEqual([2, 3]);
+});
+
+/** Once more if a busy machine has not got there in the time of a few commands. */
+async function opened<S>(open: () => Promise<S>): Promise<S> {
+  for (;;) {
+    const opening = open().catch((error: unknown) => error);
+    const stores = await opening;
+    if (!(stores instanceof StoreUnavailable)) return stores as S;
+  }
+}
+
+describe('a Redis that says nothing', () => {
+  beforeEach(needsRedis);
+  const times = { leaseMs: 100, commandTimeoutMs: 200 };
+  test.each<[string, () => Promise<{ ask(): Promise<unknown>; close(): Promise<void> }>]>([
+    [
+      'nodes',
+      async () => {
+        const { directory, close } = await redisStores({ url: redis.url, ...times });
+        return { ask: () => directory.find('s1'), close };
+      },
+    ],
+    [
+      'tasks',
+      async () => {
+        const store = await redisTaskStore({ url: redis.url, ...times });
+        return { ask: () => store.read('t1'), close: () => store.close() };
+      },
+    ],
+  ])('for longer than one that lives is connected to anew: %s', async (_, open) => {
+    const { ask, close } = await opened(open);
+    onTestFinished(() => close());
+    onTestFinished(() => redis.thaw());
+    redis.freeze();
+    const faults = async () => ask().then(String, ({ fault }: StoreUnavailable) => fault);
+    await expect.poll(faults).toBe('away');
+    redis.thaw();
+    await expect.poll(faults).not.toMatch(/away|slow/);
+  });
+
+  test.each([
+    ['nodes', redisStores],
+    ['tasks', redisTaskStore],
+  ])('from the beginning is left alone again: %s', async (_, open) => {
+    const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const url = `redis://127.0.0.1:${port}`;
+    const opening = open({ url, commandTimeoutMs: 100 });
+    await expect(opening).rejects.toMatchObject({ fault: 'slow' });
+    server.close();
+    // Nobody is connected to it.
+    await once(server, 'close');
+  });
+});
