@@ -217,7 +217,7 @@ describe('a URL', () => {
       });
     await tell('another');
     await tell('e1');
-    await ends[0];
+    await expect(ends[0]).resolves.toBeUndefined();
   });
 
   test('is for the person alone: nothing of it is fetched [ANSWER-14]', async () => {

@@ -232,6 +232,22 @@ describe('a question of a call', () => {
     expect(Object.keys(sent[1]?.['inputResponses'] as JsonObject)).toHaveLength(5);
   });
 
+  test('is refused with its call if so many of others wait already', async () => {
+    const door = gate();
+    const answering = async () => {
+      await door.pass();
+      return elicit();
+    };
+    const { call } = hostWith({ elicit: answering }, { maxRunning: 1, maxWaiting: 1 });
+    const [first, second] = [1, 2].map(() => call(scripted(asks('x'), done).send));
+    await door.arrived();
+    await expect(call(scripted(asks('x'), done).send)).rejects.toThrow(
+      'The server asks too much at once: 1 questions are open and 1 wait',
+    );
+    door.release();
+    expect(await Promise.all([first, second])).toEqual([done, done]);
+  });
+
   test('that cannot be answered ends the call, and withdraws the others', async () => {
     const door = gate();
     const cause = new ProtocolError(-1, 'User rejected');

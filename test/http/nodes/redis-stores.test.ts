@@ -7,6 +7,7 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { StoreUnavailable, newNodeName } from '../../../src/http/nodes/stores.ts';
 import type { SessionRecord } from '../../../src/http/nodes/stores.ts';
+import { RedisConnection } from '../../../src/redis/connection.ts';
 import { directoryScripts } from '../../../src/redis/redis-directory.ts';
 import { redisStores, redisTaskStore } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
@@ -246,6 +247,29 @@ describe('an inbox that is read', () => {
     looks[1]?.([['key', came('new')]]);
     await expect.poll(() => heard).toEqual(['two', 'new']);
   });
+});
+
+test('a primary that has become a replica is connected to anew: its address may lead to another', async (context) => {
+  needsRedis(context);
+  const bounds = { maxCommands: 100, maxCommandBytes: 1000, silenceMs: 60_000, reconnectMs: 1000 };
+  const connection = new RedisConnection({ url: redis.url, commandTimeoutMs: 20_000, ...bounds });
+  onTestFinished(() => connection.close());
+  await connection.open();
+  const ask = (...command: string[]) =>
+    connection.command(command).catch(({ fault }: StoreUnavailable) => fault);
+  const id = await ask('CLIENT', 'ID');
+  expect(id).toBeTypeOf('number');
+  await redis.ask('REPLICAOF', '127.0.0.1', '1');
+  onTestFinished(async () => void (await redis.ask('REPLICAOF', 'NO', 'ONE')));
+  expect(await ask('SET', 'a', 'b')).toBe('away');
+  await expect
+    .poll(() => ask('CLIENT', 'ID'))
+    .toSatisfy((now) => typeof now === 'number' && now !== id);
+  await expect
+    .poll(async () => String(await redis.ask('CLIENT', 'LIST')))
+    .not.toMatch(new RegExp(`^id=${String(id)} `, 'm'));
+  await redis.ask('REPLICAOF', 'NO', 'ONE');
+  expect(await ask('SET', 'a', 'b', 'PX', '1')).toBe('OK');
 });
 
 test('a prefix with braces would be another hash tag', async () => {
