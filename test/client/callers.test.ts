@@ -56,14 +56,11 @@ async function temporaryFolder(): Promise<string> {
 const namesOf = (items: readonly { readonly name: string }[]) => items.map(({ name }) => name);
 
 describe('lists on disk', () => {
-  test('are those of the token that they were given for [LISTS-07]', async () => {
-    const { url } = await ofCallers('modern');
-    const cacheFolder = await temporaryFolder();
-    const mcpServers = { a: { url: url.href, lazy: true } };
-    /** What is known before the server is asked, and what it says then. */
-    const run = async (token: string) => {
-      const options = { report: () => {}, auth: bearer(token), cacheFolder };
-      const servers = openServers({ mcpServers }, options);
+  /** Servers whose lists are cached: what is known before they are asked, and what they say then. */
+  const cachedIn = (cacheFolder: string) => ({
+    async run(entry: ServerEntry, options: ConnectOptions) {
+      const mcpServers = { a: { ...entry, lazy: true } };
+      const servers = openServers({ mcpServers }, { report: () => {}, cacheFolder, ...options });
       const first = await firstValueFrom(
         merge(
           servers.tools$.pipe(filter(({ length }) => length > 0)),
@@ -74,14 +71,44 @@ describe('lists on disk', () => {
       const last = servers.tools;
       await servers.close();
       return { first: first.map(({ name, cachedAt }) => [name, !!cachedAt]), last: namesOf(last) };
-    };
-    const files = async () => (await readdir(cacheFolder)).filter((name) => name.endsWith('.json'));
-    expect(await run('alice')).toEqual({ first: [['a__of-alice', false]], last: ['a__of-alice'] });
+    },
+    files: async () => (await readdir(cacheFolder)).filter((name) => name.endsWith('.json')),
+  });
+
+  test('are those of the token that they were given for [LISTS-07]', async () => {
+    const url = (await ofCallers('modern')).url.href;
+    const { run, files } = cachedIn(await temporaryFolder());
+    const by = (token: string) => run({ url }, { auth: bearer(token) });
+    expect(await by('alice')).toEqual({ first: [['a__of-alice', false]], last: ['a__of-alice'] });
     await expect.poll(files).toHaveLength(1);
-    expect(await run('bob')).toEqual({ first: [['a__of-bob', false]], last: ['a__of-bob'] });
+    expect(await by('bob')).toEqual({ first: [['a__of-bob', false]], last: ['a__of-bob'] });
     await expect.poll(files).toHaveLength(2);
-    expect((await run('alice')).last).toEqual(['a__of-alice']);
+    expect((await by('alice')).last).toEqual(['a__of-alice']);
     expect(await files()).toHaveLength(2);
+  });
+
+  test('are those of the server that has given them', async () => {
+    const [one, two] = [await ofCallers('modern'), await ofCallers('modern')];
+    const { run, files } = cachedIn(await temporaryFolder());
+    await run({ url: one.url.href, headers: { authorization: 'Bearer one' } }, {});
+    await expect.poll(files).toHaveLength(1);
+    const { first } = await run({ url: two.url.href }, {});
+    expect(first).toEqual([['a__of-nobody', false]]);
+    await expect.poll(files).toHaveLength(2);
+  });
+
+  test('are kept of nobody who is only known once he is asked [LISTS-07]', async () => {
+    const url = (await ofCallers('modern')).url.href;
+    const { run, files } = cachedIn(await temporaryFolder());
+    await run({ url }, { auth: bearer(() => 'alice') });
+    expect((await run({ url }, { auth: bearer(() => 'bob') })).first).toEqual([
+      ['a__of-bob', false],
+    ]);
+    // Whatever was written before this is there by now.
+    await run({ url }, { auth: bearer('carol') });
+    await expect.poll(files).not.toHaveLength(0);
+    await run({ url }, { auth: bearer('carol') });
+    expect(await files()).toHaveLength(1);
   });
 
   const http = { url: 'https://example.com/mcp' };

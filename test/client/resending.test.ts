@@ -1,8 +1,10 @@
 /** Which calls are sent once more after a loss: those alone whose tool says that this does no harm. */
 import { connect } from 'mcp-actors/client';
 import type { HostRequestOptions } from 'mcp-actors/client';
+import { TestClock } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { greeted, scriptedServer } from './http/scripted-server.ts';
+import type { Scripted } from './http/scripted-server.ts';
 
 const annotated: { readonly [name: string]: object | undefined } = {
   plain: undefined,
@@ -22,9 +24,9 @@ const discovered = {
   capabilities: { tools: {} },
 };
 
-/** The ids of the calls that reach a server, which drops each. */
-async function idsOfDropped(era: 'legacy' | 'modern', name: string, options: HostRequestOptions) {
-  const server = await scriptedServer((asked) => {
+/** A server of such tools, whose calls are the test's. */
+const serverWith = (era: 'legacy' | 'modern', called: (asked: Scripted) => unknown) =>
+  scriptedServer((asked) => {
     const { method } = asked.message ?? {};
     if (method === 'initialize') {
       const serverInfo = { name: 'scripted', version: '1' };
@@ -41,9 +43,12 @@ async function idsOfDropped(era: 'legacy' | 'modern', name: string, options: Hos
       }));
       return asked.result({ ...discovered, tools });
     }
-    if (method === 'tools/call') return asked.response.socket?.destroy();
-    return greeted(asked);
+    return method === 'tools/call' ? called(asked) : greeted(asked);
   });
+
+/** The ids of the calls that reach a server, which drops each. */
+async function idsOfDropped(era: 'legacy' | 'modern', name: string, options: HostRequestOptions) {
+  const server = await serverWith(era, (asked) => asked.response.socket?.destroy());
   const connection = await connect({ url: server.url.href }, { report: () => {} });
   onTestFinished(() => connection.close());
   expect(connection.server?.era).toBe(era);
@@ -78,4 +83,27 @@ test('a request that was lost with its stream is sent again as another one [HOST
   expect(more).toEqual([]);
   expect(second).toBeDefined();
   expect(second).not.toBe(first);
+});
+
+test('a request that is sent again has no more than what is left of its time', async () => {
+  const clock = new TestClock();
+  let again: () => void = () => {};
+  const arrived = new Promise<void>((resolve) => (again = resolve));
+  let calls = 0;
+  const server = await serverWith('modern', (asked) => {
+    if (++calls > 1) return again();
+    clock.increment(6000);
+    return asked.response.socket?.destroy();
+  });
+  const connection = await connect({ url: server.url.href }, { clock, report: () => {} });
+  onTestFinished(() => connection.close());
+  await connection.listTools();
+  const times = { timeoutMs: 10_000, maxTotalMs: 10_000 };
+  const called = connection.callTool('reading', {}, { retry: 'reads', ...times });
+  const outcome = called.catch(({ code }: { readonly code: string }) => code);
+  await arrived;
+  clock.increment(3999);
+  expect(connection.dump().pending).toMatchObject([{ method: 'tools/call', leftMs: 1 }]);
+  clock.increment(1);
+  expect(await outcome).toBe('REQUEST_TIMEOUT');
 });

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { assertTrusted } from '../../../src/client/auth/guarded-fetch.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
 import { authorize, query, refusal } from './authorizing.ts';
@@ -190,4 +191,16 @@ test.each<[string, string, AuthOption]>([
       message: expect.stringContaining(`auth: ${message}`),
     }),
   );
+});
+
+test.each<[string, string, boolean]>([
+  ['https://login.example.com/token', 'https://mcp.example.com', true],
+  ['http://127.0.0.1:9/token', 'http://localhost:8/mcp', true],
+  ['http://127.0.0.1:9/token', 'https://mcp.example.com', false],
+  ['http://login.example.com/token', 'http://localhost:8/mcp', false],
+  ['ftp://127.0.0.1/token', 'http://127.0.0.1/mcp', false],
+])('a secret may go to %s for %s: %s', (url, server, isTrusted) => {
+  const send = () => assertTrusted(new URL(url), new URL(server), 'The token endpoint');
+  if (isTrusted) expect(send).not.toThrow();
+  else expect(send).toThrow(/no secret is sent there/);
 });
