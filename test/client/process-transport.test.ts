@@ -181,6 +181,22 @@ describe('a transport to a process', () => {
     await expect(transport.send(ping)).rejects.toMatchObject({ code: 'NOT_READY' });
     await transport.start();
     await expect(transport.start()).rejects.toThrow('once');
+    await transport.close();
+    await expect(transport.send(ping)).rejects.toMatchObject({ code: 'CLOSED' });
+  });
+
+  test('rejects what is no JSON, and what was with it when the process died', async () => {
+    const transport = launching(shell('exec sleep 600'), { stop: { inputMs: 0 } });
+    await transport.start();
+    const circular: { self?: object } = {};
+    circular.self = circular;
+    await expect(transport.send({ ...ping, params: circular })).rejects.toThrow(/circular/i);
+    const params = { text: 'x'.repeat(1024 * 1024) };
+    const outcomes = Promise.allSettled(
+      [1, 2].map((id) => transport.send({ ...ping, id, params })),
+    );
+    process.kill(transport.pid as number, 'SIGKILL');
+    expect((await outcomes).at(-1)).toMatchObject({ status: 'rejected' });
   });
 
   test('sends what was said before it is closed in the same turn', async () => {
@@ -219,7 +235,8 @@ describe('a transport to a process', () => {
 
   test('makes an error of an answer that cannot be read, and tells of what is no message', async () => {
     const batch = '[{"jsonrpc":"2.0","method":"notifications/one"},7]';
-    const said = ['oh dear', batch, '{"jsonrpc":"2.0","id":1,"result":7}'];
+    const stray = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"What?"}}';
+    const said = ['oh dear', batch, stray, '{"jsonrpc":"2.0","id":1,"result":7}'];
     const lines = said.map((line) => `echo '${line}'`).join(';');
     const transport = launching(shell(`read line; ${lines}; read line`));
     const { heard, answered } = listening(transport);
@@ -230,6 +247,7 @@ describe('a transport to a process', () => {
       expect.stringContaining('The server sent what is no message: Parse error'),
       expect.stringContaining('A message is a JSON object, this is 7'),
       { jsonrpc: '2.0', method: 'notifications/one' },
+      'The server could not read a message: What?',
       expect.stringContaining('cannot be read'),
       { jsonrpc: '2.0', id: 1, error: { code: -32603, message: expect.any(String) as string } },
     ]);

@@ -165,6 +165,12 @@ export class AuthorizationServer {
     this.#secrets.set(client.clientId, client);
   }
 
+  /** Knows a client by the URL of its metadata, which it has read somewhere else. */
+  know(clientMetadataUrl: string, redirectUris: readonly string[]): void {
+    this.metadata = (own) => ({ ...own, client_id_metadata_document_supported: true });
+    this.#clients.set(clientMetadataUrl, redirectUris);
+  }
+
   /** How often this path was asked for. */
   count(path: string): number {
     return this.asked.filter((one) => one.endsWith(` ${path}`)).length;
@@ -176,9 +182,10 @@ export class AuthorizationServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', this.issuer);
-    this.asked.push(`${request.method} ${url.pathname}`);
+    const urlOf = () => new URL(request.url ?? '/', this.issuer);
+    this.asked.push(`${request.method} ${urlOf().pathname}`);
     if (this.fault(request, response)) return;
+    const url = urlOf();
     try {
       const body = await text(request);
       this.received.push(`${url.href} ${request.headers.authorization ?? ''} ${body}`);

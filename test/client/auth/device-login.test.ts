@@ -7,7 +7,7 @@ import type { PersonAuth } from '../../../src/client/auth/options.ts';
 import type { DevicePrompt } from '../../../src/machines/authorization.machine.ts';
 import { Inbox } from '../../../src/testing/inbox.ts';
 import { authorize, refusal } from './authorizing.ts';
-import { call, startProtected } from './protected-server.ts';
+import { call, challengeNaming, startProtected } from './protected-server.ts';
 
 /** A clock that tells which pauses begin. */
 class TellingClock extends TestClock {
@@ -133,6 +133,46 @@ describe('a login on another device', () => {
     await second.prompt();
     await second.clock.pass(600_000);
     expect(refusal(await second.called)).toMatch(message);
+  });
+
+  test('with a client that is known by the URL of its metadata registers none', async () => {
+    const { issuer, url } = await startProtected();
+    const clientMetadataUrl = 'https://host.example.com/client.json';
+    issuer.know(clientMetadataUrl, []);
+    const clock = new TellingClock();
+    const option = { device: true, clientMetadataUrl };
+    const agreeing = () => issuer.decide('CODE-1', 'agreed');
+    const called = call(authorize(url, option, agreeing, clock), url, 'read');
+    await clock.pass(5000);
+    expect(await called).toMatchObject({ text: 'read' });
+    expect(issuer.count('/register')).toBe(0);
+  });
+
+  test('asks for no scope if neither server nor host names one', async () => {
+    const { issuer, url } = await startProtected();
+    const asked = new Promise<URLSearchParams>((resolve) => {
+      issuer.fault = (request, response) => {
+        if (request.url !== '/device') return false;
+        let body = '';
+        request.on('data', (chunk) => (body += String(chunk)));
+        request.on('end', () => {
+          resolve(new URLSearchParams(body));
+          response.writeHead(500).end();
+        });
+        return true;
+      };
+    });
+    const wwwAuthenticate = (await challengeNaming(url, issuer)).replace(/, scope=.*/, '');
+    const challenge = {
+      status: 401,
+      wwwAuthenticate,
+      url: url.href,
+      sent: {},
+      retries: 0,
+    } as const;
+    await authorize(url, { device: true }).challenged(challenge);
+    expect((await asked).has('client_id')).toBe(true);
+    expect((await asked).has('scope')).toBe(false);
   });
 
   test('with a client that is registered shows its secret, and registers none', async () => {

@@ -64,6 +64,35 @@ describe('a host without a token', () => {
     expect(await authorization.headers(`http://localhost:${url.port}/mcp`)).toEqual({});
   });
 
+  test('is known by the URL of its metadata if it has one, and registers nothing', async () => {
+    const { issuer, url } = await startProtected();
+    const clientMetadataUrl = 'https://host.example.com/client.json';
+    const redirectUrl = 'http://127.0.0.1:1/back';
+    issuer.know(clientMetadataUrl, [redirectUrl]);
+    const authorization = authorize(url, { visit: agree, redirectUrl, clientMetadataUrl });
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+    expect(new URL(authorization.asked[0] ?? '').searchParams.get('client_id')).toBe(
+      clientMetadataUrl,
+    );
+    expect(issuer.count('/register')).toBe(0);
+  });
+
+  test('changes its code where the metadata of the issuer say', async () => {
+    const { issuer, url } = await startProtected();
+    issuer.metadata = (own) => ({ ...own, token_endpoint: `${issuer.issuer}/elsewhere` });
+    const asked: (string | undefined)[] = [];
+    issuer.fault = (request) => {
+      asked.push(request.url);
+      if (request.url === '/elsewhere') request.url = '/token';
+      return false;
+    };
+    expect(await call(authorize(url, { visit: agree }), url, 'read')).toMatchObject({
+      text: 'read',
+    });
+    expect(asked).toContain('/elsewhere');
+    expect(asked).not.toContain('/token');
+  });
+
   test('takes a client that is registered, and shows it to no other issuer than the first', async () => {
     const { issuer, url } = await startProtected();
     const redirectUrl = 'http://127.0.0.1:1/back';

@@ -80,7 +80,13 @@ describe('a host that logs in for itself', () => {
     });
     const wwwAuthenticate = (await challengeNaming(url, issuer)).replace(/, scope=.*/, '');
     const authorization = authorize(url, { kind, ...issuer.machine });
-    const challenge = { status: 401, wwwAuthenticate, url: url.href, sent: {}, retries: 0 } as const;
+    const challenge = {
+      status: 401,
+      wwwAuthenticate,
+      url: url.href,
+      sent: {},
+      retries: 0,
+    } as const;
     await authorization.challenged(challenge);
     expect(Object.fromEntries(await asked)).toMatchObject({ grant_type: 'client_credentials' });
     expect((await asked).has('scope')).toBe(false);
