@@ -160,7 +160,7 @@ export class RedisConnection {
         const connected = client.isOpen ? Promise.resolve() : client.connect();
         connected.then(
           () => {
-            if (this.#given) this.#move({ type: 'link.connected' });
+            this.#move({ type: 'link.connected' });
             resolve();
           },
           (error: unknown) => {
@@ -176,7 +176,6 @@ export class RedisConnection {
 
   /** Never waits for Redis. */
   close(): void {
-    if (this.isClosed) return;
     this.#move({ type: 'link.close' });
     if (this.#isOurs) this.#end(this.#client);
     for (const { overdue } of [...this.#waiting]) overdue();
@@ -266,16 +265,15 @@ export class RedisConnection {
   }
 
   #errorFor(error: unknown): Error {
-    const failure = error instanceof Error ? error : new Error(String(error));
-    if (!(failure instanceof ErrorReply)) {
-      return this.#unavailable(this.isClosed ? 'closed' : 'away', failure);
+    if (!(error instanceof ErrorReply)) {
+      return this.#unavailable(this.isClosed ? 'closed' : 'away', error);
     }
     this.#move({ type: 'answer.received' });
-    const word = /^[A-Z]+/.exec(failure.message)?.[0] ?? '';
-    if (word === 'NOSCRIPT') return failure;
+    const word = /^[A-Z]+/.exec(error.message)?.[0] ?? '';
+    if (word === 'NOSCRIPT') return error;
     // It was the primary and is no longer: the address may lead to the new one.
     if (word === 'READONLY' && !this.#given) this.#reconnect();
-    return this.#unavailable(faults[word] ?? 'refused', failure);
+    return this.#unavailable(faults[word] ?? 'refused', error);
   }
 
   #reconnect(): void {
@@ -296,9 +294,10 @@ export class RedisConnection {
     const client = clientOf(this.#options as MadeClientOptions);
     client.on('error', (error) => {
       this.#lastError = error;
-      this.#disconnected(client);
     });
-    client.on('reconnecting', () => this.#disconnected(client));
+    client.on('reconnecting', () => {
+      if (client === this.#client) this.#move({ type: 'link.lost' });
+    });
     client.on('ready', () => {
       if (client !== this.#client || this.isClosed) return;
       this.#move({ type: 'link.connected' });
@@ -310,10 +309,6 @@ export class RedisConnection {
       }
     });
     return client;
-  }
-
-  #disconnected(client: RedisClientLike): void {
-    if (client === this.#client) this.#move({ type: 'link.lost' });
   }
 
   #move(event: RedisLinkEvent): void {

@@ -249,7 +249,7 @@ function storeOf([, , name, since, at]: StoreReply): Found['store'] {
 /** A hash as Redis answers it: names and values by turns. */
 function recordOf(id: string, reply: readonly Reply[]): SessionRecord {
   const fields = new Map<string, string>();
-  for (let n = 0; n + 1 < reply.length; n += 2) fields.set(String(reply[n]), String(reply[n + 1]));
+  for (let n = 0; n < reply.length; n += 2) fields.set(String(reply[n]), String(reply[n + 1]));
   const facts = [...fields]
     .filter(([name]) => name.startsWith(factPrefix))
     .map(([name, text]) => [name.slice(factPrefix.length), text]);

@@ -480,11 +480,11 @@ describe('a node that shares a Redis', () => {
 
   test('forgets the nodes that are heard of no more', async (context) => {
     needsRedis(context);
-    const names = { prefix: prefix() };
+    const names = { prefix: prefix(), leaseMs: 600_000 };
     const node = await start(names);
     const client = await connected();
     const key = `${names.prefix}{leases}:nodes`;
-    await client.zAdd(key, { score: Date.now() - 10_000, value: 'gone' });
+    await client.zAdd(key, { score: Date.now() - 1_200_000, value: 'gone' });
     await node.directory.lease(node.name, 'prolong');
     expect(await client.zRange(key, 0, -1)).toEqual([node.name]);
     client.destroy();
