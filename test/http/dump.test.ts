@@ -17,7 +17,7 @@ import {
   mostUrgentFirst,
 } from '../../src/diagnosis/sessions-text.ts';
 import { request } from './modern/asking.ts';
-import { begin } from './raw-client.ts';
+import { EventReader, begin } from './raw-client.ts';
 import { serveTools } from './serving.ts';
 
 const push = defineTool({
@@ -84,12 +84,27 @@ describe('a dump of a session over HTTP', () => {
   });
 
   test('counts no message that is accepted or refused among those that are due', async () => {
-    const { url, dump, pass } = await watched([push]);
-    const session = await begin(url, '2025-03-26');
+    const ask = defineTool({
+      name: 'ask',
+      description: 'Asks for roots',
+      handler: (_, { request: asked }) =>
+        asked('roots/list', undefined, { probe: true }).then(
+          () => 'answered',
+          () => 'failed',
+        ),
+    });
+    const { url, dump, pass } = await watched([ask]);
+    const session = await begin(url, '2025-03-26', { roots: {} });
     await (await session.request('ping')).text();
     const said = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
     expect((await session.post([said, said])).status).toBe(202);
     expect((await session.post({ jsonrpc: '2.0', id: 1 })).status).toBe(400);
+    // An answer that cannot be read is no request, either.
+    const events = new EventReader(await session.call('ask', {}, 'a1'));
+    const { id } = (await events.message()).data;
+    const answer = { jsonrpc: '2.0', id, result: {}, error: {} };
+    expect((await session.post(answer)).status).toBe(400);
+    expect((await events.message()).data).toMatchObject({ id: 'a1', result: {} });
     pass(5000);
     expect(dump().http).toMatchObject({ state: 'idle', due: 0 });
   });

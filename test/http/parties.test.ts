@@ -63,6 +63,14 @@ describe('places', () => {
     expect(evicted).toEqual(['many idle 2']);
   });
 
+  test('what was used again since is not given up', () => {
+    const { all, evicted, take } = places(2);
+    const [first] = [take('one', 'idle'), take('one', 'idle')];
+    Object.assign(first, { usedAt: 3 });
+    expect(all.makeRoom('none')).toBe(true);
+    expect(evicted).toEqual(['one idle 2']);
+  });
+
   test('a party that has none any more is forgotten, and one that has some is not', () => {
     const { all, take } = places(3);
     const [first, second] = [take('one', 'idle'), take('one', 'idle')];

@@ -104,6 +104,10 @@ test('a session of HTTP+SSE ends with the last token that its client has shown',
   await pass(5 * minute);
   await post(new URL(messages, url), initializeOf('2024-11-05'), as('long'));
   expect((await stream.message()).data.id).toBe('init');
+  // One that ends earlier ends nothing.
+  const ping = { jsonrpc: '2.0', id: 'p1', method: 'ping' };
+  expect((await post(new URL(messages, url), ping, as('short'))).status).toBe(202);
+  expect((await stream.message()).data.id).toBe('p1');
   await pass(lives.long + skew - 2000);
   expect(expired()).toEqual([]);
   await pass(3000);

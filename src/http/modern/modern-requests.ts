@@ -92,10 +92,10 @@ class ModernAnswer extends StatelessAnswer {
   }
 }
 
+/** Of errors that a session answers with; others are answered before. */
 const statuses = new Map<number, number>([
   [ErrorCode.methodNotFound, 404],
   [ErrorCode.missingClientCapability, 400],
-  [ErrorCode.unsupportedProtocolVersion, 400],
 ]);
 
 function mismatched(fault: string): WireError {

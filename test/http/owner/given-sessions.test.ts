@@ -89,3 +89,33 @@ test('one that has ended at the other node stays ended, though the first puts it
   expect(shared.rules.data.records.has(id)).toBe(false);
   expect(await taker.locate(id, undefined)).toEqual({ kind: 'none' });
 });
+
+test('the sessions that a node has ended are remembered until no copy of older data can have them, and no longer', async () => {
+  const clock = new TestClock();
+  const idleMs = 60_000;
+  const node = new Ownership(new MemoryNodes({ clock, leaseMs: 1e9 }).start(), {
+    clock,
+    report: () => {},
+    idleMs,
+    inbox: { received: () => {} },
+    lapsed: () => expect.unreachable(),
+    storeChanged: () => {},
+    beat: () => {},
+  });
+  const end = async (name: string) => {
+    const copy = { said: [], abandon: () => {} };
+    const who = { id: name, principal: undefined };
+    const session = new OwnedSession(who, copy, node, clock.now());
+    await session.begin([{ slot: 'initialize', text: '{}' }]);
+    await session.remove();
+  };
+  const remembers = () =>
+    ['first', 'second', 'third'].filter((name) => JSON.stringify(node.view()).includes(name));
+  await end('first');
+  clock.increment(2 * idleMs - 1);
+  await end('second');
+  expect(remembers()).toEqual(['first', 'second']);
+  clock.increment(1);
+  await end('third');
+  expect(remembers()).toEqual(['second', 'third']);
+});

@@ -1,5 +1,5 @@
 /** What becomes of a request that was handed to another node: by the token, the time and the store that it depends on. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
 import type { Tool } from '../../../src/index.ts';
 import type { HttpOptions } from '../../../src/http/index.ts';
@@ -177,34 +177,44 @@ describe('a request that the owner of its session does not read', () => {
 describe('a request whose owner has no inbox any more', () => {
   const deaf = () => {
     let tries = 0;
-    let isDeaf = true;
+    let isDeaf = false;
     const second: PairOptions['second'] = ({ inbox }) => ({
       inbox: {
         ...inbox,
         send: async (node, text) => {
           if (!text.includes('"request"')) return inbox.send(node, text);
+          if (!isDeaf) return inbox.send(node, text);
           tries++;
-          return isDeaf ? undefined : inbox.send(node, text);
+          return undefined;
         },
       },
     });
-    return { second, tries: () => tries, hear: () => (isDeaf = false) };
+    return {
+      second,
+      tries: () => tries,
+      turn: (to: 'deaf' | 'hearing') => (isDeaf = to === 'deaf'),
+    };
   };
 
   test('is served once the directory says who has its session', async () => {
-    const { second, tries, hear } = deaf();
+    const { second, tries, turn: becomes } = deaf();
     const { pass, until, beginHere } = await startPair({ second });
-    const answer = (await beginHere()).call('echo', {}, 'e1');
+    const session = await beginHere();
+    // From now on the node knows who has it.
+    expect((await session.call('echo')).status).toBe(200);
+    becomes('deaf');
+    const answer = session.call('echo', {}, 'e1');
     await expect.poll(tries).toBe(1);
     await pass(1000);
-    hear();
+    becomes('hearing');
     expect(await jsonOf(await until(answer))).toMatchObject({ id: 'e1', result: {} });
     expect(tries()).toBeGreaterThan(2);
   });
 
   test('is refused after five seconds', async () => {
-    const { second, tries } = deaf();
+    const { second, tries, turn: becomes } = deaf();
     const { pass, until, beginHere } = await startPair({ second });
+    becomes('deaf');
     const answer = (await beginHere()).call('echo');
     await expect.poll(tries).toBe(1);
     await pass(4900);
@@ -212,6 +222,19 @@ describe('a request whose owner has no inbox any more', () => {
     expect(tries()).toBeGreaterThan(2);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect((await jsonOf(refused)).error?.message).toContain('nobody has the session yet');
+  });
+
+  test('is refused after five seconds if it is of HTTP+SSE, too', async () => {
+    const { second, tries, turn: becomes } = deaf();
+    const { until, here, there } = await startPair({ second, options: { sse: true } });
+    const abort = new AbortController();
+    onTestFinished(() => abort.abort());
+    const stream = await fetch(new URL('/sse', here.url), { signal: abort.signal });
+    const path = String((await new EventReader(stream).next())?.data);
+    becomes('deaf');
+    const refused = await until(post(new URL(path, there.url), initializeOf('2024-11-05')));
+    expect([refused.status, tries()]).toEqual([503, expect.any(Number)]);
+    expect(tries()).toBeGreaterThan(2);
   });
 });
 
@@ -361,7 +384,7 @@ describe('a node that closes', () => {
 test('a node that loses its lease says of what it has handed on that nobody knows', async () => {
   let isAway = false;
   const { held, hold } = holding();
-  const { until, told, beginHere } = await startPair({
+  const { until, facts, beginHere } = await startPair({
     tools: [echo, hold],
     options: { limits: { streamAfterMs: 3_600_000 } },
     second: ({ directory }) => ({
@@ -381,7 +404,7 @@ test('a node that loses its lease says of what it has handed on that nobody know
     id: 'h1',
     error: { data: { reason: 'process-ended' } },
   });
-  await told('nodes.lapsed');
+  expect(facts.filter(({ name }) => name === 'nodes.lapsed')).toHaveLength(1);
   isAway = false;
   held.release();
 });
