@@ -115,9 +115,7 @@ async function testFiles(): Promise<readonly string[]> {
 
 const journal = new Journal(journalPath);
 journal.begin(digest(JSON.stringify(mutants)));
-/** Then it says what it knows so far. */
 const interruption = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interruption.abort());
 /** How long a worker may write nothing before it is taken to stand in a loop. */
 const stillMs = 60_000;
 
@@ -188,6 +186,8 @@ async function round(files: readonly string[], turns?: Turns): Promise<void> {
 const whenLoaded = 'while its module is loaded';
 const most = Number(values['tests-a-fault']);
 const files = await testFiles();
+// From now on it says what it knows so far.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interruption.abort());
 process.stderr.write(
   `${chosen.length} of ${mutants.length} faults in ${modules.length} files, ${files.length} test files; ${journalPath}\n`,
 );
