@@ -208,7 +208,8 @@ test('a directory is looked at within bounds of bytes and of files', async () =>
     await mkdir(join(directory, path));
     for (let n = 0; n < count; n++) await symlink(target, join(directory, path, `${n}`));
   };
-  await fan('x', 30, '../a/large.txt');
+  await mkdir(join(directory, 'x'));
+  for (let n = 0; n < 30; n++) await writeFile(join(directory, 'x', `${n}`), '');
   await fan('w', 20, '../x');
   await fan('b/many', 20, '../../w');
   expect(await uris()).toEqual(['skill://a/SKILL.md']);
