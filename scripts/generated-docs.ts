@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { extname } from 'node:path';
 import { invariants, onlyOverHttp } from '@mcp-actors/checker';
 import type { Invariant } from '@mcp-actors/checker';
-import { bridgeOptions } from '../packages/cli/src/bridge.ts';
+import { bridgeOptions } from '../packages/cli/src/options/bridge-options.ts';
 import { checkOptions } from '../packages/cli/src/check.ts';
 import { callOptions } from '../packages/cli/src/client/call.ts';
 import { loginOptions, loginsOptions, logoutOptions } from '../packages/cli/src/client/login.ts';

@@ -44,8 +44,8 @@ export { BridgedEntry } from './bridge/bridged-entry.ts';
 
 // Processes that are launched, and this one as one that serves.
 export { processActor } from './processes/child.actor.ts';
+export * as startedAhead from './processes/started-ahead.ts';
 export { StderrLog } from './processes/stderr-log.ts';
-export { thisPlatform } from './processes/platforms.ts';
 export { limitTables } from './http/options.ts';
 export * as serversLock from './client/hosts/servers-lock.ts';
 export { mayBeNamed } from './client/hosts/merged-names.ts';

@@ -4,7 +4,7 @@
  *
  * @see docs/decisions/0055-the-bridge.md
  */
-import type { ConnectOptions } from '../client/connect.ts';
+import type { ConnectOptions } from '../client/connect-options.ts';
 import type { ServerEntry } from '../client/connection/options.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
 import type { ServerDefinition } from '../define/definition.ts';

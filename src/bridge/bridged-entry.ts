@@ -4,7 +4,7 @@
  */
 import { systemClock } from '../actors/clock.ts';
 import { connect } from '../client/connect.ts';
-import type { ConnectOptions } from '../client/connect.ts';
+import type { ConnectOptions } from '../client/connect-options.ts';
 import type { ConnectionState } from '../client/connection/connection-streams.observable.ts';
 import type { Connection } from '../client/connection/connection.ts';
 import type { HostRequestOptions, ServerEntry } from '../client/connection/options.ts';

@@ -9,7 +9,7 @@ import { untoldCapabilities } from '../client/asked/answers.ts';
 import { DialogPlaces, roundsAfter } from '../client/asked/input-rounds.ts';
 import type { RoundsHost } from '../client/asked/input-rounds.ts';
 import type { RawAnswer, RawAsked } from '../client/asked/providers.ts';
-import type { ConnectOptions } from '../client/connect.ts';
+import type { ConnectOptions } from '../client/connect-options.ts';
 import type { Connection } from '../client/connection/connection.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
 import { listsOf } from '../client/connection/host-connection.ts';

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import { connect } from '../client/connect.ts';
-import type { ConnectOptions } from '../client/connect.ts';
+import type { ConnectOptions } from '../client/connect-options.ts';
 import type { ConnectionState } from '../client/connection/connection-streams.observable.ts';
 import type { Connection } from '../client/connection/connection.ts';
 import type { ServerEntry } from '../client/connection/options.ts';

@@ -1,8 +1,9 @@
 /** Connections to all servers of a configuration file, or of an object with the same content. */
 import { withCallers } from '../actors/caller-frames.ts';
 import { systemClock } from '../actors/clock.ts';
-import { callerOf, openConnection } from './connect.ts';
-import type { ConnectOptions } from './connect.ts';
+import { openConnection } from './any-channel.ts';
+import { callerOf } from './connect.ts';
+import type { ConnectOptions } from './connect-options.ts';
 import { readHosts, readHostsFile, watchFile } from './hosts/hosts-file.ts';
 import type { HostsConfig } from './hosts/hosts-file.ts';
 import { ServerManager } from './hosts/manager.ts';

@@ -2,9 +2,11 @@
 export { ProtocolError, RuntimeError } from '../protocol/errors.ts';
 export type { RuntimeErrorCode } from '../protocol/errors.ts';
 export { errorOf as errorOfLoss } from '../protocol/losses.ts';
-export { connect, connectionLogic, openConnection } from './connect.ts';
+export { connect } from './connect.ts';
+export { connectionLogic, openConnection } from './any-channel.ts';
 export type { HttpDispatcher } from './http/dispatched.ts';
-export type { ConnectOptions, ConnectionLogicInput } from './connect.ts';
+export type { ConnectOptions } from './connect-options.ts';
+export type { ConnectionLogicInput } from './any-channel.ts';
 export { memoryCredentialStore } from './auth/credential-store.ts';
 export type { CredentialStore } from './auth/credential-store.ts';
 export { logOut, logins } from './auth/logins.ts';

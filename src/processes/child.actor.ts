@@ -21,6 +21,7 @@ import { findCommand, spawnFailed } from './command.ts';
 import type { ServerCommand } from './command.ts';
 import type { ChildTree, EndSignal, Platform, Unwatched } from './platform.ts';
 import { thisPlatform } from './platforms.ts';
+import { take } from './started-ahead.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
 import { observedMachine, unobserved } from '../actors/transitions.ts';
@@ -123,8 +124,9 @@ class Child implements Behaviour<ChildEvent> {
 
   async #launch(): Promise<void> {
     const { command, isWatched, hasChannel = false, platform = thisPlatform } = this.#scope;
-    const found = await findCommand(command);
-    const launch = await platform.prepare(found, { isWatched, hasChannel });
+    const ahead = isWatched && !hasChannel ? take(command) : undefined;
+    const launch =
+      ahead ?? (await platform.prepare(await findCommand(command), { isWatched, hasChannel }));
     // Ended before it began.
     if (this.#state.value !== 'looking') return;
     if (launch.unwatched) this.#reportUnwatched(launch.unwatched);

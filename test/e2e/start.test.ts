@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { command } from './server-process.ts';
+import { command, repository } from './server-process.ts';
 
 const [cli = ''] = command;
 
@@ -31,15 +31,23 @@ async function modulesOf(...program: readonly string[]): Promise<readonly string
   return JSON.parse(list ?? '[]') as readonly string[];
 }
 
-/** The code of a built file and of all files that it imports at once. */
-function codeOf(file: string, seen = new Set<string>()): string {
-  if (seen.has(file)) return '';
-  seen.add(file);
-  const code = readFileSync(file, 'utf8');
-  const imports = [...code.matchAll(/\b(?:from|import)\s*"(\.[^"]+\.js)"/g)];
-  return [code, ...imports.map(([, path = '']) => codeOf(join(dirname(file), path), seen))].join(
-    '\n',
-  );
+/** A built file and all files that it imports at once, by their paths: their code. */
+function codeOf(file: string, code = new Map<string, string>()): Map<string, string> {
+  if (code.has(file)) return code;
+  const text = readFileSync(file, 'utf8');
+  code.set(file, text);
+  for (const [, path = ''] of text.matchAll(/\b(?:from|import)\s*"(\.[^"]+\.js)"/g)) {
+    codeOf(join(dirname(file), path), code);
+  }
+  return code;
+}
+
+/** What the command reads to serve: what it reads at once, and the lazy part that serves. */
+function serving(): readonly string[] {
+  const code = codeOf(join(dirname(cli), 'main.js'));
+  const lazy = /import\(\s*"(?:\.\/|\.\/chunks\/)(serve-\w+\.js)"/;
+  const [, path = ''] = lazy.exec([...code.values()].join('\n')) ?? [];
+  return [...codeOf(join(dirname(cli), 'chunks', path), code).values()];
 }
 
 describe('until its first answer the command', () => {
@@ -54,16 +62,32 @@ describe('until its first answer the command', () => {
     expect([...more].filter((module) => dear.test(module))).toEqual([]);
   });
 
+  test('loads as few of them before a bridge, beside what starts its server', async () => {
+    const echo = `process.stdin.on('data', (chunk) => process.stdout.write(chunk))`;
+    const server = join(repository, 'test/bridge/legacy-server.mjs');
+    const [bare, started] = await Promise.all([
+      modulesOf('-e', echo),
+      modulesOf(cli, 'bridge', '--', process.execPath, server),
+    ]);
+    const more = started.filter((module) => !bare.includes(module));
+    expect(more).toContain('NativeModule child_process');
+    expect(
+      more.filter((module) => /^NativeModule (?:https?|readline(?:\/promises)?)$/.test(module)),
+    ).toEqual([]);
+  });
+
   test('reads no code that only a call needs', () => {
-    const code = codeOf(join(dirname(cli), 'main.js'));
+    const code = serving();
     // A tool's name, an option of ripgrep, the line of a git head.
     const parts = ['find_files', '--dfa-size-limit', 'ref: '];
-    expect(parts.filter((part) => code.includes(part))).toEqual(['find_files']);
+    expect(parts.filter((part) => code.join('\n').includes(part))).toEqual(['find_files']);
   });
 
   test('evaluates no CommonJS package', () => {
-    // esbuild wraps each in a function, which an import of it calls at once.
-    const code = codeOf(join(dirname(cli), 'main.js'));
-    expect(code.match(/\w+=__toESM\(require_\w+/g) ?? []).toEqual([]);
+    // esbuild wraps each in a function, and an import calls that at once: `name=helper(wrapped(),1)`.
+    const code = serving().join('\n');
+    expect(code.match(/=[\w$]+\(\s*[\w$]+\(\),\s*1\)/g) ?? []).toEqual([]);
+    // The grammar of URI templates is called with the first template.
+    expect(code).toMatch(/=>\s*[\w$]+\(\)\.parse\(/);
   });
 });

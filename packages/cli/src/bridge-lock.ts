@@ -1,5 +1,5 @@
 /** `mcp-actors bridge lock`: what servers and their tools are is written down, or compared with it. */
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { ProtocolError, connect } from 'mcp-actors/client';
 import type { HostsConfig, LockedServer, ServersLock } from 'mcp-actors/client';
@@ -12,8 +12,7 @@ import {
   tell,
   tellFaults,
 } from './client/client-options.ts';
-import { configOf, readTarget } from './client/target.ts';
-import type { Target } from './client/target.ts';
+import { configOf, lockFileOf, readTarget } from './client/target.ts';
 import { interruptible } from './interruption.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
@@ -61,12 +60,6 @@ written or a server cannot be reached, 2 if the command was called wrongly, 130 
 `;
 
 const name = 'mcp-actors bridge lock';
-
-/** Where the lock of a target is. */
-export function lockFileOf({ source }: Target, given: string | undefined): string {
-  if (given !== undefined) return resolve(given);
-  return join('file' in source ? dirname(resolve(source.file)) : process.cwd(), 'mcp-lock.json');
-}
 
 export const command = commandOf(
   name,

@@ -2,6 +2,7 @@
  * What all commands share: their interface, names, printing, usage errors, the package's version.
  */
 import { printable } from 'mcp-actors/internal';
+import type { startedAhead } from 'mcp-actors/internal';
 
 /** What a command's module exports as `command`. */
 export interface Command {
@@ -10,10 +11,11 @@ export interface Command {
    *
    * @param args the arguments after the command's name; the command handles `--help` itself
    * @param script the module that the process was started with, as `import.meta.url`
+   * @param ahead the server that was started before this was loaded
    * @returns the process's exit code
    * @throws {UsageError} the arguments are wrong; the process then ends with 2
    */
-  run(args: readonly string[], script: string): Promise<number>;
+  run(args: readonly string[], script: string, ahead?: startedAhead.StartedAhead): Promise<number>;
 }
 
 /** The commands besides `serve`. */

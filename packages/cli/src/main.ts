@@ -1,24 +1,25 @@
 /** Runs the named command, by default the server. */
 import { exitProcess, printableLines } from 'mcp-actors/internal';
+import type { startedAhead } from 'mcp-actors/internal';
 import { readArguments } from './options/arguments.ts';
 import { UsageError, packageVersion, print } from './command.ts';
 import { commands } from './commands.ts';
-import { serveWorkspace } from './serve.ts';
 
 /**
  * Reads the process's arguments, runs the command, and ends the process.
  *
  * @param script the command's module, as `import.meta.url`
+ * @param ahead a server that runs already
  */
-export function main(script: string): void {
+export function main(script: string, ahead: startedAhead.StartedAhead | undefined): void {
   // A tool's handler may keep the event loop alive: the process ends with the session all the same.
-  void run(script)
+  void run(script, ahead)
     .catch(fail)
     .then((code) => exitProcess(code));
 }
 
 /** Resolves to the process's exit code. */
-async function run(script: string): Promise<number> {
+async function run(script: string, ahead: startedAhead.StartedAhead | undefined): Promise<number> {
   const invocation = readArguments(process.argv.slice(2), process.env);
   switch (invocation.kind) {
     case 'help': {
@@ -30,11 +31,13 @@ async function run(script: string): Promise<number> {
     case 'version':
       await print(process.stdout, `${packageVersion()}\n`);
       return 0;
-    case 'serve':
+    case 'serve': {
+      const { serveWorkspace } = await import('./serve.ts');
       return serveWorkspace(invocation, script);
+    }
     case 'command': {
       const { command } = await commands[invocation.name].load();
-      return command.run(invocation.args, script);
+      return command.run(invocation.args, script, ahead);
     }
   }
 }

@@ -27,6 +27,10 @@ import type { Cause } from '../../diagnosis/causes.ts';
 import type { HostedDump } from '../../diagnosis/connections-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import type { EndpointDump } from '../../diagnosis/sessions-text.ts';
+import { thisPlatform } from '../../processes/platforms.ts';
+
+/** The folder of the pipes on which serving processes are asked; undefined if a signal asks them. */
+export const { pipes } = thisPlatform;
 
 /** The answer of a process: one JSON text, then the end of the stream. */
 export interface DoctorAnswer {

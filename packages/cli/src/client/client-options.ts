@@ -4,6 +4,7 @@ import type {
   CredentialStore,
   Era,
   HostsConfig,
+  LoginPrompt,
   PersonAuth,
   ServersOptions,
 } from 'mcp-actors/client';
@@ -11,7 +12,6 @@ import { nearest, printable, printableLines, secretsGiven } from 'mcp-actors/int
 import { UsageError, neverShow, print } from '../command.ts';
 import { count } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
-import { loginLines } from './person.ts';
 import { watchOptions } from './watching.ts';
 
 export const clientOptions = {
@@ -173,6 +173,31 @@ export function personAuth({
     visitTimeoutMs: waitMs,
     ask: (prompt) => loginLines(prompt, waitMs).forEach(say),
   };
+}
+
+/** What a person is told of a login: where to go, and until when the command waits for them. */
+function loginLines({ server, url, device }: LoginPrompt, waitMs: number): string[] {
+  const { host } = new URL(server);
+  const until = (ms: number): string => {
+    const time = new Date(Date.now() + ms).toTimeString().slice(0, 8);
+    return `${time} (${Math.round(ms / 6000) / 10} min)`;
+  };
+  if (!device) {
+    const back = new URL(url).searchParams.get('redirect_uri') ?? 'this machine';
+    return [
+      `${host} wants a login. Open this in a browser, if it has not opened by itself:`,
+      url,
+      `Waiting for the browser to come back to ${back} until ${until(waitMs)}`,
+    ];
+  }
+  const { verificationUri, userCode, expiresInMs } = device;
+  return [
+    `${host} wants a login. Open this on any device:`,
+    verificationUri,
+    `and enter the code ${userCode}`,
+    ...(url === verificationUri ? [] : [`Or open this, and see that it shows that code: ${url}`]),
+    `Waiting until ${until(Math.min(waitMs, expiresInMs))}`,
+  ];
 }
 
 /** The logins in a folder; by default those of all commands. */

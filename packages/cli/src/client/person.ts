@@ -1,13 +1,7 @@
 /** The person behind a command: how servers' questions are answered, and what is shown. */
 import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
-import type {
-  ConnectionEvent,
-  ElicitProvider,
-  LoginPrompt,
-  Servers,
-  ServersOptions,
-} from 'mcp-actors/client';
+import type { ConnectionEvent, ElicitProvider, Servers, ServersOptions } from 'mcp-actors/client';
 import { isJsonObject, printableLines, redactText } from 'mcp-actors/internal';
 import { print, withoutHidden } from '../command.ts';
 import { answersIn } from './form-answers.ts';
@@ -57,31 +51,6 @@ export function whoAsks(
   elicitFor: (server: string) => ElicitProvider,
 ): Pick<ServersOptions, 'forServer'> {
   return { forServer: (server) => ({ elicit: elicitFor(server) }) };
-}
-
-/** What a person is told of a login: where to go, and until when the command waits for them. */
-export function loginLines({ server, url, device }: LoginPrompt, waitMs: number): string[] {
-  const { host } = new URL(server);
-  const until = (ms: number): string => {
-    const time = new Date(Date.now() + ms).toTimeString().slice(0, 8);
-    return `${time} (${Math.round(ms / 6000) / 10} min)`;
-  };
-  if (!device) {
-    const back = new URL(url).searchParams.get('redirect_uri') ?? 'this machine';
-    return [
-      `${host} wants a login. Open this in a browser, if it has not opened by itself:`,
-      url,
-      `Waiting for the browser to come back to ${back} until ${until(waitMs)}`,
-    ];
-  }
-  const { verificationUri, userCode, expiresInMs } = device;
-  return [
-    `${host} wants a login. Open this on any device:`,
-    verificationUri,
-    `and enter the code ${userCode}`,
-    ...(url === verificationUri ? [] : [`Or open this, and see that it shows that code: ${url}`]),
-    `Waiting until ${until(Math.min(waitMs, expiresInMs))}`,
-  ];
 }
 
 /** Shows events on stderr. Returns a function that stops it. */

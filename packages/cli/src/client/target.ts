@@ -1,9 +1,10 @@
 /** Which servers a command is about: a file of them, one URL, or a command after `--`. */
-import { basename } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { readHosts, readHostsFile } from 'mcp-actors/client';
 import type { HostsConfig, RegisteredClient } from 'mcp-actors/client';
 import { quoted } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
+import { lockName } from '../options/bridge-options.ts';
 
 /** The target on the command line. */
 export interface Target {
@@ -153,6 +154,12 @@ function only(name: string, entry: object): { readonly config: HostsConfig } {
 /** Reads a target's configuration. @throws {RuntimeError} CONFIG_INVALID */
 export function configOf({ source }: Target): HostsConfig | Promise<HostsConfig> {
   return 'file' in source ? readHostsFile(source.file) : source.config;
+}
+
+/** Where the lock of a target is, for a bridge. */
+export function lockFileOf({ source }: Target, given: string | undefined): string {
+  if (given !== undefined) return resolve(given);
+  return join('file' in source ? dirname(resolve(source.file)) : process.cwd(), lockName);
 }
 
 /** What people call a server: its script or package, else its program. */

@@ -1,5 +1,5 @@
 /** `mcp-actors doctor`: asks serving processes what they wait for. */
-import { doctorExchange, printableJson, thisPlatform } from 'mcp-actors/internal';
+import { doctorExchange, printableJson } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
 import { ask, askOnPipe, notServing } from './ask.ts';
 import type { DoctorOutcome } from './ask.ts';
@@ -50,14 +50,14 @@ or one does not answer; 2 if the command was called wrongly.
 export const command = commandOf(
   'mcp-actors doctor',
   { options: doctorOptions, help },
-  ({ values, positionals }) => examine(values, positionals, thisPlatform),
+  ({ values, positionals }) => examine(values, positionals, doctorExchange),
 );
 
 /** Asks the processes, prints what they answer, and resolves with the exit code. */
 export async function examine(
   values: Values<typeof doctorOptions>,
   wanted: readonly string[],
-  { pipes }: Pick<typeof thisPlatform, 'pipes'>,
+  { pipes }: { readonly pipes: string | undefined },
 ): Promise<number> {
   const waiting = pipes === undefined ? waitingForSignal : waitingOnPipe(pipes);
   const pids = wanted.length > 0 ? wanted.map(readPid) : waiting.pids();

@@ -1,5 +1,5 @@
 /** `mcp-actors bridge` as a process: official clients of both eras before servers of both, over stdio and HTTP. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   Client as ModernClient,
@@ -49,6 +49,58 @@ describe.each(['legacy', 'modern'])('before a server of the %s era', (server) =>
     await newer.close();
     await closeClients();
     await nothingLeft(mark);
+  });
+});
+
+describe('over stdio, the server', () => {
+  test('is started before the host has said anything, and it is the one that answers', async () => {
+    const mark = crypto.randomUUID();
+    const bridge = launch(bridgeTo('--', ...serverOf('legacy'), mark));
+    await expect.poll(() => running('legacy', mark)).toHaveLength(1);
+    const ahead = running('legacy', mark);
+    expect(await bridge.initialize()).toMatchObject({ result: { serverInfo: { name: 'legacy' } } });
+    expect(running('legacy', mark)).toEqual(ahead);
+    bridge.end();
+    await bridge.exit;
+    await nothingLeft(mark);
+  });
+
+  test('is started anew if it has ended before', async () => {
+    const mark = crypto.randomUUID();
+    const bridge = launch(bridgeTo('--', ...serverOf('legacy'), mark));
+    await expect.poll(() => running('legacy', mark)).toHaveLength(1);
+    const [first] = running('legacy', mark);
+    process.kill(first?.pid as number, 'SIGKILL');
+    await expect.poll(() => running('legacy', mark)).toEqual([]);
+    expect(await bridge.initialize()).toMatchObject({ result: { serverInfo: { name: 'legacy' } } });
+    expect(running('legacy', mark)).toHaveLength(1);
+    bridge.end();
+    await bridge.exit;
+    await nothingLeft(mark);
+  });
+
+  test.each(['end', 'SIGKILL'])('is gone after a host that said nothing: %s', async (how) => {
+    const mark = crypto.randomUUID();
+    const bridge = launch(bridgeTo('--', ...serverOf('legacy'), mark));
+    await expect.poll(() => running('legacy', mark)).toHaveLength(1);
+    if (how === 'end') bridge.end();
+    else bridge.child.kill('SIGKILL');
+    await bridge.exit;
+    await nothingLeft(mark);
+  });
+
+  test('is not started if the lock has another', async () => {
+    const cwd = temporaryFolder();
+    const other = { command: 'other', args: [], name: 'other', version: '1', tools: {} };
+    const lock = { lockVersion: 1, servers: { other } };
+    writeFileSync(join(cwd, 'mcp-lock.json'), JSON.stringify(lock));
+    const proof = join(cwd, 'started');
+    const program = `require('node:fs').writeFileSync(${JSON.stringify(proof)}, '')`;
+    const bridge = launch(bridgeTo('--', process.execPath, '-e', program), { cwd });
+    const answer = await bridge.initialize();
+    expect(JSON.stringify(answer['error'])).toContain('lock');
+    await bridge.exit;
+    expect(existsSync(proof)).toBe(false);
   });
 });
 

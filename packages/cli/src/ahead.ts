@@ -1,0 +1,32 @@
+/** Starts the server of `mcp-actors bridge -- COMMAND`, before the bridge itself is loaded. */
+import { existsSync } from 'node:fs';
+import { startedAhead } from 'mcp-actors/internal';
+import { bridgeOptions, lockName } from './options/bridge-options.ts';
+import { optionsGiven, parseOptions } from './options/parse-options.ts';
+
+/** The options that do not decide whether the server is started, and which one. */
+const indifferent: ReadonlySet<string> = new Set(['era', 'log-level', 'retry']);
+
+/**
+ * Starts the server, unless something else might decide that it is not. What is wrong with the arguments or the
+ * command is said by the bridge.
+ *
+ * @param args those of `mcp-actors bridge`
+ */
+export async function serverAhead(
+  args: readonly string[],
+): Promise<startedAhead.StartedAhead | undefined> {
+  const at = args.indexOf('--');
+  const [command, ...rest] = args.slice(at + 1);
+  if (at === -1 || command === undefined || existsSync(lockName)) return undefined;
+  try {
+    const line = { command: 'mcp-actors bridge', args: args.slice(0, at) };
+    const { positionals } = parseOptions(bridgeOptions, line);
+    const given = optionsGiven(bridgeOptions, line);
+    if (positionals.length > 0 || !given.every(({ name }) => indifferent.has(name)))
+      return undefined;
+  } catch {
+    return undefined;
+  }
+  return startedAhead.start({ command, args: rest });
+}
