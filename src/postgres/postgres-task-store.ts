@@ -67,7 +67,8 @@ type Statements = ReturnType<typeof statementsIn>;
 function statementsIn(schema: string) {
   const at = placeIn(schema);
   const [tasks, steps, leases, shares] = [at('tasks'), at('steps'), at('leases'), at('shares')];
-  const now = 'clock_timestamp()';
+  // Asked once by each statement: an index is of no use to what may change from row to row.
+  const now = '(SELECT clock_timestamp())';
   const ms = (value: string) => `${value} * interval '1 millisecond'`;
   /** What is kept of a task named t, but its steps. */
   const until = (at: string) => `greatest(0, extract(epoch FROM ${at} - ${now}) * 1000)::float8`;
@@ -87,8 +88,8 @@ function statementsIn(schema: string) {
   const appended = `step AS (INSERT INTO ${steps} (task, key, body) ${stepsFrom('$3', '$4')}
     ON CONFLICT (task, key) DO UPDATE SET body = excluded.body)`;
   /** Removes tasks, and counts them no more. In order, so that two who do it do not wait for each other. */
-  const forget = (some: string) => `WITH gone AS (DELETE FROM ${tasks} WHERE id IN (
-      SELECT id FROM ${tasks} WHERE ${some}) RETURNING share),
+  const forget = (some: string) => `WITH gone AS (DELETE FROM ${tasks} WHERE id = ANY(ARRAY(
+      SELECT id FROM ${tasks} WHERE ${some})) RETURNING share),
     less AS (SELECT share, count(*)::int AS n FROM gone GROUP BY share),
     held AS (SELECT s.share, less.n FROM ${shares} s JOIN less USING (share) ORDER BY s.share FOR UPDATE OF s)
     UPDATE ${shares} s SET kept = kept - n FROM held WHERE s.share = held.share RETURNING s.share, s.kept`;
@@ -99,7 +100,9 @@ function statementsIn(schema: string) {
       ON CONFLICT (owner) DO UPDATE SET ends_at = excluded.ends_at`,
     leave: `UPDATE ${leases} SET ends_at = ${now} WHERE owner = $1`,
     // Others may do the same at this moment: then this one does not wait.
-    forgetTasks: forget(`expires_at <= ${now} LIMIT ${forgottenAtOnce} FOR UPDATE SKIP LOCKED`),
+    forgetTasks: forget(
+      `expires_at <= ${now} ORDER BY expires_at LIMIT ${forgottenAtOnce} FOR UPDATE SKIP LOCKED`,
+    ),
     // It waits for others who do the same.
     forgetOver: forget(
       `expires_at <= ${now} ORDER BY expires_at, id LIMIT ${forgottenAtOnce} FOR UPDATE`,
@@ -151,8 +154,8 @@ function statementsIn(schema: string) {
       UPDATE ${tasks} t SET claims = claims + (owner NOT IN ('', $1))::int, owner = $1, fence = fence + 1, due_at = NULL,
         changed = pg_current_xact_id() FROM free WHERE t.id = free.id RETURNING t.id`,
     claimed: `SELECT ${record}, ${stepsOf} FROM ${tasks} t WHERE t.id = ANY($2) AND t.owner = $1 AND t.state = 'open'`,
-    next: `SELECT ${until('min(due_at)')} AS due FROM ${tasks}
-      WHERE state = 'open' AND owner = '' AND server = $1 AND expires_at > ${now} AND due_at > ${now} HAVING count(*) > 0`,
+    next: `SELECT ${until('due_at')} AS due FROM ${tasks}
+      WHERE state = 'open' AND owner = '' AND server = $1 AND expires_at > ${now} AND due_at > ${now} ORDER BY due_at LIMIT 1`,
     list: `SELECT ${record}, ${stepsOf}, ${isOwned} AS is_owned FROM ${tasks} t
       WHERE t.id > $1 AND t.expires_at > ${now} ORDER BY t.id LIMIT $2`,
     // What is below has ended: a transaction of a lower number can no longer change anything.

@@ -98,7 +98,7 @@ const statements = {
   finish: `UPDATE tasks SET state = 'ended', text = ?, changed = ?, lets_go = ? WHERE id = ?`,
   forgetSteps: 'DELETE FROM steps WHERE task = ?',
   unowned: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND owner <> ? AND server = ?
-    AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND expires_at > ?
+    AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND +expires_at > ?
     AND owner NOT IN (SELECT owner FROM leases WHERE ends_at > ?) LIMIT ?`,
   unheard: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND owner = ? AND server = ?
     AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND expires_at > ? LIMIT ?`,

@@ -107,6 +107,34 @@ describe('the tables', () => {
     expect(rows).toEqual([]);
   });
 
+  test('are read by a beat no more, however many tasks wait', async () => {
+    const asked: [text: string, values: unknown[]][] = [];
+    const watched = {
+      on: () => {},
+      end: async () => {},
+      connect: () => pool.connect(),
+      query: (text: string, values: unknown[]) => {
+        asked.push([text, values]);
+        return pool.query(text, values);
+      },
+    };
+    const schema = newSchema();
+    const store = await opened({ pool: watched, schema });
+    await pool.query(`INSERT INTO "${schema}".tasks
+      SELECT n, 'shop', '', 1, 0, 'open', repeat('x', 1000), now() + interval '2 hours', NULL, now() + interval '1 hour'
+      FROM generate_series(1, 2000) n`);
+    asked.length = 0;
+    await store.lease('a');
+    await store.changes((await store.changes(undefined)).upTo);
+    await store.claim({ owner: 'a', server: 'shop', max: 9, held: [] });
+    expect(asked).toHaveLength(7);
+    for (const [text, values] of asked) {
+      const { rows } = await pool.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values);
+      const [{ Plan: plan }] = rows[0]['QUERY PLAN'] as [{ Plan: { 'Shared Hit Blocks': number } }];
+      expect(plan['Shared Hit Blocks'], text).toBeLessThan(50);
+    }
+  });
+
   test('of a later version are refused', async () => {
     const schema = newSchema();
     await opened({ schema });
