@@ -6,25 +6,8 @@ import { taskStoreContract } from 'mcp-actors/testing';
 import type { TaskStoreWorld } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { gate, turn } from 'mcp-actors/testing';
-import type * as sqlite from '../../src/sqlite/sqlite.ts';
 import { loadSqlite } from '../../src/sqlite/sqlite.ts';
 import { sqliteTaskStore } from '../../src/sqlite/sqlite-task-store.ts';
-
-/** What any store has asked SQLite to prepare. */
-const prepared: string[] = vi.hoisted(() => []);
-vi.mock('../../src/sqlite/sqlite.ts', async (original) => ({
-  loadSqlite: async () => {
-    const open = await (await original<typeof sqlite>()).loadSqlite();
-    return (...place: Parameters<typeof open>) => {
-      const database = open(...place);
-      const prepare = (sql: string) => {
-        prepared.push(sql);
-        return database.prepare(sql);
-      };
-      return { exec: (sql: string) => database.exec(sql), prepare, close: () => database.close() };
-    };
-  },
-}));
 
 async function openWorld(): Promise<TaskStoreWorld> {
   const directory = await mkdtemp(join(tmpdir(), 'mcp-tasks-'));
@@ -48,30 +31,6 @@ async function openWorld(): Promise<TaskStoreWorld> {
 
 describe('tasks in a directory', () => {
   for (const { name, check } of taskStoreContract) test(name, () => check(openWorld));
-
-  test('a beat looks at no task that waits', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'mcp-tasks-'));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    const store = await sqliteTaskStore(directory);
-    onTestFinished(() => store.close());
-    prepared.length = 0;
-    await store.lease('a');
-    await store.changes(-1);
-    await store.claim({ owner: 'a', server: 'shop', max: 9, held: [] });
-    const asked = prepared.filter((sql) => /tasks/.test(sql));
-    const database = (await loadSqlite())(join(directory, 'tasks.db'), 1000);
-    onTestFinished(() => database.close());
-    expect(asked.length).toBeGreaterThan(5);
-    const looks = asked.flatMap((sql) => {
-      const values = Array<null>(sql.split('?').length - 1).fill(null);
-      const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
-      return (plan as { readonly detail: string }[]).map(({ detail }) => detail);
-    });
-    // What is parked has no owner, and what has expired is removed.
-    const fewest =
-      /USING (COVERING )?INDEX tasks_owned|\((expires_at<|server=\? AND due_at|changed>)/;
-    expect(looks.filter((look) => / tasks /.test(look) && !fewest.test(look))).toEqual([]);
-  });
 
   test('a write that was torn has no effect, and takes nothing with it', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'mcp-tasks-'));
