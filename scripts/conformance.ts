@@ -1,12 +1,13 @@
 /**
  * The public conformance suite, for the last revision of each era: against the server `examples/everything`, over our own HTTP on
- * loopback, and against the host `examples/conformance/client.js`. `npm run conformance`, or one side alone: `npm run conformance client`. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
+ * loopback, and against the host `examples/conformance/client.js`. `npm run conformance`, or one side alone: `npm run conformance client`. `npm run conformance -- --bridge` compares servers behind a bridge with themselves, `-- --bridge everything/stdio` a part of them. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { runBridge } from './conformance-bridge.ts';
 import { runClient } from './conformance-client.ts';
 import { differences, readOutcomes, readReport } from './conformance-report.ts';
 import type { KnownReasons } from './conformance-report.ts';
@@ -124,10 +125,18 @@ async function checkClient(): Promise<readonly string[]> {
   return lines;
 }
 
-const [side] = process.argv.slice(2);
+/** @param wanted a part of it */
+async function checkBridge(wanted: string | undefined): Promise<readonly string[]> {
+  const { lines, passed } = await runBridge(suite, Object.keys(revisions), wanted);
+  if (!passed) process.exitCode = 1;
+  return lines;
+}
+
+const [side, part] = process.argv.slice(2);
 // The sides wait for different processes, so they run beside each other.
-const lines = await Promise.all([
-  side === 'client' ? [] : checkServer(),
-  side === 'server' ? [] : checkClient(),
-]);
+const lines = await Promise.all(
+  side === '--bridge'
+    ? [checkBridge(part)]
+    : [side === 'client' ? [] : checkServer(), side === 'server' ? [] : checkClient()],
+);
 console.log(`\n${lines.flat().join('\n')}`);

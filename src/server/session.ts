@@ -17,7 +17,6 @@ import type { PreparationOutcome } from '../machines/session-context.ts';
 import type { InboundNotification } from '../protocol/frames.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
-import type { ClosedSession, ServerDefinition } from '../define/definition.ts';
 import { machineOfTool } from '../define/tool-machine.ts';
 import { SessionFacts } from './facts.ts';
 import type { FactName } from './facts.ts';
@@ -401,15 +400,18 @@ export class ServedSession extends SessionScope implements McpSession {
     this.#cause = cause;
     this.environment.closed(cause);
     const { onClose } = this.core.definition;
-    const { hostClock: clock, report } = this;
-    const options = { timeoutMs: drainTimeoutMs ?? this.#leftOfDrainMs(), clock, report };
+    const { hostClock: clock, report, id } = this;
     const { upstreams } = this.core;
-    const close =
+    const timeoutMs = drainTimeoutMs ?? this.#leftOfDrainMs();
+    const closings = [
+      onClose && closeBy(() => onClose({ id, cause }), 'onClose', { timeoutMs, clock, report, id }),
+      // What it ends has a time of its own: a process, after its grace.
       upstreams &&
-      (async (ended: ClosedSession) => Promise.all([upstreams.close(this), onClose?.(ended)]));
-    const ending = close ?? onClose;
-    const closing = ending && closeBy(ending, { id: this.id, cause }, options);
-    if (closing) void closing.then(() => this.#settle(cause));
+        closeBy(() => upstreams.close(this), 'upstream', {
+          ...{ timeoutMs: this.limits.drainTimeoutMs, clock, report, id },
+        }),
+    ].filter((closing) => closing !== undefined);
+    if (closings.length > 0) void Promise.all(closings).then(() => this.#settle(cause));
     else this.#settle(cause);
   }
 
@@ -466,28 +468,30 @@ interface CloseOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly report: Report<FactName>;
+  /** Of the session. */
+  readonly id: string;
 }
 
-/** Calls a server's `onClose`. @returns what waits for the promise that it gives, if any; it never rejects */
+/** Closes a part of a server. @returns what waits for the promise that it gives, if any; it never rejects */
 function closeBy(
-  onClose: ServerDefinition['onClose'],
-  session: ClosedSession,
+  close: () => unknown,
+  part: 'onClose' | 'upstream',
   options: CloseOptions,
 ): Promise<void> | undefined {
   try {
-    const closing: unknown = onClose?.(session);
-    return isThenable(closing) ? untilClosed(closing, session, options) : undefined;
+    const closing = close();
+    return isThenable(closing) ? untilClosed(closing, part, options) : undefined;
   } catch (error) {
-    return reportFailure(error, options);
+    return reportFailure(error, part, options);
   }
 }
 
 async function untilClosed(
   closing: PromiseLike<unknown>,
-  { id }: ClosedSession,
+  part: 'onClose' | 'upstream',
   options: CloseOptions,
 ): Promise<void> {
-  const { timeoutMs, clock, report } = options;
+  const { timeoutMs, clock, report, id } = options;
   let timer: unknown;
   const tooLate = new Promise<'too late'>((resolve) => {
     timer = clock.setTimeout(() => resolve('too late'), timeoutMs);
@@ -496,16 +500,16 @@ async function untilClosed(
   try {
     const closed = Promise.resolve(closing).then(() => 'closed' as const);
     if ((await Promise.race([closed, tooLate])) === 'closed') return;
-    const message = `The server's onClose has not ended within ${timeoutMs} ms; the session ends without it`;
+    const message = `The server's ${part} has not ended within ${timeoutMs} ms; the session ends without it`;
     report({ level: 'warning', name: 'close.abandoned', message, details: { id } });
   } catch (error) {
-    reportFailure(error, options);
+    reportFailure(error, part, options);
   } finally {
     clock.clearTimeout(timer);
   }
 }
 
-function reportFailure(error: unknown, { report }: CloseOptions): undefined {
-  const message = `The server's onClose failed: ${textOfError(error)}`;
+function reportFailure(error: unknown, part: string, { report }: CloseOptions): undefined {
+  const message = `The server's ${part} failed: ${textOfError(error)}`;
   report({ level: 'error', name: 'close.failed', message, details: { error } });
 }

@@ -71,3 +71,28 @@ test('onClose is called if the session has never begun, because its client said 
   await session.closed;
   expect(kinds).toEqual(['input-ended']);
 });
+
+test('the upstream has the whole drain time to end, however little of it is left', async () => {
+  const closing = gate();
+  const upstream = () => ({
+    capabilities: {},
+    request: () => ({}),
+    close: () => closing.pass(),
+  });
+  const { session, facts, clock } = await operate(
+    { upstream },
+    { limits: { drainTimeoutMs: 1000 } },
+  );
+  session.shutdown('test', 0);
+  clock.increment(0);
+  await closing.arrived();
+  clock.increment(999);
+  await turn();
+  expect(facts.of('close.abandoned')).toEqual([]);
+  clock.increment(1);
+  await session.closed;
+  expect(facts.of('close.abandoned')).toMatchObject([
+    { message: expect.stringContaining('upstream has not ended within 1000 ms') },
+  ]);
+  closing.release();
+});
