@@ -1,6 +1,6 @@
 /**
  * The public conformance suite, for the last revision of each era: against the server `examples/everything`, over our own HTTP on
- * loopback, and against the host `examples/conformance/client.js`. `npm run conformance`, or one side alone: `npm run conformance client`. `npm run conformance -- --bridge` compares servers behind a bridge with themselves, `-- --bridge everything/stdio` a part of them. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
+ * loopback, and against the host `examples/conformance/client.js`. `npm run conformance`, or one side alone: `npm run conformance client`. `npm run conformance bridge` compares servers behind a bridge with themselves, `npm run conformance bridge everything/stdio` a part of them. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -135,8 +135,11 @@ async function checkBridge(wanted: string | undefined): Promise<readonly string[
 const [side, part] = process.argv.slice(2);
 // The sides wait for different processes, so they run beside each other.
 const lines = await Promise.all(
-  side === '--bridge'
+  side === '--bridge' || side === 'bridge'
     ? [checkBridge(part)]
-    : [side === 'client' ? [] : checkServer(), side === 'server' ? [] : checkClient()],
+    : [
+        ...(side === 'client' ? [] : [checkServer()]),
+        ...(side === 'server' ? [] : [checkClient()]),
+      ],
 );
 console.log(`\n${lines.flat().join('\n')}`);
