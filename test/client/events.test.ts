@@ -4,6 +4,7 @@ import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ConnectionEvent } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EventLog } from '../../src/client/connection/connection-streams.observable.ts';
+import type { SdkTransport } from '../../src/transports/sdk-transport.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 
 const server = createMcpServer({
@@ -128,6 +129,29 @@ describe('a host is refused', () => {
     await expect(connected({ limits: { maxPendng: 1 } as never })).rejects.toThrow(/maxPendng/);
     await expect(connected({ era: 'modrn' as never })).rejects.toThrow(/era.*modrn/);
     await expect(connect({} as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
+
+  test.each<[string, (close: () => void) => Promise<void>, RegExp]>([
+    ['cannot be started', () => Promise.reject(new Error('no port')), /no port/],
+    [
+      'closes while it starts',
+      (close) => {
+        close();
+        return new Promise(() => {});
+      },
+      /has closed its output/,
+    ],
+  ])('a transport of its own that %s, with what it says', async (_, start, message) => {
+    const transport = () => {
+      const own: SdkTransport = {
+        start: () => start(() => own.onclose?.()),
+        send: () => Promise.resolve(),
+        close: () => Promise.resolve(),
+      };
+      return own;
+    };
+    const options = { report: () => {}, restart: 'none' } as const;
+    await expect(connect({ transport }, options)).rejects.toThrow(message);
   });
 
   test('a wait that it has ended itself', async () => {

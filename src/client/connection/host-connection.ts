@@ -272,6 +272,9 @@ export class HostConnection extends ServerFeatures {
     const age = this.#clock.now() - this.#state.since;
     const refusal = stateRefusal(snapshot, `${this.name} is not ready`, age);
     if (refusal) return Promise.reject(refusal);
+    // A transport may be lost in the turn in which it is started.
+    const { loss: known } = snapshot.context;
+    if (until === 'lost' && known) return Promise.reject(errorOf(known));
     const cancelled = () => waitCancelled(this.name, signal);
     const fail = (error: unknown) =>
       error instanceof Error ? error : errorOf({ kind: 'failure', error });
