@@ -400,15 +400,18 @@ export class ServedSession extends SessionScope implements McpSession {
     this.#cause = cause;
     this.environment.closed(cause);
     const { onClose } = this.core.definition;
-    const { hostClock: clock, report, id } = this;
+    const { hostClock: clock, report } = this;
     const { upstreams } = this.core;
     const timeoutMs = drainTimeoutMs ?? this.#leftOfDrainMs();
     const closings = [
-      onClose && closeBy(() => onClose({ id, cause }), 'onClose', { timeoutMs, clock, report, id }),
+      onClose &&
+        closeBy(() => onClose({ id: this.id, cause }), 'onClose', {
+          ...{ timeoutMs, clock, report, session: this },
+        }),
       // What it ends has a time of its own: a process, after its grace.
       upstreams &&
         closeBy(() => upstreams.close(this), 'upstream', {
-          ...{ timeoutMs: this.limits.drainTimeoutMs, clock, report, id },
+          ...{ timeoutMs: this.limits.drainTimeoutMs, clock, report, session: this },
         }),
     ].filter((closing) => closing !== undefined);
     if (closings.length > 0) void Promise.all(closings).then(() => this.#settle(cause));
@@ -468,8 +471,8 @@ interface CloseOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly report: Report<FactName>;
-  /** Of the session. */
-  readonly id: string;
+  /** Its id is made when somebody asks for it. */
+  readonly session: { readonly id: string };
 }
 
 /** Closes a part of a server. @returns what waits for the promise that it gives, if any; it never rejects */
@@ -491,7 +494,7 @@ async function untilClosed(
   part: 'onClose' | 'upstream',
   options: CloseOptions,
 ): Promise<void> {
-  const { timeoutMs, clock, report, id } = options;
+  const { timeoutMs, clock, report, session } = options;
   let timer: unknown;
   const tooLate = new Promise<'too late'>((resolve) => {
     timer = clock.setTimeout(() => resolve('too late'), timeoutMs);
@@ -501,7 +504,7 @@ async function untilClosed(
     const closed = Promise.resolve(closing).then(() => 'closed' as const);
     if ((await Promise.race([closed, tooLate])) === 'closed') return;
     const message = `The server's ${part} has not ended within ${timeoutMs} ms; the session ends without it`;
-    report({ level: 'warning', name: 'close.abandoned', message, details: { id } });
+    report({ level: 'warning', name: 'close.abandoned', message, details: { id: session.id } });
   } catch (error) {
     reportFailure(error, part, options);
   } finally {
