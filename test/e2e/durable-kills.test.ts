@@ -1,6 +1,6 @@
 /**
- * A server is killed at the writes of its store, in turn, on one directory or database: each start looks after what
- * the ones before have left. `npm run kills` does it a thousand times with each store, at random, with a seed;
+ * A server is killed where it awaits its store, when it asks and when it was answered, and where it says something to its client, on one directory
+ * or database: each start looks after what the ones before have left. `npm run kills` does it a thousand times with each store, at random, with a seed;
  * `npm run kills -- -t Redis` with one.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -29,15 +29,12 @@ const seed = Number(process.env['SEED'] ?? Date.now() % 1e6);
  * after a step or an end is written; while others are looked after; and by the test, while tasks run.
  */
 const points = [
-  'after:2',
-  'before:4',
-  'after:4',
-  'after:1',
-  'before:5',
-  'after:6',
-  'before:7',
-  'before:99',
+  ...['create.answered:1', 'append.called:1', 'append.answered:1', 'claim.answered:1'],
+  ...['finish.called:1', 'finish.answered:1', 'create.called:1', 'never:1'],
 ];
+
+/** How many points a start comes to, about. */
+const allPoints = 80;
 
 /** Numbers below 1, the same for a seed (mulberry32). */
 function random(from: number): () => number {
@@ -52,19 +49,6 @@ function random(from: number): () => number {
 
 afterEach(reapServers);
 
-/** What a client has heard of its tasks: the last status of each. */
-const heard = new Map<string, string>();
-
-/** Every status that was seen. */
-const statuses = new Set<string>();
-
-/** The tasks that go on after their process, and what each has come to. */
-const charges = new Map<string, string | undefined>();
-
-beforeEach(() => {
-  for (const known of [heard, statuses, charges]) known.clear();
-});
-
 interface KilledStore {
   readonly name: string;
   /** Skips the test if there is no such store here. */
@@ -73,8 +57,8 @@ interface KilledStore {
   open(): Promise<string>;
   /** Whether it is known at once that a process was killed. */
   readonly isKnownAtOnce: boolean;
-  /** How many of the last points it is tried at, in each run. */
-  readonly points: number;
+  /** How many clients kill at once, each with a store of its own: most of a round is a process that starts, or a lease that ends. */
+  readonly lanes: number;
 }
 
 const stores: readonly KilledStore[] = [
@@ -87,7 +71,7 @@ const stores: readonly KilledStore[] = [
       return state;
     },
     isKnownAtOnce: true,
-    points: points.length,
+    lanes: 2,
   },
   {
     name: 'Postgres',
@@ -98,7 +82,7 @@ const stores: readonly KilledStore[] = [
       return server.url;
     },
     isKnownAtOnce: false,
-    points: 3,
+    lanes: 4,
   },
   {
     name: 'Redis',
@@ -109,19 +93,31 @@ const stores: readonly KilledStore[] = [
       return server.url;
     },
     isKnownAtOnce: false,
-    points: 3,
+    lanes: 4,
   },
 ];
+
+/** What a client knows of its tasks, whatever process has them. */
+class Knowledge {
+  /** The last status of each. */
+  readonly heard = new Map<string, string>();
+  /** Every status that was seen. */
+  readonly statuses = new Set<string>();
+  /** The tasks that go on after their process, and what each has come to. */
+  readonly charges = new Map<string, string | undefined>();
+}
 
 /** A client of one start; it goes on until the process ends. */
 class Start {
   readonly #process: ServerProcess;
   readonly #isKnownAtOnce: boolean;
+  readonly #known: Knowledge;
   #id = 0;
 
-  constructor(process: ServerProcess, { isKnownAtOnce }: KilledStore) {
+  constructor(process: ServerProcess, { isKnownAtOnce }: KilledStore, known: Knowledge) {
     this.#process = process;
     this.#isKnownAtOnce = isKnownAtOnce;
+    this.#known = known;
   }
 
   /** The result; undefined if the process has ended first. */
@@ -137,8 +133,8 @@ class Start {
     const task = await this.ask('tools/call', { name });
     const taskId = task?.['taskId'] as string | undefined;
     if (taskId === undefined) return undefined;
-    heard.set(taskId, 'working');
-    if (name === 'charge') charges.set(taskId, undefined);
+    this.#known.heard.set(taskId, 'working');
+    if (name === 'charge') this.#known.charges.set(taskId, undefined);
     return taskId;
   }
 
@@ -147,23 +143,23 @@ class Start {
     const task = await this.ask('tasks/get', { taskId });
     if (!task) return undefined;
     const status = task['status'] as string;
-    const before = heard.get(taskId);
+    const before = this.#known.heard.get(taskId);
     if (before !== 'working') expect(status, `${taskId} was ${before}`).toBe(before);
     if (status === 'completed') this.#compare(taskId, task['result']);
-    heard.set(taskId, status);
-    statuses.add(status);
+    this.#known.heard.set(taskId, status);
+    this.#known.statuses.add(status);
     return status;
   }
 
   /** What a task has come to does not change, and is what its steps have made. */
   #compare(taskId: string, result: unknown): void {
     expect(isJsonObject(result)).toBe(true);
-    if (!charges.has(taskId)) return;
+    if (!this.#known.charges.has(taskId)) return;
     const [{ text = '' } = {}] = (result as { content: { text?: string }[] }).content;
     const [charge = ''] = text.split(':');
     expect(text).toBe(`${charge}: receipt of ${charge}`);
-    expect(text).toBe(charges.get(taskId) ?? text);
-    charges.set(taskId, text);
+    expect(text).toBe(this.#known.charges.get(taskId) ?? text);
+    this.#known.charges.set(taskId, text);
   }
 
   /** Looks until a task that goes on has ended. */
@@ -171,15 +167,15 @@ class Start {
     for (;;) {
       const status = await this.look(taskId);
       if (status !== 'working') return status;
-      await delay(10);
+      await delay(20);
     }
   }
 
   /** Everything that a start does. @returns false if it has ended meanwhile */
   async play(): Promise<boolean> {
-    for (const taskId of heard.keys()) {
+    for (const taskId of this.#known.heard.keys()) {
       // Whoever had it is dead.
-      const isOver = !charges.has(taskId);
+      const isOver = !this.#known.charges.has(taskId);
       const isAwaited = isOver && !this.#isKnownAtOnce;
       const status = isAwaited ? await this.untilEnded(taskId) : await this.look(taskId);
       if (status === undefined) return false;
@@ -190,7 +186,7 @@ class Start {
     if (said === undefined || (await this.untilEnded(said)) === undefined) return false;
     const held = await this.begin('hold');
     if (held === undefined || !(await this.ask('tasks/cancel', { taskId: held }))) return false;
-    heard.set(held, 'cancelled');
+    this.#known.heard.set(held, 'cancelled');
     return (await this.begin('hold')) !== undefined;
   }
 }
@@ -200,29 +196,44 @@ describe.each(stores)('killed with its tasks in $name', (store) => {
 
   test('no task that a client knows is lost, and none changes once it has ended', async () => {
     const where = await store.open();
-    const next = random(seed);
-    const anywhere = () => `${next() < 0.5 ? 'before' : 'after'}:${1 + Math.floor(next() * 9)}`;
-    const all = [...points.slice(-store.points), ...Array.from({ length: more }, anywhere)];
-    for (const [at, point] of all.entries()) {
-      if (at % 100 === 99) console.log(`${at + 1} of ${all.length}, the seed is ${seed}`);
-      const child = launch([...server, where, point]);
-      const start = new Start(child, store);
-      const isAlive = await start.play();
-      if (isAlive) child.child.kill('SIGKILL');
-      const { signal } = await child.exit;
-      const place = `the seed is ${seed}, at ${point}, number ${at + 1}`;
-      expect(signal, `${place}: ${child.stderr}`).toBe('SIGKILL');
-      // The results of those before are looked at again by a few starts.
-      const old = [...heard].filter(([, status]) => status !== 'working').slice(0, -12);
-      for (const [taskId] of old) heard.delete(taskId);
-    }
-    const last = new Start(launch([...server, where]), store);
-    expect(await last.play()).toBe(true);
-    // No task that was begun is lost: each ends, with its own steps.
-    for (const taskId of charges.keys()) {
-      if (heard.get(taskId) === 'working') expect(await last.untilEnded(taskId)).toBe('completed');
-    }
+    const lanes = Array.from({ length: store.lanes }, (_, lane) => kill(store, where, lane));
+    const statuses = (await Promise.all(lanes)).flatMap((known) => [...known.statuses]);
     expect(statuses).toContain('completed');
     expect(statuses).toContain('failed');
   });
 });
+
+/** One client, which kills at every so manieth point. */
+async function kill(store: KilledStore, place: string, lane: number): Promise<Knowledge> {
+  const known = new Knowledge();
+  const { heard, charges } = known;
+  const name = `lane${lane}`;
+  const where = place.includes('://') ? place : join(place, name);
+  const next = random(seed + lane);
+  const isOurs = (_: unknown, at: number) => at % store.lanes === lane;
+  const anywhere = () => `any:${1 + Math.floor(next() * allPoints)}`;
+  const all = [
+    ...points.filter(isOurs),
+    ...Array.from({ length: more }).filter(isOurs).map(anywhere),
+  ];
+  for (const [at, point] of all.entries()) {
+    if (at % 100 === 99) console.log(`${name}: ${at + 1} of ${all.length}, the seed is ${seed}`);
+    const child = launch([...server, where, point, name]);
+    const start = new Start(child, store, known);
+    const isAlive = await start.play();
+    if (isAlive) child.child.kill('SIGKILL');
+    const { signal } = await child.exit;
+    const here = `the seed is ${seed}, at ${point}, number ${at + 1} of ${name}`;
+    expect(signal, `${here}: ${child.stderr}`).toBe('SIGKILL');
+    // The results of those before are looked at again by a few starts.
+    const old = [...heard].filter(([, status]) => status !== 'working').slice(0, -12);
+    for (const [taskId] of old) heard.delete(taskId);
+  }
+  const last = new Start(launch([...server, where, 'never:1', name]), store, known);
+  expect(await last.play()).toBe(true);
+  // No task that was begun is lost: each ends, with its own steps.
+  for (const taskId of charges.keys()) {
+    if (heard.get(taskId) === 'working') expect(await last.untilEnded(taskId)).toBe('completed');
+  }
+  return known;
+}
