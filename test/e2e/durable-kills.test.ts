@@ -126,6 +126,7 @@ class Start {
     this.#process.send(enveloped(id, method, params, envelope));
     const ended = this.#process.exit.then(() => undefined);
     const answer = await Promise.race([this.#process.answer(id).catch(() => ended), ended]);
+    expect(answer?.['error'], method).toBeUndefined();
     return answer && (answer['result'] as Line);
   }
 
