@@ -101,7 +101,7 @@ describe.each(kinds)('claims in $name', ({ needs, open, aClaim, aTask }) => {
   test.each([1, 2, 3])('are not made in vain by %i at once', async (count) => {
     const store = await open();
     const nodes = await Promise.all(Array.from({ length: count }, () => store.node()));
-    onTestFinished(() => Promise.all(nodes.map((node) => node.close())));
+    onTestFinished(async () => void (await Promise.all(nodes.map((node) => node.close()))));
     const [first] = nodes as [TaskStore];
     await Promise.all(nodes.map((node, at) => node.lease(`n${at}`)));
     for (let n = 0; n < due; n++) {
