@@ -124,7 +124,7 @@ class Child implements Behaviour<ChildEvent> {
 
   async #launch(): Promise<void> {
     const { command, isWatched, hasChannel = false, platform = thisPlatform } = this.#scope;
-    const ahead = isWatched && !hasChannel ? take(command) : undefined;
+    const ahead = isWatched && !hasChannel ? await take(command) : undefined;
     const launch =
       ahead ?? (await platform.prepare(await findCommand(command), { isWatched, hasChannel }));
     // Ended before it began.

@@ -46,10 +46,12 @@ export function hold(ahead: StartedAhead): void {
 }
 
 /** The start of a command, if it was started ahead. The second time it was not. */
-export function take(command: ServerCommand): PreparedLaunch | undefined {
+export async function take(command: ServerCommand): Promise<PreparedLaunch | undefined> {
   if (!held || textOf(held.command) !== textOf(command)) return undefined;
   const { launch } = held;
   held = undefined;
+  // The system may have told that it has ended, and this process not read it yet.
+  for (const _ of [1, 2]) await new Promise<void>((resolve) => setImmediate(resolve));
   return launch;
 }
 
