@@ -185,3 +185,41 @@ test('an answer that breaks before it was read is no whole one', async () => {
   await expect(body.read()).rejects.toMatchObject({ cause: new Error('It broke') });
   await expect(body.read()).rejects.toThrow('was ended');
 });
+
+/** The callbacks of undici 6. */
+interface HandlerOfUndici6 {
+  onConnect(abort: (reason?: Error) => void): void;
+  onHeaders(status: number, headers: readonly Buffer[], resume: () => void): boolean;
+  onComplete(): void;
+}
+
+/** A request whose fate is the test's. */
+function held() {
+  const given: HandlerOfUndici6[] = [];
+  const send = sendingByDispatcher({
+    dispatch: (_, handler: HandlerOfUndici6) => void given.push(handler),
+  });
+  const cancelling = new AbortController();
+  const url = new URL('http://127.0.0.1/mcp');
+  const { signal } = cancelling;
+  const sent = send({ method: 'POST', url, headers: {}, body: '{}', signal });
+  return { sent, cancelling, handler: given[0] as HandlerOfUndici6 };
+}
+
+test('a request that is cancelled while it waits for a connection is not sent on it', async () => {
+  const { sent, cancelling, handler } = held();
+  cancelling.abort(new Error('enough'));
+  await expect(sent).rejects.toThrow();
+  const abort = vi.fn();
+  handler.onConnect(abort);
+  expect(abort).toHaveBeenCalledOnce();
+});
+
+test('an answer that ends while more of it is waited for is whole', async () => {
+  const { sent, handler } = held();
+  handler.onConnect(() => {});
+  handler.onHeaders(200, ['content-type', 'text/plain'].map(Buffer.from), () => {});
+  const more = (await sent).body.read();
+  handler.onComplete();
+  expect(await more).toEqual({ done: true });
+});

@@ -209,17 +209,30 @@ describe('the stream of a request', () => {
     expect(await outcome).toMatchObject({ kind: 'result' });
   });
 
-  test('is asked for five times while nothing more comes, then the request is settled', async () => {
-    const { host, clock } = await connected((asked) => {
-      if (isResumption(asked)) return asked.text('', '', 503);
-      asked.stream();
-      asked.event(note, '1');
-      return asked.response.end();
-    });
-    const outcome = host.request('tools/call');
-    for (let attempt = 1; attempt <= 5; attempt++) await clock.pass(attempt);
-    expect(errorOf(await outcome).message).toMatch(/status 503$/);
-  });
+  test.each<[string, (asked: Scripted) => unknown, RegExp]>([
+    ['nothing', (asked) => asked.text('', '', 503), /status 503$/],
+    [
+      'nothing but comments',
+      (asked) => {
+        asked.stream();
+        return asked.response.end(': here\n\n');
+      },
+      /was cut before all was said/,
+    ],
+  ])(
+    'is asked for five times while %s more comes, then the request is settled',
+    async (_, more, message) => {
+      const { host, clock } = await connected((asked) => {
+        if (isResumption(asked)) return more(asked);
+        asked.stream();
+        asked.event(note, '1');
+        return asked.response.end();
+      });
+      const outcome = host.request('tools/call');
+      for (let attempt = 1; attempt <= 5; attempt++) await clock.pass(attempt);
+      expect(errorOf(await outcome).message).toMatch(message);
+    },
+  );
 
   test.each(['\n', '\r\n', '\r'])('whose lines end in %j is read as it comes', async (end) => {
     const { host } = await connected((asked) => {
