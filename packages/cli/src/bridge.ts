@@ -60,6 +60,12 @@ could not be started or reached, 2 if the command was called wrongly.
 
 const name = 'mcp-actors bridge';
 
+/**
+ * How many requests of a host are with a server that it has to itself: the server has bounds of its own. As many may wait for a server that
+ * restarts.
+ */
+const maxPassed = 256;
+
 /** How long a host with a session and a stream may be quiet before it is pinged, over HTTP. */
 const hostKeepaliveMs = 60_000;
 
@@ -81,12 +87,13 @@ const serving = commandOf(
     const asked = http ? { keepaliveIntervalMs: hostKeepaliveMs } : {};
     // If a client gave up before its person has logged in, the next bridge would ask them anew.
     const patient = values.login ? { upstreamTimeoutMs: 2 * loginTimeoutMs } : {};
-    const limits = { ...defaultLimits, ...asked, ...patient, ...given.session };
+    const isLaunched = called.launched !== undefined;
+    const passed = isLaunched && values.share === 'session' ? { maxRunning: maxPassed } : {};
+    const limits = { ...defaultLimits, ...passed, ...asked, ...patient, ...given.session };
     const config = await configOf(target);
     await tellFaults(name, config);
     hideSecretsOf(config);
     const trusting = await trustIn(values, lockFileOf(target, values.lock));
-    const isLaunched = called.launched !== undefined;
     const inherited = isLaunched ? { inheritEnv: true } : {};
     let hasFailed = false;
     const log = processLog({

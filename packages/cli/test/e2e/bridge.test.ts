@@ -65,6 +65,33 @@ describe('over stdio, the server', () => {
     await nothingLeft(mark);
   });
 
+  test('gets 256 calls at once, as it would from the host', async () => {
+    // It answers none before the last has come.
+    const program = `
+      const calls = [];
+      const say = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      require('node:readline').createInterface(process.stdin).on('line', (line) => {
+        const { id, method, params } = JSON.parse(line);
+        if (method === 'initialize') {
+          const { protocolVersion } = params;
+          const serverInfo = { name: 'patient', version: '1' };
+          say(id, { protocolVersion, capabilities: { tools: {} }, serverInfo });
+        }
+        if (method !== 'tools/call' || calls.push(id) < 256) return;
+        for (const call of calls) say(call, { content: [] });
+      });`;
+    const bridge = launch(bridgeTo('--', process.execPath, '-e', program));
+    await bridge.initialize();
+    bridge.send({ method: 'notifications/initialized' });
+    const ids = Array.from({ length: 256 }, (_, at) => `call ${at}`);
+    const params = { name: 'wait', arguments: {} };
+    bridge.send(...ids.map((id) => ({ id, method: 'tools/call', params })));
+    const answers = await Promise.all(ids.map((id) => bridge.answer(id)));
+    expect(answers.every(({ result }) => result !== undefined)).toBe(true);
+    bridge.end();
+    await bridge.exit;
+  });
+
   test('is started anew if it has ended before', async () => {
     const mark = crypto.randomUUID();
     const bridge = launch(bridgeTo('--', ...serverOf('legacy'), mark));
