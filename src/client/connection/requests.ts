@@ -73,6 +73,8 @@ export class Requests {
   readonly #isHarmless: (tool: string) => boolean;
 
   readonly #rounds: RoundsHost<HostCall>;
+  /** What is sent as it is, until the end of the turn: a bridge hands on all that its host has sent together. */
+  #together: HostRequest<unknown>[] = [];
   /** The manner of the last request without special options. */
   #lastPlain: RequestManner | undefined = undefined;
   /** How long the connection has been in its state, milliseconds. */
@@ -127,10 +129,10 @@ export class Requests {
     const { limits } = this.#scope.parts;
     const { timeoutMs = limits.requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
-    const { value, context } = this.#snapshot;
-    const isReady = typeof value === 'object' && 'ready' in value;
+    const snapshot = this.#snapshot;
     // Only modern servers ask in a result, and the era is certain only while connected.
-    const mayAsk = options.raw || (isReady && context.profile?.era === 'legacy') ? 'no' : 'yes';
+    const isLegacy = isReady(snapshot) && snapshot.context.profile?.era === 'legacy';
+    const mayAsk = options.raw || isLegacy ? 'no' : 'yes';
     try {
       const manner = this.#mannerOf(options, { timeoutMs, maxTotalMs, mayAsk });
       return this.#send({ method, params, manner, within: options.within }, read, options.sent);
@@ -171,12 +173,18 @@ export class Requests {
       if (within?.hasEnded && within.signal.aborted) {
         throw cancelledUnsent(method, within.signal.reason);
       }
-      const request: SendableRequest & HostRequestSpec = new HostRequest(spec, read, resolve);
-      sendAsked(snapshot.context.correlation, [request]);
-      // Arguments may be large and answers late, so the params are kept only if the request may be
-      // sent again.
-      const isSentOnce = manner.mayAsk === 'no' && manner.retry !== 'reads';
-      if (isSentOnce && request.ticket?.state === 'sent') request.params = undefined;
+      const request = new HostRequest(spec, read, resolve);
+      if (manner.raw && isReady(snapshot)) {
+        if (this.#together.push(request as HostRequest<unknown>) === 1) {
+          void turnEnd.then(() => this.#sendTogether());
+        }
+      } else {
+        sendAsked(snapshot.context.correlation, [request]);
+        // Arguments may be large and answers late, so the params are kept only if the request may be
+        // sent again.
+        const isSentOnce = manner.mayAsk === 'no' && manner.retry !== 'reads';
+        if (isSentOnce && request.ticket?.state === 'sent') request.params = undefined;
+      }
       if (snapshot.value === 'backoff' && manner.whenAway !== 'refuse') {
         this.#scope.parts.actor.send({ type: 'connection.wanted' });
       }
@@ -185,6 +193,16 @@ export class Requests {
       if (request.ticket) sent(request.ticket.id);
       else void turnEnd.then(() => request.ticket && sent(request.ticket.id));
     });
+  }
+
+  #sendTogether(): void {
+    const requests = this.#together;
+    this.#together = [];
+    sendAsked(this.#snapshot.context.correlation, requests);
+    for (const request of requests) {
+      const isSentOnce = request.manner.retry !== 'reads';
+      if (isSentOnce && request.ticket?.state === 'sent') request.params = undefined;
+    }
   }
 
   /** @throws {RangeError} a time is wrong */
@@ -281,6 +299,9 @@ export class Requests {
     return method === 'tools/call' && typeof tool === 'string' && this.#isHarmless(tool);
   }
 }
+
+const isReady = ({ value }: ConnectionSnapshot): boolean =>
+  typeof value === 'object' && 'ready' in value;
 
 /** Whether the server cannot be reached now or later. */
 function isEnding({ value, status, context }: ConnectionSnapshot): boolean {
@@ -415,6 +436,9 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
   #cancel(reason: () => unknown): void {
     if (this.state === 'sent') this.manner.owner.cancel(this, reason());
+    else if (this.state === 'unsent') {
+      this.settle({ ok: false, error: cancelledUnsent(this.method, reason()) });
+    }
   }
 
   #end(): void {

@@ -92,6 +92,39 @@ describe('over stdio, the server', () => {
     await bridge.exit;
   });
 
+  test('hears nothing of a call that its host has cancelled in the same breath', async () => {
+    // It says what it was asked to do.
+    const program = `
+      const asked = [];
+      const say = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      require('node:readline').createInterface(process.stdin).on('line', (line) => {
+        const { id, method, params } = JSON.parse(line);
+        if (method === 'initialize') {
+          const { protocolVersion } = params;
+          const serverInfo = { name: 'telling', version: '1' };
+          say(id, { protocolVersion, capabilities: { tools: {} }, serverInfo });
+        }
+        if (method !== 'tools/call') return;
+        asked.push(params.name);
+        if (params.name === 'tell') say(id, { content: [], structuredContent: { asked } });
+      });`;
+    const bridge = launch(bridgeTo('--', process.execPath, '-e', program));
+    await bridge.initialize();
+    bridge.send({ method: 'notifications/initialized' });
+    const call = (name: string) => ({
+      id: name,
+      method: 'tools/call',
+      params: { name, arguments: {} },
+    });
+    const cancelled = { method: 'notifications/cancelled', params: { requestId: 'withdrawn' } };
+    bridge.send(call('kept'), call('withdrawn'), cancelled, call('tell'));
+    expect(await bridge.answer('tell')).toMatchObject({
+      result: { structuredContent: { asked: ['kept', 'tell'] } },
+    });
+    bridge.end();
+    await bridge.exit;
+  });
+
   test('is started anew if it has ended before', async () => {
     const mark = crypto.randomUUID();
     const bridge = launch(bridgeTo('--', ...serverOf('legacy'), mark));
