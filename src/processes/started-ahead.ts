@@ -51,9 +51,12 @@ export async function take(command: ServerCommand): Promise<PreparedLaunch | und
   const { launch } = held;
   held = undefined;
   // The system may have told that it has ended, and this process not read it yet.
-  for (const _ of [1, 2]) await new Promise<void>((resolve) => setImmediate(resolve));
+  await passEnd();
+  await passEnd();
   return launch;
 }
+
+const passEnd = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const textOf = ({ command, args = [], cwd, env }: ServerCommand): string =>
   JSON.stringify([command, args, cwd, env]);
