@@ -60,8 +60,10 @@ async function startPair({
   /** Lets time pass until something has come to its end, however long the machine takes. */
   const until = async <T>(ending: Promise<T>): Promise<T> => {
     let isOver = false;
-    const over = () => (isOver = true);
+    const over = () => void (isOver = true);
     ending.then(over, over);
+    // A test that has failed waits no longer.
+    onTestFinished(over);
     while (!isOver) await pass(50);
     return ending;
   };
