@@ -210,6 +210,7 @@ test('whatever is added, ended and held, no more run than may run, in order of a
     kind: fc.constantFrom('add', 'add', 'end', 'park', 'hold', 'release', 'turn'),
     at: fc.nat({ max: 30 }),
   });
+  const moreHeld = ['hold', 'add', 'add', 'add', 'add', 'add', 'add', 'release', 'add'] as const;
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
       const { queue, places, started, end } = startQueue(3, 5);
@@ -223,7 +224,8 @@ test('whatever is added, ended and held, no more run than may run, in order of a
           const waiting = alive.filter(({ state }) => state === 'waiting').length;
           const isTaken = queue.add(each);
           if (isTaken) accepted.push(each);
-          else expect([held, waiting]).toEqual([false, 5]);
+          // While it was held, any number came.
+          else expect([held, waiting >= 5]).toEqual([false, true]);
         } else if (kind === 'end' && one) end(one);
         else if (kind === 'park' && one) queue.park(one);
         else if (kind === 'hold') places.hold('output');
@@ -244,6 +246,9 @@ test('whatever is added, ended and held, no more run than may run, in order of a
         started.map(({ id }) => id as number).toSorted((a, b) => a - b),
       );
     }),
-    { numRuns: 500 },
+    {
+      numRuns: 500,
+      examples: [[moreHeld.map((kind) => ({ kind, at: 0 }))]],
+    },
   );
 });
