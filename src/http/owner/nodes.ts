@@ -314,7 +314,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
 const maxOwners = 10_000;
 
 /** How long what a node has said before it left may be on its way, milliseconds. */
-const lingerMs = 5000;
+const lingerMs = 1000;
 
 /** Whether it seals the states of 2026-07-28 with a key that other nodes have, too. */
 const hasKeys = ({ definition }: McpServer): boolean =>
