@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { createConnection, createServer as createListener } from 'node:net';
+import { createConnection } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { createRequire } from 'node:module';
@@ -18,6 +18,7 @@ import type { Connection } from '../../src/client/index.ts';
 import { createMcpServer, defineTool, stdio } from '../../src/index.ts';
 import type { JsonObject } from '../../src/index.ts';
 import { nodeHandler } from '../../src/http/node/index.ts';
+import { freePort } from '../../test/tooling/free-port.ts';
 import { arrive, depart } from './trail.ts';
 import type { Entry, Length } from './trail.ts';
 
@@ -199,15 +200,6 @@ async function hostCallOverStdio() {
   return hostCall(
     await connect({ command: process.execPath, args: lab('server.ts') }, { era: 'legacy' }),
   );
-}
-
-async function freePort(): Promise<number> {
-  const listener = createListener().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  listener.close();
-  await once(listener, 'close');
-  return port;
 }
 
 /** Resolves as soon as the port accepts a connection. */
