@@ -58,6 +58,8 @@ export class ServerSlot {
   /** The server's own last report. */
   #report: ListReport<ListedTool> | undefined;
   #cached: CachedTools | undefined;
+  /** Resolves when the last list has been cached. */
+  #written: Promise<unknown> = Promise.resolve();
   /** The cache key of its tools; undefined if they are not cached. */
   readonly #owner: ToolsOwner | undefined;
   #launchesBefore = 0;
@@ -229,7 +231,7 @@ export class ServerSlot {
     this.#host.reported(this.name, report);
     if (report.state === 'known' && cache !== undefined && this.#owner !== undefined) {
       this.#cached = { tools: report.items, date: now() };
-      void cache.write(this.#owner, this.#cached);
+      this.#written = cache.write(this.#owner, this.#cached);
     }
     changed();
   }
@@ -240,12 +242,12 @@ export class ServerSlot {
     this.#host.changed();
   }
 
-  /** Ends it for good. Resolves when nothing of it is left. */
-  close(): Promise<void> {
+  /** Ends it for good. Resolves when nothing of it is left, and its tools are cached for the next run. */
+  async close(): Promise<void> {
     this.#endConnection();
     if (this.chart.state !== 'closed') this.chart.send({ type: 'server.close' });
     this.#host.changed();
-    return this.#ended;
+    await Promise.all([this.#ended, this.#written]);
   }
 
   #endConnection(): void {
