@@ -217,7 +217,7 @@ const window = new Uint8Array(windowBytes);
 
 /** How much of a text has so many bytes at most, in whole characters: its units, and their bytes. */
 export function beginningOf(text: string, bytes: number): { read: number; written: number } {
-  return encoder.encodeInto(text, window.subarray(0, bytes));
+  return encoder.encodeInto(text, window.subarray(0, Math.max(0, bytes)));
 }
 
 /** The length of a text, bytes. */
