@@ -88,7 +88,7 @@ export interface BridgeOptions
    * has policies of each server beside these, of its own names; what one forbids, no other allows.
    */
   readonly policies?: ToolPolicies | undefined;
-  /** Counts for the rates of all nodes: `counts` of their stores. By default each process counts for itself. */
+  /** Counts calls for the rates of all nodes: the `counts` of their stores. By default each process counts for itself. */
   readonly counts?: CallCounts | undefined;
   /** Only this server of a configuration, with its own names. By default all of them, as one server. */
   readonly server?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * A process that is started before the code is loaded that speaks to it: both then begin at once. The first
- * actor that launches just this command takes it.
+ * A process that is started before the code that speaks to it is loaded, so that both begin at once. The first
+ * actor that launches this very command takes it.
  */
 import { findCommand } from './command.ts';
 import type { ServerCommand } from './command.ts';
@@ -17,7 +17,7 @@ export interface StartedAhead {
 /**
  * Starts a command with the environment of this process. If nobody takes it, it ends with this process.
  *
- * @returns undefined if it cannot be started: who launches it says why
+ * @returns undefined if it cannot be started: the actor that launches it then says why
  */
 export async function start(
   given: Pick<ServerCommand, 'command' | 'args'>,
@@ -40,17 +40,17 @@ export async function start(
 
 let held: StartedAhead | undefined;
 
-/** Keeps one for who launches its command. */
+/** Keeps it for the actor that launches its command. */
 export function hold(ahead: StartedAhead): void {
   held = ahead;
 }
 
-/** The start of a command, if it was started ahead. The second time it was not. */
+/** The start of a command, if it was started ahead and was not taken before. */
 export async function take(command: ServerCommand): Promise<PreparedLaunch | undefined> {
   if (!held || textOf(held.command) !== textOf(command)) return undefined;
   const { launch } = held;
   held = undefined;
-  // The system may have told that it has ended, and this process not read it yet.
+  // It may have ended, and this process may not have read that yet.
   await passEnd();
   await passEnd();
   return launch;

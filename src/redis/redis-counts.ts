@@ -6,7 +6,8 @@ import type { Keys } from './keys.ts';
 
 /**
  * KEYS: count. ARGV: name, calls and milliseconds of each rate by turns. How long to wait, milliseconds; 0: it
- * was counted. A bucket that is full says nothing, so the key lives until all of them are.
+ * was counted. A bucket that is full says nothing, so the key lives until all of them are: a caller who makes up
+ * names leaves no more here than at its node.
  */
 const take = luaScript(`
 local at, wait, ttl, left = now(), 0, 0, {}
@@ -15,7 +16,7 @@ for n = 1, #ARGV, 3 do
   local had, since = unpack(redis.call('HMGET', KEYS[1], ARGV[n], ARGV[n] .. ':since'))
   left[n] = had and math.min(calls, had + math.max(0, at - since) * calls / per) or calls
   wait = math.max(wait, (1 - left[n]) * per / calls)
-  ttl = math.max(ttl, per)
+  ttl = math.max(ttl, (calls - left[n] + 1) * per / calls)
 end
 if wait > 0.001 then return math.ceil(wait) end
 for n = 1, #ARGV, 3 do

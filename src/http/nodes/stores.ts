@@ -193,7 +193,7 @@ export interface Stores {
   readonly log: StreamLog;
   /** What nodes have to say to each other. */
   readonly inbox: NodeInbox;
-  /** How often whom has called what; without it, each node counts for itself. */
+  /** Counts the calls of all nodes. Without it, each node counts for itself. */
   readonly counts?: CallCounts | undefined;
   /** Closes the connections. Never rejects. */
   close(): Promise<void>;

@@ -104,6 +104,39 @@ function clusterOf(fields: readonly (string | null)[], names: { leases: string; 
   };
 }
 
+describe('counts of calls', () => {
+  beforeEach(needsRedis);
+
+  const day = 24 * 60 * 60 * 1000;
+
+  test('are one for all nodes, by each rate, and say how long to wait', async () => {
+    const { counts, prefix } = await start();
+    const { counts: others } = await start({ prefix });
+    const rates = new Map([
+      ['few', { calls: 2, perMs: day }],
+      ['many', { calls: 1000, perMs: day }],
+    ]);
+    expect(await counts?.take('anna', rates)).toBe(0);
+    expect(await others?.take('anna', rates)).toBe(0);
+    const wait = (await counts?.take('anna', rates)) ?? 0;
+    expect(wait).toBeGreaterThan(day / 4);
+    expect(wait).toBeLessThanOrEqual(day / 2);
+    expect(await others?.take('bob', rates)).toBe(0);
+  });
+
+  test('are kept only until they say nothing: made-up names fill no Redis', async () => {
+    const { counts, client, prefix } = await start();
+    const rates = new Map([['many', { calls: 1000, perMs: day }]]);
+    await counts?.take('anna', rates);
+    const [key = ''] = await client.keys(`${prefix}count:*`);
+    expect(await client.pTTL(key)).toBeGreaterThan(0);
+    expect(await client.pTTL(key)).toBeLessThanOrEqual(day / 1000 + 1);
+    await counts?.take('anna', rates);
+    expect(await client.pTTL(key)).toBeLessThanOrEqual((2 * day) / 1000 + 1);
+    expect(await client.keys(`${prefix}count:*`)).toEqual([key]);
+  });
+});
+
 describe('a session that is looked for in a cluster', () => {
   const nothing = [null, null, null];
   const something = ['anna', 'node', '1'];
