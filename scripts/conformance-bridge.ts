@@ -39,8 +39,6 @@ const subjects: { readonly [name: string]: Subject } = {
 const known: KnownReasons = {
   'server-sse-polling':
     'the server closes the connection that it answers on; that of the host is the bridge’s, which keeps it open',
-  'http-custom-header-server-validation':
-    'a bridge does not hold the headers that a tool wants (x-mcp-header) against the arguments',
 };
 
 /** How long a server may take to start, milliseconds. */

@@ -13,7 +13,7 @@ import { describe } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import { OutwardAuth } from './outward-auth.ts';
 import type { BridgeAuth } from './outward-auth.ts';
-import { BridgedServer } from './bridged-server.ts';
+import { BridgedServer, toolIn } from './bridged-server.ts';
 import type { BridgingOptions, OpenedServer } from './bridged-server.ts';
 import { SharedServers } from './shared-server.ts';
 import type { SharingClient } from './shared-server.ts';
@@ -122,7 +122,8 @@ export class BridgedEntry {
     const opened = await this.#open(client, moved);
     const whole = { ...opened, idleMs: this.#processIdleMs };
     const policed = this.#policies ? this.#policies.over(whole) : whole;
-    return this.#guard ? this.#guard.over(policed) : policed;
+    const offered = this.#guard ? this.#guard.over(policed) : policed;
+    return { ...offered, tool: async (name) => toolIn(await offered.list('tools'), name) };
   }
 
   async #open(

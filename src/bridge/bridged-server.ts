@@ -72,6 +72,11 @@ export interface ServerList {
   readonly ttlMs: number | undefined;
 }
 
+/** The tool of a list that has this name. */
+export function toolIn({ items }: ServerList, name: string): JsonObject | undefined {
+  return items.find((tool) => tool['name'] === name);
+}
+
 /** A server that a client is connected to. */
 export interface OpenedServer extends Upstream {
   asksInResults(method: string, params: JsonObject | undefined): boolean | Promise<boolean>;

@@ -27,6 +27,7 @@ import { printableName, quoted } from '../protocol/printable.ts';
 import { skillsExtension } from '../protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
 import { joinedInstructions } from './joined-instructions.ts';
+import { toolIn } from './bridged-server.ts';
 import { Member } from './member.actor.ts';
 import type { MemberHost, NamedEntry } from './member.actor.ts';
 import { withoutLate } from './patience.ts';
@@ -255,6 +256,13 @@ export class MergedUpstream implements Upstream, MemberHost {
       // The request itself says why it cannot be answered.
       return false;
     }
+  }
+
+  async tool(name: string): Promise<JsonObject | undefined> {
+    // Those that are found by searching are not listed.
+    if (await this.#isSearched()) return undefined;
+    const { member, own } = await this.#ownerOf('tools', name);
+    return toolIn(await member.list('tools'), own);
   }
 
   /** A result of the bridge's own, as the client's revision has it. */

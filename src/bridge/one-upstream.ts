@@ -87,6 +87,10 @@ export class OneUpstream implements Upstream, MemberHost {
     return (await this.#member.ready()).asksInResults(method, params);
   }
 
+  async tool(name: string): Promise<JsonObject | undefined> {
+    return (await this.#member.ready()).tool?.(name);
+  }
+
   async request(
     method: string,
     params: JsonObject | undefined,

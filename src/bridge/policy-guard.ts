@@ -14,6 +14,7 @@ import type { CallCounts } from '../http/nodes/stores.ts';
 import { ErrorCode, ProtocolError, RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { printable, printableJson, printableName } from '../protocol/printable.ts';
+import { toolIn } from './bridged-server.ts';
 import type { OpenedServer } from './bridged-server.ts';
 import { CallRates } from './call-rates.ts';
 import { withOffered } from './offered-tools.ts';
@@ -84,8 +85,7 @@ export class PolicyGuard {
     const judge = async (params: JsonObject | undefined): Promise<Verdict> => {
       const name = String(params?.['name']);
       if (this.#byName) return this.#verdict({ name });
-      const { items } = await offered.list('tools');
-      return this.#verdict(items.find((tool) => tool['name'] === name) ?? { name });
+      return this.#verdict(toolIn(await offered.list('tools'), name) ?? { name });
     };
     return {
       ...offered,

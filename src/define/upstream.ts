@@ -70,6 +70,14 @@ export interface Upstream {
   readonly asksInResults?:
     | boolean
     | ((method: string, params: JsonObject | undefined) => boolean | Promise<boolean>);
+  /**
+   * A tool as it is listed now, with the name that its client knows; undefined if none is. It is asked for if
+   * the headers of a call over HTTP do not fit what the lists have said that have passed (`x-mcp-header`), or
+   * if none has named the tool.
+   *
+   * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Validation"
+   */
+  tool?(name: string): Promise<JsonObject | undefined>;
   /** How long it is kept without a request if its client has no session; by default `upstreamIdleMs`. */
   readonly idleMs?: number | undefined;
   /**

@@ -5,6 +5,8 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Value Encoding"
  */
 
+import { describe } from './classify.ts';
+
 /** The member of a method's params that the header `Mcp-Name` repeats. */
 export const namedBy: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
@@ -39,5 +41,54 @@ export function decodeHeaderValue(value: string): string | undefined {
     return utf8.decode(Uint8Array.from(atob(inBase64), (character) => character.charCodeAt(0)));
   } catch {
     return undefined;
+  }
+}
+
+/** What the body says, and how to call it. */
+export interface Said {
+  readonly value: unknown;
+  readonly what: string;
+}
+
+/** What is wrong with a header whose text may be in base64; undefined if it says what the body says. */
+export function headerFault(
+  header: string,
+  text: string | undefined,
+  said: Said,
+): string | undefined {
+  if (text === undefined) return plainHeaderFault(header, text, said);
+  if (!/^[\t\x20-\x7e]*$/.test(text)) {
+    return `The header ${header} has a character that no header may have; such values are sent in base64`;
+  }
+  const decoded = decodeHeaderValue(text);
+  if (decoded !== undefined) return plainHeaderFault(header, decoded, said);
+  return `The header ${header} is not the base64 of a text: ${describe(text)}`;
+}
+
+/** What is wrong with a header that is never in base64. */
+export function plainHeaderFault(
+  header: string,
+  text: string | undefined,
+  { value, what }: Said,
+): string | undefined {
+  if (text === undefined) {
+    if (value === undefined || typeof value === 'object') return undefined;
+    return `The header ${header} is missing, and ${what} is ${describe(value)}`;
+  }
+  if (isText(value, text)) return undefined;
+  return `The header ${header} is ${describe(text)}, and ${what} is ${describe(value)}`;
+}
+
+/** True if the text stands for the value. Numbers are compared as numbers. */
+function isText(value: unknown, text: string): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return text === String(value);
+    case 'number':
+      // Of others, two that differ could be read as the same.
+      return Number.isSafeInteger(value) && /^-?\d+(\.\d+)?$/.test(text) && Number(text) === value;
+    default:
+      return false;
   }
 }

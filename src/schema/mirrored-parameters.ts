@@ -4,7 +4,10 @@
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Custom Headers from Tool Parameters"
  */
+import { BoundedMap } from '../protocol/bounded-map.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { headerFault } from '../protocol/header-values.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 export interface MirroredParameter {
@@ -41,6 +44,61 @@ export function mirroredParameters(schema: JsonSchema): MirroredParameters {
   const { fault, parameters } = reading;
   return fault === undefined ? { ok: true, parameters } : { ok: false, fault };
 }
+
+/** What the arguments of a call say for a parameter; undefined for nothing. */
+export function mirroredValue(params: JsonObject | undefined, path: readonly string[]): unknown {
+  const value = path.reduce<unknown>(
+    (of, key) => (isJsonObject(of) && Object.hasOwn(of, key) ? of[key] : undefined),
+    params?.['arguments'],
+  );
+  return value ?? undefined;
+}
+
+/**
+ * What is wrong with the headers that repeat the parameters of a call; undefined if nothing is.
+ *
+ * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Validation"
+ */
+export function parameterMismatch(
+  headers: { header(name: string): string | undefined },
+  parameters: readonly MirroredParameter[],
+  params: JsonObject | undefined,
+): string | undefined {
+  for (const { name, path } of parameters) {
+    const header = `Mcp-Param-${name}`;
+    const said = { value: mirroredValue(params, path), what: `the argument ${path.join('.')}` };
+    const fault = headerFault(header, headers.header(header.toLowerCase()), said);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** The most tools of a list. */
+const maxTools = 10_000;
+
+/** What the tools declare that a server has listed. */
+export class ListedParameters {
+  readonly #of = new BoundedMap<unknown, readonly MirroredParameter[]>(maxTools);
+
+  /** The parameters of a tool; undefined if no list has named it. */
+  of(tool: unknown): readonly MirroredParameter[] | undefined {
+    return this.#of.get(tool);
+  }
+
+  /** Reads a tool of a list. @returns what is wrong with its declaration; undefined if nothing is */
+  read({ name, inputSchema }: JsonObject): string | undefined {
+    const reading = isJsonObject(inputSchema) ? mirroredParameters(inputSchema) : nothing;
+    this.#of.set(name, reading.ok ? reading.parameters : []);
+    return reading.ok ? undefined : reading.fault;
+  }
+
+  /** The list has changed. */
+  forget(): void {
+    this.#of.clear();
+  }
+}
+
+const nothing: MirroredParameters = { ok: true, parameters: [] };
 
 class Reading {
   readonly parameters: MirroredParameter[] = [];

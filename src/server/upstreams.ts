@@ -19,6 +19,7 @@ import type { ServerDescription } from '../protocol/implementation.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
 import { skillRoot } from '../protocol/skills.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
+import { ListedParameters, parameterMismatch } from '../schema/mirrored-parameters.ts';
 import { methodNotOffered } from '../protocol/methods.ts';
 import type { RequestOrigin, TokenExchange } from '../protocol/request-origin.ts';
 import { exchangedFor } from '../context/token-exchange.ts';
@@ -32,6 +33,8 @@ import type { ForSome } from '../define/visible.ts';
 
 /** What a server says of itself beside its upstream. */
 export type OwnDescription = () => ServerDescription;
+
+const toolsChanged = 'notifications/tools/list_changed';
 
 /** How many notifications wait for a client that is not ready; later ones are dropped. */
 const maxHeldNotices = 1024;
@@ -129,9 +132,12 @@ export class Upstreams {
     };
     const passed = Object.assign(any, {
       resumption: () => ({ replay: false }),
+      // Every call of a client without a session passes here, and every retry of one.
       asksItself: async (call: Exchange) => {
-        const upstream = await this.#at(call).ready();
+        const at = this.#at(call);
+        const upstream = await at.ready();
         const { method, params } = call.request;
+        await at.refuseMismatch(call);
         return typeof upstream.asksInResults === 'function'
           ? upstream.asksInResults(method, params)
           : upstream.asksInResults === true;
@@ -231,6 +237,8 @@ export class ClientUpstream {
   #state = upstreamChart.begun;
   /** How many hold it. */
   #holders = 0;
+  /** What its client was told of the tools. */
+  readonly #listed = new ListedParameters();
   #idle: { readonly afterMs: number; readonly ended: () => void } | undefined = undefined;
   #timer: unknown;
   #closed: Promise<void> | undefined = undefined;
@@ -248,11 +256,15 @@ export class ClientUpstream {
     const timeoutMs = limits.upstreamTimeoutMs;
     const { peer, principal } = client;
     const { signal } = this.#end;
+    const told = sessionNotifier(this, session, tell);
     const given: UpstreamClient = {
       ...{ peer, principal, signal },
       exchangeToken: (wanted) => exchangedFor({ principal, tokens: this.tokens }, wanted),
       letGo: (part) => this.#letGo(part),
-      notify: sessionNotifier(this, session, tell),
+      notify: (method, params) => {
+        if (method === toolsChanged) this.#listed.forget();
+        told(method, params);
+      },
       request: (method, params, options) =>
         askOutside(session, client.peer, method, params, options),
     };
@@ -315,11 +327,40 @@ export class ClientUpstream {
     try {
       const upstream = await this.ready();
       const result = await upstream.request(method, params, contextOf(call));
+      if (method === 'tools/list') this.#read(result);
       const hasSession = this.client.peer.dialect.sessionOfRequest(this) !== undefined;
       return hasSession ? result : identified(result, upstream);
     } finally {
       release();
     }
+  }
+
+  #read({ tools }: JsonObject): void {
+    for (const tool of Array.isArray(tools) ? tools : []) {
+      if (isJsonObject(tool)) this.#listed.read(tool);
+    }
+  }
+
+  /** @throws {ProtocolError} -32020: a header says something else than the argument that it repeats */
+  async refuseMismatch({ request: { method, params, origin } }: Exchange): Promise<void> {
+    const { name } = params ?? {};
+    if (method !== 'tools/call' || typeof name !== 'string') return;
+    const http = origin?.http;
+    if (!http) return;
+    const faultNow = () => parameterMismatch(http, this.#listed.of(name) ?? [], params);
+    if (this.#listed.of(name) && faultNow() === undefined) return;
+    const release = this.hold();
+    try {
+      const tool = await this.upstream?.tool?.(name);
+      if (tool) this.#read({ tools: [{ ...tool, name }] });
+    } catch {
+      // What keeps the tool from being listed, the call itself meets.
+    } finally {
+      release();
+    }
+    const fault = faultNow();
+    if (fault === undefined) return;
+    throw new ProtocolError(ErrorCode.headerMismatch, `Header mismatch: ${fault}`);
   }
 
   /** @throws {ProtocolError} it cannot be opened */

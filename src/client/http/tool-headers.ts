@@ -5,12 +5,11 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Client Behavior"
  */
 import type { Report } from '../../actors/facts.ts';
-import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { InboundFrame, JsonObject, OutboundRequest } from '../../protocol/frames.ts';
 import { encodeHeaderValue, namedBy } from '../../protocol/header-values.ts';
 import { quoted } from '../../protocol/printable.ts';
-import { mirroredParameters } from '../../schema/mirrored-parameters.ts';
+import { ListedParameters, mirroredValue } from '../../schema/mirrored-parameters.ts';
 import type { MirroredParameter } from '../../schema/mirrored-parameters.ts';
 import { Post } from './post.ts';
 import type { PostingChannel } from './post.ts';
@@ -73,14 +72,10 @@ export function mirroredHeaders(
   const name = params?.[namedBy.get(method) ?? ''];
   if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name);
   for (const { name: parameter, path } of parameters) {
-    const text = textOf(path.reduce<unknown>(memberOf, params?.['arguments']));
+    const text = textOf(mirroredValue(params, path));
     if (text !== undefined) headers[`mcp-param-${parameter}`] = encodeHeaderValue(text);
   }
   return headers;
-}
-
-function memberOf(value: unknown, key: string): unknown {
-  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /** Undefined if there is no value to mirror, or the tool would refuse it anyway. */
@@ -97,12 +92,8 @@ function textOf(value: unknown): string | undefined {
   }
 }
 
-/** The most tools of a list. */
-const maxTools = 10_000;
-
 export class ToolParameters {
-  /** The mirrored parameters of each tool that declares any. */
-  readonly #declared = new BoundedMap<string, readonly MirroredParameter[]>(maxTools);
+  readonly #listed = new ListedParameters();
   readonly #report: Report;
 
   constructor(report: Report) {
@@ -111,7 +102,7 @@ export class ToolParameters {
 
   /** The mirrored parameters of a tool; empty if no list has named it. */
   of(tool: unknown): readonly MirroredParameter[] {
-    return (typeof tool === 'string' ? this.#declared.get(tool) : undefined) ?? [];
+    return this.#listed.of(tool) ?? [];
   }
 
   /** Reads the result of `tools/list`, and returns it without the tools that must not be called. */
@@ -125,18 +116,10 @@ export class ToolParameters {
   #readTool(tool: unknown): boolean {
     // Malformed tools are reported where tools are read.
     if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return true;
-    const { name, inputSchema } = tool;
-    const mirrored = isJsonObject(inputSchema)
-      ? mirroredParameters(inputSchema)
-      : ({ ok: true, parameters: [] } as const);
-    if (!mirrored.ok) {
-      this.#declared.delete(name);
-      const message = `The tool ${quoted(name)} is left out: ${mirrored.fault}`;
-      this.#report({ level: 'warning', name: 'tool.leftOut', message });
-      return false;
-    }
-    if (mirrored.parameters.length > 0) this.#declared.set(name, mirrored.parameters);
-    else this.#declared.delete(name);
-    return true;
+    const fault = this.#listed.read(tool);
+    if (fault === undefined) return true;
+    const message = `The tool ${quoted(tool['name'])} is left out: ${fault}`;
+    this.#report({ level: 'warning', name: 'tool.leftOut', message });
+    return false;
   }
 }

@@ -95,6 +95,7 @@ class ModernAnswer extends StatelessAnswer {
 /** Of errors that a session answers with; others are answered before. */
 const statuses = new Map<number, number>([
   [ErrorCode.methodNotFound, 404],
+  [ErrorCode.headerMismatch, 400],
   [ErrorCode.missingClientCapability, 400],
 ]);
 
