@@ -278,7 +278,10 @@ export class BridgedServer {
         ? undefined
         : (report) => void context.notify(Method.progress, { progressToken: token, ...report });
     const within = CallContext.callOf(context);
-    const options: SentOptions = { raw: true, within, onProgress, retry: this.#retry };
+    // A host with a stream of its own comes back, as the bridge does.
+    const { http } = this.era === 'legacy' ? context : {};
+    const onPaused = http && (() => http.closeConnection());
+    const options: SentOptions = { raw: true, within, onProgress, onPaused, retry: this.#retry };
     return this.#open.request(method, params, bounds ? { ...options, ...bounds } : options);
   }
 

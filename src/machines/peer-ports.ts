@@ -107,6 +107,11 @@ export interface FramesToSend {
    * notifications ask for it, so the writers of servers alone need not call it.
    */
   readonly taken?: (() => void) | undefined;
+  /**
+   * Called each time the peer has closed the connection of a request that it goes on with, and is to be asked for the
+   * rest later. Only over HTTP.
+   */
+  readonly paused?: ((frame: OutboundFrame) => void) | undefined;
 }
 
 /** What the writer takes. */
@@ -197,6 +202,8 @@ export interface PeerRequest {
   readonly inBackground?: boolean | undefined;
   /** If given, progress is requested and passed to it. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
+  /** See {@link FramesToSend.paused}. */
+  readonly onPaused?: (() => void) | undefined;
   /** Called exactly once. */
   settle(outcome: RequestOutcome): void;
   /** Set by the correlation. Its time began at `sentAt`, the clock's milliseconds. */

@@ -1,10 +1,13 @@
 /** A server says the same through a bridge as past it, in both eras. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ProtocolError, memory, toSdkTransport } from 'mcp-actors';
+import { ProtocolError, createMcpServer, defineTool, memory, toSdkTransport } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ServerEntry } from 'mcp-actors/client';
+import { gate } from 'mcp-actors/testing';
+import { EventReader, begin } from '../http/raw-client.ts';
+import { serveHttp } from '../http/serving.ts';
 import { program } from '../tooling/programs.ts';
 import type { Era } from './hosts.ts';
 
@@ -105,3 +108,29 @@ describe.each(servers.flatMap((server) => server.eras.map((era) => ({ ...server,
     });
   },
 );
+
+test('a server over HTTP that closes its connection in mid-call has the host poll, too', async () => {
+  const away = gate();
+  const poll = defineTool({
+    name: 'poll',
+    description: 'Closes its connection',
+    handler: async (_, { http }) => {
+      http?.closeConnection();
+      await away.pass();
+      return 'done';
+    },
+  });
+  const behind = createMcpServer({ name: 'polled', version: '1', tools: [poll] });
+  const soon = { limits: { retryMs: 50 } };
+  const past = await serveHttp(behind, soon);
+  const through = await serveHttp(bridge({ url: String(past) }, silent), soon);
+  const session = await begin(through);
+  // It ends while the call goes on.
+  const first = await new EventReader(await session.call('poll')).rest();
+  expect(first).toEqual([{ id: '1.1-0', retry: '50' }, { retry: '50' }]);
+  const again = await session.get('1.1-0');
+  away.release();
+  await expect(again.message()).resolves.toMatchObject({
+    data: { result: { content: [{ text: 'done' }] } },
+  });
+});

@@ -100,7 +100,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** Made for the first request: most sessions never ask their peer anything. */
   #made: PendingRequests | undefined = undefined;
   /** Hears of requests that were not sent, or not served. */
-  #hearer: Required<Pick<FramesToSend, 'rejected' | 'returned'>> | undefined = undefined;
+  #hearer: Pick<FramesToSend, 'rejected' | 'returned' | 'paused'> | undefined = undefined;
   readonly #options: CorrelationOptions;
   /** Undefined while there is no channel. */
   #writer: Ref<WriterEvent> | undefined;
@@ -203,11 +203,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #writeRequests(frames: OutboundFrame[] | undefined, relatedTo: RelatedRequest | undefined): void {
     if (!frames) return;
-    const { rejected, returned } = (this.#hearer ??= {
+    const { rejected, returned, paused } = (this.#hearer ??= {
       rejected: (error, frame) => this.#unwritable(error, frame),
       returned: (error, frame) => this.#unserved(error, frame),
+      paused: (frame) => this.#pendingOf(frame)?.request.onPaused?.(),
     });
-    this.#writer?.send({ type: 'frames.send', frames, relatedTo, rejected, returned });
+    this.#writer?.send({ type: 'frames.send', frames, relatedTo, rejected, returned, paused });
   }
 
   /** Sends a notification, which is settled once the transport has taken it. */
@@ -227,14 +228,18 @@ class Correlation implements Behaviour<CorrelationEvent> {
     });
   }
 
+  #pendingOf(frame: OutboundFrame): Pending | undefined {
+    return 'method' in frame && 'id' in frame ? this.#books.find(frame.id) : undefined;
+  }
+
   #unwritable(error: unknown, frame: OutboundFrame): void {
-    const pending = 'method' in frame && 'id' in frame ? this.#books.find(frame.id) : undefined;
+    const pending = this.#pendingOf(frame);
     if (pending) this.#reject(pending, error);
   }
 
   /** It waits for the next handshake, unless it is of one itself, or was returned before. */
   #unserved(error: unknown, frame: OutboundFrame): void {
-    const pending = 'method' in frame && 'id' in frame ? this.#books.find(frame.id) : undefined;
+    const pending = this.#pendingOf(frame);
     if (pending && !this.#books.returns(pending, frame)) this.#reject(pending, error);
   }
 

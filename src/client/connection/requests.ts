@@ -51,6 +51,8 @@ const whole = (result: JsonObject): JsonObject => result;
 /** The options of a request, and a callback for its id. */
 export interface SentOptions extends HostRequestOptions {
   readonly sent?: ((id: RequestId) => void) | undefined;
+  /** See {@link PeerRequest.onPaused}. */
+  readonly onPaused?: PeerRequest['onPaused'];
   /** `held`: the call's task outlives the call. Needs `onTask`. */
   readonly task?: 'held' | undefined;
   /**
@@ -207,10 +209,10 @@ export class Requests {
 
   /** @throws {RangeError} a time is wrong */
   #mannerOf(
-    { signal, onProgress, whenAway, retry, onTask, task, raw }: SentOptions,
+    { signal, onProgress, onPaused, whenAway, retry, onTask, task, raw }: SentOptions,
     { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
   ): RequestManner {
-    const isPlain = !signal && !onProgress && !whenAway && !retry && !onTask;
+    const isPlain = !signal && !onProgress && !onPaused && !whenAway && !retry && !onTask;
     const last = isPlain ? this.#lastPlain : undefined;
     const isLast =
       last?.timeoutMs === timeoutMs &&
@@ -222,7 +224,7 @@ export class Requests {
     refuseDuration('maxTotalMs', maxTotalMs);
     const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs, raw } as const;
     if (isPlain) return (this.#lastPlain = plain);
-    const special = { signal, onProgress, whenAway, retry, onTask, task };
+    const special = { signal, onProgress, onPaused, whenAway, retry, onTask, task };
     // Not with spreads: each request would have a hidden class of its own (docs/performance.md).
     return Object.assign(special, plain);
   }
@@ -339,7 +341,7 @@ export function stateRefusal(
 export interface RequestManner
   extends
     Pick<HostRequestOptions, 'signal' | 'onProgress' | 'whenAway' | 'retry' | 'onTask'>,
-    Pick<PeerRequest, 'timeoutMs' | 'maxTotalMs'> {
+    Pick<PeerRequest, 'timeoutMs' | 'maxTotalMs' | 'onPaused'> {
   readonly awaits: 'answer' | 'delivery';
   /**
    * Whether its result may ask the host something, so that the call is made again with the answer.
@@ -403,6 +405,10 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     this.#resolve = resolve;
     manner.signal?.addEventListener('abort', this);
     within?.whenEnded(() => this.#cancel(() => within.signal.reason));
+  }
+
+  get onPaused(): PeerRequest['onPaused'] {
+    return this.manner.onPaused;
   }
 
   get whenAway(): PeerRequest['whenAway'] {

@@ -81,7 +81,10 @@ export interface PostLimits {
 }
 
 /** What the sender of a message hears of it. */
-export interface PostHearer extends Pick<FramesToSend, 'rejected' | 'returned' | 'taken'> {
+export interface PostHearer extends Pick<
+  FramesToSend,
+  'rejected' | 'returned' | 'taken' | 'paused'
+> {
   /** The queue has become shorter. */
   readonly left?: () => void;
   /** Takes the frames of the answer, in place of the channel. */
@@ -241,6 +244,10 @@ export class Post implements StreamOwner {
   received(texts: readonly string[]): 'more' | 'all' {
     this.#hand(texts.flatMap((text) => this.#decoded(text)));
     return this.#state.value === 'answered' ? 'all' : 'more';
+  }
+
+  paused(): void {
+    this.hearer.paused?.(this.#frame);
   }
 
   gaveUp(error: RuntimeError): void {

@@ -54,10 +54,10 @@ export class Posts {
    * Sends frames, each with a request of its own. @param left called when the queue has become
    * shorter
    */
-  post({ frames, taken, rejected, returned }: FramesToSend, left: () => void): void {
+  post({ frames, taken, rejected, returned, paused }: FramesToSend, left: () => void): void {
     let untaken = frames.length;
     const allTaken = taken && (() => void (--untaken === 0 && taken()));
-    const hearer = { rejected, returned, taken: allTaken, left };
+    const hearer = { rejected, returned, paused, taken: allTaken, left };
     for (const frame of frames) {
       const body = encodeFrame(frame, (_, error) => rejected?.(error, frame)).trimEnd();
       // A host does not answer batches.

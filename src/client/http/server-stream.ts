@@ -51,6 +51,8 @@ export interface StreamOwner {
   passedOver?(event: { readonly event: string; readonly data: string }): void;
   /** The server has opened it. */
   opened?(): void;
+  /** The server has ended its connection, and can be asked for the rest. */
+  paused?(): void;
   /**
    * The stream has ended for good.
    *
@@ -150,7 +152,7 @@ export class ServerStream implements HttpStreamPort {
         return this.#tell({ type: 'stream.finished' });
       case 'unreachable':
       case 'broken':
-        return this.#cut([sent.error, sent.kind === 'broken' ? 'cut' : 'unreachable']);
+        return void this.#cut([sent.error, sent.kind === 'broken' ? 'cut' : 'unreachable']);
       case 'redirected':
       case 'unauthorized':
         return this.#refuse(sent.error);
@@ -181,7 +183,7 @@ export class ServerStream implements HttpStreamPort {
     const decoder = new EventDecoder(maxLineBytes);
     this.#reader = body;
     let heard = false;
-    let why = 'it has ended';
+    let why: string | undefined = undefined;
     try {
       for (let chunk = await body.read(); !chunk.done; chunk = await body.read()) {
         await gate.opened;
@@ -197,8 +199,9 @@ export class ServerStream implements HttpStreamPort {
       why = cause instanceof Error ? cause.message : textOfError(cause);
     }
     if (this.#reader !== body) return;
-    const message = `The stream of ${what} was cut before all was said: ${why}`;
-    this.#cut([new RuntimeError('CLOSED', message), 'cut'], heard);
+    const message = `The stream of ${what} was cut before all was said: ${why ?? 'it has ended'}`;
+    const isResumable = this.#cut([new RuntimeError('CLOSED', message), 'cut'], heard);
+    if (isResumable && why === undefined) this.#owner.paused?.();
   }
 
   #take(
@@ -217,13 +220,15 @@ export class ServerStream implements HttpStreamPort {
     this.#environment.clock.setTimeout(() => void reader?.cancel().catch(() => {}), graceMs);
   }
 
-  #cut(end: End, heard = false): void {
+  /** @returns whether the rest can be asked for */
+  #cut(end: End, heard = false): boolean {
     this.#end = end;
     const { resumption } = this.#owner;
     const isResumable =
       resumption === 'anew' || (resumption === 'by-id' && isSendable(this.#lastEventId));
     this.#tell({ type: 'stream.cut', heard, isResumable, retryMs: this.#retryMs });
     this.#retryMs = undefined;
+    return isResumable;
   }
 
   #refuse(error: RuntimeError): void {
