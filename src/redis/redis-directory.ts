@@ -95,7 +95,7 @@ return 1
 const write = luaScript(`
 local there = redis.call('HMGET', KEYS[1], 'fence', 'revision')
 if not there[1] then return 2 end
-if there[1] ~= ARGV[1] then return 0 end
+if there[1] ~= ARGV[1] then return tonumber(there[1]) > tonumber(ARGV[1]) and 0 or 2 end
 local revision = tonumber(there[2])
 local wanted = tonumber(ARGV[2])
 if revision < wanted - (ARGV[4] and 1 or 0) then return 2 end

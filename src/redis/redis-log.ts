@@ -17,7 +17,7 @@ import { writings } from './redis-directory.ts';
  */
 const append = luaScript(`
 local fence = redis.call('HGET', KEYS[1], 'fence')
-if fence ~= ARGV[1] then return fence and 0 or 2 end
+if fence ~= ARGV[1] then return fence and tonumber(fence) > tonumber(ARGV[1]) and 0 or 2 end
 local at = now()
 local before = redis.call('LLEN', KEYS[2])
 for n = 6, #ARGV do

@@ -61,8 +61,9 @@ export interface FactChange {
 }
 
 /**
- * What became of a change. `behind`: the directory lacks an earlier one, or all of the session, and
- * has changed nothing: {@link Directory.put} all. `fenced`: another node owns the session.
+ * What became of a change. `behind`: the directory lacks an earlier one, or all of the session, or has
+ * it with a lower fence, and has changed nothing: {@link Directory.put} all. `fenced`: another node owns
+ * the session, with a higher fence.
  */
 export type Written = 'written' | 'behind' | 'fenced';
 
@@ -127,7 +128,7 @@ export interface KeptText extends LoggedText {
 
 /** The event logs of sessions. Only the owner writes, and reads when it has claimed one. */
 export interface StreamLog {
-  /** Appends, in the order of the calls. `behind`: the directory lacks the session, and nothing was written. */
+  /** Appends, in the order of the calls. `behind`: the directory lacks the session, or has a lower fence, and nothing was written. */
   append(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]): Promise<Written>;
   /** Keeps these in the place of all that it has. */
   put(at: Pick<SessionRecord, 'id' | 'fence'>, entries: readonly LoggedText[]): Promise<Written>;

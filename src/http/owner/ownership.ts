@@ -90,6 +90,8 @@ export class Ownership {
   readonly #bequeathed = new Map<string, readonly [SessionRecord, untilMs: number]>();
   /** The fences of sessions that this node has ended, with when that may be forgotten. */
   readonly #removed = new Map<string, { readonly fence: number; readonly untilMs: number }>();
+  /** Those of them that hold their place in a store that has lost its data, until nobody puts anything back. */
+  readonly #buried = new Set<string>();
   readonly #waking = new Map<string, Promise<Location>>();
   /** What leaves for the store. */
   readonly #leaving = new Set<Promise<unknown>>();
@@ -124,7 +126,7 @@ export class Ownership {
       record,
       until - now,
     ]);
-    const known = [...bequeathed, ...this.#removed.keys(), ...owned, this.#lacking.size];
+    const known = [...bequeathed, ...this.#removed.keys(), ...this.#buried, ...owned, this.#lacking.size];
     return [value, this.#node, this.#until - now, this.#storeUntil - now, this.#store, known];
   }
 
@@ -179,9 +181,11 @@ export class Ownership {
     const now = this.#options.clock.now();
     this.#removed.set(id, { fence, untilMs: now + 2 * this.#options.idleMs });
     try {
-      await this.stores.directory.remove(id, fence);
+      if (!this.#isStoreYoung) await this.stores.directory.remove(id, fence);
+      // It may have lost its data meanwhile.
+      if (this.#isStoreYoung) await this.#bury(id, fence);
     } catch (error) {
-      this.#removed.delete(id);
+      if (!this.#buried.has(id)) this.#removed.delete(id);
       throw error;
     }
     this.forget(session);
@@ -354,19 +358,32 @@ export class Ownership {
       this.#options.storeChanged();
     }
     if (this.#state.value === 'restoring') await (this.#restoring ??= this.#restore());
-    // A node that has given such a session away may have put it back since.
-    else if (store.ageMs < this.stores.leaseMs) await this.#removeAgain();
+    else if (!this.#isStoreYoung) await this.#removeBuried();
     const now = this.#options.clock.now();
     for (const [id, [, untilMs]] of this.#bequeathed) {
       if (untilMs <= now) this.#bequeathed.delete(id);
     }
   }
 
-  /** What has ended is ended once more. */
-  #removeAgain(): Promise<void> {
-    return forEachAtStore(this.#removed, ([id, { fence }]) =>
-      this.stores.directory.remove(id, fence),
-    );
+  /** Whether others may still put back what it has lost. */
+  get #isStoreYoung(): boolean {
+    return this.#store !== undefined && this.#store.ageMs < this.stores.leaseMs;
+  }
+
+  /** What has ended holds its place with nothing in it: a node that has given it away may know it as it was before. */
+  async #bury(id: string, fence: number): Promise<void> {
+    this.#buried.add(id);
+    const empty = { id, principal: undefined, fence, revision: Number.MAX_SAFE_INTEGER, facts: {} };
+    await this.stores.directory.put({ ...empty, owner: this.#node }, this.#storeUntil);
+  }
+
+  async #removeBuried(): Promise<void> {
+    const buried = [...this.#buried];
+    await forEachAtStore(buried, async (id) => {
+      const { fence } = this.#removed.get(id) ?? {};
+      if (fence !== undefined) await this.stores.directory.remove(id, fence);
+      this.#buried.delete(id);
+    });
   }
 
   async #restore(): Promise<void> {
@@ -380,7 +397,7 @@ export class Ownership {
         }),
       );
     try {
-      await this.#removeAgain();
+      await forEachAtStore(this.#removed, ([id, { fence }]) => this.#bury(id, fence));
       await forEachAtStore(this.#bequeathed.values(), ([record]) =>
         directory.put({ ...record, owner: '' }, this.#storeUntil),
       );

@@ -94,7 +94,7 @@ export class DirectoryRules {
   ): Written {
     const there = this.#read(id);
     if (!there) return 'behind';
-    if (there.fence !== fence) return 'fenced';
+    if (there.fence !== fence) return there.fence > fence ? 'fenced' : 'behind';
     if (there.revision < (change ? revision - 1 : revision)) return 'behind';
     if (!change || there.revision >= revision) {
       this.#store(there);
@@ -232,7 +232,7 @@ export class MemoryNodes {
     entries: readonly LoggedText[],
   ): Written {
     const { record } = this.rules.find(id);
-    if (record?.fence !== fence) return record ? 'fenced' : 'behind';
+    if (record?.fence !== fence) return record && record.fence > fence ? 'fenced' : 'behind';
     this.#logs.set(id, log);
     for (const entry of entries) log.push({ ...entry, atMs: this.#clock.now() });
     const { maxEvents, maxBytes } = this.#limits;

@@ -7,26 +7,29 @@ import type { TestContext } from 'vitest';
 import { inLongRun } from '../../tooling/long-run.ts';
 import { DirectoryRules } from '../nodes/memory-stores.ts';
 import { explore } from './ownership-model.ts';
-import type { Fault } from './ownership-model.ts';
+import type { Beginning, Fault } from './ownership-model.ts';
 
 const isAll = process.env['EXPLORE'] === 'all';
 
 /** As many states as take a second; in the long run a few. The one without a bound has fewer. */
-const most: { readonly [F in Fault]?: number } = inLongRun(
+const mostOf: { readonly [F in Fault]?: number } = inLongRun(
   { stopped: 8000, killed: 8000, emptied: 700, older: 700, slow: 700 },
   { none: 700, stopped: 1500, killed: 1500, emptied: 700, older: 700, slow: 700 },
 );
 
 describe('ownership keeps what was acknowledged, answers everything, and revives nothing', () => {
-  test.each<[string, Fault]>([
+  test.each<[string, Fault, Beginning?]>([
     ['nothing fails', 'none'],
     ['the store loses its data', 'emptied'],
     ['the store goes back to older data', 'older'],
+    ['the store loses its data, and the session was given to the other node', 'emptied', 'given'],
+    ['the store goes back to older data, in which it is on its way there', 'older', 'given'],
     ['a node is stopped for a while', 'stopped'],
     ['a node is killed', 'killed'],
     ['the store is slow once, or its answer is lost', 'slow'],
-  ])('if %s', async (_, fault) => {
-    const { states, violations } = await explore(fault, isAll ? Infinity : most[fault]);
+  ])('if %s', async (_, fault, beginning) => {
+    const most = isAll ? Infinity : mostOf[fault];
+    const { states, violations } = await explore(fault, most, undefined, beginning);
     expect(violations).toEqual([]);
     expect(states).toBeGreaterThan(100);
   });

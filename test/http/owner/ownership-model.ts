@@ -25,6 +25,9 @@ const id = 's1';
 /** What may go wrong, once. */
 export type Fault = 'none' | 'emptied' | 'older' | 'stopped' | 'killed' | 'slow';
 
+/** Where the session is when its client first asks: where it began, or on its way to the other node. */
+export type Beginning = 'kept' | 'given';
+
 /** What the client asks for, one after the other. */
 type Request =
   | { readonly kind: 'write'; readonly value: number }
@@ -93,7 +96,7 @@ class ModelLog {
 
   put({ fence }: Pick<SessionRecord, 'fence'>, entries: readonly LoggedText[]): Written {
     const { record } = this.#rules.find(id);
-    if (record?.fence !== fence) return record ? 'fenced' : 'behind';
+    if (record?.fence !== fence) return record && record.fence > fence ? 'fenced' : 'behind';
     this.entries = entries;
     return 'written';
   }
@@ -258,16 +261,25 @@ class World {
   }
 
   /** Both have joined, and the first has begun a session. */
-  static async begun(fault: Fault, breakIt: (world: World) => void): Promise<World> {
+  static async begun(
+    fault: Fault,
+    beginning: Beginning,
+    breakIt: (world: World) => void,
+  ): Promise<World> {
     const world = new World(fault);
     breakIt(world);
-    const [a] = world.nodes;
-    if (!a) throw new Error('There is no node');
+    const [a, b] = world.nodes;
+    if (!a || !b) throw new Error('There are no two nodes');
     const session = new OwnedSession({ id, principal: undefined }, a, a.ownership, 0);
-    const beginning = session.begin([{ slot: 'initialize', text: '{}' }]);
+    const begun = session.begin([{ slot: 'initialize', text: '{}' }]);
     await world.drain();
-    await beginning;
+    await begun;
     a.copy = session;
+    if (beginning === 'given') {
+      const given = session.give(b.ownership.node);
+      await world.drain();
+      await given;
+    }
     world.#snapshots.push(world.#copy());
     return world;
   }
@@ -503,6 +515,7 @@ export async function explore(
   fault: Fault,
   maxStates = Infinity,
   breakIt: (world: World) => void = () => {},
+  beginning: Beginning = 'kept',
 ): Promise<Explored> {
   const seen = new Set<string>();
   const violations: { what: string; way: readonly string[] }[] = [];
@@ -512,7 +525,7 @@ export async function explore(
     way && seen.size < maxStates && violations.length === 0;
     way = ways.pop()
   ) {
-    const world = await World.begun(fault, breakIt);
+    const world = await World.begun(fault, beginning, breakIt);
     for (const choice of way) await world.take(choice);
     // Goes on with this run as far as it leads to states that are new, and comes back for the rest.
     for (let at = way; ;) {
