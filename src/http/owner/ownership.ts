@@ -126,7 +126,13 @@ export class Ownership {
       record,
       until - now,
     ]);
-    const known = [...bequeathed, ...this.#removed.keys(), ...this.#buried, ...owned, this.#lacking.size];
+    const known = [
+      ...bequeathed,
+      ...this.#removed.keys(),
+      ...this.#buried,
+      ...owned,
+      this.#lacking.size,
+    ];
     return [value, this.#node, this.#until - now, this.#storeUntil - now, this.#store, known];
   }
 

@@ -181,22 +181,25 @@ const directoryCases: readonly StoresCase[] = [
     await a.directory.remove('s1', 1);
     same((await b.directory.find('s1')).record?.fence, claimed?.fence, 'the fence after all that');
   }),
-  storesCase('who has claimed a session puts it back where it is as it was before', async (play) => {
-    const { a, b } = play;
-    await put(a);
-    const claimed = await claim(b);
-    const fence = claimed?.fence ?? 0;
-    // The store has lost its data, and the node before has put back what it knows.
-    await b.directory.remove('s1', fence);
-    await put(a);
-    const change = { slot: 'logLevel', text: '{"level":"info"}' };
-    same(await b.directory.write({ id: 's1', fence, revision: 2 }, change), 'behind', 'a change');
-    same(await b.directory.write({ id: 's1', fence, revision: 1 }), 'behind', 'a sign of use');
-    same(await b.log.append({ id: 's1', fence }, [said(1)]), 'behind', 'an event');
-    same(await b.log.put({ id: 's1', fence }, [said(1)]), 'behind', 'all events');
-    same(await put(b, { fence }), true, 'all of it');
-    same(await b.log.append({ id: 's1', fence }, [said(1)]), 'written', 'an event after that');
-  }),
+  storesCase(
+    'who has claimed a session puts it back where it is as it was before',
+    async (play) => {
+      const { a, b } = play;
+      await put(a);
+      const claimed = await claim(b);
+      const fence = claimed?.fence ?? 0;
+      // The store has lost its data, and the node before has put back what it knows.
+      await b.directory.remove('s1', fence);
+      await put(a);
+      const change = { slot: 'logLevel', text: '{"level":"info"}' };
+      same(await b.directory.write({ id: 's1', fence, revision: 2 }, change), 'behind', 'a change');
+      same(await b.directory.write({ id: 's1', fence, revision: 1 }), 'behind', 'a sign of use');
+      same(await b.log.append({ id: 's1', fence }, [said(1)]), 'behind', 'an event');
+      same(await b.log.put({ id: 's1', fence }, [said(1)]), 'behind', 'all events');
+      same(await put(b, { fence }), true, 'all of it');
+      same(await b.log.append({ id: 's1', fence }, [said(1)]), 'written', 'an event after that');
+    },
+  ),
   storesCase('changes are kept by slots, and one that is missing is noticed', async ({ a, b }) => {
     await put(a);
     const write = (revision: number, slot: string, text?: string) =>

@@ -12,11 +12,13 @@ async function givenSession() {
   const clock = new TestClock();
   const shared = new MemoryNodes({ clock, leaseMs });
   const putting = gate();
-  let puts: 'at once' | 'late' = 'at once';
+  const removing = gate();
+  /** What the store does late: the first one's puts, the second one's removals. */
+  const late = new Set<'put' | 'remove'>();
   const stores = shared.start();
   const { directory } = stores;
   const put: typeof directory.put = async (...args) => {
-    if (puts === 'late') await putting.pass();
+    if (late.has('put')) await putting.pass();
     return directory.put(...args);
   };
   const join = async (its: typeof stores) => {
@@ -33,16 +35,31 @@ async function givenSession() {
     return node;
   };
   const giver = await join({ ...stores, directory: { ...directory, put } });
-  const taker = await join(shared.start());
+  const takers = shared.start();
+  const remove: typeof directory.remove = async (...args) => {
+    if (late.delete('remove')) await removing.pass();
+    return takers.directory.remove(...args);
+  };
+  const taker = await join({ ...takers, directory: { ...takers.directory, remove } });
   const copy = { said: [], abandon: () => {} };
   const who = { id, principal: undefined };
   const session = new OwnedSession(who, copy, giver, clock.now());
   await session.begin([{ slot: 'initialize', text: '{}' }]);
+  const before = session.record;
   await session.give(taker.node);
   return {
     shared,
+    giver,
     taker,
+    /** What the first knows of it. */
+    before,
     putting,
+    /** Ends it, which the store does later. */
+    removeLate: (session: OwnedSession) => {
+      late.add('remove');
+      return session.remove();
+    },
+    removing,
     claimed: async () => {
       const located = await taker.locate(id, undefined);
       if (located.kind !== 'woken') return expect.unreachable(located.kind);
@@ -51,7 +68,7 @@ async function givenSession() {
       return woken;
     },
     lose: () => {
-      puts = 'late';
+      late.add('put');
       shared.lose();
     },
     /** Both look at the store. */
@@ -76,19 +93,63 @@ test('one that the other node has not claimed yet is put back', async () => {
 });
 
 test('one that has ended at the other node stays ended, though the first puts it back later', async () => {
-  const { shared, taker, putting, claimed, lose, beat } = await givenSession();
+  const { shared, giver, taker, putting, claimed, lose, beat } = await givenSession();
   await (await claimed()).remove();
   lose();
   await beat();
   await putting.arrived();
-  expect(shared.rules.data.records.has(id)).toBe(false);
   putting.release();
   await turn();
-  expect(shared.rules.data.records.has(id)).toBe(true);
-  await beat();
-  expect(shared.rules.data.records.has(id)).toBe(false);
+  // It holds its place, with nothing in it, for as long as somebody may put it back.
+  expect(shared.rules.data.records.get(id)).toMatchObject({ owner: taker.node, facts: {} });
   expect(await taker.locate(id, undefined)).toEqual({ kind: 'none' });
+  expect(await giver.locate(id, undefined)).toEqual({ kind: 'elsewhere', node: taker.node });
+  for (let beats = 0; beats < 4; beats++) await beat();
+  expect(shared.rules.data.records.has(id)).toBe(false);
+  for (const node of [giver, taker]) {
+    expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
+  }
 });
+
+test('one that is ended while the store loses its data stays ended', async () => {
+  const { shared, giver, taker, putting, removing, ...world } = await givenSession();
+  const { claimed, removeLate, lose, beat } = world;
+  const removed = removeLate(await claimed());
+  await removing.arrived();
+  lose();
+  await beat();
+  // What was on its way is served after the other node has looked at the store.
+  removing.release();
+  await removed;
+  await putting.arrived();
+  putting.release();
+  for (let beats = 0; beats < 6; beats++) await beat();
+  expect(shared.rules.data.records.has(id)).toBe(false);
+  for (const node of [giver, taker]) {
+    expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
+  }
+});
+
+test.each(['a change', 'what it says'])(
+  'one that the other node has claimed goes on there with %s, though the first has put it back before',
+  async (kind) => {
+    const { shared, taker, before, claimed, beat } = await givenSession();
+    const session = await claimed();
+    shared.lose();
+    shared.rules.put({ ...before, owner: '' }, Infinity);
+    const entry = { stream: '1', number: 1, text: 'said' };
+    if (kind === 'a change') await session.note([{ slot: 'logLevel', text: '"error"' }]);
+    else await session.append(entry);
+    expect(taker.has(session)).toBe(true);
+    await beat();
+    const { owner, fence, facts } = shared.rules.data.records.get(id)!;
+    expect({ owner, fence, facts }).toEqual({
+      owner: taker.node,
+      fence: session.fence,
+      facts: session.record.facts,
+    });
+  },
+);
 
 test('the sessions that a node has ended are remembered until no copy of older data can have them, and no longer', async () => {
   const clock = new TestClock();
