@@ -188,12 +188,13 @@ export class Ownership {
     this.#removed.set(id, { fence, untilMs: now + 2 * this.#options.idleMs });
     try {
       if (!this.#isStoreYoung) await this.stores.directory.remove(id, fence);
-      // It may have lost its data meanwhile.
-      if (this.#isStoreYoung) await this.#bury(id, fence);
     } catch (error) {
+      // What is buried by now has ended.
       if (!this.#buried.has(id)) this.#removed.delete(id);
-      throw error;
+      if (!this.#buried.has(id)) throw error;
     }
+    // It may have lost its data meanwhile.
+    if (this.#isStoreYoung) await this.#bury(id, fence);
     this.forget(session);
     for (const [old, { untilMs }] of this.#removed) {
       if (untilMs > now && this.#removed.size <= maxRemoved) break;

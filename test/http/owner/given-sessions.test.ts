@@ -1,5 +1,6 @@
 /** What becomes of a session that one node has given to another when the store loses its data. */
 import { expect, test } from 'vitest';
+import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
 import { OwnedSession, Ownership } from '../../../src/http/owner/ownership.ts';
 import { TestClock, gate, turn } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
@@ -35,9 +36,11 @@ async function givenSession() {
     return node;
   };
   const giver = await join({ ...stores, directory: { ...directory, put } });
+  const failing = new Set<'remove'>();
   const takers = shared.start();
   const remove: typeof directory.remove = async (...args) => {
     if (late.delete('remove')) await removing.pass();
+    if (failing.delete('remove')) throw new StoreUnavailable('slow', 'slow', { retryAfterMs: 1 });
     return takers.directory.remove(...args);
   };
   const taker = await join({ ...takers, directory: { ...takers.directory, remove } });
@@ -54,9 +57,10 @@ async function givenSession() {
     /** What the first knows of it. */
     before,
     putting,
-    /** Ends it, which the store does later. */
-    removeLate: (session: OwnedSession) => {
+    /** Ends it, which the store does later, or not at all. */
+    removeLate: (session: OwnedSession, isDone: boolean) => {
       late.add('remove');
+      if (!isDone) failing.add('remove');
       return session.remove();
     },
     removing,
@@ -111,24 +115,32 @@ test('one that has ended at the other node stays ended, though the first puts it
   }
 });
 
-test('one that is ended while the store loses its data stays ended', async () => {
-  const { shared, giver, taker, putting, removing, ...world } = await givenSession();
-  const { claimed, removeLate, lose, beat } = world;
-  const removed = removeLate(await claimed());
-  await removing.arrived();
-  lose();
-  await beat();
-  // What was on its way is served after the other node has looked at the store.
-  removing.release();
-  await removed;
-  await putting.arrived();
-  putting.release();
-  for (let beats = 0; beats < 6; beats++) await beat();
-  expect(shared.rules.data.records.has(id)).toBe(false);
-  for (const node of [giver, taker]) {
-    expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
-  }
-});
+test.each([
+  ['is done after that', true],
+  ['fails', false],
+])(
+  'one stays ended that is ended while the store loses its data, if the removal %s',
+  async (_, isDone) => {
+    const { shared, giver, taker, putting, removing, ...world } = await givenSession();
+    const { claimed, removeLate, lose, beat } = world;
+    const removed = removeLate(await claimed(), isDone);
+    await removing.arrived();
+    lose();
+    await beat();
+    // What was on its way is served after the other node has looked at the store.
+    removing.release();
+    await removed;
+    await putting.arrived();
+    putting.release();
+    await turn();
+    expect(shared.rules.data.records.get(id)).toMatchObject({ owner: taker.node, facts: {} });
+    for (let beats = 0; beats < 6; beats++) await beat();
+    expect(shared.rules.data.records.has(id)).toBe(false);
+    for (const node of [giver, taker]) {
+      expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
+    }
+  },
+);
 
 test.each(['a change', 'what it says'])(
   'one that the other node has claimed goes on there with %s, though the first has put it back before',
