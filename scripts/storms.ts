@@ -77,4 +77,5 @@ await Promise.all(
 for (const [name, { whole, broken }] of counts) {
   process.stdout.write(`${name}: ${whole} whole, ${broken} broken\n`);
 }
-process.exitCode = [...counts.values()].some(({ broken }) => broken > 0) ? 1 : 0;
+// The clients of a storm that has no end still try.
+process.exit([...counts.values()].some(({ broken }) => broken > 0) ? 1 : 0);
