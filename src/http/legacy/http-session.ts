@@ -39,8 +39,9 @@ import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import type { RequestAuthorization } from '../request-authorization.ts';
-import { firstFence } from '../owner/ownership.ts';
-import type { OwnedCopy, OwnedSession, WokenSession } from '../owner/ownership.ts';
+import { firstFence } from '../owner/owned-session.ts';
+import type { OwnedCopy, OwnedSession } from '../owner/owned-session.ts';
+import type { WokenSession } from '../owner/ownership.ts';
 import {
   changesByMessage,
   changesByResponse,

@@ -17,7 +17,7 @@ import type { HttpReport } from '../facts.ts';
 import type { HttpLimits } from '../options.ts';
 import type { StreamEventLog, LoggedStream } from './event-log.ts';
 import type { KeptText, LoggedText } from '../nodes/stores.ts';
-import type { OwnedSession } from '../owner/ownership.ts';
+import type { OwnedSession } from '../owner/owned-session.ts';
 import { processEnded } from '../owner/unavailable.ts';
 import { eventIdOf, readLastEventId } from './stream-names.ts';
 import type { StreamPlace } from './stream-names.ts';

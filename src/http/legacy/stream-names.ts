@@ -8,7 +8,7 @@
  */
 import { isRequestId } from '../../protocol/classify.ts';
 import type { InboundRequestId } from '../../protocol/frames.ts';
-import { firstFence } from '../owner/ownership.ts';
+import { firstFence } from '../owner/owned-session.ts';
 
 /** A place on a stream. */
 export interface StreamPlace {

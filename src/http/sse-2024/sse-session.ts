@@ -20,8 +20,9 @@ import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
 import type { Claim, Party, PlaceHolder } from '../parties.ts';
 import { streamHeaders } from '../answers.ts';
 import type { SinkOwner, WatchedSink } from '../watched-sink.ts';
-import { OwnedSession } from '../owner/ownership.ts';
-import type { OwnedCopy, Ownership } from '../owner/ownership.ts';
+import { OwnedSession } from '../owner/owned-session.ts';
+import type { OwnedCopy } from '../owner/owned-session.ts';
+import type { Ownership } from '../owner/ownership.ts';
 import { reportUnavailable } from '../owner/unavailable.ts';
 import { isGreeting } from '../legacy/greeting.ts';
 

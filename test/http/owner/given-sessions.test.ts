@@ -1,7 +1,8 @@
 /** What becomes of a session that one node has given to another when the store loses its data. */
 import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
-import { OwnedSession, Ownership } from '../../../src/http/owner/ownership.ts';
+import { OwnedSession } from '../../../src/http/owner/owned-session.ts';
+import { Ownership } from '../../../src/http/owner/ownership.ts';
 import { TestClock, gate, turn } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
 

@@ -12,7 +12,8 @@ import type {
   Stores,
   Written,
 } from '../../../src/http/nodes/stores.ts';
-import { OwnedSession, Ownership } from '../../../src/http/owner/ownership.ts';
+import { OwnedSession } from '../../../src/http/owner/owned-session.ts';
+import { Ownership } from '../../../src/http/owner/ownership.ts';
 import { DirectoryRules } from '../nodes/memory-stores.ts';
 import type { DirectoryData } from '../nodes/memory-stores.ts';
 
