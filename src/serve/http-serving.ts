@@ -99,6 +99,9 @@ class Serving implements HttpServing {
         requestTimeout: limits.requestTimeoutMs,
         keepAliveTimeout: limits.keepAliveTimeoutMs,
         connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
+        // Of a peer that is gone without a word while nothing is said to it, the system tells.
+        keepAlive: true,
+        keepAliveInitialDelay: 60_000,
       },
       (request, response) => this.#answer(request, response),
     );

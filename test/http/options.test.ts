@@ -1,5 +1,6 @@
 /** Options that would do nothing if they were ignored, beside those that have a file of their own. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../src/index.ts';
@@ -37,6 +38,26 @@ test('one connection more than maxConnections is closed at once', async () => {
   const kept = [await opened(), await opened()];
   await once((await opened()).resume(), 'close');
   expect(kept.map(({ destroyed }) => destroyed)).toEqual([false, false]);
+});
+
+test('the system looks within a minute whether a silent peer is still there', async (context) => {
+  context.skip(process.platform !== 'linux', 'only Linux shows the timers of connections');
+  const url = await listening();
+  const socket = connect(Number(url.port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(`GET / HTTP/1.1\r\nhost: ${url.host}\r\n\r\n`);
+  await once(socket, 'data');
+  const hex = (port = 0) => port.toString(16).toUpperCase().padStart(4, '0');
+  const ends = `0100007F:${hex(Number(url.port))} 0100007F:${hex(socket.localPort)} 01`;
+  /** When it looks, hundredths of a second from now. */
+  const timer = () => {
+    const row = readFileSync('/proc/net/tcp', 'utf8')
+      .split('\n')
+      .find((line) => line.includes(ends));
+    const [, due] = / 02:([0-9A-F]+) /.exec(row ?? '') ?? [];
+    return due === undefined ? Infinity : Number.parseInt(due, 16);
+  };
+  await expect.poll(timer, { timeout: 60_000 }).toBeLessThanOrEqual(6000);
 });
 
 test('health is told at /healthz and /readyz if that is wanted, and not otherwise', async () => {
