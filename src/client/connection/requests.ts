@@ -273,7 +273,7 @@ export class Requests {
    * Why waiting for a connection is useless for this method: it has failed or is closed. Undefined
    * if there is a connection, or may be one again.
    */
-  away(method: string, snapshot = this.#snapshot): RuntimeError | undefined {
+  away(method: string, snapshot: ConnectionSnapshot = this.#snapshot): RuntimeError | undefined {
     // Making the texts costs more than everything else here.
     if (!isEnding(snapshot)) return undefined;
     return stateRefusal(snapshot, `${method} was not sent to ${this.#name}`, this.#age());
