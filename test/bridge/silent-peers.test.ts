@@ -1,13 +1,16 @@
 /** Peers that are gone without a word: what they held is back, and who is there notices nothing. */
 import { readFileSync } from 'node:fs';
+import { on } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
-import { TestClock } from 'mcp-actors/testing';
+import { TestClock, enveloped } from 'mcp-actors/testing';
 import { expectEmpty } from '../processes/process-table.ts';
+import { ask, headersOf } from '../http/modern/asking.ts';
 import { begin } from '../http/raw-client.ts';
 import { serveHttp } from '../http/serving.ts';
 import { blackHole } from './black-hole.ts';
@@ -59,6 +62,53 @@ test('hosts that vanish hold their processes no longer than keepalive and idle t
   await gone(second);
   expect(isThere(third)).not.toThrow();
   expect((await living.request('tools/list')).status).toBe(200);
+});
+
+test('a host of 2026-07-28 that listens holds its process until its connection is given up', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'silent-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const journal = join(folder, 'journal');
+  const clock = new TestClock();
+  const args = [join(import.meta.dirname, 'journal-server.mjs'), journal];
+  const server = bridge({ command: process.execPath, args }, { era: 'legacy', report: () => {} });
+  const session = { clock, report: () => {} };
+  const url = await serveHttp(server, { clock, report: () => {}, session });
+  const socket = connect(Number(url.port), url.hostname);
+  onTestFinished(() => void socket.destroy());
+  const listen = enveloped(1, 'subscriptions/listen', {
+    notifications: { toolsListChanged: true },
+  });
+  const body = JSON.stringify(listen);
+  const headers = { ...headersOf(listen as never), 'content-length': body.length, host: url.host };
+  const lines = Object.entries({ ...headers, accept: '*/*', 'content-type': 'application/json' });
+  socket.write(
+    `POST /mcp HTTP/1.1\r\n${lines.map((line) => line.join(': ')).join('\r\n')}\r\n\r\n`,
+  );
+  socket.write(body);
+  for await (const [chunk] of on(socket, 'data')) {
+    if (String(chunk).includes('acknowledged')) break;
+  }
+  const starts = () =>
+    readFileSync(journal, 'utf8')
+      .split('\n')
+      .flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
+  const [pid, ...others] = starts();
+  // Longer than a process is kept that nobody needs. What is written meanwhile has to be taken.
+  for (let passed = 0; passed < 600_000; passed += 2 * stepMs) {
+    clock.increment(2 * stepMs);
+    await (await fetch(url)).text();
+  }
+  expect((await ask(url, 'tools/list')).status).toBe(200);
+  expect([starts(), others]).toEqual([[pid], []]);
+  // As the system does that has sent comments again for long enough.
+  socket.resetAndDestroy();
+  await vi.waitFor(
+    () => {
+      clock.increment(60_000);
+      return expectEmpty(Number(pid));
+    },
+    { timeout: 60_000 },
+  );
 });
 
 test('after a computer has slept, each server is asked once for its stream', async () => {
