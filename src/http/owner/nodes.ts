@@ -62,7 +62,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
       idleMs: home.limits.sessionIdleTimeoutMs,
       inbox: this,
       lapsed: () => this.#lapsed(),
-      storeChanged: () => {
+      lettersLost: () => {
         for (const peer of this.#peers.values()) peer.ask();
       },
       beat: () => {

@@ -42,8 +42,11 @@ export interface OwnershipOptions {
   readonly inbox: NodeInboxListener;
   /** The lease is over: what other nodes do for this one, and it for them, comes to nothing. */
   lapsed(): void;
-  /** The store has other data: what was on its way to other nodes may be lost. */
-  storeChanged(): void;
+  /**
+   * What was on its way to other nodes may be lost: the store has other data. It is said once more when all nodes that
+   * live have come back: one that was late may have found no inbox, and what was in it was lost with it.
+   */
+  lettersLost(): void;
   /** From time to time, while it has a lease. */
   beat(): void;
 }
@@ -344,13 +347,17 @@ export class Ownership implements SessionOwner {
   /** Sees whether the store has lost something, and puts it back. */
   async #look(store: StoreAge): Promise<void> {
     const isOther = this.#store !== undefined && this.#store.name !== store.name;
+    const wasYoung = this.#isStoreYoung;
     this.#store = store;
     if (isOther) {
       this.#move({ type: 'store.changed' });
-      this.#options.storeChanged();
+      this.#options.lettersLost();
     }
     if (this.#state.value === 'restoring') await (this.#restoring ??= this.#restore());
-    else if (!this.#isStoreYoung) await this.#removeBuried();
+    else if (!this.#isStoreYoung) {
+      if (wasYoung) this.#options.lettersLost();
+      await this.#removeBuried();
+    }
     const now = this.#options.clock.now();
     for (const [id, [, untilMs]] of this.#bequeathed) {
       if (untilMs <= now) this.#bequeathed.delete(id);

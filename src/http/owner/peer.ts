@@ -102,7 +102,7 @@ export class Peer {
     while (await this.#sending);
   }
 
-  /** The store has lost data: it may have lost letters. */
+  /** The store may have lost letters. */
   ask(): void {
     for (const { pipe } of this.passages.values()) this.post({ kind: 'asked', pipe });
   }

@@ -30,7 +30,7 @@ async function givenSession() {
       idleMs: 60_000,
       inbox: { received: () => {} },
       lapsed: () => expect.unreachable(),
-      storeChanged: () => {},
+      lettersLost: () => {},
       beat: () => {},
     });
     expect(await node.locate('nobody', undefined)).toEqual({ kind: 'none' });
@@ -173,7 +173,7 @@ test('the sessions that a node has ended are remembered until no copy of older d
     idleMs,
     inbox: { received: () => {} },
     lapsed: () => expect.unreachable(),
-    storeChanged: () => {},
+    lettersLost: () => {},
     beat: () => {},
   });
   const end = async (name: string) => {

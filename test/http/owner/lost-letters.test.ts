@@ -32,6 +32,31 @@ test('a request that was lost with data of the store is answered with an error',
   });
 });
 
+test('a request is answered with an error if the store loses the question about it, too', async () => {
+  const [a, b] = await startNodes(2, () => ({ tools: [echo] }), lease);
+  const here = await begin(a!.url);
+  const lost = gate();
+  /** As with an inbox whose node comes back too late for it. */
+  const loseOnly = (kind: 'request' | 'asked') => {
+    a!.shared.loses = (text) => {
+      const isLost = text.includes(`"${kind}"`);
+      if (isLost) void lost.pass();
+      return isLost;
+    };
+  };
+  loseOnly('request');
+  const answer = at(b!, here).call('echo', {}, 'e1');
+  await lost.arrived();
+  loseOnly('asked');
+  a!.shared.lose();
+  await lost.arrived(2);
+  a!.shared.loses = () => false;
+  expect(await jsonOf(await answer)).toMatchObject({
+    id: 'e1',
+    error: { data: { reason: 'process-ended' } },
+  });
+});
+
 test.each([
   ['a part', 'test/step'],
   ['the rest', '"part"'],

@@ -141,7 +141,7 @@ class ModelNode {
       idleMs: 1e9,
       inbox: { received: () => {} },
       lapsed: () => {},
-      storeChanged: () => {},
+      lettersLost: () => {},
       beat: () => {},
     });
   }
