@@ -249,7 +249,7 @@ export const citations: {
     '2 s': [[session, 'drainTimeoutMs: 2 * second']],
     '1 min': [['src/serve/served-connection-limits.ts', 'requestTimeoutMs: 60_000']],
     '256 KiB': [
-      ['src/http/owner/ownership.ts', 'maxRecordBytes = 256 * 1024'],
+      ['src/http/owner/owned-session.ts', 'maxRecordBytes = 256 * 1024'],
       ['src/http/owner/letters.ts', 'windowBytes = 256 * 1024'],
     ],
     '4 MiB': [['src/http/nodes/stores.ts', 'maxBytes: 4 * 1024 * 1024']],
