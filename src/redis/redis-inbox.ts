@@ -172,11 +172,10 @@ export class RedisInbox implements NodeInbox {
     return (await this.#connection.run(withdraw, keys, [place, mark])) === 1;
   }
 
-  async broadcast(from: string, text: string): Promise<void> {
+  async others(node: string): Promise<readonly string[]> {
     const key = this.#keys.nodes;
     const nodes = await this.#connection.command(['ZRANGE', key, '0', '-1'], key);
-    const others = (nodes as readonly string[]).filter((node) => node !== from);
-    await Promise.all(others.map((node) => this.send(node, text)));
+    return (nodes as readonly string[]).filter((other) => other !== node);
   }
 
   get #lease(): string {

@@ -163,8 +163,8 @@ export interface NodeInbox {
    * @returns false if it has, or nobody knows
    */
   withdraw(node: string, place: string, mark: string): Promise<boolean>;
-  /** Puts a text into the inboxes of all other nodes. */
-  broadcast(from: string, text: string): Promise<void>;
+  /** The names of all nodes that may have one, but for this node's. */
+  others(node: string): Promise<readonly string[]>;
 }
 
 /** Counts calls for all nodes. */

@@ -73,7 +73,7 @@ export interface AnswerHead {
 /** What one text in an inbox holds. */
 export interface NodePost {
   readonly from: string;
-  /** Counts the envelopes from one node to another: one that comes twice is read once. */
+  /** Counts the envelopes of one node: one that comes twice is read once. */
   readonly number: number;
   readonly letters: readonly Letter[];
 }

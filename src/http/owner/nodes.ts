@@ -13,7 +13,7 @@ import type { NodeInboxListener, Stores } from '../nodes/stores.ts';
 import type { ServerOf } from '../options.ts';
 import { reportInWords } from '../facts.ts';
 import { HandedExchange } from './handed-exchange.ts';
-import { readPost, writePost } from './letters.ts';
+import { readPost } from './letters.ts';
 import type { ChangedLetter, Letter } from './letters.ts';
 import { Ownership } from './ownership.ts';
 import type { Location } from './ownership.ts';
@@ -46,6 +46,10 @@ export class Nodes implements PeerHome, NodeInboxListener {
   readonly #heard = new WeakSet<McpServer>();
   /** What has changed in this turn, as letters, and at which server. */
   readonly #changed = new Map<string, readonly [ChangedLetter, McpServer]>();
+  /** What has changed here, and the other nodes have not been told. */
+  readonly #untold = new Map<string, ChangedLetter>();
+  /** Settles once they have been told all, or this node is closed. */
+  #telling: Promise<void> | undefined = undefined;
   /** Requests whose owners are sought. */
   readonly #seeking = new Set<Promise<void>>();
   #pipes = 0;
@@ -170,9 +174,8 @@ export class Nodes implements PeerHome, NodeInboxListener {
     for (const text of texts) {
       const { from, number, letters } = readPost(text);
       const peer = this.#peer(from);
-      // What is told to all has no number: it does no harm twice.
-      if (number > 0 && number <= peer.heard) continue;
-      peer.heard = Math.max(peer.heard, number);
+      if (number <= peer.heard) continue;
+      peer.heard = number;
       for (const letter of letters) this.#read(letter, peer, withdrawn);
     }
   }
@@ -284,18 +287,57 @@ export class Nodes implements PeerHome, NodeInboxListener {
   }
 
   readonly #tellChanges = (): void => {
-    const changed = [...this.#changed.values()];
+    const changed = [...this.#changed];
     this.#changed.clear();
-    for (const [letter, server] of changed) this.#told(letter, server);
-    const letters = changed.map(([letter]) => letter);
-    const from = this.node;
-    const text = writePost({ from, number: 0, letters });
+    for (const [key, [letter, server]] of changed) {
+      this.#told(letter, server);
+      this.#untold.delete(key);
+      this.#untold.set(key, letter);
+    }
+    this.#dropUntold();
+    this.#telling ??= this.#tellOthers().finally(() => {
+      this.#telling = undefined;
+    });
+  };
+
+  /** Tells the others, as soon as it is known who they are. */
+  async #tellOthers(): Promise<void> {
     const failed = reportUnavailable(
       this.#options.home.report,
-      'The other nodes do not know of a change',
+      'The other nodes do not know of a change yet',
     );
-    this.stores.inbox.broadcast(from, text).catch(failed);
-  };
+    while (this.#untold.size > 0) {
+      try {
+        await this.ownership.ready();
+        const others = await this.stores.inbox.others(this.node);
+        const letters = [...this.#untold.values()];
+        this.#untold.clear();
+        for (const node of others) for (const letter of letters) this.#peer(node).post(letter);
+      } catch (error) {
+        failed(error);
+        if (!(error instanceof StoreUnavailable) || error.fault === 'closed') return;
+        await new Promise<void>((resolve) => {
+          this.clock.setTimeout(resolve, tellAgainMs);
+        });
+      }
+    }
+  }
+
+  /** The oldest go, if it is too much. */
+  #dropUntold(): void {
+    let characters = 0;
+    for (const { uri = '' } of this.#untold.values()) characters += uri.length;
+    let dropped = 0;
+    for (const [key, { uri = '' }] of this.#untold) {
+      if (this.#untold.size <= maxUntold && characters <= maxUntoldCharacters) break;
+      this.#untold.delete(key);
+      characters -= uri.length;
+      dropped++;
+    }
+    if (dropped === 0) return;
+    const message = `The other nodes cannot be told, and will not hear of ${dropped} changes`;
+    reportInWords(this.#options.home.report, 'warning', 'nodes.unavailable', message);
+  }
 
   #lapsed(): void {
     const peers = [...this.#peers.values()];
@@ -309,6 +351,13 @@ export class Nodes implements PeerHome, NodeInboxListener {
     await Promise.all([...passages.values()].map((passage) => passage.lost(afterMs)));
   }
 }
+
+/** How soon it is tried again to tell the others what has changed, milliseconds. */
+const tellAgainMs = 1000;
+
+/** How many changes wait until the others can be told, and how long their URIs are together, characters. */
+const maxUntold = 1000;
+const maxUntoldCharacters = 256 * 1024;
 
 /** Of how many sessions it is known where they were. */
 const maxOwners = 10_000;

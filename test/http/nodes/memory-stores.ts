@@ -213,10 +213,7 @@ export class MemoryNodes {
         close: (node) => asked(() => void this.#open.delete(node)),
         send: (node, text) => asked(() => send(node, text)),
         withdraw: () => asked(() => false),
-        broadcast: (from, text) =>
-          asked(() => {
-            for (const node of this.#open) if (node !== from) send(node, text);
-          }),
+        others: (node) => asked(() => [...this.#open].filter((other) => other !== node)),
       },
       close: async () => {},
     };

@@ -129,7 +129,7 @@ function everything({ directory, log, inbox, name }: Node): Promise<unknown>[] {
     log.read('s1'),
     inbox.send(name, 'text'),
     inbox.withdraw(name, '0-1', 'mark'),
-    inbox.broadcast(name, 'text'),
+    inbox.others(name),
   ];
 }
 

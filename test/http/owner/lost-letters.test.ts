@@ -1,6 +1,6 @@
 /** What becomes of requests that are on their way between nodes when the store loses its data, or a lease ends. */
 import { expect, test } from 'vitest';
-import { createMcpServer, defineTool } from '../../../src/index.ts';
+import { createMcpServer, defineResourceTemplate, defineTool } from '../../../src/index.ts';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
 import { gate, turn } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
@@ -206,4 +206,55 @@ test('a session that could not be given to another node is put back into a store
   await moving;
   await facts.told('nodes.restored');
   await expect.poll(async () => (await session.request('ping')).status).toBe(200);
+});
+
+test('the other nodes hear of each change once, in order, whatever the store fails at', async () => {
+  const shared = new MemoryNodes();
+  const facts = reported();
+  const resources = defineResourceTemplate({
+    uriTemplate: 'test://{name}',
+    name: 'anything',
+    read: (uri) => uri,
+  });
+  const makeServer = () =>
+    createMcpServer({ name: 'one', version: '1', resourceTemplates: [resources] });
+  const here = await begin(await serveHttp(makeServer(), { stores: shared.start() }));
+  const stores = shared.start();
+  const fails = { others: 0, send: 0 };
+  const unavailable = (fault: 'away' | 'slow') =>
+    new StoreUnavailable(fault, `It is ${fault}`, { retryAfterMs: 1000 });
+  const inbox: typeof stores.inbox = {
+    ...stores.inbox,
+    others: async (node) => {
+      if (fails.others-- > 0) throw unavailable('away');
+      return stores.inbox.others(node);
+    },
+    // It has sent the text nevertheless.
+    send: async (node, text) => {
+      const place = await stores.inbox.send(node, text);
+      if (fails.send-- > 0) throw unavailable('slow');
+      return place;
+    },
+  };
+  const there = makeServer();
+  await serveHttp(there, { stores: { ...stores, inbox }, report: facts.report });
+  const names = ['a', 'b', 'c', 'd', 'e'].map((name) => `test://${name}`);
+  for (const uri of names) await here.request('resources/subscribe', { uri });
+  const events = await here.get();
+  fails.others = 1;
+  there.resourceUpdated('test://a');
+  await facts.told('nodes.unavailable');
+  // What changes again meanwhile has changed once.
+  for (const uri of ['test://a', 'test://b', 'test://a']) {
+    there.resourceUpdated(uri);
+    await turn();
+  }
+  const updated = async () => (await events.message()).data.params?.['uri'];
+  expect([await updated(), await updated()]).toEqual(['test://b', 'test://a']);
+  fails.send = 1;
+  for (const uri of names.slice(2)) {
+    there.resourceUpdated(uri);
+    await turn();
+  }
+  expect([await updated(), await updated(), await updated()]).toEqual(names.slice(2));
 });

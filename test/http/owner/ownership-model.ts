@@ -230,7 +230,7 @@ class ModelNode {
         close: () => free(undefined),
         send: () => free(undefined),
         withdraw: () => free(false),
-        broadcast: () => free(undefined),
+        others: () => free([]),
       },
       close: () => free(undefined),
     };
