@@ -46,10 +46,8 @@ export class Nodes implements PeerHome, NodeInboxListener {
   readonly #heard = new WeakSet<McpServer>();
   /** What has changed in this turn, as letters, and at which server. */
   readonly #changed = new Map<string, readonly [ChangedLetter, McpServer]>();
-  /** What has changed here, and the other nodes have not been told. */
+  /** What has changed here, and the other nodes have not been told. While there is any, it is tried. */
   readonly #untold = new Map<string, ChangedLetter>();
-  /** Settles once they have been told all, or this node is closed. */
-  #telling: Promise<void> | undefined = undefined;
   /** Requests whose owners are sought. */
   readonly #seeking = new Set<Promise<void>>();
   #pipes = 0;
@@ -289,18 +287,17 @@ export class Nodes implements PeerHome, NodeInboxListener {
   readonly #tellChanges = (): void => {
     const changed = [...this.#changed];
     this.#changed.clear();
+    const isTried = this.#untold.size > 0;
     for (const [key, [letter, server]] of changed) {
       this.#told(letter, server);
       this.#untold.delete(key);
       this.#untold.set(key, letter);
     }
     this.#dropUntold();
-    this.#telling ??= this.#tellOthers().finally(() => {
-      this.#telling = undefined;
-    });
+    if (!isTried) void this.#tellOthers();
   };
 
-  /** Tells the others, as soon as it is known who they are. */
+  /** Tells the others, as soon as it is known who they are, or until this node is closed. */
   async #tellOthers(): Promise<void> {
     const failed = reportUnavailable(
       this.#options.home.report,
