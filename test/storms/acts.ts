@@ -40,6 +40,8 @@ export interface ActorOptions {
   readonly marks: ReadonlyMap<string, number>;
   /** What came on the session's own stream. */
   readonly pushes: readonly Message[];
+  /** The clients that have a session, this one too. */
+  clients(): readonly SessionClient[];
 }
 
 /** Does one thing after the other, so that what has to come of each is known. */
@@ -132,16 +134,19 @@ export class StormActs {
   }
 
   async #pushes(): Promise<void> {
-    const { client, history, pushes } = this.#options;
+    const { client, chance, history, pushes } = this.#options;
     const uris = ['x', 'y', 'z'].map((end) => `storm://${this.#unique(end)}`);
     for (const uri of uris) {
       const outcome = await client.insist('resources/subscribe', { uri });
       this.#allow(outcome);
       if (outcome.kind !== 'result') return;
     }
+    // Wherever something changes, all hear of it.
+    const other = chance.shuffled(this.#options.clients())[0] ?? client;
     const { owners } = client;
+    const { owners: othersOwners } = other;
     for (const uri of uris) {
-      const { outcome } = await client.call('touch', { uri });
+      const { outcome } = await other.call('touch', { uri });
       this.#allow(outcome);
       // Whether it was announced is unknown.
       if (outcome.kind !== 'result') return;
@@ -151,8 +156,13 @@ export class StormActs {
     while (told().length < uris.length && history.now < deadline) await delay(20);
     // What waits for a stream is lost with its owner.
     const ought = client.owners === owners ? uris : uris.filter((uri) => told().includes(uri));
-    if (told().join() !== ought.join()) {
-      this.#accuse(`${client.name} was told of ${told().join()}, and ${ought.join()} were updated`);
+    // Two owners of the other session have said it, each in its own time.
+    const got = other.owners === othersOwners ? told() : told().sort();
+    if (got.join() !== ought.join()) {
+      const by = `by ${other.name}`;
+      this.#accuse(
+        `${client.name} was told of ${got.join()}, and ${ought.join()} were updated ${by}`,
+      );
     }
     const [uri = ''] = uris;
     const outcome = await client.insist('resources/unsubscribe', { uri });

@@ -58,7 +58,9 @@ export async function storm(options: StormOptions): Promise<History> {
     const client = new SessionClient({ name, fleet, history, chance: own, onPush });
     clients.push(client);
     await client.begin();
-    const acts = new StormActs({ client, chance: own, history, isCalm, marks, pushes });
+    const begun = () => clients.filter(({ hasBegun }) => hasBegun);
+    const options = { client, chance: own, history, isCalm, marks, pushes, clients: begun };
+    const acts = new StormActs(options);
     const lanes = [() => acts.change(), () => acts.call()].map(async (act) => {
       while (!isOver()) await act();
     });

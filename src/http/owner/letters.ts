@@ -56,6 +56,8 @@ export type Letter =
 /** Something that clients may have subscribed to has changed at a server. */
 export interface ChangedLetter {
   readonly kind: 'changed';
+  /** Counts the changes at a node: one that is told twice is news once. */
+  readonly serial: number;
   /** The name of the server. */
   readonly server: string;
   readonly method: string;

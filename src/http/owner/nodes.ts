@@ -5,13 +5,13 @@
 import { changesOf } from '../../server/changes.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import { environmentKeys } from '../../server/server-core.ts';
-import { onceAtTurnEnd } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
 import { StoreUnavailable, isNodeName } from '../nodes/stores.ts';
 import type { NodeInboxListener, Stores } from '../nodes/stores.ts';
 import type { ServerOf } from '../options.ts';
 import { reportInWords } from '../facts.ts';
+import { ChangeLetters } from './change-letters.ts';
 import { HandedExchange } from './handed-exchange.ts';
 import { readPost } from './letters.ts';
 import type { ChangedLetter, Letter } from './letters.ts';
@@ -21,7 +21,7 @@ import { Passage } from './passage.ts';
 import type { Handing } from './passage.ts';
 import { Peer } from './peer.ts';
 import type { PeerHome } from './peer.ts';
-import { reportUnavailable, unavailable } from './unavailable.ts';
+import { unavailable } from './unavailable.ts';
 
 export interface NodesOptions {
   readonly server: ServerOf;
@@ -44,10 +44,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
   #first: McpServer | undefined = undefined;
   /** Servers whose changes are heard. */
   readonly #heard = new WeakSet<McpServer>();
-  /** What has changed in this turn, as letters, and at which server. */
-  readonly #changed = new Map<string, readonly [ChangedLetter, McpServer]>();
-  /** What has changed here, and the other nodes have not been told. While there is any, it is tried. */
-  readonly #untold = new Map<string, ChangedLetter>();
+  readonly #changes: ChangeLetters;
   /** Requests whose owners are sought. */
   readonly #seeking = new Set<Promise<void>>();
   #pipes = 0;
@@ -66,10 +63,24 @@ export class Nodes implements PeerHome, NodeInboxListener {
       lapsed: () => this.#lapsed(),
       lettersLost: () => {
         for (const peer of this.#peers.values()) peer.ask();
+        this.#changes.lost();
       },
       beat: () => {
         for (const peer of this.#peers.values()) peer.look();
+        if (!this.ownership.isStoreYoung) this.#changes.beat();
       },
+    });
+    const node = () => this.node;
+    this.#changes = new ChangeLetters({
+      stores,
+      clock: home.clock,
+      report: home.report,
+      get node() {
+        return node();
+      },
+      ready: () => this.ownership.ready(),
+      tellHere: (letter, at) => this.#told(letter, at),
+      post: (to, letter) => this.#peer(to).post(letter),
     });
     if (typeof server !== 'function') this.join(server);
   }
@@ -84,9 +95,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
     this.#first ??= server;
     const { name } = server.definition;
     changesOf(server)?.listen((method, uri) => {
-      const letter = { kind: 'changed', server: name, method, uri } as const;
-      this.#changed.set(`${name} ${method} ${uri ?? ''}`, [letter, server]);
-      onceAtTurnEnd(this.#tellChanges);
+      this.#changes.add({ server: name, method, uri }, server);
     });
   }
 
@@ -264,7 +273,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
       case 'moved':
         return peer.passages.get(letter.pipe)?.moved();
       case 'changed':
-        return this.#told(letter);
+        return peer.isNews(letter.serial) ? this.#told(letter) : undefined;
     }
   }
 
@@ -284,58 +293,6 @@ export class Nodes implements PeerHome, NodeInboxListener {
     );
   }
 
-  readonly #tellChanges = (): void => {
-    const changed = [...this.#changed];
-    this.#changed.clear();
-    const isTried = this.#untold.size > 0;
-    for (const [key, [letter, server]] of changed) {
-      this.#told(letter, server);
-      this.#untold.delete(key);
-      this.#untold.set(key, letter);
-    }
-    this.#dropUntold();
-    if (!isTried) void this.#tellOthers();
-  };
-
-  /** Tells the others, as soon as it is known who they are, or until this node is closed. */
-  async #tellOthers(): Promise<void> {
-    const failed = reportUnavailable(
-      this.#options.home.report,
-      'The other nodes do not know of a change yet',
-    );
-    while (this.#untold.size > 0) {
-      try {
-        await this.ownership.ready();
-        const others = await this.stores.inbox.others(this.node);
-        const letters = [...this.#untold.values()];
-        this.#untold.clear();
-        for (const node of others) for (const letter of letters) this.#peer(node).post(letter);
-      } catch (error) {
-        failed(error);
-        if (!(error instanceof StoreUnavailable) || error.fault === 'closed') return;
-        await new Promise<void>((resolve) => {
-          this.clock.setTimeout(resolve, tellAgainMs);
-        });
-      }
-    }
-  }
-
-  /** The oldest go, if it is too much. */
-  #dropUntold(): void {
-    let characters = 0;
-    for (const { uri = '' } of this.#untold.values()) characters += uri.length;
-    let dropped = 0;
-    for (const [key, { uri = '' }] of this.#untold) {
-      if (this.#untold.size <= maxUntold && characters <= maxUntoldCharacters) break;
-      this.#untold.delete(key);
-      characters -= uri.length;
-      dropped++;
-    }
-    if (dropped === 0) return;
-    const message = `The other nodes cannot be told, and will not hear of ${dropped} changes`;
-    reportInWords(this.#options.home.report, 'warning', 'nodes.unavailable', message);
-  }
-
   #lapsed(): void {
     const peers = [...this.#peers.values()];
     this.#peers.clear();
@@ -348,13 +305,6 @@ export class Nodes implements PeerHome, NodeInboxListener {
     await Promise.all([...passages.values()].map((passage) => passage.lost(afterMs)));
   }
 }
-
-/** How soon it is tried again to tell the others what has changed, milliseconds. */
-const tellAgainMs = 1000;
-
-/** How many changes wait until the others can be told, and how long their URIs are together, characters. */
-const maxUntold = 1000;
-const maxUntoldCharacters = 256 * 1024;
 
 /** Of how many sessions it is known where they were. */
 const maxOwners = 10_000;

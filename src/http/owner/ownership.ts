@@ -47,7 +47,7 @@ export interface OwnershipOptions {
    * live have come back: one that was late may have found no inbox, and what was in it was lost with it.
    */
   lettersLost(): void;
-  /** From time to time, while it has a lease. */
+  /** From time to time, once its lease was renewed. */
   beat(): void;
 }
 
@@ -175,14 +175,14 @@ export class Ownership implements SessionOwner {
     const now = this.#options.clock.now();
     this.#removed.set(id, { fence, untilMs: now + 2 * this.#options.idleMs });
     try {
-      if (!this.#isStoreYoung) await this.stores.directory.remove(id, fence);
+      if (!this.isStoreYoung) await this.stores.directory.remove(id, fence);
     } catch (error) {
       // What is buried by now has ended.
       if (!this.#buried.has(id)) this.#removed.delete(id);
       if (!this.#buried.has(id)) throw error;
     }
     // It may have lost its data meanwhile.
-    if (this.#isStoreYoung) await this.#bury(id, fence);
+    if (this.isStoreYoung) await this.#bury(id, fence);
     this.forget(session);
     for (const [old, { untilMs }] of this.#removed) {
       if (untilMs > now && this.#removed.size <= maxRemoved) break;
@@ -347,14 +347,14 @@ export class Ownership implements SessionOwner {
   /** Sees whether the store has lost something, and puts it back. */
   async #look(store: StoreAge): Promise<void> {
     const isOther = this.#store !== undefined && this.#store.name !== store.name;
-    const wasYoung = this.#isStoreYoung;
+    const wasYoung = this.isStoreYoung;
     this.#store = store;
     if (isOther) {
       this.#move({ type: 'store.changed' });
       this.#options.lettersLost();
     }
     if (this.#state.value === 'restoring') await (this.#restoring ??= this.#restore());
-    else if (!this.#isStoreYoung) {
+    else if (!this.isStoreYoung) {
       if (wasYoung) this.#options.lettersLost();
       await this.#removeBuried();
     }
@@ -365,7 +365,7 @@ export class Ownership implements SessionOwner {
   }
 
   /** Whether others may still put back what it has lost. */
-  get #isStoreYoung(): boolean {
+  get isStoreYoung(): boolean {
     return this.#store !== undefined && this.#store.ageMs < this.stores.leaseMs;
   }
 
@@ -440,8 +440,7 @@ export class Ownership implements SessionOwner {
       // The next one may reach it.
       const failed = reportUnavailable(this.report, 'The lease of this node was not renewed');
       if (!this.holds) return void this.ready().catch(() => undefined);
-      this.#renew().catch(failed);
-      this.#options.beat();
+      this.#renew().then(() => this.#options.beat(), failed);
     }, afterMs);
   }
 

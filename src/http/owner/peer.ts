@@ -65,6 +65,9 @@ export interface PeerHome {
 /** How long a text waits that could not be sent, milliseconds. */
 const againMs = 50;
 
+/** How many changes of another node are remembered: more than it may tell of twice. */
+const maxChanges = 2500;
+
 export class Peer {
   readonly node: string;
   /** Requests that were handed to it, by their numbers. */
@@ -73,6 +76,8 @@ export class Peer {
   readonly exchanges = new Map<number, Taken>();
   /** The number of the last envelope that came from it. */
   heard = 0;
+  /** The numbers of the changes that it has told of lately. */
+  readonly #changes = new Set<number>();
   readonly #home: PeerHome;
   readonly #from: string;
   #queue: Letter[] = [];
@@ -88,6 +93,15 @@ export class Peer {
   post(letter: Letter): void {
     this.#queue.push(letter);
     if (!this.#sending) this.#gather();
+  }
+
+  /** Whether it has not told of a change before. */
+  isNews(serial: number): boolean {
+    if (this.#changes.has(serial)) return false;
+    this.#changes.add(serial);
+    const [oldest] = this.#changes.size > maxChanges ? this.#changes : [];
+    if (oldest !== undefined) this.#changes.delete(oldest);
+    return true;
   }
 
   /** Finds out whether it lives, if anything depends on it. */

@@ -208,16 +208,44 @@ test('a session that could not be given to another node is put back into a store
   await expect.poll(async () => (await session.request('ping')).status).toBe(200);
 });
 
+const anything = defineResourceTemplate({
+  uriTemplate: 'test://{name}',
+  name: 'anything',
+  read: (uri) => uri,
+});
+
+/** What a session hears of these resources. */
+async function updatesOf(here: RawSession, names: readonly string[]) {
+  for (const name of names) await here.request('resources/subscribe', { uri: `test://${name}` });
+  const events = await here.get();
+  return async () => (await events.message()).data.params?.['uri'];
+}
+
+test('a change that was lost with data of the store is told again, and none that was not', async () => {
+  const [a, b] = await startNodes(2, () => ({ resourceTemplates: [anything] }), lease);
+  const updated = await updatesOf(await begin(a!.url), ['a', 'b', 'c']);
+  b!.server.resourceUpdated('test://a');
+  expect(await updated()).toBe('test://a');
+  const lost = gate();
+  a!.shared.loses = (text) => {
+    const isLost = text.includes('test://b');
+    if (isLost) void lost.pass();
+    return isLost;
+  };
+  b!.server.resourceUpdated('test://b');
+  await lost.arrived();
+  a!.shared.loses = () => false;
+  a!.shared.lose();
+  expect(await updated()).toBe('test://b');
+  b!.server.resourceUpdated('test://c');
+  expect(await updated()).toBe('test://c');
+});
+
 test('the other nodes hear of each change once, in order, whatever the store fails at', async () => {
   const shared = new MemoryNodes();
   const facts = reported();
-  const resources = defineResourceTemplate({
-    uriTemplate: 'test://{name}',
-    name: 'anything',
-    read: (uri) => uri,
-  });
   const makeServer = () =>
-    createMcpServer({ name: 'one', version: '1', resourceTemplates: [resources] });
+    createMcpServer({ name: 'one', version: '1', resourceTemplates: [anything] });
   const here = await begin(await serveHttp(makeServer(), { stores: shared.start() }));
   const stores = shared.start();
   const fails = { others: 0, send: 0 };
@@ -238,9 +266,8 @@ test('the other nodes hear of each change once, in order, whatever the store fai
   };
   const there = makeServer();
   await serveHttp(there, { stores: { ...stores, inbox }, report: facts.report });
-  const names = ['a', 'b', 'c', 'd', 'e'].map((name) => `test://${name}`);
-  for (const uri of names) await here.request('resources/subscribe', { uri });
-  const events = await here.get();
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const updated = await updatesOf(here, names);
   fails.others = 1;
   there.resourceUpdated('test://a');
   await facts.told('nodes.unavailable');
@@ -249,12 +276,12 @@ test('the other nodes hear of each change once, in order, whatever the store fai
     there.resourceUpdated(uri);
     await turn();
   }
-  const updated = async () => (await events.message()).data.params?.['uri'];
   expect([await updated(), await updated()]).toEqual(['test://b', 'test://a']);
   fails.send = 1;
-  for (const uri of names.slice(2)) {
+  for (const uri of ['test://c', 'test://d', 'test://e']) {
     there.resourceUpdated(uri);
     await turn();
   }
-  expect([await updated(), await updated(), await updated()]).toEqual(names.slice(2));
+  expect(await updated()).toBe('test://c');
+  expect([await updated(), await updated()]).toEqual(['test://d', 'test://e']);
 });

@@ -1,0 +1,132 @@
+/**
+ * What changes at the servers of this node, such as a resource or a list, is told to all other nodes: once, and in
+ * order, also if the store is away meanwhile or loses what was on its way.
+ */
+import { onceAtTurnEnd } from '../../actors/clock.ts';
+import type { Clock } from '../../actors/clock.ts';
+import type { McpServer } from '../../server/create-server.ts';
+import { reportInWords } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
+import { StoreUnavailable } from '../nodes/stores.ts';
+import type { Stores } from '../nodes/stores.ts';
+import type { ChangedLetter } from './letters.ts';
+import { reportUnavailable } from './unavailable.ts';
+
+export interface ChangeLettersHome {
+  readonly stores: Pick<Stores, 'inbox'>;
+  readonly clock: Clock;
+  readonly report: HttpReport;
+  /** The name of this node's lease. */
+  readonly node: string;
+  /** Settles once this node has a lease. @throws {StoreUnavailable} */
+  ready(): Promise<void>;
+  /** Tells the servers of this node. @param at the server that knows it already */
+  tellHere(letter: ChangedLetter, at: McpServer): void;
+  /** Puts a letter into what is sent to a node. */
+  post(node: string, letter: ChangedLetter): void;
+}
+
+/** What has changed, without its number. */
+type Change = Omit<ChangedLetter, 'kind' | 'serial'>;
+
+/** How soon it is tried again, milliseconds. */
+const againMs = 1000;
+
+/** How many changes are kept until the others can be told, or have read them, and how long their URIs are, characters. */
+const maxChanges = 1000;
+const maxCharacters = 256 * 1024;
+
+export class ChangeLetters {
+  readonly #home: ChangeLettersHome;
+  /** What has changed in this turn, and at which server. */
+  readonly #changed = new Map<string, readonly [ChangedLetter, McpServer]>();
+  /** What the others have not been told. While there is any, it is tried. */
+  readonly #untold = new Map<string, ChangedLetter>();
+  /** What they were told lately, and before that: they may not have read it. */
+  #told: readonly ChangedLetter[] = [];
+  #toldBefore: readonly ChangedLetter[] = [];
+  #serial = 0;
+
+  constructor(home: ChangeLettersHome) {
+    this.#home = home;
+  }
+
+  add(change: Change, at: McpServer): void {
+    const letter = { kind: 'changed', serial: ++this.#serial, ...change } as const;
+    this.#changed.set(keyOf(letter), [letter, at]);
+    onceAtTurnEnd(this.#tell);
+  }
+
+  /** What is on its way may be lost: it is sent again. Who has read it knows its number. */
+  lost(): void {
+    const sent = [...this.#toldBefore, ...this.#told];
+    [this.#toldBefore, this.#told] = [[], []];
+    this.#send(sent.filter((letter) => !this.#untold.has(keyOf(letter))));
+  }
+
+  /** The store is well: what was told before the last time has been read. */
+  beat(): void {
+    [this.#toldBefore, this.#told] = [this.#told, []];
+  }
+
+  readonly #tell = (): void => {
+    const changed = [...this.#changed.values()];
+    this.#changed.clear();
+    for (const [letter, at] of changed) this.#home.tellHere(letter, at);
+    this.#send(changed.map(([letter]) => letter));
+  };
+
+  #send(letters: readonly ChangedLetter[]): void {
+    const isTried = this.#untold.size > 0;
+    for (const letter of letters) {
+      const key = keyOf(letter);
+      this.#untold.delete(key);
+      this.#untold.set(key, letter);
+    }
+    this.#dropUntold();
+    if (!isTried) void this.#tellOthers();
+  }
+
+  /** As soon as it is known who they are, or until this node is closed. */
+  async #tellOthers(): Promise<void> {
+    const { stores, clock, report } = this.#home;
+    const failed = reportUnavailable(report, 'The other nodes do not know of a change yet');
+    while (this.#untold.size > 0) {
+      try {
+        await this.#home.ready();
+        const others = await stores.inbox.others(this.#home.node);
+        const letters = [...this.#untold.values()];
+        this.#untold.clear();
+        for (const node of others) for (const letter of letters) this.#home.post(node, letter);
+        this.#told = newest([...this.#told, ...letters]);
+      } catch (error) {
+        failed(error);
+        if (!(error instanceof StoreUnavailable) || error.fault === 'closed') return;
+        await new Promise<void>((resolve) => {
+          clock.setTimeout(resolve, againMs);
+        });
+      }
+    }
+  }
+
+  /** The oldest go, if it is too much. */
+  #dropUntold(): void {
+    const dropped = this.#untold.size - newest([...this.#untold.values()]).length;
+    if (dropped === 0) return;
+    for (const key of [...this.#untold.keys()].slice(0, dropped)) this.#untold.delete(key);
+    const message = `The other nodes cannot be told, and will not hear of ${dropped} changes`;
+    reportInWords(this.#home.report, 'warning', 'nodes.unavailable', message);
+  }
+}
+
+/** Those that may be kept. */
+function newest(letters: readonly ChangedLetter[]): readonly ChangedLetter[] {
+  let characters = 0;
+  const at = letters.findLastIndex(({ uri = '' }, index) => {
+    characters += uri.length;
+    return letters.length - index > maxChanges || characters > maxCharacters;
+  });
+  return letters.slice(at + 1);
+}
+
+const keyOf = ({ server, method, uri = '' }: Change): string => `${server} ${method} ${uri}`;
