@@ -482,14 +482,17 @@ const started = performance.now();
 const results = await Promise.all(builds).catch(failed);
 /**
  * Without the imports that take nothing: what the library's modules do when they are loaded, no other module needs
- * (`sideEffects`), and bundlers warn of such an import. The lines stay, for the maps.
+ * (`sideEffects`), and bundlers warn of such an import. Nor with the names of source files, which the maps know. The
+ * lines stay, for these.
  * @param {import('esbuild').OutputFile} file
  */
-const withoutBareImports = ({ path, text, contents }) =>
-  path.endsWith('.js') ? Buffer.from(text.replace(/^import "\.[^"\n]+\.js";$/gm, '')) : contents;
+const withoutNoise = ({ path, text, contents }) =>
+  path.endsWith('.js')
+    ? Buffer.from(text.replace(/^(?:import "\.[^"\n]+\.js";|\/\/ src\/.*)$/gm, ''))
+    : contents;
 const outputs = new Map(
   results.flatMap(({ outputFiles }, index) =>
-    outputFiles.map((file) => [file.path, index === 0 ? withoutBareImports(file) : file.contents]),
+    outputFiles.map((file) => [file.path, index === 0 ? withoutNoise(file) : file.contents]),
   ),
 );
 outputs.set(join(root, manifest.imports['#xstate'].node), Buffer.from(await requiredXState()));
