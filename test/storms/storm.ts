@@ -59,7 +59,8 @@ export async function storm(options: StormOptions): Promise<History> {
     clients.push(client);
     await client.begin();
     const begun = () => clients.filter(({ hasBegun }) => hasBegun);
-    const options = { client, chance: own, history, isCalm, marks, pushes, clients: begun };
+    const judged = { isCalm, isLossy: isLossy(weather), marks, pushes };
+    const options = { client, chance: own, history, ...judged, clients: begun };
     const acts = new StormActs(options);
     const lanes = [() => acts.change(), () => acts.call()].map(async (act) => {
       while (!isOver()) await act();
@@ -118,6 +119,11 @@ function patienceIn(weather: Weather): FleetOptions['nodes'] {
   if (weather === 'calm' || weather === 'clocks apart') return 'patient';
   const isOfNodes = weather.startsWith('a node is killed') || weather.startsWith('the nodes are');
   return isOfNodes ? 'mortal' : 'impatient';
+}
+
+/** Whether Redis may lose what it has. */
+function isLossy(weather: Weather): boolean {
+  return weather === 'mixed' || /without its data|older data/.test(weather);
 }
 
 /** A session that lives is served at every node. */
