@@ -8,18 +8,14 @@ import type { McpServer } from '../../server/create-server.ts';
 import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
-import type { Stores } from '../nodes/stores.ts';
 import type { ChangedLetter } from './letters.ts';
 import { reportUnavailable } from './unavailable.ts';
 
 export interface ChangeLettersHome {
-  readonly stores: Pick<Stores, 'inbox'>;
   readonly clock: Clock;
   readonly report: HttpReport;
-  /** The name of this node's lease. */
-  readonly node: string;
-  /** Settles once this node has a lease. @throws {StoreUnavailable} */
-  ready(): Promise<void>;
+  /** The other nodes, while this one has a lease. @throws {StoreUnavailable} */
+  others(): Promise<readonly string[]>;
   /** Tells the servers of this node. @param at the server that knows it already */
   tellHere(letter: ChangedLetter, at: McpServer): void;
   /** Puts a letter into what is sent to a node. */
@@ -89,12 +85,11 @@ export class ChangeLetters {
 
   /** As soon as it is known who they are, or until this node is closed. */
   async #tellOthers(): Promise<void> {
-    const { stores, clock, report } = this.#home;
+    const { clock, report } = this.#home;
     const failed = reportUnavailable(report, 'The other nodes do not know of a change yet');
     while (this.#untold.size > 0) {
       try {
-        await this.#home.ready();
-        const others = await stores.inbox.others(this.#home.node);
+        const others = await this.#home.others();
         const letters = [...this.#untold.values()];
         this.#untold.clear();
         for (const node of others) for (const letter of letters) this.#home.post(node, letter);

@@ -70,15 +70,10 @@ export class Nodes implements PeerHome, NodeInboxListener {
         if (!this.ownership.isStoreYoung) this.#changes.beat();
       },
     });
-    const node = () => this.node;
     this.#changes = new ChangeLetters({
-      stores,
       clock: home.clock,
       report: home.report,
-      get node() {
-        return node();
-      },
-      ready: () => this.ownership.ready(),
+      others: () => this.#others(),
       tellHere: (letter, at) => this.#told(letter, at),
       post: (to, letter) => this.#peer(to).post(letter),
     });
@@ -231,6 +226,16 @@ export class Nodes implements PeerHome, NodeInboxListener {
     await Promise.allSettled([...this.#peers.values()].map((peer) => peer.flushed()));
     await this.ownership.close();
     this.#lapsed();
+  }
+
+  async #others(): Promise<readonly string[]> {
+    await this.ownership.ready();
+    const { node } = this;
+    const others = await this.stores.inbox.others(node);
+    // Nothing is sent under a name that was given up meanwhile.
+    if (this.isStill(node)) return others;
+    const message = 'the lease of this node has ended meanwhile';
+    throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
   }
 
   #peer(node: string): Peer {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { createMcpServer, defineResourceTemplate, defineTool } from '../../../src/index.ts';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
+import type { Stores } from '../../../src/http/nodes/stores.ts';
 import { gate, turn } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
 import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
@@ -12,6 +13,19 @@ import { at, startNodes } from './nodes.ts';
 const lease = { leaseMs: 1000 };
 
 const echo = defineTool({ name: 'echo', description: 'Says hello', handler: () => 'hello' });
+
+const anything = defineResourceTemplate({
+  uriTemplate: 'test://{name}',
+  name: 'anything',
+  read: (uri) => uri,
+});
+
+/** What a session hears of these resources. */
+async function updatesOf(here: RawSession, names: readonly string[]) {
+  for (const name of names) await here.request('resources/subscribe', { uri: `test://${name}` });
+  const events = await here.get();
+  return async () => (await events.message()).data.params?.['uri'];
+}
 
 test('a request that was lost with data of the store is answered with an error', async () => {
   const [a, b] = await startNodes(2, () => ({ tools: [echo] }), lease);
@@ -150,6 +164,49 @@ test('a node that loses its lease while it looks for the owner of a session refu
   await expect.poll(async () => (await there.call('echo')).status).toBe(200);
 });
 
+test('a node that loses its lease while it tells of a change tells of it later, and hands on requests', async () => {
+  const shared = new MemoryNodes({ leaseMs: 400 });
+  const makeServer = () =>
+    createMcpServer({ name: 'late', version: '1', tools: [echo], resourceTemplates: [anything] });
+  const here = await begin(await serveHttp(makeServer(), { stores: shared.start() }));
+  const updated = await updatesOf(here, ['a']);
+  const facts = reported();
+  const stores = shared.start();
+  const asking = gate();
+  let store: 'there' | 'away' = 'there';
+  const late: Stores = {
+    ...stores,
+    directory: {
+      ...stores.directory,
+      lease: async (...args) => {
+        if (store === 'there') return stores.directory.lease(...args);
+        throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
+      },
+    },
+    inbox: {
+      ...stores.inbox,
+      others: async (node) => {
+        const others = await stores.inbox.others(node);
+        if (store === 'there') await asking.pass();
+        return others;
+      },
+    },
+  };
+  const server = makeServer();
+  const url = await serveHttp(server, { stores: late, report: facts.report });
+  const there = new RawSession(url, here.headers);
+  await there.call('echo');
+  server.resourceUpdated('test://a');
+  await asking.arrived();
+  store = 'away';
+  await facts.told('nodes.lapsed');
+  asking.release(2);
+  await turn();
+  store = 'there';
+  expect(await updated()).toBe('test://a');
+  await expect.poll(async () => (await there.call('echo')).status).toBe(200);
+});
+
 test('a session that begins while its node still joins the others waits for that', async () => {
   const stores = new MemoryNodes().start();
   const [joining, asked] = [gate(), gate()];
@@ -207,19 +264,6 @@ test('a session that could not be given to another node is put back into a store
   await facts.told('nodes.restored');
   await expect.poll(async () => (await session.request('ping')).status).toBe(200);
 });
-
-const anything = defineResourceTemplate({
-  uriTemplate: 'test://{name}',
-  name: 'anything',
-  read: (uri) => uri,
-});
-
-/** What a session hears of these resources. */
-async function updatesOf(here: RawSession, names: readonly string[]) {
-  for (const name of names) await here.request('resources/subscribe', { uri: `test://${name}` });
-  const events = await here.get();
-  return async () => (await events.message()).data.params?.['uri'];
-}
 
 test('a change that was lost with data of the store is told again, and none that was not', async () => {
   const [a, b] = await startNodes(2, () => ({ resourceTemplates: [anything] }), lease);
