@@ -25,6 +25,12 @@ export interface ChangeLettersHome {
 /** What has changed, without its number. */
 type Change = Omit<ChangedLetter, 'kind' | 'serial'>;
 
+/** What is told, and to whom: to all others at first, and only to the same once more. */
+interface Telling {
+  readonly letter: ChangedLetter;
+  readonly to: readonly string[] | undefined;
+}
+
 /** How soon it is tried again, milliseconds. */
 const againMs = 1000;
 
@@ -37,10 +43,10 @@ export class ChangeLetters {
   /** What has changed in this turn, and at which server. */
   readonly #changed = new Map<string, readonly [ChangedLetter, McpServer]>();
   /** What the others have not been told. While there is any, it is tried. */
-  readonly #untold = new Map<string, ChangedLetter>();
+  readonly #untold = new Map<string, Telling>();
   /** What they were told lately, and before that: they may not have read it. */
-  #told: readonly ChangedLetter[] = [];
-  #toldBefore: readonly ChangedLetter[] = [];
+  #told: readonly Telling[] = [];
+  #toldBefore: readonly Telling[] = [];
   #serial = 0;
 
   constructor(home: ChangeLettersHome) {
@@ -56,8 +62,14 @@ export class ChangeLetters {
   /** What is on its way may be lost: it is sent again. Who has read it knows its number. */
   lost(): void {
     const sent = [...this.#toldBefore, ...this.#told];
-    [this.#toldBefore, this.#told] = [[], []];
-    this.#send(sent.filter((letter) => !this.#untold.has(keyOf(letter))));
+    this.#forget();
+    this.#send(sent.filter(({ letter }) => !this.#untold.has(keyOf(letter))));
+  }
+
+  /** The others will know this node by another name, and not by which numbers it has told what. */
+  lapsed(): void {
+    this.#forget();
+    for (const [key, { to }] of this.#untold) if (to) this.#untold.delete(key);
   }
 
   /** The store is well: what was told before the last time has been read. */
@@ -69,15 +81,19 @@ export class ChangeLetters {
     const changed = [...this.#changed.values()];
     this.#changed.clear();
     for (const [letter, at] of changed) this.#home.tellHere(letter, at);
-    this.#send(changed.map(([letter]) => letter));
+    this.#send(changed.map(([letter]) => ({ letter, to: undefined })));
   };
 
-  #send(letters: readonly ChangedLetter[]): void {
+  #forget(): void {
+    [this.#toldBefore, this.#told] = [[], []];
+  }
+
+  #send(tellings: readonly Telling[]): void {
     const isTried = this.#untold.size > 0;
-    for (const letter of letters) {
-      const key = keyOf(letter);
+    for (const telling of tellings) {
+      const key = keyOf(telling.letter);
       this.#untold.delete(key);
-      this.#untold.set(key, letter);
+      this.#untold.set(key, telling);
     }
     this.#dropUntold();
     if (!isTried) void this.#tellOthers();
@@ -90,10 +106,15 @@ export class ChangeLetters {
     while (this.#untold.size > 0) {
       try {
         const others = await this.#home.others();
-        const letters = [...this.#untold.values()];
+        const tellings = [...this.#untold.values()];
         this.#untold.clear();
-        for (const node of others) for (const letter of letters) this.#home.post(node, letter);
-        this.#told = newest([...this.#told, ...letters]);
+        for (const node of others) {
+          for (const { letter, to } of tellings) {
+            if (to?.includes(node) ?? true) this.#home.post(node, letter);
+          }
+        }
+        const told = tellings.map(({ letter, to = others }) => ({ letter, to }));
+        this.#told = newest([...this.#told, ...told]);
       } catch (error) {
         failed(error);
         if (!(error instanceof StoreUnavailable) || error.fault === 'closed') return;
@@ -115,13 +136,13 @@ export class ChangeLetters {
 }
 
 /** Those that may be kept. */
-function newest(letters: readonly ChangedLetter[]): readonly ChangedLetter[] {
+function newest(tellings: readonly Telling[]): readonly Telling[] {
   let characters = 0;
-  const at = letters.findLastIndex(({ uri = '' }, index) => {
+  const at = tellings.findLastIndex(({ letter: { uri = '' } }, index) => {
     characters += uri.length;
-    return letters.length - index > maxChanges || characters > maxCharacters;
+    return tellings.length - index > maxChanges || characters > maxCharacters;
   });
-  return letters.slice(at + 1);
+  return tellings.slice(at + 1);
 }
 
 const keyOf = ({ server, method, uri = '' }: Change): string => `${server} ${method} ${uri}`;

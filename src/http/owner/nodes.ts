@@ -302,6 +302,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
     const peers = [...this.#peers.values()];
     this.#peers.clear();
     this.#owners.clear();
+    this.#changes.lapsed();
     for (const peer of peers) void this.#drop(peer, 0);
   }
 

@@ -1,0 +1,92 @@
+/** Whom a node tells of what changes at its servers, and how often. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createMcpServer } from '../../../src/index.ts';
+import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
+import { ChangeLetters } from '../../../src/http/owner/change-letters.ts';
+import { TestClock, turn } from '../../../src/testing/index.ts';
+
+const server = createMcpServer({ name: 'one', version: '1' });
+
+describe('what changes at a node', () => {
+  let others: readonly string[] | undefined;
+  let posted: string[];
+  let warned: string[];
+  let clock: TestClock;
+  let letters: ChangeLetters;
+  beforeEach(() => {
+    others = ['b', 'c'];
+    posted = [];
+    warned = [];
+    clock = new TestClock();
+    letters = new ChangeLetters({
+      clock,
+      report: ({ message }) => warned.push(message),
+      others: async () => {
+        if (others) return others;
+        throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
+      },
+      tellHere: () => {},
+      post: (node, { serial, uri }) => posted.push(`${node} ${serial} ${uri}`),
+    });
+  });
+
+  const changes = async (...uris: readonly string[]) => {
+    for (const uri of uris) letters.add({ server: 'one', method: 'updated', uri }, server);
+    await turn();
+  };
+
+  const newlyPosted = async () => {
+    await turn();
+    return posted.splice(0);
+  };
+
+  test('is told to all others at the end of the turn, each change once', async () => {
+    await changes('x', 'y', 'x');
+    expect(await newlyPosted()).toEqual(['b 3 x', 'b 2 y', 'c 3 x', 'c 2 y']);
+  });
+
+  test('is told again, if it may be lost, to those that were told: others may have heard of it from an earlier owner', async () => {
+    await changes('x');
+    others = ['c', 'd'];
+    await changes('y');
+    expect(await newlyPosted()).toEqual(['b 1 x', 'c 1 x', 'c 2 y', 'd 2 y']);
+    letters.lost();
+    expect(await newlyPosted()).toEqual(['c 1 x', 'c 2 y', 'd 2 y']);
+    letters.lost();
+    expect(await newlyPosted()).toEqual(['c 1 x', 'c 2 y', 'd 2 y']);
+  });
+
+  test('has been read by the beat after the next', async () => {
+    await changes('x');
+    letters.beat();
+    await changes('y');
+    letters.beat();
+    posted = [];
+    letters.lost();
+    expect(await newlyPosted()).toEqual(['b 2 y', 'c 2 y']);
+  });
+
+  test('is told once if the node gets another name, and was not told yet', async () => {
+    await changes('x');
+    others = undefined;
+    letters.lost();
+    await changes('y');
+    posted = [];
+    letters.lapsed();
+    others = ['b'];
+    clock.increment(1000);
+    expect(await newlyPosted()).toEqual(['b 2 y']);
+  });
+
+  test('waits in a bounded number until the others are known', async () => {
+    others = undefined;
+    await changes('long'.repeat(70_000));
+    expect(warned).toContainEqual(expect.stringContaining('will not hear of 1 changes'));
+    await changes(...Array.from({ length: 1002 }, (_, n) => `${n}`));
+    expect(warned).toContainEqual(expect.stringContaining('will not hear of 2 changes'));
+    others = ['b'];
+    clock.increment(1000);
+    const told = await newlyPosted();
+    expect([told.length, told[0], told.at(-1)]).toEqual([1000, 'b 4 2', 'b 1003 1001']);
+  });
+});
