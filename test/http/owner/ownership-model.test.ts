@@ -63,7 +63,7 @@ describe('the exploration finds', () => {
 
   test('a log that takes a session for one of another node that the store has lost', async (context) => {
     onlyInLongRun(context);
-    const { violations } = await explore('emptied', 20_000, ({ log }) => {
+    const { violations } = await explore('emptied', 40_000, ({ log }) => {
       const { append } = log;
       log.append = (at, entries) => {
         const written = append.call(log, at, entries);
