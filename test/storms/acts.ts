@@ -156,10 +156,11 @@ export class StormActs {
     const told = () => updatesOf(pushes).filter((uri) => uris.includes(uri));
     const deadline = history.now + pushPatienceMs;
     while (told().length < uris.length && history.now < deadline) await delay(20);
-    // What waits for a stream is lost with its owner.
-    const ought = client.owners === owners ? uris : uris.filter((uri) => told().includes(uri));
+    // What waits for a stream is lost with its owner, and what is on its way with the node where it has changed.
+    const isSame = client.owners === owners && other.owners === othersOwners;
+    const ought = isSame ? uris : uris.filter((uri) => told().includes(uri));
     // Two owners of the other session have said it, each in its own time; and what Redis has lost is told again.
-    const isOrdered = other === client || (other.owners === othersOwners && !isLossy);
+    const isOrdered = other === client || (isSame && !isLossy);
     const got = isOrdered ? told() : told().sort();
     if (got.join() !== ought.join()) {
       const by = `by ${other.name}`;

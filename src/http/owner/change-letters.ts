@@ -16,6 +16,8 @@ export interface ChangeLettersHome {
   readonly report: HttpReport;
   /** The other nodes, while this one has a lease. @throws {StoreUnavailable} */
   others(): Promise<readonly string[]>;
+  /** Whether some may not be known: the store has lost its data, and not all have come back yet. */
+  mayLackOthers(): boolean;
   /** Tells the servers of this node. @param at the server that knows it already */
   tellHere(letter: ChangedLetter, at: McpServer): void;
   /** Puts a letter into what is sent to a node. */
@@ -25,7 +27,7 @@ export interface ChangeLettersHome {
 /** What has changed, without its number. */
 type Change = Omit<ChangedLetter, 'kind' | 'serial'>;
 
-/** What is told, and to whom: to all others at first, and only to the same once more. */
+/** What is told, and to whom: to all others at first, and once more to the same alone, if these were all. */
 interface Telling {
   readonly letter: ChangedLetter;
   readonly to: readonly string[] | undefined;
@@ -113,7 +115,8 @@ export class ChangeLetters {
             if (to?.includes(node) ?? true) this.#home.post(node, letter);
           }
         }
-        const told = tellings.map(({ letter, to = others }) => ({ letter, to }));
+        const known = this.#home.mayLackOthers() ? undefined : others;
+        const told = tellings.map(({ letter, to = known }) => ({ letter, to }));
         this.#told = newest([...this.#told, ...told]);
       } catch (error) {
         failed(error);

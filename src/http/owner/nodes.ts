@@ -74,6 +74,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
       clock: home.clock,
       report: home.report,
       others: () => this.#others(),
+      mayLackOthers: () => this.ownership.isStoreYoung,
       tellHere: (letter, at) => this.#told(letter, at),
       post: (to, letter) => this.#peer(to).post(letter),
     });

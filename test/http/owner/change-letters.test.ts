@@ -9,12 +9,14 @@ const server = createMcpServer({ name: 'one', version: '1' });
 
 describe('what changes at a node', () => {
   let others: readonly string[] | undefined;
+  let mayLackOthers: boolean;
   let posted: string[];
   let warned: string[];
   let clock: TestClock;
   let letters: ChangeLetters;
   beforeEach(() => {
     others = ['b', 'c'];
+    mayLackOthers = false;
     posted = [];
     warned = [];
     clock = new TestClock();
@@ -25,6 +27,7 @@ describe('what changes at a node', () => {
         if (others) return others;
         throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
       },
+      mayLackOthers: () => mayLackOthers,
       tellHere: () => {},
       post: (node, { serial, uri }) => posted.push(`${node} ${serial} ${uri}`),
     });
@@ -54,6 +57,19 @@ describe('what changes at a node', () => {
     expect(await newlyPosted()).toEqual(['c 1 x', 'c 2 y', 'd 2 y']);
     letters.lost();
     expect(await newlyPosted()).toEqual(['c 1 x', 'c 2 y', 'd 2 y']);
+  });
+
+  test('is told again to all, if some may not have come back when it was told', async () => {
+    others = ['b'];
+    mayLackOthers = true;
+    await changes('x');
+    others = ['b', 'c'];
+    mayLackOthers = false;
+    letters.lost();
+    expect(await newlyPosted()).toEqual(['b 1 x', 'b 1 x', 'c 1 x']);
+    others = ['b', 'c', 'd'];
+    letters.lost();
+    expect(await newlyPosted()).toEqual(['b 1 x', 'c 1 x']);
   });
 
   test('has been read by the beat after the next', async () => {
