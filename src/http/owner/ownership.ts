@@ -420,8 +420,9 @@ export class Ownership implements SessionOwner {
     this.#move({ type: 'lease.over' });
     const sessions = [...this.#owned.values()];
     this.#owned.clear();
+    const untilMs = this.#options.clock.now() + 2 * this.stores.leaseMs;
     for (const { id, record, copy } of sessions) {
-      this.#bequeathed.set(id, [record, -Infinity]);
+      this.#bequeathed.set(id, [record, untilMs]);
       copy.abandon();
     }
     this.#options.lapsed();

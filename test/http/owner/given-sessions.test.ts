@@ -164,6 +164,49 @@ test.each(['a change', 'what it says'])(
   },
 );
 
+test('one whose node has lost its lease is put back, too, if the store loses it before anybody has claimed it', async () => {
+  const clock = new TestClock();
+  const shared = new MemoryNodes({ clock, leaseMs });
+  const stores = shared.start();
+  let store: 'there' | 'away' = 'there';
+  const lease: typeof stores.directory.lease = async (...args) => {
+    if (store === 'there') return stores.directory.lease(...args);
+    throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
+  };
+  let lapses = 0;
+  const node = new Ownership(
+    { ...stores, directory: { ...stores.directory, lease } },
+    {
+      clock,
+      report: () => {},
+      idleMs: 60_000,
+      inbox: { received: () => {} },
+      lapsed: () => lapses++,
+      lettersLost: () => {},
+      beat: () => {},
+    },
+  );
+  await node.ready();
+  const who = { id, principal: undefined };
+  const copy = { said: [], abandon: () => {} };
+  const session = new OwnedSession(who, copy, node, clock.now());
+  await session.begin([{ slot: 'initialize', text: '{}' }]);
+  const beat = async () => {
+    clock.increment(leaseMs / 4);
+    await turn();
+  };
+  store = 'away';
+  for (let beats = 0; beats < 5; beats++) await beat();
+  expect(lapses).toBe(1);
+  store = 'there';
+  // It is seen with all its data, and loses them after that.
+  await node.ready();
+  await beat();
+  shared.lose();
+  await beat();
+  expect(shared.rules.data.records.get(id)).toMatchObject({ facts: { initialize: '{}' } });
+});
+
 test('the sessions that a node has ended are remembered until no copy of older data can have them, and no longer', async () => {
   const clock = new TestClock();
   const idleMs = 60_000;
