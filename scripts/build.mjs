@@ -482,8 +482,8 @@ const started = performance.now();
 const results = await Promise.all(builds).catch(failed);
 /**
  * Without the imports that take nothing: what the library's modules do when they are loaded, no other module needs
- * (`sideEffects`), and bundlers warn of such an import. Nor with the names of source files, which the maps know. The
- * lines stay, for these.
+ * (`sideEffects`), and bundlers warn of such an import. And without the names of source files, which the maps have. The
+ * lines stay, for the maps.
  * @param {import('esbuild').OutputFile} file
  */
 const withoutNoise = ({ path, text, contents }) =>

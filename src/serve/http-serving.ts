@@ -99,7 +99,7 @@ class Serving implements HttpServing {
         requestTimeout: limits.requestTimeoutMs,
         keepAliveTimeout: limits.keepAliveTimeoutMs,
         connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
-        // Of a peer that is gone without a word while nothing is said to it, the system tells.
+        // If nothing is sent to a peer that is gone without a word, nobody else notices.
         keepAlive: true,
         keepAliveInitialDelay: 60_000,
       },

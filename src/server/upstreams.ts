@@ -354,7 +354,7 @@ export class ClientUpstream {
       const tool = await this.upstream?.tool?.(name);
       if (tool) this.#read({ tools: [{ ...tool, name }] });
     } catch {
-      // What keeps the tool from being listed, the call itself meets.
+      // The call itself meets what keeps the tool from being listed.
     } finally {
       release();
     }

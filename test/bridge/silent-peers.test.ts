@@ -19,13 +19,23 @@ import { hostOf } from './hosts.ts';
 /** How long a step is, milliseconds: shorter than all times that are waited for. */
 const stepMs = 5000;
 
-test('hosts that vanish hold their processes no longer than keepalive and idle time, with a stream or without', async () => {
+/** A bridge before a server that writes a journal, and the processes that it says have started. */
+async function journalled() {
   const folder = await mkdtemp(join(tmpdir(), 'silent-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const journal = join(folder, 'journal');
-  const clock = new TestClock();
   const args = [join(import.meta.dirname, 'journal-server.mjs'), journal];
   const server = bridge({ command: process.execPath, args }, { era: 'legacy', report: () => {} });
+  const starts = () =>
+    readFileSync(journal, 'utf8')
+      .split('\n')
+      .flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
+  return { server, starts };
+}
+
+test('hosts that vanish hold their processes no longer than keepalive and idle time, with a stream or without', async () => {
+  const clock = new TestClock();
+  const { server, starts } = await journalled();
   const url = await serveHttp(server, {
     ...{ clock, report: () => {} },
     limits: { sessionIdleTimeoutMs: 600_000 },
@@ -37,9 +47,7 @@ test('hosts that vanish hold their processes no longer than keepalive and idle t
   const quiet = await begin(network.url);
   await quiet.request('ping');
   const living = await begin(url);
-  const [first, second, third] = readFileSync(journal, 'utf8')
-    .split('\n')
-    .flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
+  const [first, second, third] = starts();
   network.swallow();
   /** Lets time pass; who is there says something now and then. */
   const pass = async (ms: number) => {
@@ -65,12 +73,8 @@ test('hosts that vanish hold their processes no longer than keepalive and idle t
 });
 
 test('a host of 2026-07-28 that listens holds its process until its connection is given up', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'silent-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const journal = join(folder, 'journal');
   const clock = new TestClock();
-  const args = [join(import.meta.dirname, 'journal-server.mjs'), journal];
-  const server = bridge({ command: process.execPath, args }, { era: 'legacy', report: () => {} });
+  const { server, starts } = await journalled();
   const session = { clock, report: () => {} };
   const url = await serveHttp(server, { clock, report: () => {}, session });
   const socket = connect(Number(url.port), url.hostname);
@@ -88,10 +92,6 @@ test('a host of 2026-07-28 that listens holds its process until its connection i
   for await (const [chunk] of on(socket, 'data')) {
     if (String(chunk).includes('acknowledged')) break;
   }
-  const starts = () =>
-    readFileSync(journal, 'utf8')
-      .split('\n')
-      .flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
   const [pid, ...others] = starts();
   // Longer than a process is kept that nobody needs. What is written meanwhile has to be taken.
   for (let passed = 0; passed < 600_000; passed += 2 * stepMs) {

@@ -1,11 +1,12 @@
 /** A server says the same through a bridge as past it, in both eras. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ProtocolError, createMcpServer, defineTool, memory, toSdkTransport } from 'mcp-actors';
+import { ProtocolError, createMcpServer, memory, toSdkTransport } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ServerEntry } from 'mcp-actors/client';
 import { gate } from 'mcp-actors/testing';
+import { pollTool } from '../http/poll-tool.ts';
 import { EventReader, begin } from '../http/raw-client.ts';
 import { serveHttp } from '../http/serving.ts';
 import { program } from '../tooling/programs.ts';
@@ -111,16 +112,7 @@ describe.each(servers.flatMap((server) => server.eras.map((era) => ({ ...server,
 
 test('a server over HTTP that closes its connection in mid-call has the host poll, too', async () => {
   const away = gate();
-  const poll = defineTool({
-    name: 'poll',
-    description: 'Closes its connection',
-    handler: async (_, { http }) => {
-      http?.closeConnection();
-      await away.pass();
-      return 'done';
-    },
-  });
-  const behind = createMcpServer({ name: 'polled', version: '1', tools: [poll] });
+  const behind = createMcpServer({ name: 'polled', version: '1', tools: [pollTool(away)] });
   const soon = { limits: { retryMs: 50 } };
   const past = await serveHttp(behind, soon);
   const through = await serveHttp(bridge({ url: String(past) }, silent), soon);

@@ -16,7 +16,7 @@ export interface ChangeLettersHome {
   readonly report: HttpReport;
   /** The other nodes, while this one has a lease. @throws {StoreUnavailable} */
   others(): Promise<readonly string[]>;
-  /** Whether some may not be known: the store has lost its data, and not all have come back yet. */
+  /** Whether there may be more: the store has lost its data, and not all have come back yet. */
   mayLackOthers(): boolean;
   /** Tells the servers of this node. @param at the server that knows it already */
   tellHere(letter: ChangedLetter, at: McpServer): void;
@@ -27,9 +27,9 @@ export interface ChangeLettersHome {
 /** What has changed, without its number. */
 type Change = Omit<ChangedLetter, 'kind' | 'serial'>;
 
-/** What is told, and to whom: to all others at first, and once more to the same alone, if these were all. */
 interface Telling {
   readonly letter: ChangedLetter;
+  /** The nodes that are to be told; undefined for all. */
   readonly to: readonly string[] | undefined;
 }
 
@@ -101,7 +101,7 @@ export class ChangeLetters {
     if (!isTried) void this.#tellOthers();
   }
 
-  /** As soon as it is known who they are, or until this node is closed. */
+  /** Tells them as soon as it is known who they are, and tries until this node is closed. */
   async #tellOthers(): Promise<void> {
     const { clock, report } = this.#home;
     const failed = reportUnavailable(report, 'The other nodes do not know of a change yet');
@@ -115,12 +115,13 @@ export class ChangeLetters {
             if (to?.includes(node) ?? true) this.#home.post(node, letter);
           }
         }
+        // Nodes that come later are not told again: their sessions may have heard of it where they were before.
         const known = this.#home.mayLackOthers() ? undefined : others;
         const told = tellings.map(({ letter, to = known }) => ({ letter, to }));
         this.#told = newest([...this.#told, ...told]);
       } catch (error) {
         failed(error);
-        if (!(error instanceof StoreUnavailable) || error.fault === 'closed') return;
+        if (error instanceof StoreUnavailable && error.fault === 'closed') return;
         await new Promise<void>((resolve) => {
           clock.setTimeout(resolve, againMs);
         });
@@ -138,7 +139,7 @@ export class ChangeLetters {
   }
 }
 
-/** Those that may be kept. */
+/** Those that may be kept: the newest. */
 function newest(tellings: readonly Telling[]): readonly Telling[] {
   let characters = 0;
   const at = tellings.findLastIndex(({ letter: { uri = '' } }, index) => {

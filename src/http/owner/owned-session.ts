@@ -1,3 +1,7 @@
+/**
+ * What is written down of one session, so that another node can go on with it: what its client has said, before
+ * that is acknowledged, and what its streams have said.
+ */
 import { turnEnd } from '../../actors/clock.ts';
 import type { HttpReport } from '../facts.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
@@ -39,13 +43,13 @@ export interface SessionOwner {
 /** What is written down of one session, bytes. */
 const maxRecordBytes = 256 * 1024;
 
-/** What is written down of a session that this node owns. */
+/** A session that this node owns. */
 export class OwnedSession {
   readonly id: string;
   readonly principal: string | undefined;
   readonly fence: number;
   readonly copy: OwnedCopy;
-  readonly #ownership: SessionOwner;
+  readonly #owner: SessionOwner;
   readonly #facts: Map<string, string>;
   #revision: number;
   /** What was said in this turn. */
@@ -59,14 +63,14 @@ export class OwnedSession {
   constructor(
     who: Pick<SessionRecord, 'id' | 'principal'>,
     copy: OwnedCopy,
-    ownership: SessionOwner,
+    owner: SessionOwner,
     now: number,
     from?: SessionRecord,
   ) {
     this.id = who.id;
     this.principal = who.principal;
     this.copy = copy;
-    this.#ownership = ownership;
+    this.#owner = owner;
     this.touchedAt = now;
     this.fence = from?.fence ?? firstFence;
     this.#revision = from?.revision ?? 0;
@@ -79,11 +83,11 @@ export class OwnedSession {
 
   /** Whether this node may serve it. If not, it has ended here. */
   get isHere(): boolean {
-    return this.#revision === 0 || this.#ownership.has(this);
+    return this.#revision === 0 || this.#owner.has(this);
   }
 
   get node(): string {
-    return this.#ownership.node;
+    return this.#owner.node;
   }
 
   get record(): SessionRecord {
@@ -99,7 +103,7 @@ export class OwnedSession {
   begin(facts: readonly FactChange[]): Promise<void> {
     for (const { slot, text = '' } of facts) this.#facts.set(slot, text);
     this.#revision = 1;
-    return this.#ownership.begin(this);
+    return this.#owner.begin(this);
   }
 
   /**
@@ -113,23 +117,23 @@ export class OwnedSession {
   /** Says that it is in use. */
   touch(now: number): void {
     this.touchedAt = now;
-    const failed = reportUnavailable(this.#ownership.report, 'A session may expire too early');
+    const failed = reportUnavailable(this.#owner.report, 'A session may expire too early');
     this.#write().catch(failed);
   }
 
   /** Ends it for all nodes. @throws {StoreUnavailable} */
   remove(): Promise<void> {
-    return this.#ownership.remove(this);
+    return this.#owner.remove(this);
   }
 
   /** Another node has it from now on. @throws {StoreUnavailable} */
   give(owner: string): Promise<void> {
-    return this.#ownership.give(this, owner);
+    return this.#owner.give(this, owner);
   }
 
   /** It has ended here alone. */
   leave(): void {
-    this.#ownership.forget(this);
+    this.#owner.forget(this);
   }
 
   /**
@@ -143,7 +147,7 @@ export class OwnedSession {
 
   /** Gives a store that has lost data what is known of it. */
   async putBack(): Promise<void> {
-    if (this.isHere && (await this.#ownership.put(this))) await this.putLogBack();
+    if (this.isHere && (await this.#owner.put(this))) await this.putLogBack();
   }
 
   /** Gives it all that is kept of its streams, what was said in this turn too. */
@@ -158,18 +162,18 @@ export class OwnedSession {
     this.#keeping = undefined;
     if (!this.isHere || entries.length === 0) return;
     const keeping = this.#keep((log) => log.append(this, entries));
-    this.#ownership.track(keeping);
+    this.#owner.track(keeping);
     const what = `What session ${this.id} says is not kept for other nodes`;
-    await keeping.catch(reportUnavailable(this.#ownership.report, what));
+    await keeping.catch(reportUnavailable(this.#owner.report, what));
   };
 
   async #keep(write: (log: StreamLog) => Promise<Written>): Promise<void> {
     try {
-      const written = await write(this.#ownership.stores.log);
-      if (written === 'fenced') this.#ownership.lost(this);
+      const written = await write(this.#owner.stores.log);
+      if (written === 'fenced') this.#owner.lost(this);
       if (written === 'behind') await this.putBack();
     } catch (error) {
-      this.#ownership.lacksLog(this);
+      this.#owner.lacksLog(this);
       throw error;
     }
   }
@@ -193,10 +197,10 @@ export class OwnedSession {
   }
 
   async #write(change?: FactChange): Promise<void> {
-    if (!this.isHere) throw this.#ownership.lost(this);
+    if (!this.isHere) throw this.#owner.lost(this);
     const at = { id: this.id, fence: this.fence, revision: this.#revision };
-    const written = await this.#ownership.stores.directory.write(at, change);
-    if (written === 'fenced') throw this.#ownership.lost(this);
+    const written = await this.#owner.stores.directory.write(at, change);
+    if (written === 'fenced') throw this.#owner.lost(this);
     if (written === 'behind') await this.putBack();
   }
 }

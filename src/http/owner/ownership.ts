@@ -43,8 +43,8 @@ export interface OwnershipOptions {
   /** The lease is over: what other nodes do for this one, and it for them, comes to nothing. */
   lapsed(): void;
   /**
-   * What was on its way to other nodes may be lost: the store has other data. It is said once more when all nodes that
-   * live have come back: one that was late may have found no inbox, and what was in it was lost with it.
+   * What was on its way to other nodes may be lost: the store has other data. This is called once more when all nodes that
+   * live have come back. The inbox of one that was late may have expired, with all that was in it.
    */
   lettersLost(): void;
   /** From time to time, once its lease was renewed. */
@@ -78,7 +78,7 @@ export class Ownership implements SessionOwner {
   readonly #bequeathed = new Map<string, readonly [SessionRecord, untilMs: number]>();
   /** The fences of sessions that this node has ended, with when that may be forgotten. */
   readonly #removed = new Map<string, { readonly fence: number; readonly untilMs: number }>();
-  /** Those of them that hold their place in a store that has lost its data, until nobody puts anything back. */
+  /** Those of them whose place is held in a store that has lost its data, for as long as others put things back. */
   readonly #buried = new Set<string>();
   readonly #waking = new Map<string, Promise<Location>>();
   /** What leaves for the store. */
@@ -178,8 +178,10 @@ export class Ownership implements SessionOwner {
       if (!this.isStoreYoung) await this.stores.directory.remove(id, fence);
     } catch (error) {
       // What is buried by now has ended.
-      if (!this.#buried.has(id)) this.#removed.delete(id);
-      if (!this.#buried.has(id)) throw error;
+      if (!this.#buried.has(id)) {
+        this.#removed.delete(id);
+        throw error;
+      }
     }
     // It may have lost its data meanwhile.
     if (this.isStoreYoung) await this.#bury(id, fence);
@@ -369,7 +371,7 @@ export class Ownership implements SessionOwner {
     return this.#store !== undefined && this.#store.ageMs < this.stores.leaseMs;
   }
 
-  /** What has ended holds its place with nothing in it: a node that has given it away may know it as it was before. */
+  /** Holds the place of a session that has ended: a node that once gave it away cannot put it back there. */
   async #bury(id: string, fence: number): Promise<void> {
     this.#buried.add(id);
     const empty = { id, principal: undefined, fence, revision: Number.MAX_SAFE_INTEGER, facts: {} };

@@ -65,7 +65,7 @@ export interface PeerHome {
 /** How long a text waits that could not be sent, milliseconds. */
 const againMs = 50;
 
-/** How many changes of another node are remembered: more than it may tell of twice. */
+/** How many changes of another node are remembered. It tells of fewer a second time. */
 const maxChanges = 2500;
 
 export class Peer {
@@ -95,7 +95,7 @@ export class Peer {
     if (!this.#sending) this.#gather();
   }
 
-  /** Whether it has not told of a change before. */
+  /** Whether a change is news: the other node has not told of it before. */
   isNews(serial: number): boolean {
     if (this.#changes.has(serial)) return false;
     this.#changes.add(serial);

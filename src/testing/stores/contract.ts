@@ -182,7 +182,7 @@ const directoryCases: readonly StoresCase[] = [
     same((await b.directory.find('s1')).record?.fence, claimed?.fence, 'the fence after all that');
   }),
   storesCase(
-    'who has claimed a session puts it back where it is as it was before',
+    'the owner of a session puts it back over what was known of it before its claim',
     async (play) => {
       const { a, b } = play;
       await put(a);

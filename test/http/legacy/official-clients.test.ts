@@ -15,6 +15,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
+import { pollTool } from '../poll-tool.ts';
 import { serveTools } from '../serving.ts';
 
 const capabilities = { roots: {}, sampling: {}, elicitation: {} };
@@ -126,16 +127,7 @@ describe.each([
 
   test('polls for a call whose connection was closed, and gets its result [HTTP-06]', async () => {
     const away = gate();
-    const poll = defineTool({
-      name: 'poll',
-      description: 'Closes its connection',
-      handler: async (_, { http }) => {
-        http?.closeConnection();
-        await away.pass();
-        return 'done';
-      },
-    });
-    const { url, told } = await serveTools([poll], { limits: { retryMs: 1 } });
+    const { url, told } = await serveTools([pollTool(away)], { limits: { retryMs: 1 } });
     const client = await connect(url);
     const result = client.call('poll');
     await told('stream.resumed');

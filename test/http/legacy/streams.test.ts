@@ -3,6 +3,7 @@ import { defineTool } from '../../../src/index.ts';
 import { nameOfStream, readLastEventId } from '../../../src/http/legacy/stream-names.ts';
 import { TestClock, gate } from '../../../src/testing/index.ts';
 import type { InboundRequestId } from '../../../src/protocol/frames.ts';
+import { pollTool } from '../poll-tool.ts';
 import { EventReader, begin, jsonOf } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 
@@ -107,16 +108,7 @@ describe('a call', () => {
 
   test('may close its connection and go on: the client polls [HTTP-06]', async () => {
     const away = gate();
-    const poll = defineTool({
-      name: 'poll',
-      description: 'Closes its connection',
-      handler: async (_, { http }) => {
-        http?.closeConnection();
-        await away.pass();
-        return 'done';
-      },
-    });
-    const { url } = await serveTools([poll], { limits: { retryMs: 7 } });
+    const { url } = await serveTools([pollTool(away)], { limits: { retryMs: 7 } });
     const session = await begin(url);
     const first = await new EventReader(await session.call('poll')).rest();
     expect(first).toEqual([{ id: '1.1-0', retry: '7' }, { retry: '7' }]);

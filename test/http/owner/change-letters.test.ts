@@ -10,6 +10,7 @@ const server = createMcpServer({ name: 'one', version: '1' });
 describe('what changes at a node', () => {
   let others: readonly string[] | undefined;
   let mayLackOthers: boolean;
+  let bug: Error | undefined;
   let posted: string[];
   let warned: string[];
   let clock: TestClock;
@@ -17,6 +18,7 @@ describe('what changes at a node', () => {
   beforeEach(() => {
     others = ['b', 'c'];
     mayLackOthers = false;
+    bug = undefined;
     posted = [];
     warned = [];
     clock = new TestClock();
@@ -24,6 +26,7 @@ describe('what changes at a node', () => {
       clock,
       report: ({ message }) => warned.push(message),
       others: async () => {
+        if (bug) throw bug;
         if (others) return others;
         throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
       },
@@ -92,6 +95,15 @@ describe('what changes at a node', () => {
     others = ['b'];
     clock.increment(1000);
     expect(await newlyPosted()).toEqual(['b 2 y']);
+  });
+
+  test('is told though the store has failed in a way that it should not', async () => {
+    bug = new Error('a bug');
+    await changes('x');
+    expect(warned.at(-1)).toContain('a bug');
+    bug = undefined;
+    clock.increment(1000);
+    expect(await newlyPosted()).toEqual(['b 1 x', 'c 1 x']);
   });
 
   test('waits in a bounded number until the others are known', async () => {
