@@ -9,7 +9,7 @@ import { echo, modern } from './http/measures/echo.ts';
 import { held, kept } from './http/measures/held.ts';
 import { large as httpLarge } from './http/measures/large.ts';
 import type { HttpMeasure } from './http/measures/measure.ts';
-import { nodes } from './http/measures/nodes.ts';
+import { hops, nodes } from './http/measures/nodes.ts';
 import { pushes } from './http/measures/pushes.ts';
 import { slow } from './http/measures/slow.ts';
 import { HttpClient } from './http/http-client.ts';
@@ -73,9 +73,20 @@ export const stdioSuite: Suite = {
 export const httpSuite: Suite = {
   name: 'http',
   servers: httpServers,
-  tasks: [echo, modern, httpAsking, pushes, begins, held, kept, httpLarge, crowd, slow, nodes].map(
-    overHttp,
-  ),
+  tasks: [
+    echo,
+    modern,
+    httpAsking,
+    pushes,
+    begins,
+    held,
+    kept,
+    httpLarge,
+    crowd,
+    slow,
+    hops,
+    nodes,
+  ].map(overHttp),
   charted: [
     'echo.session.cpu',
     'echo.connections.cpu',

@@ -1,9 +1,19 @@
 /** The floor over HTTP: `node:http`, and what `http-floor.mjs` does. */
 import { createServer } from 'node:http';
-import { get, post, remove } from './http-floor.mjs';
+import { get, has, post, remove } from './http-floor.mjs';
+import { sharedThrough } from './floor-hop.mjs';
 import { listen } from './http-listening.mjs';
 
 const streaming = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
+
+const { REDIS_URL } = process.env;
+/** Hands on what was posted to a session of the other process; undefined where nothing is shared. */
+const handOn = REDIS_URL === undefined ? undefined : await sharedThrough(REDIS_URL, post);
+
+const send = (response, { status, headers, text }) => {
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+};
 
 const server = createServer((request, response) => {
   const { headers } = request;
@@ -14,13 +24,12 @@ const server = createServer((request, response) => {
       request.on('data', (piece) => pieces.push(piece));
       request.on('end', () => {
         const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+        if (handOn && !has(header)) {
+          return handOn(header, whole.toString(), (answer) => send(response, answer));
+        }
         const answer = post(header, whole.toString());
         if (answer.open === undefined) {
-          response.writeHead(answer.status, {
-            ...answer.headers,
-            'content-length': Buffer.byteLength(answer.text),
-          });
-          response.end(answer.text);
+          send(response, answer);
         } else {
           response.writeHead(200, streaming);
           answer.open(response);

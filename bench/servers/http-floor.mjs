@@ -79,6 +79,12 @@ export function post(header, text) {
   return answered(message.id, resultOf(message.method));
 }
 
+/** Whether a request is for this process: it begins a session, or one that has begun here is meant. */
+export function has(header) {
+  const id = header('mcp-session-id');
+  return id === undefined || sessions.has(id);
+}
+
 /** A GET: gives `open(sink)`, or undefined where there is no such session. */
 export function get(header) {
   const session = sessions.get(header('mcp-session-id'));

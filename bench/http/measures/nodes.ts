@@ -1,125 +1,129 @@
 /** Two processes that share their sessions through Redis, and one that is alone: what it costs to share, and that a request arrives at the one that has not begun the session. */
 import { echoes } from '../../measures/exchange.ts';
 import { byTurns } from '../../measures/measure.ts';
-import { ourName } from '../../servers.ts';
+import type { Metric, Sample } from '../../measures/measure.ts';
+import { floorName, ourName } from '../../servers.ts';
 import type { HttpClient, Session } from '../http-client.ts';
 import { load } from '../load.ts';
 import { missingRedis, withRedis } from '../redis-server.ts';
-import type { RunningRedis } from '../redis-server.ts';
 import { ask } from './asking.ts';
 import type { HttpSizes } from '../http-sizes.ts';
-import type { HttpMeasure } from './measure.ts';
+import type { HttpBench, HttpMeasure } from './measure.ts';
+
+/** CPU per request, or what it is to another. */
+function metric(key: string, title: string, unit: 'µs' | 'ratio', atMost?: number): Metric {
+  return { key, title, unit, isRatio: false, ...(atMost !== undefined && { atMost }) };
+}
+
+/** The floor does no more than it must: it hands what it was posted to the other process through Redis, and back. */
+export const hops: HttpMeasure = {
+  name: 'hops',
+  metrics: [
+    metric('nodes.echo.alone', 'echo at a node that is alone, CPU', 'µs'),
+    metric('nodes.echo.here', 'echo at its node, CPU', 'µs'),
+    metric('nodes.echo.there', 'echo at another node, CPU', 'µs'),
+    metric(
+      'nodes.sticky.ratio',
+      'echo at its node to one at a node that is alone, CPU',
+      'ratio',
+      1.1,
+    ),
+    metric(
+      'nodes.hop.ratio',
+      'echo at another node to one at a node that is alone, CPU',
+      'ratio',
+      2.5,
+    ),
+    metric('nodes.hop.many.ratio', 'the same with four times as many in flight', 'ratio', 2.5),
+    metric('nodes.echo.ratio', 'echo at another node to one at its own, CPU', 'ratio', 2),
+  ],
+  only: [floorName, ourName],
+  missing: missingRedis,
+  run: ({ launch, sizes }) =>
+    sharing(launch, async ({ here, there, alone, session, cpuMs }) => {
+      const sessionAlone = await alone.greet(await alone.connect());
+      const [echoAlone, echoHere, echoThere] = await byTurns(sizes.turns, [
+        await echoing(alone, sessionAlone, sizes, cpuMs),
+        await echoing(here, session, sizes, cpuMs),
+        await echoing(there, session, sizes, cpuMs),
+      ]);
+      const many = { ...sizes, lanes: 4 * sizes.lanes };
+      const [manyAlone, manyThere] = await byTurns(sizes.turns, [
+        await echoing(alone, sessionAlone, many, cpuMs),
+        await echoing(there, session, many, cpuMs),
+      ]);
+      return {
+        'nodes.echo.alone': echoAlone,
+        'nodes.echo.here': echoHere,
+        'nodes.echo.there': echoThere,
+        'nodes.sticky.ratio': echoHere / echoAlone,
+        'nodes.hop.ratio': echoThere / echoAlone,
+        'nodes.hop.many.ratio': manyThere / manyAlone,
+        'nodes.echo.ratio': echoThere / echoHere,
+      };
+    }),
+};
 
 export const nodes: HttpMeasure = {
   name: 'nodes',
   metrics: [
-    {
-      key: 'nodes.echo.alone',
-      title: 'echo at a node that is alone, CPU',
-      unit: 'µs',
-      isRatio: false,
-    },
-    { key: 'nodes.echo.here', title: 'echo at its node, CPU', unit: 'µs', isRatio: false },
-    { key: 'nodes.echo.there', title: 'echo at another node, CPU', unit: 'µs', isRatio: false },
-    {
-      key: 'nodes.sticky.ratio',
-      title: 'echo at its node to one at a node that is alone, CPU',
-      unit: 'ratio',
-      isRatio: false,
-      atMost: 1.1,
-    },
-    {
-      key: 'nodes.hop.ratio',
-      title: 'echo at another node to one at a node that is alone, CPU',
-      unit: 'ratio',
-      isRatio: false,
-      atMost: 2.5,
-    },
-    {
-      key: 'nodes.hop.many.ratio',
-      title: 'the same with four times as many in flight',
-      unit: 'ratio',
-      isRatio: false,
-      atMost: 2.5,
-    },
-    {
-      key: 'nodes.echo.ratio',
-      title: 'echo at another node to one at its own, CPU',
-      unit: 'ratio',
-      isRatio: false,
-      atMost: 2,
-    },
-    {
-      key: 'nodes.roots.here',
-      title: 'roots/list answered at its node, CPU',
-      unit: 'µs',
-      isRatio: false,
-    },
-    {
-      key: 'nodes.roots.there',
-      title: 'roots/list answered at another node, CPU',
-      unit: 'µs',
-      isRatio: false,
-    },
-    {
-      key: 'nodes.roots.ratio',
-      title: 'roots/list answered at another node to one at its own, CPU',
-      unit: 'ratio',
-      isRatio: false,
-      atMost: 3,
-    },
+    metric('nodes.roots.here', 'roots/list answered at its node, CPU', 'µs'),
+    metric('nodes.roots.there', 'roots/list answered at another node, CPU', 'µs'),
+    metric(
+      'nodes.roots.ratio',
+      'roots/list answered at another node to one at its own, CPU',
+      'ratio',
+      3,
+    ),
   ],
   only: [ourName],
   missing: missingRedis,
   run: ({ launch, sizes }) =>
-    withRedis((redis) => {
-      const options = { env: { REDIS_URL: redis.url } };
-      return launch(
-        (here) =>
-          launch(
-            (there) => launch((alone) => compare({ here, there, alone }, redis, sizes)),
-            options,
-          ),
-        options,
-      );
+    sharing(launch, async ({ here, there, session, cpuMs }) => {
+      const [rootsHere, rootsThere] = await byTurns(1, [
+        () => answering(here, here, session, sizes, cpuMs),
+        () => answering(here, there, session, sizes, cpuMs),
+      ]);
+      return {
+        'nodes.roots.here': rootsHere,
+        'nodes.roots.there': rootsThere,
+        'nodes.roots.ratio': rootsThere / rootsHere,
+      };
     }),
 };
 
-/** The processor time of both nodes and of Redis is counted: what one of them saves, another may have to spend. */
-async function compare(
-  { here, there, alone }: { readonly [node in 'here' | 'there' | 'alone']: HttpClient },
-  redis: RunningRedis,
-  sizes: HttpSizes,
-): Promise<Readonly<Record<string, number>>> {
-  const session = await here.greet(await here.connect());
-  const sessionAlone = await alone.greet(await alone.connect());
-  const cpuMs = () => here.cpuMs + there.cpuMs + alone.cpuMs + redis.cpuMs;
-  const [echoAlone, echoHere, echoThere] = await byTurns(sizes.turns, [
-    await echoing(alone, sessionAlone, sizes, cpuMs),
-    await echoing(here, session, sizes, cpuMs),
-    await echoing(there, session, sizes, cpuMs),
-  ]);
-  const many = { ...sizes, lanes: 4 * sizes.lanes };
-  const [manyAlone, manyThere] = await byTurns(sizes.turns, [
-    await echoing(alone, sessionAlone, many, cpuMs),
-    await echoing(there, session, many, cpuMs),
-  ]);
-  const [rootsHere, rootsThere] = await byTurns(1, [
-    () => answering(here, here, session, sizes, cpuMs),
-    () => answering(here, there, session, sizes, cpuMs),
-  ]);
-  return {
-    'nodes.echo.alone': echoAlone,
-    'nodes.echo.here': echoHere,
-    'nodes.echo.there': echoThere,
-    'nodes.sticky.ratio': echoHere / echoAlone,
-    'nodes.hop.ratio': echoThere / echoAlone,
-    'nodes.hop.many.ratio': manyThere / manyAlone,
-    'nodes.echo.ratio': echoThere / echoHere,
-    'nodes.roots.here': rootsHere,
-    'nodes.roots.there': rootsThere,
-    'nodes.roots.ratio': rootsThere / rootsHere,
-  };
+interface Sharing {
+  /** Has begun the session. */
+  readonly here: HttpClient;
+  /** Shares its sessions with it. */
+  readonly there: HttpClient;
+  /** Shares nothing. */
+  readonly alone: HttpClient;
+  readonly session: Session;
+  /** What all of them and Redis have used: what one of them saves, another may have to spend. */
+  cpuMs(): number;
+}
+
+function sharing(
+  launch: HttpBench['launch'],
+  body: (sharing: Sharing) => Promise<Sample>,
+): Promise<Sample> {
+  return withRedis((redis) => {
+    const options = { env: { REDIS_URL: redis.url } };
+    return launch(
+      (here) =>
+        launch(
+          (there) =>
+            launch(async (alone) => {
+              const session = await here.greet(await here.connect());
+              const cpuMs = () => here.cpuMs + there.cpuMs + alone.cpuMs + redis.cpuMs;
+              return body({ here, there, alone, session, cpuMs });
+            }),
+          options,
+        ),
+      options,
+    );
+  });
 }
 
 async function echoing(
