@@ -108,7 +108,8 @@ const afterMain = (mains, kinds, besides = []) => ({
       // An import without a name is left out, unless the module has an effect.
       if (own === first || (!isLazy && others.includes(own)))
         return { path: own, sideEffects: true };
-      const elsewhere = isBuiltin(path) || initialOptions.external?.includes(path);
+      const isOutside = (name) => path === name || path.startsWith(`${name}/`);
+      const elsewhere = isBuiltin(path) || initialOptions.external?.some(isOutside);
       if (!isLazy || elsewhere) return undefined;
       const found = await resolve(path, { kind: 'import-statement', importer, resolveDir });
       return found.path.includes('node_modules')

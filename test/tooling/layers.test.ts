@@ -113,16 +113,21 @@ describe('the packages', () => {
     const used = importsOf(folder)
       .filter(({ to, isFile }) => !isFile && !to.startsWith('node:') && !to.startsWith('#'))
       .map(({ to }) => to.split('/', to.startsWith('@') ? 2 : 1).join('/'));
-    // A command bundles what it imports, and its user installs what that cannot do without. A page contains what it is built with.
-    const installed = bin === undefined ? { ...dependencies, ...peerDependencies } : {};
+    const given = { ...dependencies, ...peerDependencies };
+    // A page contains what it is built with. A command bundles what it imports, but for what stays outside; its user installs that, and what
+    // is bundled cannot do without.
+    const outside = Object.entries(given).filter(([name]) => used.includes(name));
+    const installed = bin === undefined ? given : Object.fromEntries(outside);
     const named = { ...installed, ...devDependencies };
     expect(Object.keys(named).sort()).toEqual([...new Set(used)].sort());
     if (bin === undefined) return;
     const ofBundled = [libraryManifest, ...manifests.values()]
       .filter(({ name }) => name in devDependencies)
       .flatMap((each) => Object.entries({ ...each.dependencies, ...each.peerDependencies }));
-    const others = Object.entries({ ...dependencies, ...peerDependencies }).filter(
-      ([name, range]) => !ofBundled.some(([other, same]) => other === name && same === range),
+    const others = Object.entries(given).filter(
+      ([name, range]) =>
+        !(name in installed) &&
+        !ofBundled.some(([other, same]) => other === name && same === range),
     );
     expect(others).toEqual([]);
   });

@@ -317,6 +317,7 @@ export const packageLayers: { readonly [name: string]: { readonly [path: string]
         '@mcp-actors/workspace-server',
         'jsonc-parser',
         'smol-toml',
+        'undici',
         'xstate',
       ],
       node: true,

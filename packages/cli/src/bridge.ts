@@ -7,6 +7,7 @@ import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
 import type { Stores } from 'mcp-actors/http';
 import { processLog, startedAhead, untilEnd } from 'mcp-actors/internal';
+import { requestAgent } from './agent.ts';
 import { UsageError } from './command.ts';
 import type { Command } from './command.ts';
 import {
@@ -95,6 +96,7 @@ const serving = commandOf(
     hideSecretsOf(config);
     const trusting = await trustIn(values, lockFileOf(target, values.lock));
     const inherited = isLaunched ? { inheritEnv: true } : {};
+    const dispatcher = requestAgent();
     let hasFailed = false;
     const log = processLog({
       level: values['log-level'],
@@ -115,6 +117,7 @@ const serving = commandOf(
       bridgeTo(config, values.server, {
         ...connectingOptions({ ...values, env: [] }, (line) => void tell(name, line)),
         ...inherited,
+        ...(dispatcher ? { dispatcher } : {}),
         ...sharingIn(values),
         ...trusting,
         ...policiesIn(values),

@@ -13,6 +13,7 @@ import { connect as connectModern, modern, textOf } from '../../../../test/e2e/b
 import { closeClients, connect as connectLegacy } from '../../../../test/e2e/sdk-client.ts';
 import { launchHttp } from '../../../../test/e2e/http-process.ts';
 import { command, launch, reapServers, repository } from '../../../../test/e2e/server-process.ts';
+import { greeted, scriptedServer } from '../../../../test/client/http/scripted-server.ts';
 import { processTable } from '../../../../test/processes/process-table.ts';
 import { startCommand, temporaryFolder } from './client-command.ts';
 
@@ -205,6 +206,19 @@ describe('over HTTP', () => {
     expect(client.getServerVersion()).toMatchObject({ name: 'modern' });
     expect(await client.callTool({ name: 'echo', arguments: {} })).toBeDefined();
   });
+
+  const fetched = { 'sec-fetch-mode': 'cors', 'accept-language': '*' };
+  test.each([
+    ['an agent of its own', {}, undefined],
+    ['fetch, which alone reads the proxies', { NODE_USE_ENV_PROXY: '1' }, fetched],
+  ])('a remote server is asked by %s', async (_, env, marks) => {
+    const server = await scriptedServer(greeted);
+    const { client } = await connectLegacy(bridgeTo(server.url.href), { env });
+    expect(client.getServerVersion()).toMatchObject({ name: 'scripted' });
+    const { headers } = await server.next(({ message }) => message?.method === 'initialize');
+    if (marks) expect(headers).toMatchObject(marks);
+    else for (const name of Object.keys(fetched)) expect(headers).not.toHaveProperty(name);
+  });
 });
 
 describe('the servers of a file', () => {
@@ -338,6 +352,15 @@ describe('the servers of a file', () => {
 });
 
 describe('a failure', () => {
+  test('of a remote server names what the network says', async () => {
+    const remote = await scriptedServer(greeted);
+    await remote.stop();
+    const server = launch(bridgeTo(remote.url.href));
+    const { error } = await server.initialize();
+    expect(error).toMatchObject({ code: -32000, data: { reason: 'upstream-failed' } });
+    expect(JSON.stringify(error)).toContain('ECONNREFUSED');
+  });
+
   test('of the command is told in the answer to initialize and on stderr; the exit code is 1', async () => {
     const server = launch(bridgeTo('--', '/no/such/program'));
     const answer = await server.initialize();
