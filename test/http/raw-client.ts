@@ -17,6 +17,9 @@ export const postHeaders = {
   accept: 'application/json, text/event-stream',
 };
 
+/** Streams of tests that run: Node's `fetch` leaves one as soon as its response is collected as garbage. */
+const unread = new Set<Response>();
+
 /** Posts one message, as it is. */
 export function post(
   url: URL,
@@ -186,6 +189,8 @@ export class RawSession {
       headers: { accept: 'text/event-stream', ...this.headers, ...resume },
       signal: abort.signal,
     });
+    unread.add(response);
+    onTestFinished(() => void unread.delete(response));
     return new EventReader(response);
   }
 
