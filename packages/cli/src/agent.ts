@@ -1,4 +1,4 @@
-/** How the bridge sends requests over HTTP: by an agent of undici, at a sixth of what `fetch` costs. */
+/** How the bridge sends requests over HTTP: by an agent of undici, which costs a fraction of what `fetch` does. */
 import type { HttpDispatcher } from 'mcp-actors/client';
 
 /**
