@@ -11,6 +11,7 @@ import { StoreUnavailable, isNodeName } from '../nodes/stores.ts';
 import type { NodeInboxListener, Stores } from '../nodes/stores.ts';
 import type { ServerOf } from '../options.ts';
 import { reportInWords } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
 import { ChangeLetters } from './change-letters.ts';
 import { HandedExchange } from './handed-exchange.ts';
 import { readPost } from './letters.ts';
@@ -97,6 +98,10 @@ export class Nodes implements PeerHome, NodeInboxListener {
 
   get node(): string {
     return this.ownership.node;
+  }
+
+  get report(): HttpReport {
+    return this.#options.home.report;
   }
 
   get storeName(): string | undefined {

@@ -141,7 +141,7 @@ export class Passage implements Handed, Tended, SinkOwner {
     if (this.#over()) this.#again();
   }
 
-  refuse(error: StoreUnavailable): void {
+  refuse(error: unknown): void {
     if (this.#over()) this.#handing.exchange.answer(unavailable(error, this.#home.report));
   }
 

@@ -1,10 +1,12 @@
 /** Another node: what it is told, in order, and what this node does for it and it for this one. */
 import { onceAtPassEnd } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
+import type { HttpReport } from '../facts.ts';
 import { StoreUnavailable } from '../nodes/stores.ts';
 import type { Stores } from '../nodes/stores.ts';
 import { writePost } from './letters.ts';
 import type { Letter } from './letters.ts';
+import { reportUnavailable } from './unavailable.ts';
 
 /** A request that was handed to it. */
 export interface Handed {
@@ -21,8 +23,8 @@ export interface Handed {
   cut(): void;
   /** It does not have the session: nothing was done. */
   moved(): void;
-  /** It was not told: nothing was done. */
-  refuse(error: StoreUnavailable): void;
+  /** It was not told, and nothing was done; or the store has failed in a way of its own, and nobody knows. */
+  refuse(error: unknown): void;
   /** This node drains: what has no end is ended here. */
   close(): void;
   /** Settles once it is over. */
@@ -48,6 +50,7 @@ export interface Taken {
 export interface PeerHome {
   readonly stores: Stores;
   readonly clock: Clock;
+  readonly report: HttpReport;
   /** The name of this node's lease. */
   readonly node: string;
   /** Which data the store has, as far as this node knows. */
@@ -140,7 +143,7 @@ export class Peer {
       const { store } = await directory.find('');
       return store.name === sentTo.store ? 'withdrawn' : 'read';
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
+      if (!(error instanceof StoreUnavailable)) this.#failed(error);
       return 'unknown';
     }
   }
@@ -194,14 +197,15 @@ export class Peer {
         this.#placed(letters, { place, store });
         return true;
       } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        if (error.fault === 'closed') {
+        const known = error instanceof StoreUnavailable ? error : undefined;
+        if (known?.fault === 'closed') {
           this.#home.gone(this);
           return false;
         }
+        if (!known && !isUnknown) this.#failed(error);
         // After any other fault the store has not got it: the clients of these may try again.
-        isUnknown ||= error.fault === 'slow' || error.cause !== undefined;
-        if (!isUnknown) letters = this.#refuse(letters, error);
+        isUnknown ||= !known || known.fault === 'slow' || known.cause !== undefined;
+        if (!isUnknown || !known) letters = this.#refuse(letters, error);
         await new Promise<void>((resolve) => {
           this.#home.clock.setTimeout(resolve, againMs);
         });
@@ -216,7 +220,11 @@ export class Peer {
     }
   }
 
-  #refuse(letters: readonly Letter[], error: StoreUnavailable): readonly Letter[] {
+  #failed(error: unknown): void {
+    reportUnavailable(this.#home.report, 'Another node could not be told')(error);
+  }
+
+  #refuse(letters: readonly Letter[], error: unknown): readonly Letter[] {
     for (const letter of letters) {
       if (letter.kind === 'request') this.passages.get(letter.pipe)?.refuse(error);
     }

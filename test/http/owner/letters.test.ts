@@ -1,14 +1,11 @@
-/** How nodes write to each other, and when. */
+/** How nodes write to each other. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/actors/clock.ts';
 import { Endpoint } from '../../../src/http/endpoint.ts';
 import { HandedExchange } from '../../../src/http/owner/handed-exchange.ts';
 import { readPost, writePost } from '../../../src/http/owner/letters.ts';
 import type { HandedRequest, Letter } from '../../../src/http/owner/letters.ts';
-import { Peer } from '../../../src/http/owner/peer.ts';
 import { createMcpServer } from '../../../src/index.ts';
-import { MemoryNodes } from '../nodes/memory-stores.ts';
 
 const text = fc.string({ unit: 'grapheme' });
 const known = fc.option(text, { nil: undefined });
@@ -63,48 +60,6 @@ test('letters are read as they were written', () => {
       expect(readPost(writePost(post))).toEqual(post);
     }),
   );
-});
-
-/** A node that is told what `heard` keeps. */
-async function toldNode(heard: (readonly Letter[])[]): Promise<Peer> {
-  const nodes = new MemoryNodes();
-  const [sender, reader] = [nodes.start(), nodes.start()];
-  await reader.inbox.open('reader', {
-    received: (posts) => heard.push(...posts.map((post) => readPost(post).letters)),
-  });
-  let numbers = 0;
-  return new Peer('reader', {
-    stores: sender,
-    clock: systemClock,
-    node: 'sender',
-    storeName: undefined,
-    nextNumber: () => ++numbers,
-    isStill: () => true,
-    mayReopen: () => Promise.resolve(false),
-    gone: () => expect.unreachable(),
-  });
-}
-
-/** Settles once all has been handled that had come. */
-const passEnd = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-test('letters that come together go together, those of the next pass and those that come while others are sent too', async () => {
-  const heard: (readonly Letter[])[] = [];
-  const peer = await toldNode(heard);
-  const left = (n: number): Letter => ({ kind: 'left', pipe: n });
-  peer.post(left(1));
-  peer.post(left(2));
-  await passEnd();
-  expect(heard).toEqual([]);
-  peer.post(left(3));
-  await passEnd();
-  expect(heard).toEqual([[left(1), left(2), left(3)]]);
-  peer.post(left(4));
-  // Who closes does not wait for others.
-  const flushed = peer.flushed();
-  peer.post(left(5));
-  await flushed;
-  expect(heard.slice(1)).toEqual([[left(4)], [left(5)]]);
 });
 
 test('a handed request has the headers that it came with', () => {
