@@ -13,6 +13,7 @@ import type {
   StreamLog,
   Written,
 } from '../nodes/stores.ts';
+import { lengthOf } from './letters.ts';
 import { reportUnavailable } from './unavailable.ts';
 
 /** A session that this node serves. */
@@ -50,7 +51,9 @@ export class OwnedSession {
   readonly fence: number;
   readonly copy: OwnedCopy;
   readonly #owner: SessionOwner;
-  readonly #facts: Map<string, string>;
+  readonly #facts = new Map<string, string>();
+  /** What the facts come to, bytes. */
+  #bytes = 0;
   #revision: number;
   /** What was said in this turn. */
   #log: LoggedText[] = [];
@@ -74,7 +77,7 @@ export class OwnedSession {
     this.touchedAt = now;
     this.fence = from?.fence ?? firstFence;
     this.#revision = from?.revision ?? 0;
-    this.#facts = new Map(Object.entries(from?.facts ?? {}));
+    for (const [slot, text] of Object.entries(from?.facts ?? {})) this.#set({ slot, text });
   }
 
   get view(): unknown {
@@ -101,7 +104,7 @@ export class OwnedSession {
    * @throws {StoreUnavailable}
    */
   begin(facts: readonly FactChange[]): Promise<void> {
-    for (const { slot, text = '' } of facts) this.#facts.set(slot, text);
+    for (const { slot, text = '' } of facts) this.#set({ slot, text });
     this.#revision = 1;
     return this.#owner.begin(this);
   }
@@ -182,18 +185,20 @@ export class OwnedSession {
     const { slot, text } = change;
     const before = this.#facts.get(slot);
     if (before === text) return;
-    const bytes = [...this.#facts].reduce(
-      (sum, [name, said]) => sum + name.length + said.length,
-      0,
-    );
-    if (text !== undefined && bytes + slot.length + text.length > maxRecordBytes) {
+    const bytes = this.#bytes + sizeOf(change) - sizeOf({ slot, text: before });
+    if (text !== undefined && bytes > maxRecordBytes) {
       const message = `what is kept of a session may have ${maxRecordBytes} bytes`;
       throw new StoreUnavailable('full', message, { retryAfterMs: 10_000 });
     }
-    if (text === undefined) this.#facts.delete(slot);
-    else this.#facts.set(slot, text);
+    this.#set(change);
     this.#revision++;
     await this.#write(change);
+  }
+
+  #set({ slot, text }: FactChange): void {
+    this.#bytes += sizeOf({ slot, text }) - sizeOf({ slot, text: this.#facts.get(slot) });
+    if (text === undefined) this.#facts.delete(slot);
+    else this.#facts.set(slot, text);
   }
 
   async #write(change?: FactChange): Promise<void> {
@@ -204,6 +209,10 @@ export class OwnedSession {
     if (written === 'behind') await this.putBack();
   }
 }
+
+/** What a fact takes, bytes; nothing if there is none. */
+const sizeOf = ({ slot, text }: FactChange): number =>
+  text === undefined ? 0 : lengthOf(slot) + lengthOf(text);
 
 /** Of a session that is still unclaimed. */
 export const firstFence = 1;

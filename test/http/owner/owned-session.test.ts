@@ -116,6 +116,21 @@ describe('a session that a node owns', () => {
     expect(asked).toHaveLength(3);
   });
 
+  test('is counted in bytes, and what replaces a fact is not counted beside it', async () => {
+    await begun();
+    // Three bytes each.
+    const most = '€'.repeat(87_360);
+    await session.note([{ slot: 'a', text: most }]);
+    await session.note([{ slot: 'a', text: `x${most}` }]);
+    await expect(session.note([{ slot: 'b', text: '€'.repeat(100) }])).rejects.toMatchObject({
+      fault: 'full',
+    });
+    const woken = new OwnedSession(who, copy, owner, 5, session.record);
+    await expect(woken.note([{ slot: 'b', text: '€'.repeat(100) }])).rejects.toMatchObject({
+      fault: 'full',
+    });
+  });
+
   test('is another node’s if the store says so, or its lease is over: nothing is acknowledged', async () => {
     await begun();
     written = 'fenced';
