@@ -1,5 +1,5 @@
 /**
- * The least that hands a request on through Redis: each process has a stream, reads what it is told there with
+ * A plain hop through Redis: each process has a stream, reads what it is told there with
  * one look after another, and tells the other what has come together in two passes of the event loop. Nothing is
  * checked, kept, repeated or bounded in time.
  */
@@ -13,7 +13,7 @@ const names = ['mcp-session-id', 'mcp-protocol-version'];
 const looksAhead = 4;
 const blockMs = '500';
 
-/** One of so many letters makes room in the stream, which keeps as many. */
+/** Every so many texts the stream is trimmed to about as many. */
 const kept = 64;
 
 /** Gives `handOn(header, text, answered)`; what is handed on is answered by the other's `post(header, text)`. */

@@ -17,7 +17,7 @@ export const postHeaders = {
   accept: 'application/json, text/event-stream',
 };
 
-/** Streams of tests that run: Node's `fetch` leaves one as soon as its response is collected as garbage. */
+/** The streams of running tests. Node's `fetch` closes one when its response is collected as garbage. */
 const unread = new Set<Response>();
 
 /** Posts one message, as it is. */

@@ -1,4 +1,4 @@
-/** The deadline of a test is there for what hangs. A short one fails on a busy machine, where nothing is wrong. */
+/** What makes tests fail although nothing is wrong: a deadline that is too short on a busy machine, a count of what others do. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -49,6 +49,16 @@ test('every deadline of a test is a minute or longer', () => {
     return found.length > 0 ? [{ file, found }] : [];
   });
   expect(short.filter(({ file }) => !file.endsWith('/deadlines.test.ts'))).toEqual([]);
+});
+
+/** Files share a process, and what others have begun in it shows in the count. */
+test('a test that counts timers has a process of its own', () => {
+  const counting = files.filter((file) =>
+    readFileSync(join(repository, file), 'utf8').includes('vi.getTimerCount('),
+  );
+  const apart = counting.filter((file) => file.endsWith('.apart.test.ts'));
+  expect(apart.length).toBeGreaterThan(0);
+  expect(counting.filter((file) => !file.endsWith('/deadlines.test.ts'))).toEqual(apart);
 });
 
 test.each([

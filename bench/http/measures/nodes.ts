@@ -10,12 +10,12 @@ import { ask } from './asking.ts';
 import type { HttpSizes } from '../http-sizes.ts';
 import type { HttpBench, HttpMeasure } from './measure.ts';
 
-/** CPU per request, or what it is to another. */
+/** CPU per request, or its ratio to another's. */
 function metric(key: string, title: string, unit: 'µs' | 'ratio', atMost?: number): Metric {
   return { key, title, unit, isRatio: false, ...(atMost !== undefined && { atMost }) };
 }
 
-/** The floor does no more than it must: it hands what it was posted to the other process through Redis, and back. */
+/** The floor is a plain hop: it hands what was posted to the other process through Redis, and the answer back. */
 export const hops: HttpMeasure = {
   name: 'hops',
   metrics: [

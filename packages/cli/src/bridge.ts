@@ -7,7 +7,7 @@ import { readLockFile } from 'mcp-actors/client';
 import type { HostsConfig } from 'mcp-actors/client';
 import type { Stores } from 'mcp-actors/http';
 import { processLog, startedAhead, untilEnd } from 'mcp-actors/internal';
-import { requestAgent } from './agent.ts';
+import { requestAgent } from './request-agent.ts';
 import { UsageError } from './command.ts';
 import type { Command } from './command.ts';
 import {

@@ -6,6 +6,7 @@ import type { Letter } from '../../../src/http/owner/letters.ts';
 import type { Peer, Taken } from '../../../src/http/owner/peer.ts';
 import { turn } from '../../../src/testing/index.ts';
 import { exchangeHome } from '../exchange-home.ts';
+import { handedRequest } from './handed-request.ts';
 
 const pipe = 7;
 
@@ -15,26 +16,7 @@ function handed() {
   const exchanges = new Map<number, Taken>();
   const post = (letter: Letter) => void letters.push(letter);
   const peer = { node: 'other', exchanges, post } as unknown as Peer;
-  const request = {
-    method: 'POST',
-    target: '/mcp',
-    remoteAddress: undefined,
-    principal: undefined,
-    admittedMs: undefined,
-    head: {
-      host: undefined,
-      origin: undefined,
-      accept: undefined,
-      authorization: undefined,
-      contentType: undefined,
-      contentEncoding: undefined,
-      sessionId: undefined,
-      protocolVersion: undefined,
-    },
-    headers: [],
-    body: '',
-  };
-  const exchange = new HandedExchange(pipe, request, peer, exchangeHome());
+  const exchange = new HandedExchange(pipe, handedRequest, peer, exchangeHome());
   exchanges.set(pipe, exchange);
   const parts = () => letters.flatMap((letter) => (letter.kind === 'part' ? [letter] : []));
   const said = () => parts().map(({ text }) => text);

@@ -3,32 +3,18 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
 import type { StoreFault } from '../../../src/http/nodes/stores.ts';
 import { readPost } from '../../../src/http/owner/letters.ts';
-import type { HandedRequest, Letter } from '../../../src/http/owner/letters.ts';
+import type { Letter } from '../../../src/http/owner/letters.ts';
 import { Peer } from '../../../src/http/owner/peer.ts';
 import type { Handed, Taken } from '../../../src/http/owner/peer.ts';
 import { TestClock, gate, turn } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
+import { handedRequest } from './handed-request.ts';
 
-const request: HandedRequest = {
-  method: 'POST',
-  target: '/mcp',
-  remoteAddress: undefined,
-  principal: undefined,
-  admittedMs: undefined,
-  head: {
-    host: undefined,
-    origin: undefined,
-    accept: undefined,
-    authorization: undefined,
-    contentType: undefined,
-    contentEncoding: undefined,
-    sessionId: undefined,
-    protocolVersion: undefined,
-  },
-  headers: [],
-  body: '',
-};
-const asking = (pipe: number): Letter => ({ kind: 'request', pipe, request });
+const asking = (pipe: number): Letter => ({
+  kind: 'request',
+  pipe,
+  request: handedRequest,
+});
 const left = (pipe: number): Letter => ({ kind: 'left', pipe });
 
 const unavailable = (fault: StoreFault, cause?: Error) =>

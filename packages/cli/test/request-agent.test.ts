@@ -1,6 +1,6 @@
-/** Who sends the requests of a bridge. */
+/** What sends the requests of a bridge. */
 import { expect, test, vi } from 'vitest';
-import { requestAgent } from '../src/agent.ts';
+import { requestAgent } from '../src/request-agent.ts';
 
 test.each([
   ['NODE_USE_ENV_PROXY', '1'],

@@ -2,8 +2,8 @@
 import type { HttpDispatcher } from 'mcp-actors/client';
 
 /**
- * An agent, which is loaded with the first request. Undefined where Node is to read the environment's
- * proxies, which only its `fetch` does, and where the runtime is not Node.
+ * An agent, which is loaded with the first request. Undefined if Node is to read the environment's
+ * proxies, which only its `fetch` does, and if the runtime is not Node.
  *
  * @see docs/decisions/0046
  */
@@ -16,15 +16,13 @@ export function requestAgent(): HttpDispatcher | undefined {
   return {
     dispatch: (request, handler) => {
       agent ??= madeAgent();
-      agent.then(
-        (made) => made.dispatch(request, handler),
-        (error: unknown) => (handler as FailingHandler).onResponseError(null, error),
-      );
+      const sent = agent.then((made) => made.dispatch(request, handler));
+      sent.catch((error: unknown) => (handler as FailingHandler).onResponseError(null, error));
     },
   };
 }
 
-/** What of undici's `DispatchHandler` is called if there is no agent. */
+/** What is called of undici's `DispatchHandler` if a request cannot be begun. */
 interface FailingHandler {
   onResponseError(controller: null, error: unknown): void;
 }
