@@ -116,8 +116,9 @@ async function testFiles(): Promise<readonly string[]> {
 const journal = new Journal(journalPath);
 journal.begin(digest(JSON.stringify(mutants)));
 const interruption = new AbortController();
-/** How long a worker may write nothing before it is taken to stand in a loop. */
-const stillMs = 60_000;
+/** How long a worker may write nothing before it is taken to stand in a loop. What a test takes is known before it tries a fault. */
+const stillMs = (fault: number, test: string): number =>
+  fault < 0 ? 60_000 : 15_000 + 10 * (journal.reaches.get(test)?.ms ?? 0);
 
 /** A process that runs these files, and how it ends: with 0 if all tests pass. */
 function begin(files: readonly string[], env: NodeJS.ProcessEnv) {
@@ -149,9 +150,9 @@ async function run(files: readonly string[], turns?: Turns): Promise<void> {
     const { mtimeMs } = statSync(journalPath);
     const hasBegun = mtimeMs > startedAt;
     const quietMs = Date.now() - Math.max(mtimeMs, startedAt);
-    if (isOver || quietMs < (hasBegun ? stillMs : stillMs * 10)) continue;
     journal.read();
     const { fault = -1, test = '' } = journal.last ?? {};
+    if (isOver || quietMs < (hasBegun ? stillMs(fault, test) : 600_000)) continue;
     // A machine that does much else may have stopped it: it stands if it does so once more.
     if (hasBegun && fault >= 0) {
       const what = journal.isDoubted(fault) ? 'killed' : 'doubt';
