@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { createVitest } from 'vitest/node';
 import { Journal } from './mutate/journal.ts';
 import { mutantsOf } from './mutate/mutants.ts';
-import { judgesOf, turnsOf } from './mutate/turns.ts';
+import { fileOf, judgesOf, turnsOf } from './mutate/turns.ts';
 import type { Turns } from './mutate/turns.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -192,7 +192,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupt
 process.stderr.write(
   `${chosen.length} of ${mutants.length} faults in ${modules.length} files, ${files.length} test files; ${journalPath}\n`,
 );
-const fileOf = (test: string): string => test.slice(0, test.indexOf(' > '));
+const moduleOf = (fault: number): string => mutants[fault]?.file ?? '';
 await round(files);
 for (
   let count = 1, tried = -1;
@@ -200,7 +200,7 @@ for (
   count *= 2
 ) {
   tried = triedCount();
-  const turns = turnsOf(journal, chosen, most, count);
+  const turns = turnsOf(journal, chosen, judgesOf(journal, moduleOf, most), count);
   const asked = Object.keys(turns);
   process.stderr.write(
     `${asked.length} tests have a turn; ${journal.killed.size} faults are noticed\n`,
@@ -228,7 +228,7 @@ function triedCount(): number {
   return [...journal.lived.values()].reduce((sum, { size }) => sum + size, journal.killed.size);
 }
 
-const judges = judgesOf(journal, most);
+const judges = judgesOf(journal, moduleOf, most);
 const isUnreached = (at: number): boolean => judges(at).length === 0;
 if (values.loaded) {
   const isLoaded = (at: number): boolean => isUnreached(at) && journal.isWanted(at, whenLoaded);

@@ -65,7 +65,7 @@ export class Journal {
     if (what === 'lived') {
       this.lived.set(fault, (this.lived.get(fault) ?? new Set()).add(test));
     }
-    if (what === 'killed') this.killed.set(fault, rest.join(' '));
+    if (what === 'killed') this.killed.set(fault, test);
     if (what === 'doubt') this.#doubt(fault, test);
     if (what === 'begin') this.#list = test;
     if (what === 'round') this.files.clear();

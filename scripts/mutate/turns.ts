@@ -5,40 +5,70 @@ import type { Journal } from './journal.ts';
 export type Turns = Readonly<Record<string, readonly number[]>>;
 
 /**
- * The tests that reach a fault and can judge it. First is who is fast and reaches little, because it is about what it reaches.
+ * The tests that reach a fault and can judge it. First is who is fast and reaches little, because it is about what it reaches, and
+ * who has noticed other faults of the same module, or stands in a file with such tests.
  * @param most how many judge at most
  */
-export function judgesOf(journal: Journal, most: number): (fault: number) => readonly string[] {
+export function judgesOf(
+  journal: Journal,
+  moduleOf: (fault: number) => string,
+  most: number,
+): (fault: number) => readonly string[] {
   const costs = new Map<string, number>();
   const judges = new Map<number, string[]>();
+  const inFile = new Map<string, number>();
   for (const [test, { ms, faults }] of journal.reaches) {
     if (!journal.isSound(test)) continue;
     costs.set(test, (ms + 1) * faults.size);
+    add(inFile, fileOf(test));
     for (const fault of faults) {
       const those = judges.get(fault);
       if (those) those.push(test);
       else judges.set(fault, [test]);
     }
   }
-  const cost = (test: string): number => costs.get(test) ?? 0;
-  return (fault) =>
-    (judges.get(fault) ?? []).toSorted((one, other) => cost(one) - cost(other)).slice(0, most);
+  /** How many faults of a module a test has noticed, and how many the tests of a file have. */
+  const noticed = new Map<string, number>();
+  for (const [fault, test] of journal.killed) {
+    for (const by of [test, fileOf(test)]) add(noticed, `${moduleOf(fault)} ${by}`);
+  }
+  const worth = (test: string, module: string): number => {
+    const own = noticed.get(`${module} ${test}`) ?? 0;
+    const file = fileOf(test);
+    const usual = (noticed.get(`${module} ${file}`) ?? 0) / (inFile.get(file) ?? 1);
+    return (0.05 + own + usual) / Math.sqrt(costs.get(test) ?? 1);
+  };
+  return (fault) => {
+    const module = moduleOf(fault);
+    const worths = new Map((judges.get(fault) ?? []).map((test) => [test, worth(test, module)]));
+    return [...worths]
+      .toSorted(([, one], [, other]) => other - one)
+      .slice(0, most)
+      .map(([test]) => test);
+  };
+}
+
+/** The file of a test, by its name. */
+export const fileOf = (test: string): string => test.slice(0, test.indexOf(' > '));
+
+function add(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 /**
  * A round: the next judges of each fault that no test has noticed.
+ * @param judges of each fault
  * @param count how many of each
  */
 export function turnsOf(
   journal: Journal,
   faults: readonly number[],
-  most: number,
+  judges: (fault: number) => readonly string[],
   count: number,
 ): Turns {
-  const judgesOfFault = judgesOf(journal, most);
   const turns: Record<string, number[]> = {};
   for (const fault of faults) {
-    const open = judgesOfFault(fault).filter((test) => journal.isWanted(fault, test));
+    const open = judges(fault).filter((test) => journal.isWanted(fault, test));
     for (const test of open.slice(0, count)) (turns[test] ??= []).push(fault);
   }
   return turns;

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { faultsOfWorker } from '../../scripts/mutate/faults.ts';
 import { Journal, rangesOf } from '../../scripts/mutate/journal.ts';
 import { mutantsOf, withFaults } from '../../scripts/mutate/mutants.ts';
-import { turnsOf } from '../../scripts/mutate/turns.ts';
+import { judgesOf, turnsOf } from '../../scripts/mutate/turns.ts';
 import type { Turns } from '../../scripts/mutate/turns.ts';
 
 const source = `import { tell } from './tell.ts';
@@ -169,7 +169,13 @@ test('each fault has its turn with all tests that reach it, first with what is f
   journal.write('reach', 1, 'near.test.ts > spoilt', '7-8');
   for (let times = 0; times < 3; times++) journal.write('spoilt', 0, 'near.test.ts > spoilt');
 
-  const turns = (count: number, most = 40): Turns => turnsOf(journal, [6, 7], most, count);
+  const turns = (count: number, most = 40): Turns =>
+    turnsOf(
+      journal,
+      [6, 7],
+      judgesOf(journal, () => 'one.ts', most),
+      count,
+    );
   expect(turns(1)).toEqual({ 'all.test.ts > fast': [6], 'near.test.ts > near': [7] });
   journal.write('lived', 7, 'near.test.ts > near');
   journal.write('killed', 6, 'all.test.ts > fast', 'expected 1');
@@ -179,4 +185,17 @@ test('each fault has its turn with all tests that reach it, first with what is f
   journal.write('lived', 7, 'all.test.ts > fast');
   journal.write('lived', 7, 'all.test.ts > slow');
   expect(turns(2)).toEqual({});
+});
+
+test('who has noticed other faults of a module is asked first', () => {
+  const journal = emptyJournal();
+  journal.write('reach', 10, 'near.test.ts > near', '0-9');
+  journal.write('reach', 40, 'far.test.ts > one', '0-9');
+  journal.write('reach', 41, 'far.test.ts > another', '0-9');
+  const moduleOf = (fault: number): string => (fault < 5 ? 'one.ts' : 'another.ts');
+  const judges = (fault: number): readonly string[] => judgesOf(journal, moduleOf, 40)(fault);
+  expect(judges(1)).toEqual(['near.test.ts > near', 'far.test.ts > one', 'far.test.ts > another']);
+  journal.write('killed', 0, 'far.test.ts > another', 'expected 1');
+  expect(judges(1)).toEqual(['far.test.ts > another', 'far.test.ts > one', 'near.test.ts > near']);
+  expect(judges(6)).toEqual(['near.test.ts > near', 'far.test.ts > one', 'far.test.ts > another']);
 });
