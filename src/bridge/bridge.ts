@@ -159,8 +159,7 @@ export function bridge(
   refuseTrust(trust, lock);
   const faults = policies ? faultsOfPolicies(policies) : [];
   if (faults.length > 0) throw new TypeError(faults.join('\n'));
-  const limits = { ...bridgeLimits, ...options.limits };
-  connectionLimitsWith(limits);
+  const limits = connectionLimitsWith({ ...bridgeLimits, ...options.limits });
   const { report = defaultReport } = options;
   const own = {
     name: options.name ?? 'bridge',
@@ -191,7 +190,10 @@ export function bridge(
       ...(name === undefined ? {} : { name }),
       ...(restart === undefined ? {} : { restart }),
       ...(era === undefined ? {} : { era }),
-      limits: { ...limits, ...(timeoutMs === undefined ? {} : { requestTimeoutMs: timeoutMs }) },
+      limits:
+        timeoutMs === undefined
+          ? limits
+          : connectionLimitsWith({ ...limits, requestTimeoutMs: timeoutMs }),
       onStderr: onStderr && ((text) => onStderr(text, shown === '' ? undefined : name)),
       guard:
         lock && trust !== 'all'

@@ -11,6 +11,7 @@ import type { HostRequestOptions, ServerEntry } from '../client/connection/optio
 import type { UpstreamClient } from '../define/upstream.ts';
 import { describe } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
+import { eventsOf } from '../client/connection/host-connection.ts';
 import { OutwardAuth } from './outward-auth.ts';
 import type { BridgeAuth } from './outward-auth.ts';
 import { BridgedServer, toolIn } from './bridged-server.ts';
@@ -70,7 +71,6 @@ export class BridgedEntry {
   readonly #policies: PolicyGuard | undefined;
   readonly #bridging: BridgingOptions;
   readonly #maxProcesses: number;
-  readonly #processIdleMs: number;
   /** Undefined if each client has a process of its own. */
   readonly #shared: SharedServers | undefined;
   /** The clients that have a process of their own, the oldest first. */
@@ -93,9 +93,8 @@ export class BridgedEntry {
     this.#onStderr = onStderr;
     this.#guard = guard;
     this.#policies = policies;
-    this.#bridging = { ...options, retry };
+    this.#bridging = { ...options, idleMs: counts.processIdleMs, retry };
     this.#maxProcesses = counts.maxProcesses;
-    this.#processIdleMs = counts.processIdleMs;
     if (share === undefined || share === 'session') return;
     refuseSharing(entry, share);
     const { clock = systemClock } = options;
@@ -120,9 +119,9 @@ export class BridgedEntry {
   ): Promise<OpenedServer> {
     this.#guard?.admit();
     const opened = await this.#open(client, moved);
-    const whole = { ...opened, idleMs: this.#processIdleMs };
-    const policed = this.#policies ? this.#policies.over(whole) : whole;
-    const offered = this.#guard ? this.#guard.over(policed) : policed;
+    if (!this.#policies && !this.#guard) return opened;
+    const policed = this.#policies?.over(opened) ?? opened;
+    const offered = this.#guard?.over(policed) ?? policed;
     return { ...offered, tool: async (name) => toolIn(await offered.list('tools'), name) };
   }
 
@@ -136,12 +135,7 @@ export class BridgedEntry {
       const [connection, seat] = await this.#shared.join({ heard, moved }, client.signal);
       return bridging.over(connection, seat);
     }
-    const connection = await this.#connectOwn(client, bridging);
-    connection.events$.subscribe((event) => {
-      if (event.type === 'stderr') this.#onStderr?.(event.text);
-    });
-    connection.state$.subscribe(moved);
-    return bridging.over(connection);
+    return bridging.over(await this.#connectOwn(client, bridging, moved));
   }
 
   /** Ends what outlives a client. No client is connected, and none will be. */
@@ -150,7 +144,11 @@ export class BridgedEntry {
   }
 
   /** Connects a client that has the server to itself. */
-  async #connectOwn(client: UpstreamClient, bridging: BridgedServer): Promise<Connection> {
+  async #connectOwn(
+    client: UpstreamClient,
+    bridging: BridgedServer,
+    moved: (state: ConnectionState) => void,
+  ): Promise<Connection> {
     const release = 'url' in this.#entry ? () => {} : await this.#claim();
     const gone = () => {
       this.#own.delete(client);
@@ -159,7 +157,13 @@ export class BridgedEntry {
     try {
       const connection = await this.#connect(client, bridging);
       this.#own.add(client);
-      connection.state$.subscribe({ complete: gone });
+      eventsOf(connection).listen((event) => {
+        if (event.type === 'stderr') this.#onStderr?.(event.text);
+        // Those before the present one are of the time before it was ready.
+        if (event.type !== 'state' || event.state !== connection.state) return;
+        moved(event.state);
+        if (event.state.value === 'closed') gone();
+      });
       return connection;
     } catch (error) {
       gone();
@@ -170,20 +174,20 @@ export class BridgedEntry {
   async #connect(client: UpstreamClient, bridging: BridgedServer): Promise<Connection> {
     const { peer, signal } = client;
     const auth = this.#auth.of(client);
-    const given: ConnectOptions = {
-      ...this.#options,
+    const own: ConnectOptions = {
       ...(auth === undefined ? {} : { auth }),
       signal,
       clientInfo: peer.info,
       capabilities: peer.capabilities,
       listens: 'ready',
-      ...bridging.hearing,
     };
+    // Not by spreads: each connection would have a hidden class of its own.
+    const given: ConnectOptions = Object.assign({}, this.#options, own, bridging.hearing);
     if (bridging.era === 'modern' || this.#options.era !== undefined || this.#isModernOnly) {
       return connect(this.#entry, given);
     }
     try {
-      return await connect(this.#entry, { ...given, era: 'legacy' });
+      return await connect(this.#entry, Object.assign({}, given, { era: 'legacy' as const }));
     } catch (error) {
       if (!(error instanceof RuntimeError) || !ofOtherEra.has(error.code)) throw error;
       this.#isModernOnly = true;

@@ -102,6 +102,8 @@ const listTimeoutMs = 60_000;
 
 /** How a server is bridged, as far as each of its clients is concerned. */
 export interface BridgingOptions extends Pick<ConnectOptions, 'clock' | 'limits'> {
+  /** See {@link Upstream.idleMs}. */
+  readonly idleMs: number;
   /** See {@link HostRequestOptions.retry}. */
   readonly retry?: HostRequestOptions['retry'];
 }
@@ -117,7 +119,7 @@ export class BridgedServer {
   #connection: Connection | undefined = undefined;
   /** Undefined if the client has the server to itself. */
   #seat: Seat | undefined = undefined;
-  readonly #retry: BridgingOptions['retry'];
+  readonly #options: BridgingOptions;
   /** The oldest first. */
   readonly #calls = new Set<OpenCall>();
   /** How many listen to each resource, since 2026-07-28. */
@@ -127,7 +129,7 @@ export class BridgedServer {
 
   constructor(client: UpstreamClient, options: BridgingOptions) {
     const { clock = systemClock, limits: given } = options;
-    this.#retry = options.retry;
+    this.#options = options;
     const limits = connectionLimitsWith(given);
     this.#client = client;
     this.era = client.peer.dialect.sessionOfRequest(client) === undefined ? 'modern' : 'legacy';
@@ -154,12 +156,15 @@ export class BridgedServer {
     this.#connection = connection;
     this.#seat = seat;
     // To know which of its tools may be called twice.
-    if (this.#retry === 'reads') connection.tools$.subscribe();
+    const { idleMs, retry } = this.#options;
+    if (retry === 'reads') connection.tools$.subscribe();
     const { info, instructions } = this.#server;
     return {
       serverInfo: info,
       capabilities: this.#capabilities,
       instructions,
+      idleMs,
+      tool: async (name) => toolIn(await this.#list('tools'), name),
       asksInResults: () => this.era === 'modern' && this.#server.era === 'modern',
       request: (method, params, context, asks) => this.#request(method, params, context, asks),
       notified: (method, params) => this.#tell(method, params),
@@ -281,7 +286,13 @@ export class BridgedServer {
     // A host with a stream of its own comes back, as the bridge does.
     const { http } = this.era === 'legacy' ? context : {};
     const onPaused = http && (() => http.closeConnection());
-    const options: SentOptions = { raw: true, within, onProgress, onPaused, retry: this.#retry };
+    const options: SentOptions = {
+      raw: true,
+      within,
+      onProgress,
+      onPaused,
+      retry: this.#options.retry,
+    };
     return this.#open.request(method, params, bounds ? { ...options, ...bounds } : options);
   }
 

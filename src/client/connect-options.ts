@@ -25,8 +25,10 @@ export function connectionInput(
 ): HostConnectionInput {
   const secrets = 'transport' in entry ? [] : secretsGiven(entry);
   const kind = Object.assign(channel, { secrets });
+  // Not by spreads: each connection would have a hidden class of its own.
+  const given: HostConnectionInput = Object.assign({}, options, { kind });
   const { auth, limits } = options;
   const loginTimeoutMs = loginTimeFor(auth, limits?.loginTimeoutMs);
-  if (loginTimeoutMs === undefined) return { ...options, kind };
-  return { ...options, kind, limits: { ...limits, loginTimeoutMs } };
+  if (loginTimeoutMs === undefined) return given;
+  return { ...given, limits: { ...limits, loginTimeoutMs } };
 }

@@ -106,7 +106,8 @@ export interface Messaging {
   readonly reader: Ref<ReaderEvent>;
   readonly router: Ref<RouterEvent>;
   readonly writer: Ref<WriterEvent>;
-  readonly handshake: Ref<HandshakeEvent>;
+  /** Ended once the connection is ready and all is answered that it has asked. */
+  readonly handshake: Ref<HandshakeEvent> | undefined;
 }
 
 /**

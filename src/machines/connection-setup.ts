@@ -32,7 +32,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from './peer-ports.ts';
-import { unprovided } from './port.ts';
+import { isAtRest, unprovided } from './port.ts';
 import { delayBefore } from './restart-policy.ts';
 import type { StateMeta } from './names.ts';
 
@@ -183,7 +183,7 @@ export const connectionSetup = setup({
     dropChannel: enqueueActions(({ context, enqueue }) => {
       const { channel, messaging } = context;
       if (messaging) {
-        enqueue.stopChild(messaging.handshake);
+        if (messaging.handshake) enqueue.stopChild(messaging.handshake);
         enqueue.stopChild(messaging.reader);
         enqueue.stopChild(messaging.router);
         enqueue.stopChild(messaging.writer);
@@ -205,20 +205,26 @@ export const connectionSetup = setup({
         return { writer, router, handshake, reader };
       },
     }),
+    /** A connection that is ready has none. */
+    beginHandshake: assign({
+      messaging: ({ context: { scope, correlation, messaging }, self, spawn }) => {
+        if (!messaging || messaging.handshake) return messaging;
+        const input = { scope, connection: self, correlation };
+        return { ...messaging, handshake: spawn('handshake', { id: 'handshake', input }) };
+      },
+    }),
     offerWriter: enqueueActions(({ context: { correlation, messaging }, enqueue }) => {
       if (!messaging) return;
       enqueue.sendTo(correlation, { type: 'channel.opened', writer: messaging.writer });
     }),
     sendProbe: enqueueActions(({ context, enqueue }) => {
-      if (context.messaging) {
-        enqueue.sendTo(context.messaging.handshake, { type: 'handshake.probe' });
-      }
+      const { handshake } = context.messaging ?? {};
+      if (handshake) enqueue.sendTo(handshake, { type: 'handshake.probe' });
     }),
     sendGreeting: enqueueActions(
       ({ context, enqueue }, { behind }: { readonly behind: 'probe' | 'nothing' }) => {
-        if (context.messaging) {
-          enqueue.sendTo(context.messaging.handshake, { type: 'handshake.greet', behind });
-        }
+        const { handshake } = context.messaging ?? {};
+        if (handshake) enqueue.sendTo(handshake, { type: 'handshake.greet', behind });
       },
     ),
     takeForLegacy: assign({ era: { kind: 'legacy', by: 'server' } }),
@@ -258,6 +264,11 @@ export const connectionSetup = setup({
           enqueue.sendTo(messaging.router, { type: 'envelopes.require' });
         }
         enqueue.sendTo(correlation, { type: 'gate.opened' });
+        const { handshake } = messaging;
+        // The answer to a probe may still come, and say that the server is modern.
+        if (!handshake || !isAtRest(handshake)) return;
+        enqueue.stopChild(handshake);
+        enqueue.assign({ messaging: { ...messaging, handshake: undefined } });
       },
     ),
     holdRequests: sendTo(({ context }) => context.correlation, { type: 'gate.held' }),

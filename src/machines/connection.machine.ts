@@ -316,6 +316,7 @@ export const connectionMachine = connectionSetup.createMachine({
           actions: [
             'countSession',
             'holdRequests',
+            'beginHandshake',
             { type: 'sendGreeting', params: { behind: 'nothing' } },
           ],
         },
@@ -327,7 +328,13 @@ export const connectionMachine = connectionSetup.createMachine({
           {
             guard: 'isServedModern',
             target: 'connecting.timed.probing',
-            actions: ['holdRequests', 'forgetDiscovery', 'tellLoginChanged', 'sendProbe'],
+            actions: [
+              'holdRequests',
+              'forgetDiscovery',
+              'tellLoginChanged',
+              'beginHandshake',
+              'sendProbe',
+            ],
           },
           // The session goes on: the request itself told the server who is logged in.
           { actions: ['tellLoginChanged', 'tellReady'] },

@@ -230,11 +230,15 @@ export interface DialogBounds {
 /** Limits how many of a server's questions the host's code answers at once. */
 export class DialogPlaces {
   readonly #bounds: DialogBounds;
-  readonly #turns: PartyTurns;
+  #made: PartyTurns | undefined = undefined;
 
   constructor(bounds: DialogBounds) {
     this.#bounds = bounds;
-    this.#turns = new PartyTurns(bounds.maxRunning);
+  }
+
+  /** Made for the first question: most servers ask none. */
+  get #turns(): PartyTurns {
+    return (this.#made ??= new PartyTurns(this.#bounds.maxRunning));
   }
 
   /** @throws {RuntimeError} LIMIT_EXCEEDED: this many could never be answered at once */

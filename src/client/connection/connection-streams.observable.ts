@@ -158,7 +158,7 @@ export class EventLog {
   #kept: ConnectionEvent[] | undefined = [];
   /** How many were dropped for want of a listener. */
   #dropped = 0;
-  readonly #problems = new Map<string, number>();
+  #problems: Map<string, number> | undefined = undefined;
 
   constructor(maxKept: number, report: Report) {
     this.#maxKept = maxKept;
@@ -177,6 +177,7 @@ export class EventLog {
 
   /** The server broke the protocol. Counted by name. */
   problem(name: string, message: string): void {
+    this.#problems ??= new Map();
     const count = (this.#problems.get(name) ?? 0) + 1;
     this.#problems.set(name, count);
     this.tell({ type: 'problem', name, message, count });

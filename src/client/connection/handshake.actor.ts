@@ -44,6 +44,7 @@ class Handshake implements Behaviour<HandshakeEvent> {
   readonly #input: HandshakeInput;
   /** Does nothing once the channel is gone. */
   #tell: (fact: HandshakeFact) => void;
+  #unanswered = 0;
 
   constructor(options: HandshakeOptions, input: HandshakeInput) {
     this.#options = options;
@@ -54,6 +55,10 @@ class Handshake implements Behaviour<HandshakeEvent> {
   receive(event: HandshakeEvent): void {
     if (event.type === 'handshake.probe') this.#probe(newest);
     else this.#greet(event.behind);
+  }
+
+  get isAtRest(): boolean {
+    return this.#unanswered === 0;
   }
 
   stop(): void {
@@ -114,7 +119,13 @@ class Handshake implements Behaviour<HandshakeEvent> {
 
   #send(method: string, params: JsonObject, settle: (outcome: RequestOutcome) => void): void {
     const { handshakeTimeoutMs: timeoutMs } = this.#options;
-    const request = { method, params, timeoutMs, maxTotalMs: timeoutMs, isHandshake: true, settle };
+    const settled = (outcome: RequestOutcome): void => {
+      this.#unanswered--;
+      settle(outcome);
+    };
+    const times = { timeoutMs, maxTotalMs: timeoutMs };
+    const request = { method, params, ...times, isHandshake: true, settle: settled };
+    this.#unanswered++;
     this.#input.correlation.send({ type: 'requests.send', requests: [request] });
   }
 }

@@ -54,7 +54,8 @@ export class HostConnection extends ServerFeatures {
   readonly input: ConnectionInput;
   readonly #scope: ConnectionScope;
   readonly #clock: Clock;
-  readonly #events: EventLog;
+  /** What happens on it, for {@link events$} and for those who do without an observable. */
+  readonly events: EventLog;
   readonly #options: HostConnectionInput;
   readonly #environment: ConnectionEnvironment;
   readonly #startedAt: number;
@@ -75,7 +76,11 @@ export class HostConnection extends ServerFeatures {
     const { name, limits, capabilities } = setup;
     const kind = environment.channel(options.kind);
     const scope: ConnectionScope = new ConnectionScope({
-      ...{ actor, kind, limits, clock, report },
+      actor,
+      kind,
+      limits,
+      clock,
+      report,
       host: {
         info: setup.clientInfo,
         revision: options.revision,
@@ -98,7 +103,14 @@ export class HostConnection extends ServerFeatures {
     const rounds = { clock, answers: answered, places, maxRounds, awaitTask };
     const requests = new Requests(scope, { name, isHarmless, age, rounds });
     super({
-      ...{ requests, answers, name, limits, clock, report, rounds, listens: options.listens },
+      requests,
+      answers,
+      name,
+      limits,
+      clock,
+      report,
+      rounds,
+      listens: options.listens,
       problem: (...of) => events.problem(...of),
       observed: scope,
     });
@@ -106,7 +118,7 @@ export class HostConnection extends ServerFeatures {
     this.actor = actor;
     this.#scope = scope;
     this.#clock = clock;
-    this.#events = events;
+    this.events = events;
     this.#options = options;
     this.#environment = environment;
     this.#startedAt = clock.now();
@@ -172,7 +184,7 @@ export class HostConnection extends ServerFeatures {
       state: () => this.#state,
       traffic: this.#scope.traffic,
       clock: this.#clock,
-      events: this.#events,
+      events: this.events,
       tools: () => this.#watchedTools,
       guard: guardOf(this.#scope.parts.report),
     }));
@@ -308,7 +320,7 @@ export class HostConnection extends ServerFeatures {
       ...(value === 'backoff' ? { delayMs } : {}),
       ...(loss ? { loss } : {}),
     };
-    this.#events.tell({ type: 'state', state: this.#state });
+    this.events.tell({ type: 'state', state: this.#state });
   }
 
   #failed(error: unknown): void {
@@ -318,6 +330,7 @@ export class HostConnection extends ServerFeatures {
       attempt: this.#state.attempt,
       loss: { kind: 'failure', error },
     };
+    this.events.tell({ type: 'state', state: this.#state });
     this.ended(errorOf(this.#state.loss));
     this.#environment.closed('failure');
   }
@@ -357,7 +370,7 @@ export class HostConnection extends ServerFeatures {
   protected override tellNotification(method: string, params: JsonObject | undefined): void {
     const { onNotification } = this.#options;
     if (onNotification) onNotification(method, params);
-    else this.#events.tell({ type: 'notification', method, params });
+    else this.events.tell({ type: 'notification', method, params });
   }
 }
 
@@ -396,6 +409,15 @@ function waitCancelled(name: string, signal: AbortSignal | undefined): RuntimeEr
 
 /** The lists of a connection, kept as its server has them. */
 export function listsOf(connection: Connection): Lists {
-  if (connection instanceof HostConnection) return connection.lists;
+  return ownOf(connection).lists;
+}
+
+/** What happens on a connection, without the cost of observables. */
+export function eventsOf(connection: Connection): Pick<EventLog, 'listen'> {
+  return ownOf(connection).events;
+}
+
+function ownOf(connection: Connection): HostConnection {
+  if (connection instanceof HostConnection) return connection;
   throw new TypeError('That is no connection of connect() or openConnection()');
 }

@@ -49,6 +49,9 @@ export const defaultConnectionLimits: ConnectionLimits = {
 /** With 0 of these, no request from the server would ever run. */
 const atLeastOne: ReadonlySet<string> = new Set<keyof ConnectionLimits>(['maxRunning']);
 
+/** Those that were made here: connections with the same limits share them. */
+const whole = new WeakSet<object>();
+
 /**
  * The defaults, overridden by these; an undefined limit keeps its default.
  *
@@ -57,6 +60,7 @@ const atLeastOne: ReadonlySet<string> = new Set<keyof ConnectionLimits>(['maxRun
 export function connectionLimitsWith(
   given: { readonly [K in keyof ConnectionLimits]?: number | undefined } = {},
 ): ConnectionLimits {
+  if (whole.has(given)) return given as ConnectionLimits;
   const changed = Object.entries(given).filter(([, value]) => value !== undefined);
   for (const [name, value] of changed) {
     if (!Object.hasOwn(defaultConnectionLimits, name)) {
@@ -70,5 +74,7 @@ export function connectionLimitsWith(
       `limits.${name} must be a number of at least ${least}, this is ${describe(value)}`,
     );
   }
-  return { ...defaultConnectionLimits, ...Object.fromEntries(changed) };
+  const limits = Object.freeze({ ...defaultConnectionLimits, ...Object.fromEntries(changed) });
+  whole.add(limits);
+  return limits;
 }

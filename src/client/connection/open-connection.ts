@@ -114,7 +114,7 @@ export function connectionOf(actor: AnyActorRef): Connection {
 export function openChannel(options: HostConnectionInput): HostConnection {
   const { clock: hostClock = systemClock, record: environment = plainConnection } = options;
   const clock = environment.clock(hostClock);
-  const input = { ...options, host: { environment, clock } };
+  const input = Object.assign(options, { host: { environment, clock } });
   const actor = createActor(channelConnectionLogic, { input, clock });
   const connection = owned.get(actor);
   // XState keeps an error that the options caused in the snapshot.

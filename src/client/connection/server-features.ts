@@ -17,13 +17,13 @@ import { Method } from '../../protocol/methods.ts';
 import type { Answers } from '../asked/answers.ts';
 import type { RootsProvider } from '../asked/providers.ts';
 import type { KeptList } from '../lists/kept-list.ts';
-import type { OwnRequest } from '../lists/ask-list.actor.ts';
 import { Lists } from '../lists/lists.ts';
+import type { ListsHost } from '../lists/lists.ts';
 import { Results } from '../lists/results.ts';
 import { serverSkills } from '../lists/skills.ts';
 import type { ServerSkills } from '../lists/skills.ts';
 import { Preferences } from '../lists/preferences.ts';
-import type { PreferenceOptions } from '../lists/preferences.ts';
+import type { PreferenceOptions, PreferencesHost } from '../lists/preferences.ts';
 import type {
   CallToolResult,
   CompletionRequest,
@@ -44,7 +44,7 @@ import type { ConnectionOptions, HostRequestOptions } from './options.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { ToolTask } from './tool-task.observable.ts';
 import { ToolTasks } from './tool-tasks.ts';
-import type { TaskOptions } from './tool-tasks.ts';
+import type { TaskOptions, ToolTasksHost } from './tool-tasks.ts';
 
 export interface FeatureParts {
   readonly requests: Requests;
@@ -59,13 +59,17 @@ export interface FeatureParts {
   readonly listens: ConnectionOptions['listens'];
 }
 
+/** The connection, as its features see it: one object for all of them. */
+type FeatureHost = ListsHost & PreferencesHost & ToolTasksHost;
+
 export abstract class ServerFeatures {
   readonly lists: Lists;
   readonly preferences: Preferences;
   readonly tasks: ToolTasks;
-  readonly skills: ServerSkills;
   readonly #parts: FeatureParts;
+  readonly #host: FeatureHost;
   readonly #results: Results;
+  #skills: ServerSkills | undefined = undefined;
   /** The capabilities of the server in the last handshake. */
   #capabilities: JsonObject | undefined = undefined;
   /** The ids of our latest subscriptions: a late notification of one still belongs to us. */
@@ -74,25 +78,37 @@ export abstract class ServerFeatures {
   constructor(parts: FeatureParts) {
     this.#parts = parts;
     this.#results = new Results(parts.name, parts.problem);
-    const { clock, limits, report, problem, requests, observed } = parts;
-    const request: OwnRequest = (method, params, options) =>
-      requests.request(method, params, options);
-    const listening = (id: RequestId) => this.#subscriptions.set(id, true);
-    const toolsListed = (tools: readonly ListedTool[]) => this.#results.toolsListed(tools);
-    const server = { clock, limits, report, problem, request, observed, listening };
-    this.lists = new Lists({ ...server, toolsListed, listens: parts.listens });
-    this.preferences = new Preferences(server);
-    this.tasks = new ToolTasks({
-      ...{ ...server, requests, name: parts.name, rounds: parts.rounds },
-      readerOf: (name) => (result) => this.#results.callTool(name, result),
+    const { clock, limits, report, problem, requests, observed, name, rounds, listens } = parts;
+    this.#host = {
+      clock,
+      limits,
+      report,
+      problem,
+      observed,
+      requests,
+      name,
+      rounds,
+      listens,
+      request: (method, params, options) => requests.request(method, params, options),
+      listening: (id) => this.#subscriptions.set(id, true),
+      toolsListed: (tools) => this.#results.toolsListed(tools),
+      readerOf: (tool) => (result) => this.#results.callTool(tool, result),
       cancel: (id) => this.cancelTask(id),
-    });
-    this.skills = serverSkills({
-      ...{ name: parts.name, now: () => clock.now(), bounds: limits, request, problem },
+    };
+    this.lists = new Lists(this.#host);
+    this.preferences = new Preferences(this.#host);
+    this.tasks = new ToolTasks(this.#host);
+  }
+
+  get skills(): ServerSkills {
+    const { name, clock, limits, problem } = this.#parts;
+    const { request } = this.#host;
+    return (this.#skills ??= serverSkills({
+      ...{ name, now: () => clock.now(), bounds: limits, request, problem },
       capabilities: async (options) =>
         this.#capabilities ?? (await this.ready(options)).capabilities,
       readResource: (uri, options) => this.readResource(uri, options),
-    });
+    }));
   }
 
   abstract readonly server: ServerProfile | undefined;
@@ -187,7 +203,9 @@ export abstract class ServerFeatures {
   }
 
   readResource(uri: string, options?: HostRequestOptions): Promise<ReadResourceResult> {
-    return this.#ask('resources/read', { uri }, options, this.#results.readResource);
+    return this.#ask('resources/read', { uri }, options, (result) =>
+      this.#results.readResource(result),
+    );
   }
 
   getPrompt(
@@ -196,11 +214,13 @@ export abstract class ServerFeatures {
     options?: HostRequestOptions,
   ): Promise<GetPromptResult> {
     const params = args ? { name, arguments: args } : { name };
-    return this.#ask('prompts/get', params, options, this.#results.getPrompt);
+    return this.#ask('prompts/get', params, options, (result) => this.#results.getPrompt(result));
   }
 
   complete(request: CompletionRequest, options?: HostRequestOptions): Promise<Completion> {
-    return this.#ask('completion/complete', { ...request }, options, this.#results.complete);
+    return this.#ask('completion/complete', { ...request }, options, (result) =>
+      this.#results.complete(result),
+    );
   }
 
   async subscribe(uri: string, options?: HostRequestOptions): Promise<void> {

@@ -71,6 +71,8 @@ export interface TaskOptions extends HostRequestOptions {
   readonly ttlMs?: number;
 }
 
+const noTools: ReadonlySet<string> = new Set();
+
 /** A followed task, and the callbacks of its host. */
 interface Followed {
   readonly task: FollowedTask;
@@ -102,7 +104,7 @@ export class ToolTasks {
   /** A channel is ready. */
   opened(era: Era, capabilities: JsonObject): void {
     this.offer = taskOfferOf(era, capabilities);
-    this.only = this.offer === 'legacy' ? undefined : new Set();
+    this.only = this.offer === 'legacy' ? undefined : noTools;
   }
 
   /**

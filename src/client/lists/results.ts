@@ -16,6 +16,11 @@ const maxSchemaLength = 64 * 1024;
 
 type OutputCheck = ReturnType<typeof validatorOf>;
 
+/** The compiled checks of the schemas used so far; undefined if a schema cannot be used. */
+const checks = new WeakMap<JsonObject, OutputCheck | undefined>();
+
+const noSchemas: ReadonlyMap<string, JsonObject> = new Map();
+
 /**
  * The results of one connection. Each reader throws `INVALID_RESPONSE` if a result lacks a required
  * member.
@@ -24,9 +29,7 @@ export class Results {
   readonly #name: string;
   readonly #problem: (name: 'output.invalid', message: string) => void;
   /** The `outputSchema` of each tool that has one. */
-  #schemas: ReadonlyMap<string, JsonObject> = new Map();
-  /** The compiled checks of the schemas used so far; undefined if a schema cannot be used. */
-  readonly #checks = new WeakMap<JsonObject, OutputCheck | undefined>();
+  #schemas = noSchemas;
 
   /** @param name the server's name, for messages */
   constructor(name: string, problem: (name: 'output.invalid', message: string) => void) {
@@ -61,24 +64,26 @@ export class Results {
     throw this.#malformed('tools/call', 'content', 'a list', content);
   }
 
-  readonly readResource = (result: JsonObject): ReadResourceResult =>
-    this.#withList('resources/read', 'contents', result) as ReadResourceResult;
+  readResource(result: JsonObject): ReadResourceResult {
+    return this.#withList('resources/read', 'contents', result) as ReadResourceResult;
+  }
 
-  readonly getPrompt = (result: JsonObject): GetPromptResult =>
-    this.#withList('prompts/get', 'messages', result) as GetPromptResult;
+  getPrompt(result: JsonObject): GetPromptResult {
+    return this.#withList('prompts/get', 'messages', result) as GetPromptResult;
+  }
 
-  readonly complete = ({ completion }: JsonObject): Completion => {
+  complete({ completion }: JsonObject): Completion {
     if (isJsonObject(completion) && Array.isArray(completion['values'])) {
       return completion as unknown as Completion;
     }
     throw this.#malformed('completion/complete', 'completion', 'an object with values', completion);
-  };
+  }
 
   /** What is wrong with a result's `structuredContent`, in words. */
   #faultOf(schema: JsonObject, { structuredContent }: JsonObject): string | undefined {
     if (structuredContent === undefined) return 'it is missing';
-    if (!this.#checks.has(schema)) this.#checks.set(schema, checkOf(schema));
-    const checked = this.#checks.get(schema)?.(structuredContent);
+    if (!checks.has(schema)) checks.set(schema, checkOf(schema));
+    const checked = checks.get(schema)?.(structuredContent);
     return checked?.ok === false ? checked.fault : undefined;
   }
 

@@ -198,12 +198,16 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   #scope(): ChildScope {
     const { entry, endsWithHost, launched } = this.#plan;
     const { clock, report, stderr, observed } = this.#tools;
-    const { command, args, cwd } = entry;
+    const environment = () => this.#environment;
     const tell = (text: string | undefined) => {
       if (text !== undefined) stderr(text);
     };
     return {
-      command: { command, args, cwd, env: this.#environment },
+      // Read at the launch, and not kept: a process has many variables.
+      get command() {
+        const { command, args, cwd } = entry;
+        return { command, args, cwd, env: environment() };
+      },
       isWatched: endsWithHost,
       stderr: {
         push: (chunk) => tell(launched.log.push(chunk)),
@@ -225,10 +229,11 @@ class StdioChannel implements Behaviour<ChannelEvent> {
 
   #endsOf({ stdin, stdout }: ChildPipes): TransportEnds {
     const { limits, report } = this.#tools;
-    const options = { ...limits, report };
+    const { maxLineBytes, maxDepth, readAheadBytes, maxOutboundBytes } = limits;
+    const reading = { maxLineBytes, maxDepth, readAheadBytes, report };
     return {
-      reader: readerActor(sourceOf(stdout), options),
-      writer: writerActor(sinkOf(stdin), { ...options, peer: 'server' }),
+      reader: readerActor(sourceOf(stdout), reading),
+      writer: writerActor(sinkOf(stdin), { maxOutboundBytes, report, peer: 'server' }),
     };
   }
 
