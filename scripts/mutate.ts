@@ -151,35 +151,36 @@ async function run(files: readonly string[], turns?: Turns): Promise<void> {
     const hasBegun = mtimeMs > startedAt;
     const quietMs = Date.now() - Math.max(mtimeMs, startedAt);
     journal.read();
-    const { fault = -1, test = '' } = journal.last ?? {};
+    const { fault = -1, test = '' } = journal.trying ?? {};
     if (isOver || quietMs < (hasBegun ? stillMs(fault, test) : 600_000)) continue;
-    // A machine that does much else may have stopped it: it stands if it does so once more.
-    if (hasBegun && fault >= 0) {
-      const what = journal.isDoubted(fault) ? 'killed' : 'doubt';
-      journal.write(what, fault, test, 'the process stands');
-    } else if (hasBegun) journal.write('spoilt', 0, test, 'the process stands without a fault');
     end();
     await ended;
   }
   interruption.signal.removeEventListener('abort', end);
   journal.read();
+  const { fault = -1, test = '' } = journal.trying ?? {};
+  if (interruption.signal.aborted || !journal.trying) return;
+  // A machine that does much else may have stopped it: it was the fault if it does so once more.
+  const what = journal.isDoubted(fault) ? 'killed' : 'doubt';
+  if (fault >= 0) journal.write(what, fault, test, 'the process stands, or has ended');
+  else journal.write('spoilt', 0, test, 'the process stands without a fault, or has ended');
 }
 
 /** Runs all of these files to their end, in as many processes as it takes. */
 async function round(files: readonly string[], turns?: Turns): Promise<void> {
   journal.write('round', 0, turns ? 'turns' : 'look');
-  for (let left = files, vain = 0; left.length > 0 && !interruption.signal.aborted;) {
-    const tried = triedCount();
-    await run(left, turns);
-    const next = files.filter((file) => !journal.files.has(join(root, file)));
-    vain = next.length === left.length && triedCount() === tried ? vain + 1 : 0;
+  const left = new Set(files);
+  for (let vain = 0; left.size > 0 && !interruption.signal.aborted;) {
+    const [tried, { size }] = [triedCount(), left];
+    await run([...left], turns);
+    for (const file of left) if (journal.files.has(join(root, file))) left.delete(file);
+    vain = left.size === size && triedCount() === tried ? vain + 1 : 0;
+    if (vain < 5) continue;
     // A file that no process gets over.
-    if (vain === 5) {
-      process.stderr.write(`${next[0]} is left out\n`);
-      next.shift();
-      vain = 0;
-    }
-    left = next;
+    const [first = ''] = left;
+    process.stderr.write(`${first} is left out\n`);
+    left.delete(first);
+    vain = 0;
   }
 }
 

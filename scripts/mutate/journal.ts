@@ -22,8 +22,8 @@ export class Journal {
   readonly spoilt = new Map<string, number>();
   /** Tests that failed without a fault after one that they had noticed. */
   readonly doubtful = new Set<string>();
-  /** The last try, which is the one that hangs if nothing follows. */
-  last: { readonly fault: number; readonly test: string } | undefined;
+  /** What is being tried: what hangs, or has ended the process, if nothing follows. */
+  trying: { readonly fault: number; readonly test: string } | undefined;
   #read = 0;
   #list: string | undefined;
   /** What these tests had noticed. */
@@ -57,7 +57,8 @@ export class Journal {
   #take(line: string): void {
     const [what, number = '', ...rest] = line.split(' ');
     const [fault, test] = [Number(number), rest.join(' ').split(' | ')[0] ?? ''];
-    if (what === 'try') this.last = { fault, test };
+    if (what === 'try') this.trying = { fault, test };
+    else if (what !== 'round') this.trying = undefined;
     if (what === 'reach') {
       const faults = numbersOf(rest.join(' ').split(' | ').at(-1) ?? '');
       this.reaches.set(test, { ms: fault, faults });
