@@ -1,12 +1,15 @@
 /** Which test tries which fault next: no test that is slow or reaches everything keeps a fault from the test that is about it. */
 import type { Journal } from './journal.ts';
 
+/** How many of the faults before it and after it stand near one: about those of a function. */
+const reachOfNear = 15;
+
 /** The faults that each test is to try in a round. */
 export type Turns = Readonly<Record<string, readonly number[]>>;
 
 /**
  * The tests that reach a fault and can judge it. First is who is fast and reaches little, because it is about what it reaches, and
- * who has noticed other faults of the same module, or stands in a file with such tests.
+ * who has noticed other faults of the same module, above all such as stand near by, or stands in a file with such tests.
  * @param most how many judge at most
  */
 export function judgesOf(
@@ -32,15 +35,28 @@ export function judgesOf(
   for (const [fault, test] of journal.killed) {
     for (const by of [test, fileOf(test)]) add(noticed, `${moduleOf(fault)} ${by}`);
   }
-  const worth = (test: string, module: string): number => {
-    const own = noticed.get(`${module} ${test}`) ?? 0;
+  /** What a test or a file has noticed that counts for a fault. */
+  const near = (fault: number): ReadonlyMap<string, number> => {
+    const found = new Map<string, number>();
+    for (let at = fault - reachOfNear; at <= fault + reachOfNear; at++) {
+      const test = journal.killed.get(at);
+      if (test === undefined || moduleOf(at) !== moduleOf(fault)) continue;
+      for (const by of [test, fileOf(test)]) add(found, by, 20 / (1 + Math.abs(at - fault)));
+    }
+    return found;
+  };
+  const worth = (test: string, fault: number, nearby: ReadonlyMap<string, number>): number => {
+    const has = (by: string): number =>
+      (noticed.get(`${moduleOf(fault)} ${by}`) ?? 0) + (nearby.get(by) ?? 0);
     const file = fileOf(test);
-    const usual = (noticed.get(`${module} ${file}`) ?? 0) / (inFile.get(file) ?? 1);
-    return (0.05 + own + usual) / Math.sqrt(costs.get(test) ?? 1);
+    const whole = 0.05 + has(test) + has(file) / (inFile.get(file) ?? 1);
+    return whole / Math.sqrt(costs.get(test) ?? 1);
   };
   return (fault) => {
-    const module = moduleOf(fault);
-    const worths = new Map((judges.get(fault) ?? []).map((test) => [test, worth(test, module)]));
+    const nearby = near(fault);
+    const worths = new Map(
+      (judges.get(fault) ?? []).map((test) => [test, worth(test, fault, nearby)]),
+    );
     return [...worths]
       .toSorted(([, one], [, other]) => other - one)
       .slice(0, most)
@@ -51,8 +67,8 @@ export function judgesOf(
 /** The file of a test, by its name. */
 export const fileOf = (test: string): string => test.slice(0, test.indexOf(' > '));
 
-function add(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
+function add(counts: Map<string, number>, key: string, weight = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + weight);
 }
 
 /**

@@ -181,7 +181,7 @@ test('each fault has its turn with all tests that reach it, first with what is f
   journal.write('killed', 6, 'all.test.ts > fast', 'expected 1');
   expect(turns(1)).toEqual({ 'all.test.ts > fast': [7] });
   expect(turns(2)).toEqual({ 'all.test.ts > fast': [7], 'all.test.ts > slow': [7] });
-  expect(turns(2, 2)).toEqual({ 'all.test.ts > fast': [7] });
+  expect(turns(2, 1)).toEqual({ 'all.test.ts > fast': [7] });
   journal.write('lived', 7, 'all.test.ts > fast');
   journal.write('lived', 7, 'all.test.ts > slow');
   expect(turns(2)).toEqual({});
