@@ -17,7 +17,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../machines/peer-ports.ts';
-import type { ReadyClient } from '../machines/session-ports.ts';
+import type { ActorlessClient } from '../machines/session-ports.ts';
 import type { InitializedClient, PeerDescription } from '../protocol/initialize.ts';
 import type { AnsweredInput, OutboundMessage } from '../protocol/frames.ts';
 import { defaultReport } from '../session/default-report.ts';
@@ -46,8 +46,8 @@ export abstract class EndpointSession {
   /** A request was cancelled: nothing more is sent for it. */
   drop(_request: AnsweredInput): void {}
 
-  /** The two actors of its transport. @param ready its client, if it may be served without them */
-  protected actors(report: Report, shares: Shares, ready?: InitializedClient): SharingActors {
+  /** The two actors of its transport. @param client if it may be served without them */
+  protected actors(report: Report, shares: Shares, client?: InitializedClient): SharingActors {
     this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.router = input.router;
@@ -61,18 +61,24 @@ export abstract class EndpointSession {
       reader,
       writer,
       shares,
-      ready: ready && this.#ready(ready),
+      known: client && new EndpointClient(this, client),
       ended: () => this.ended(),
     };
   }
 
-  #ready(client: InitializedClient): ReadyClient {
-    const served: ReadyClient['served'] = (router, owner) => {
-      this.router = router;
-      this.#owner = owner;
-    };
-    return { client, writer: new EndpointWriter(this), served };
+  /** It is served without actors. */
+  served(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void {
+    this.router = router;
+    this.#owner = owner;
   }
+
+  /** Whether its client has said that it is ready. */
+  get isReady(): boolean {
+    return true;
+  }
+
+  /** Its client is answered. */
+  greeted(): void {}
 
   /** The session is over, whether it had actors or not. */
   protected ended(): void {}
@@ -122,6 +128,31 @@ const nobody = { send: (_event: unknown): void => {} };
 
 /** What its reader does: nothing, because what comes in comes by requests. */
 const deaf: Behaviour<ReaderEvent> = { receive: () => {} };
+
+/** The client of a session without actors. */
+class EndpointClient implements ActorlessClient {
+  readonly client: InitializedClient;
+  readonly writer: EndpointWriter;
+  readonly #session: EndpointSession;
+
+  constructor(session: EndpointSession, client: InitializedClient) {
+    this.client = client;
+    this.writer = new EndpointWriter(session);
+    this.#session = session;
+  }
+
+  get isReady(): boolean {
+    return this.#session.isReady;
+  }
+
+  served(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void {
+    this.#session.served(router, owner);
+  }
+
+  greeted(): void {
+    this.#session.greeted();
+  }
+}
 
 /** The writer of a session. It is one object: functions would cost every session. */
 class EndpointWriter implements Behaviour<WriterEvent> {

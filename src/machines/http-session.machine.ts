@@ -20,7 +20,7 @@ export type HttpSessionEvent =
   | { readonly type: 'session.greeted' }
   /** Its client has said since that it is ready. */
   | { readonly type: 'session.readied' }
-  /** Its client has asked for something since. */
+  /** Its client is served, and has no actors yet. */
   | { readonly type: 'session.listened' }
   /** Its actors were made. */
   | { readonly type: 'session.served' }
@@ -50,7 +50,9 @@ export type HttpSessionTag =
   /** Its client was answered, and has not said that it is ready. */
   | 'greeted'
   /** Its client has said that it is ready, and has no actors yet. */
-  | 'ready';
+  | 'ready'
+  /** Another node may go on with it at once: there is nothing of it but its greeting. */
+  | 'movable';
 
 export const httpSessionMachine = setup({
   types: {
@@ -82,19 +84,31 @@ export const httpSessionMachine = setup({
           states: {
             unknown: {
               description: 'Its initialize was not answered.',
-              on: { 'session.greeted': 'greeted' },
+              on: { 'session.greeted': 'greeted', 'session.listened': 'preparing' },
+            },
+            preparing: {
+              description: 'What the server has for it is found out.',
+              on: { 'session.greeted': 'early' },
             },
             greeted: {
               description: 'It was answered, and has no actors yet.',
+              tags: ['greeted', 'movable'],
+              on: { 'session.readied': 'ready', 'session.listened': 'early' },
+            },
+            early: {
+              description: 'It may ask, and has not said yet that it is ready.',
               tags: 'greeted',
-              on: { 'session.readied': 'ready' },
+              on: { 'session.readied': 'asking' },
             },
             ready: {
               description: 'It has said that it is ready, and no more.',
               tags: 'ready',
               on: { 'session.listened': 'asking' },
             },
-            asking: { description: 'It asks, and is answered. No actor is needed for that.' },
+            asking: {
+              description: 'It asks, and is answered. No actor is needed for that.',
+              tags: 'ready',
+            },
             served: { description: 'The actors of a session speak with it.' },
           },
         },

@@ -264,7 +264,7 @@ export interface ReaderInput extends TransportInput {
 export type CallsFact = { readonly type: 'calls.drained' } | { readonly type: 'calls.running' };
 
 export interface RouterInput extends InputScope {
-  readonly owner: Ref<CallsFact>;
+  readonly owner: Recipient<CallsFact>;
   readonly writer: Recipient<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
 }

@@ -6,7 +6,7 @@ import type {
   InitializeReading,
   PeerDescription,
 } from '../protocol/initialize.ts';
-import type { Behaviour, Recipient, Ref } from './port.ts';
+import type { Behaviour, Recipient } from './port.ts';
 import type { RootsFact, RootsUpdated } from './roots.machine.ts';
 import type {
   CallsFact,
@@ -40,9 +40,11 @@ export interface ClientGreeted {
   readonly client: InitializedClient;
 }
 
-/** A client that was answered, and has said that it is ready, before its session began. */
-export interface ReadyClient {
+/** A client that is known before its session has actors. */
+export interface ActorlessClient {
   readonly client: InitializedClient;
+  /** Whether it has said that it is ready. */
+  readonly isReady: boolean;
   /** Takes what the session sends while it has no actors. */
   readonly writer: Behaviour<WriterEvent>;
   /**
@@ -51,6 +53,8 @@ export interface ReadyClient {
    * @param owner takes what its transport says
    */
   served(router: Recipient<RouterEvent>, owner: Recipient<TransportFact>): void;
+  /** What the server has for it was found out, and it is answered. */
+  greeted(): void;
 }
 
 /** What the session hears from its actors. */
@@ -106,7 +110,7 @@ export interface RootsNeeded {
 
 /** The input of a session's router. */
 export interface SessionRouterInput extends RouterInput {
-  readonly owner: Ref<SessionFact>;
+  readonly owner: Recipient<SessionFact>;
 }
 
 /** What a host hears. */

@@ -66,10 +66,13 @@ export function sessionOf(actor: AnyActorRef): McpSession {
 /** What servers say of themselves, by the logic of their sessions. */
 const descriptions = new WeakMap<SessionLogic, Pick<ServerCore, 'server' | 'upstreams'>>();
 
-/** What a server's sessions answer `initialize` with, if nothing else is in their environment, and it is the same for all clients. */
-export function descriptionOf(logic: SessionLogic): ServerDescription | undefined {
+/**
+ * What a server's sessions answer `initialize` with, if nothing else is in their environment.
+ * `prepared`: it is found out for each client.
+ */
+export function descriptionOf(logic: SessionLogic): ServerDescription | 'prepared' | undefined {
   const core = descriptions.get(logic);
-  return core?.upstreams ? undefined : core?.server;
+  return core?.upstreams ? 'prepared' : core?.server;
 }
 
 /** @param machine the session machine, made once for all sessions */
@@ -87,7 +90,7 @@ export function sessionLogic(
       session.attach(actor);
       const { limits } = session;
       const { server } = session.actorless ?? session;
-      const isPrepared = core.upstreams !== undefined;
+      const { isPrepared } = session;
       return machine.getInitialSnapshot(scope, { scope: session, server, limits, isPrepared });
     },
     start: (snapshot, { self }) => {

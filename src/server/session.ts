@@ -131,6 +131,7 @@ export class ServedSession extends SessionScope implements McpSession {
   #releaseProcess: (() => void) | undefined = undefined;
   #resolveClosed: ((cause: CloseCause) => void) | undefined = undefined;
   #streams: SessionStreams | undefined = undefined;
+  #preparing: Promise<PreparationOutcome> | undefined = undefined;
   /** What kept it from being connected. */
   #refusal: { readonly error: unknown } | undefined = undefined;
 
@@ -163,22 +164,19 @@ export class ServedSession extends SessionScope implements McpSession {
 
   /** Begins the session: with its actors, if it cannot be served without them or anybody watches it. */
   open(isWatched: boolean): void {
-    const { ready } = this.ends;
-    if (isWatched || !ready) {
-      this.#started();
-      return;
-    }
-    this.actorless = new ActorlessSession(this, ready);
-    this.core.sessions.add(this);
+    const { known } = this.ends;
+    if (known) this.actorless = new ActorlessSession(this, known);
+    if (isWatched || !known) this.#started();
+    else this.core.sessions.add(this);
   }
 
   /** Somebody needs its actors. */
   #started(): SessionActorRef {
+    // Read now: as soon as its actors have started, its transport leaves the rest to them.
+    const begun = this.actorless?.begun;
     const actor = this.#start(this);
-    const { ready } = this.ends;
-    if (!ready) return actor;
     this.actorless = undefined;
-    actor.send({ type: 'client.readied', client: ready.client });
+    if (begun) actor.send(begun);
     const cause = this.#cause;
     // It is asked for after the end: it ends, too.
     if (cause?.kind === 'shutdown') {
@@ -203,10 +201,15 @@ export class ServedSession extends SessionScope implements McpSession {
     return this.core.definition.resolveRoots;
   }
 
-  prepare(received: InitializeReceived, signal: AbortSignal): Promise<PreparationOutcome> {
+  get isPrepared(): boolean {
+    return this.core.upstreams !== undefined;
+  }
+
+  /** Once for a session: actors that are made meanwhile get what was begun without them. */
+  prepare(received: InitializeReceived, signal?: AbortSignal): Promise<PreparationOutcome> {
     const { upstreams } = this.core;
     if (!upstreams) throw new TypeError('The server has the same for all clients');
-    return upstreams.prepare(this, received, signal);
+    return (this.#preparing ??= upstreams.prepare(this, received, signal));
   }
 
   get describe() {
@@ -255,9 +258,9 @@ export class ServedSession extends SessionScope implements McpSession {
   /** A session without actors has nothing to drain, if nothing is under way. */
   #shutdown(event: SessionShutdown): void {
     if (this.#cause) return;
-    const { router } = this.actorless ?? {};
-    if (!router?.isAtRest) return this.actor.send(event);
-    router.stop();
+    const { actorless } = this;
+    if (!actorless?.isAtRest) return this.actor.send(event);
+    actorless.router.stop();
     const cause: CloseCause = { kind: 'shutdown', reason: event.reason };
     new SessionFacts(this.report).emitted({ type: 'session.closed', cause });
     const { drainTimeoutMs: most } = this.limits;

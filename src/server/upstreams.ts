@@ -60,7 +60,7 @@ export class Upstreams {
   async prepare(
     session: SessionScope,
     { request, reading }: InitializeReceived,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Promise<PreparationOutcome> {
     if (!reading.ok) throw new TypeError(reading.fault);
     const held = this.#of.of(session);
@@ -69,7 +69,7 @@ export class Upstreams {
     const { principal, tokens } = request.origin ?? {};
     const client = { peer: reading.client, principal, tokens };
     const made = (held.own = new ClientUpstream(session, client, this.#make, this.#tell));
-    signal.addEventListener('abort', () => void made.close(), { once: true });
+    signal?.addEventListener('abort', () => void made.close(), { once: true });
     try {
       const server = describe(await made.opened, this.#own());
       session.server = server;

@@ -173,7 +173,10 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /** See `ServerDefinition.upstream`: finds out what the server has for the client. */
-  abstract prepare(received: InitializeReceived, signal: AbortSignal): Promise<PreparationOutcome>;
+  abstract prepare(received: InitializeReceived, signal?: AbortSignal): Promise<PreparationOutcome>;
+
+  /** Whether the server has an upstream. */
+  abstract readonly isPrepared: boolean;
 
   /** The same for the client of a call; undefined if the server has the same for all. */
   abstract readonly describe: ((call: Exchange) => Promise<ServerDescription>) | undefined;
@@ -214,7 +217,7 @@ export abstract class SessionScope implements SessionHandle {
 
   get isOperating(): boolean {
     const { actorless } = this;
-    if (actorless) return !actorless.router.isClosing;
+    if (actorless) return actorless.isOperating;
     return this.actor.getSnapshot().hasTag('operating');
   }
 

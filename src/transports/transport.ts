@@ -11,7 +11,7 @@ import type {
 import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from '../actors/limits.ts';
 import type { Shares } from '../actors/room.ts';
-import type { ReadyClient } from '../machines/session-ports.ts';
+import type { ActorlessClient } from '../machines/session-ports.ts';
 
 /** The names of the facts that transports report. */
 export type TransportFactName =
@@ -37,8 +37,8 @@ export interface TransportActors {
 export interface SharingActors extends TransportActors {
   /** The session shares its bounds in bytes with others. By default it has them to itself. */
   readonly shares: Shares;
-  /** Its client, if that was answered before and is ready: it can be served without these actors. */
-  readonly ready?: ReadyClient | undefined;
+  /** Its client, if that is known already: it can be served without these actors. */
+  readonly known?: ActorlessClient | undefined;
   /** Told once the session has ended, whether it had actors or not. */
   readonly ended?: () => void;
 }

@@ -96,7 +96,13 @@ describe('the http-session machine', () => {
     [['session.readied'], []],
     [['session.served', 'session.greeted'], []],
     [['session.greeted', 'session.served', 'session.readied'], []],
-    [['session.greeted', 'session.readied', 'session.listened'], []],
+    [['session.greeted', 'session.readied', 'session.listened'], ['ready']],
+    [['session.greeted', 'session.listened'], ['greeted']],
+    [['session.greeted', 'session.listened', 'session.readied'], ['ready']],
+    [['session.listened', 'session.readied'], []],
+    [['session.listened', 'session.greeted'], ['greeted']],
+    [['session.listened', 'session.greeted', 'session.readied'], ['ready']],
+    [['session.listened', 'session.served', 'session.greeted'], []],
     [['session.greeted', 'session.readied', 'session.served'], []],
   ] as const)('after %j its client is %j, whatever its use [HTTP-10]', (names, told) => {
     for (const use of ['greeting', 'greeted', 'active', 'idle'] as const) {

@@ -16,9 +16,8 @@ import { descriptionOf } from '../../server/session-actor.ts';
 export interface Greeting {
   /** What is kept of it, for the session that begins later. */
   readonly client: InitializedClient;
-  /** What it is answered with, and its text. */
-  readonly response: OutboundResponse;
-  readonly body: string;
+  /** What it is answered with, and its text; undefined if that is to be found out. */
+  readonly answer?: { readonly response: OutboundResponse; readonly body: string };
 }
 
 /** Whether a message belongs to the greeting: its client has asked for nothing by it. */
@@ -37,9 +36,10 @@ export function greet(server: McpServer, frame: InboundFrame): Greeting | undefi
   const reading = readInitialize(frame.params);
   const description = descriptionOf(server.sessionLogic);
   if (!reading.ok || !description) return undefined;
+  if (description === 'prepared') return { client: reading.client };
   const response = acceptedInitialize(frame.id, reading.client, description);
   const unwritable: unknown[] = [];
   const body = encodeFrame(response, (_, error) => unwritable.push(error));
   if (unwritable.length > 0) return undefined;
-  return { client: reading.client, response, body };
+  return { client: reading.client, answer: { response, body } };
 }

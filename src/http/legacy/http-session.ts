@@ -168,12 +168,14 @@ export class HttpSession
     const greeting = this.#mcp ? undefined : greet(this.server, frame);
     if (!greeting) return false;
     this.#client = greeting.client;
+    const { answer: greeted } = greeting;
+    if (!greeted) return false;
     this.#live({ type: 'session.greeted' });
     const headers = { 'content-type': 'application/json', 'mcp-session-id': this.id };
-    const answer = { status: 200, headers, body: greeting.body };
+    const answer = { status: 200, headers, body: greeted.body };
     this.#answerOnceNoted(
       exchange,
-      this.#noting(changesByResponse(frame, greeting.response)),
+      this.#noting(changesByResponse(frame, greeted.response)),
       answer,
     );
     return true;
@@ -291,7 +293,7 @@ export class HttpSession
 
   /** What another node may go on with at once: it has a greeting, and no actors. */
   get movable(): OwnedSession | undefined {
-    return this.#life.hasTag('greeted') ? this.share : undefined;
+    return this.#life.hasTag('movable') ? this.share : undefined;
   }
 
   /** Begins to serve the session, if it was only greeted. If that fails, the request is answered. */
@@ -401,14 +403,12 @@ export class HttpSession
     const kept = this.share ? { switches: this.#keeperOf(this.share) } : {};
     const more = { clock: this.clock, ...own, ...kept };
     const options = Object.assign({}, this.listening, more);
-    const [client, isReady] = [this.#client, this.#life.hasTag('ready')];
     const mcp = this.server.listen(
-      ({ report }) => this.actors(report, this.party.shares, isReady ? client : undefined),
+      ({ report }) => this.actors(report, this.party.shares, this.#client),
       options,
     );
     this.#mcp = mcp;
     this.#live({ type: 'session.listened' });
-    if (client && !isReady) mcp.actor.send({ type: 'client.greeted', client });
     return mcp;
   }
 
@@ -454,6 +454,14 @@ export class HttpSession
     if (this.#life.status === 'done' && before.status !== 'done') this.#over(event);
   }
 
+  override get isReady(): boolean {
+    return this.#life.hasTag('ready');
+  }
+
+  override greeted(): void {
+    this.#live({ type: 'session.greeted' });
+  }
+
   protected override ended(): void {
     // If it has not begun, those who wanted it are told.
     if (!this.#mcp) return;
@@ -496,7 +504,7 @@ export class HttpSession
     super.writable(owner);
     this.#live({ type: 'session.served' });
     // The client opens its first stream later, if ever.
-    if (!this.#client) this.tell({ type: 'ownStream.closed' });
+    this.tell({ type: 'ownStream.closed' });
   }
 
   override drop(request: AnsweredInput): void {

@@ -4,7 +4,7 @@ import type { HandlerContext, ListenOptions, McpServer, McpSession, Report } fro
 import { gate } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
-import type { ReadyClient } from '../../../src/machines/session-ports.ts';
+import type { ActorlessClient } from '../../../src/machines/session-ports.ts';
 import { plainActor } from '../../../src/machines/port.ts';
 import { readInitialize } from '../../../src/protocol/initialize.ts';
 import { ServedSession } from '../../../src/server/session.ts';
@@ -223,9 +223,11 @@ test('an output that throws fails the session, as that of an actor would', async
   });
   if (!reading.ok) throw new Error(reading.fault);
   const broken = new Error('no way out');
-  let router: Parameters<ReadyClient['served']>[0] | undefined;
-  const ready: ReadyClient = {
+  let router: Parameters<ActorlessClient['served']>[0] | undefined;
+  const known: ActorlessClient = {
     client: reading.client,
+    isReady: true,
+    greeted: () => {},
     writer: {
       receive: () => {
         throw broken;
@@ -236,7 +238,7 @@ test('an output that throws fails the session, as that of an actor would', async
     },
   };
   const nothing = plainActor(() => ({ receive: () => {} }));
-  const ends = { reader: nothing, writer: nothing, shares: new Shares(), ready } as SharingActors;
+  const ends = { reader: nothing, writer: nothing, shares: new Shares(), known } as SharingActors;
   const quiet = Object.assign(() => {}, { threshold: 'error' } as const);
   const session = createMcpServer({ name: 's', version: '1' }).listen(() => ends, {
     report: quiet,
