@@ -20,6 +20,11 @@ export interface SinkOutlet {
   readonly untakenBytes: number;
   /** False while its connection is still at the answer to an earlier request. */
   readonly isItsTurn: boolean;
+  /**
+   * For how long its client has acknowledged nothing of what the system sends again and again,
+   * milliseconds. Only where the system tells.
+   */
+  unansweredMs?(now: number): number;
   /** Set if another node has the connection, and keeps it alive. */
   readonly isFar?: true;
   /** Ends the answer. What was taken still goes out. */
@@ -132,6 +137,10 @@ export class WatchedSink implements Tended {
     if (isTaking) this.#taken = { bytes: taken, atMs: now };
     else if (now - this.#taken.atMs >= unreadTimeoutMs) {
       return this.#cutOff(`has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
+    }
+    const unansweredMs = this.#outlet.unansweredMs?.(now) ?? 0;
+    if (unansweredMs > 0 && unansweredMs >= unreadTimeoutMs) {
+      return this.#cutOff(`has acknowledged nothing for ${unansweredMs} ms`);
     }
     if (this.#spoken.bytes !== this.#given) this.#spoken = { bytes: this.#given, atMs: now };
     else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {

@@ -14,24 +14,29 @@ export function addressParty(address = 'unknown'): string {
 }
 
 function networkOf(address: string): string {
-  const [bare = ''] = address.toLowerCase().split('%');
-  const mapped = /^(?:0{0,4}:){2,5}(?::|0{1,4}:)?ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare)?.[1];
-  if (mapped !== undefined) return mapped;
-  const [head = '', tail] = bare.split('::');
-  const [before, after] = [groupsOf(head), groupsOf(tail)];
-  const left = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...Array.from({ length: left }, () => 0), ...after];
-  if (groups.length !== 8 || groups.some((group) => !(group <= 0xffff))) return address;
-  const [, , , , , marker, high = 0, low = 0] = groups;
-  if (marker === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {
-    return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-  }
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`;
+  const bytes = addressBytes(address);
+  if (bytes.length !== 16 || bytes.some((byte) => !(byte <= 0xff))) return address;
+  const isMapped = bytes.slice(0, 12).every((byte, at) => byte === (at < 10 ? 0 : 0xff));
+  if (isMapped) return bytes.slice(12).join('.');
+  const groups = [0, 2, 4, 6].map((at) => ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0));
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
-function groupsOf(text = ''): readonly number[] {
-  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+/**
+ * The bytes of an address: 4 or 16. What is not one has some that are no bytes, or another number of them.
+ * @param address such as `10.0.0.1`, `::ffff:10.0.0.1` or `fe80::1%eth0`
+ */
+export function addressBytes(address: string): readonly number[] {
+  const [bare = ''] = address.split('%', 1);
+  const [before = [], after] = bare.split('::').map((part) => part.split(':').flatMap(groupBytes));
+  if (!after) return before;
+  const left = Math.max(0, 16 - before.length - after.length);
+  return [...before, ...Array.from({ length: left }, () => 0), ...after];
+}
+
+function groupBytes(group: string): readonly number[] {
+  if (group === '') return [];
+  if (group.includes('.')) return group.split('.').map(Number);
+  const value = Number.parseInt(group, 16);
+  return [Math.floor(value / 256), value % 256];
 }

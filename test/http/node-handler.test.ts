@@ -9,7 +9,10 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { gate } from '../../src/testing/index.ts';
 import { NodeExchange } from '../../src/http/node/node-handler.ts';
 import { NodeOutlet } from '../../src/http/node/node-outlet.ts';
+import { Retransmissions } from '../../src/http/node/retransmissions.ts';
 import { exchangeHome } from './exchange-home.ts';
+
+const retransmissions = new Retransmissions(10_000);
 
 /** Serves exchanges until the test is over. */
 async function serveExchanges(
@@ -19,7 +22,7 @@ async function serveExchanges(
 ): Promise<number> {
   const http = createServer((request: IncomingMessage, response: ServerResponse) => {
     void Promise.resolve(prepare(request)).then(() =>
-      handle(new NodeExchange(request, response, home)),
+      handle(new NodeExchange(request, response, home, retransmissions)),
     );
   });
   await new Promise<void>((resolve) => {
@@ -177,7 +180,7 @@ test('of what a client has not taken nothing waits any more once it has left', a
     over = resolve;
   });
   const http = createServer((_, response) => {
-    const outlet = new NodeOutlet(response);
+    const outlet = new NodeOutlet(response, retransmissions);
     response.once('close', () => over(outlet));
     outlet.write('a'.repeat(32 * 1024 ** 2));
     outlet.end();
@@ -222,7 +225,7 @@ test('who has gone before anybody asked is known to have gone', async () => {
     asked = resolve;
   });
   const http = createServer((request, response) => {
-    const exchange = new NodeExchange(request, response, exchangeHome());
+    const exchange = new NodeExchange(request, response, exchangeHome(), retransmissions);
     response.once('close', () => exchange.onGone(() => asked('gone')));
     request.socket.destroy();
   });

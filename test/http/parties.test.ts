@@ -23,6 +23,8 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['not:an:address', 'not:an:address'],
+  ['g:0:0:0:0:0:0:1', 'g:0:0:0:0:0:0:1'],
+  ['10000:0:0:0:0:0:0:1', '10000:0:0:0:0:0:0:1'],
   [undefined, 'unknown'],
 ])('the address %s counts towards %s', (address, party) => {
   expect(addressParty(address)).toBe(party);

@@ -213,7 +213,7 @@ test('a stream of another node of which its client takes nothing is cut off [HTT
 /** A sink over an outlet of which the test says what has left it. */
 function watched(keepaliveIntervalMs = 1000) {
   const home = exchangeHome({ unreadTimeoutMs: 100, keepaliveIntervalMs, maxUnreadBytes: 50 });
-  const state = { untaken: 0, isItsTurn: true, happened: [] as string[] };
+  const state = { untaken: 0, unanswered: 0, isItsTurn: true, happened: [] as string[] };
   const outlet: SinkOutlet = {
     write: (text) => {
       state.untaken += text.length;
@@ -226,6 +226,7 @@ function watched(keepaliveIntervalMs = 1000) {
     get isItsTurn() {
       return state.isItsTurn;
     },
+    unansweredMs: () => state.unanswered,
     end: () => void state.happened.push('end'),
     cut: () => {
       state.untaken = 0;
@@ -270,6 +271,20 @@ describe('the watch over an answer', () => {
     clock.increment(10);
     expect(happened()).toEqual(['cut', 'has taken none of 10 bytes for 100 ms']);
     expect([upkeep.size, sink.untakenBytes]).toEqual([0, 0]);
+  });
+
+  test('cuts if the system has sent all of it, and gets no answer for as long', () => {
+    const { sink, state, upkeep, clock, happened } = watched();
+    sink.write('abc');
+    state.untaken = 0;
+    happened();
+    state.unanswered = 99;
+    clock.increment(500);
+    expect(happened()).toEqual([]);
+    state.unanswered = 100;
+    clock.increment(10);
+    expect(happened()).toEqual(['cut', 'has acknowledged nothing for 100 ms']);
+    expect(upkeep.size).toBe(0);
   });
 
   test('does not count what is written while nothing is taken as a sign of life', () => {

@@ -17,6 +17,7 @@ import type {
 import { partyOf } from '../parties.ts';
 import { WatchedSink } from '../watched-sink.ts';
 import { NodeOutlet, pieceBytes } from './node-outlet.ts';
+import { Retransmissions } from './retransmissions.ts';
 import { Endpoint, controlled } from '../endpoint.ts';
 import type { EndpointControl } from '../endpoint.ts';
 import type { HttpOptions, ServerOf } from '../options.ts';
@@ -103,14 +104,21 @@ export class NodeExchange implements HttpExchange {
   readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;
   readonly #home: ExchangeHome;
+  readonly #retransmissions: Retransmissions;
   readonly method: string;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   readonly head: RequestHead;
   #added: Headers | undefined = undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, home: ExchangeHome) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    home: ExchangeHome,
+    retransmissions: Retransmissions,
+  ) {
     this.#home = home;
+    this.#retransmissions = retransmissions;
     this.#request = request;
     this.#response = response;
     // Node keeps the address in the socket once it is asked for it. If only some were asked, there
@@ -217,7 +225,7 @@ export class NodeExchange implements HttpExchange {
   }
 
   #sink(): WatchedSink {
-    return new WatchedSink(new NodeOutlet(this.#response), this.#home);
+    return new WatchedSink(new NodeOutlet(this.#response, this.#retransmissions), this.#home);
   }
 
   get isGone(): boolean {
@@ -346,7 +354,9 @@ export interface NodeHandler extends EndpointControl {
 /** A server as a handler of node's requests: for `node:http`, Express and Fastify. */
 export function nodeHandler(server: ServerOf, options: HttpOptions = {}): NodeHandler {
   const endpoint = new Endpoint(server, options);
+  // A client that is gone is found in a minute, even if the last that was sent to it was a comment.
+  const retransmissions = new Retransmissions(endpoint.limits.unreadTimeoutMs / 3);
   const handle = (request: IncomingMessage, response: ServerResponse) =>
-    endpoint.handle(new NodeExchange(request, response, endpoint));
+    endpoint.handle(new NodeExchange(request, response, endpoint, retransmissions));
   return controlled(handle, endpoint);
 }

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { turnEnd } from '../../actors/clock.ts';
 import type { SinkOutlet } from '../watched-sink.ts';
+import type { Retransmissions } from './retransmissions.ts';
 
 /**
  * The longest piece that is handed to the connection at once, bytes: it tells only of whole ones that
@@ -15,6 +16,7 @@ export const pieceBytes = 64 * 1024;
  */
 export class NodeOutlet implements SinkOutlet {
   readonly #response: ServerResponse;
+  readonly #retransmissions: Retransmissions;
   /** What was written and has not been handed to the connection. */
   #text = '';
   /** Counted as it comes: it is asked for at each write. */
@@ -23,8 +25,9 @@ export class NodeOutlet implements SinkOutlet {
   #rest: Buffer = nothing;
   #state: 'open' | 'ending' = 'open';
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, retransmissions: Retransmissions) {
     this.#response = response;
+    this.#retransmissions = retransmissions;
     // A client that resets the connection is heard of by its close.
     response.on('error', () => {});
   }
@@ -37,6 +40,11 @@ export class NodeOutlet implements SinkOutlet {
 
   get isItsTurn(): boolean {
     return this.#response.socket !== null;
+  }
+
+  unansweredMs(now: number): number {
+    const { socket } = this.#response;
+    return socket ? this.#retransmissions.unansweredMs(socket, now) : 0;
   }
 
   write(text: string): number {
