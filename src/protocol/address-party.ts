@@ -23,7 +23,7 @@ function networkOf(address: string): string {
 }
 
 /**
- * The bytes of an address: 4 or 16. What is not one has some that are no bytes, or another number of them.
+ * The bytes of an address: 4 or 16. Of any other text it gives another number, or numbers that are not bytes.
  * @param address such as `10.0.0.1`, `::ffff:10.0.0.1` or `fe80::1%eth0`
  */
 export function addressBytes(address: string): readonly number[] {

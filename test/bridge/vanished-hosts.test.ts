@@ -12,8 +12,6 @@ import { headersOf } from '../http/modern/asking.ts';
 import type { Message } from '../http/raw-client.ts';
 import { networks } from './networks.ts';
 
-const within = { timeout: 100_000, interval: 20 };
-
 /** Waits until a process has said this, and lets it go on. */
 const said = (output: Readable | null, text: string) =>
   new Promise<void>((resolve, reject) => {
@@ -59,7 +57,7 @@ test('a host that listens and vanishes is let go of, alone, and with the last on
   const [first, second] = net.far;
   expect([...net.connected].sort()).toEqual([first, second]);
   await net.lose(first);
-  await vi.waitFor(() => expect(net.connected).toEqual([second]), within);
+  await vi.waitFor(() => expect(net.connected).toEqual([second]), { timeout: 100_000 });
   expect(() => process.kill(pid, 0)).not.toThrow();
   await net.lose(second);
   await gone(pid);

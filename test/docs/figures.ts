@@ -259,6 +259,9 @@ export const citations: {
       ['src/redis/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024'],
       ['src/redis/redis-stores.ts', 'maxInboxBytes: 64 * 1024 * 1024'],
     ],
+    '30 s': [[http, 'unreadTimeoutMs: 30 * second']],
+    'three times': [['src/http/node/node-handler.ts', 'limits.unreadTimeoutMs / 3']],
+    '16 MiB': [['src/http/node/retransmissions.ts', 'maxTableBytes = 16 * 1024 ** 2']],
     'maxConnections 16384': [['src/serve/served-connection-limits.ts', 'maxConnections: 16_384']],
   },
   'docs/inspecting.md': {

@@ -33,6 +33,8 @@ const reasons: { readonly [field: string]: string } = {
     'The state of a parser, on the way of every byte: how a line end that was cut in two is read.',
   'src/http/node/node-outlet.ts #state':
     'On the way of every answer: that its end follows what waits. The sink that it belongs to has a chart.',
+  'src/http/node/retransmissions.ts #state':
+    'One read that is on its way or is not: whoever asks goes on with what was known before.',
   'src/roots/disk/disk-lanes.ts standing':
     'A mark for a volume, by what it has answered: how many threads it may have.',
   'src/rounds/questions.ts state':
