@@ -175,19 +175,19 @@ export class BridgedEntry {
     const { peer, signal } = client;
     const auth = this.#auth.of(client);
     const own: ConnectOptions = {
-      ...(auth === undefined ? {} : { auth }),
       signal,
       clientInfo: peer.info,
       capabilities: peer.capabilities,
       listens: 'ready',
     };
+    if (auth !== undefined) Object.assign(own, { auth });
     // Not by spreads: each connection would have a hidden class of its own.
-    const given: ConnectOptions = Object.assign({}, this.#options, own, bridging.hearing);
+    const given: ConnectOptions = Object.assign(own, this.#options, bridging.hearing);
     if (bridging.era === 'modern' || this.#options.era !== undefined || this.#isModernOnly) {
       return connect(this.#entry, given);
     }
     try {
-      return await connect(this.#entry, Object.assign({}, given, { era: 'legacy' as const }));
+      return await connect(this.#entry, Object.assign({ era: 'legacy' as const }, given));
     } catch (error) {
       if (!(error instanceof RuntimeError) || !ofOtherEra.has(error.code)) throw error;
       this.#isModernOnly = true;

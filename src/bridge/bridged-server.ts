@@ -123,7 +123,7 @@ export class BridgedServer {
   /** The oldest first. */
   readonly #calls = new Set<OpenCall>();
   /** How many listen to each resource, since 2026-07-28. */
-  readonly #watched = new Map<string, number>();
+  #watched: Map<string, number> | undefined = undefined;
   /** The level that the server was set to for clients that want one with each request. */
   #logLevel: LogLevel | undefined = undefined;
 
@@ -425,6 +425,7 @@ export class BridgedServer {
   async #watch(uris: readonly string[]): Promise<UpstreamWatch> {
     const watched = await Promise.all(
       uris.map(async (uri) => {
+        this.#watched ??= new Map();
         this.#watched.set(uri, (this.#watched.get(uri) ?? 0) + 1);
         try {
           await this.#subscribe(uri);
@@ -440,9 +441,9 @@ export class BridgedServer {
   }
 
   #unwatch(uri: string): void {
-    const left = (this.#watched.get(uri) ?? 1) - 1;
-    if (left > 0) return void this.#watched.set(uri, left);
-    this.#watched.delete(uri);
+    const left = (this.#watched?.get(uri) ?? 1) - 1;
+    if (left > 0) return void this.#watched?.set(uri, left);
+    this.#watched?.delete(uri);
     this.#unsubscribe(uri).catch(() => {});
   }
 

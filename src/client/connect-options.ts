@@ -26,9 +26,9 @@ export function connectionInput(
   const secrets = 'transport' in entry ? [] : secretsGiven(entry);
   const kind = Object.assign(channel, { secrets });
   // Not by spreads: each connection would have a hidden class of its own.
-  const given: HostConnectionInput = Object.assign({}, options, { kind });
+  const given: HostConnectionInput = Object.assign({ kind }, options);
   const { auth, limits } = options;
   const loginTimeoutMs = loginTimeFor(auth, limits?.loginTimeoutMs);
-  if (loginTimeoutMs === undefined) return given;
+  if (loginTimeoutMs === limits?.loginTimeoutMs) return given;
   return { ...given, limits: { ...limits, loginTimeoutMs } };
 }

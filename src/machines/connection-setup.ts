@@ -196,12 +196,14 @@ export const connectionSetup = setup({
         { context: { scope, correlation }, self, spawn },
         { ends }: { readonly ends: TransportEnds },
       ) => {
-        const of = { scope, owner: self };
-        const writer = spawn('writer', { id: 'writer', input: { ...of, ends } });
-        const router = spawn('router', { id: 'router', input: { ...of, writer, correlation } });
+        // Not by spreads: each input would have a hidden class of its own.
+        const owner = self;
+        const writer = spawn('writer', { id: 'writer', input: { scope, owner, ends } });
+        const routing = { scope, owner, writer, correlation };
+        const router = spawn('router', { id: 'router', input: routing });
         const input = { scope, connection: self, correlation };
         const handshake = spawn('handshake', { id: 'handshake', input });
-        const reader = spawn('reader', { id: 'reader', input: { ...of, ends, router } });
+        const reader = spawn('reader', { id: 'reader', input: { scope, owner, ends, router } });
         return { writer, router, handshake, reader };
       },
     }),

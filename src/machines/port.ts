@@ -59,6 +59,14 @@ export function shareShape(actor: object): void {
   if (made.options) made.options = Object.assign({}, made.options);
 }
 
+/** What XState makes for each actor, and no plain actor uses: one for all of them takes their place. */
+const unused = {
+  defer: () => {},
+  emit: () => {},
+  stopChild: () => {},
+  actionExecutor: () => {},
+};
+
 /**
  * All of a plain actor's logic except how it starts. A session makes its own logic for its
  * transport, and shares this part.
@@ -67,8 +75,9 @@ const plainLogic: Pick<
   Port<EventObject, unknown>,
   'getInitialSnapshot' | 'transition' | 'getPersistedSnapshot'
 > = {
-  getInitialSnapshot: ({ self }, input) => {
-    shareShape(self);
+  getInitialSnapshot: (actorScope, input) => {
+    shareShape(actorScope.self);
+    Object.assign(actorScope, unused);
     return {
       status: 'active',
       output: undefined,

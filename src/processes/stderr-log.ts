@@ -16,7 +16,7 @@ const quotedLength = 2000;
 const lineFeed = 10;
 
 export class StderrLog {
-  readonly #decoder = new StringDecoder('utf8');
+  #decoder: StringDecoder | undefined = undefined;
   /** The last bytes; the next one is written at `#bytes`, modulo its length. */
   #ring: Buffer | undefined;
   #bytes = 0;
@@ -52,6 +52,7 @@ export class StderrLog {
   /** Takes what was written; gives the lines that have become whole, without the last line feed. */
   push(chunk: Buffer): string | undefined {
     this.#keep(chunk);
+    this.#decoder ??= new StringDecoder('utf8');
     const text = this.#unfinished + this.#decoder.write(chunk);
     const end = text.lastIndexOf('\n');
     this.#unfinished = text.slice(end + 1);
@@ -64,7 +65,7 @@ export class StderrLog {
 
   /** No more comes, of this process at least: a line without an end is one. */
   end(): string | undefined {
-    const rest = this.#unfinished + this.#decoder.end();
+    const rest = this.#unfinished + (this.#decoder?.end() ?? '');
     this.#unfinished = '';
     return rest === '' ? undefined : rest;
   }

@@ -78,23 +78,24 @@ const maxTools = 10_000;
 
 /** What the tools declare that a server has listed. */
 export class ListedParameters {
-  readonly #of = new BoundedMap<unknown, readonly MirroredParameter[]>(maxTools);
+  #of: BoundedMap<unknown, readonly MirroredParameter[]> | undefined = undefined;
 
   /** The parameters of a tool; undefined if no list has named it. */
   of(tool: unknown): readonly MirroredParameter[] | undefined {
-    return this.#of.get(tool);
+    return this.#of?.get(tool);
   }
 
   /** Reads a tool of a list. @returns what is wrong with its declaration; undefined if nothing is */
   read({ name, inputSchema }: JsonObject): string | undefined {
     const reading = isJsonObject(inputSchema) ? mirroredParameters(inputSchema) : nothing;
+    this.#of ??= new BoundedMap(maxTools);
     this.#of.set(name, reading.ok ? reading.parameters : []);
     return reading.ok ? undefined : reading.fault;
   }
 
   /** The list has changed. */
   forget(): void {
-    this.#of.clear();
+    this.#of = undefined;
   }
 }
 

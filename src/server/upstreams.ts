@@ -258,7 +258,9 @@ export class ClientUpstream {
     const { signal } = this.#end;
     const told = sessionNotifier(this, session, tell);
     const given: UpstreamClient = {
-      ...{ peer, principal, signal },
+      peer,
+      principal,
+      signal,
       exchangeToken: (wanted) => exchangedFor({ principal, tokens: this.tokens }, wanted),
       letGo: (part) => this.#letGo(part),
       notify: (method, params) => {

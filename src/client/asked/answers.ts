@@ -57,7 +57,7 @@ export class Answers {
   readonly #url: UrlProvider | undefined;
   #roots: RootsProvider | undefined;
   /** Resolves the `completed` promise of each open URL, by elicitation id. */
-  readonly #open = new BoundedMap<string, () => void>(maxOpenUrls);
+  #open: BoundedMap<string, () => void> | undefined = undefined;
 
   /**
    * @param given further capabilities of the host
@@ -159,8 +159,8 @@ export class Answers {
   completed(params: JsonObject | undefined): void {
     const id = params?.['elicitationId'];
     if (typeof id !== 'string') return;
-    const resolve = this.#open.get(id);
-    this.#open.delete(id);
+    const resolve = this.#open?.get(id);
+    this.#open?.delete(id);
     resolve?.();
   }
 
@@ -229,10 +229,10 @@ export class Answers {
       throw invalidParams(`"url" must be an absolute http or https URL, this is ${describe(url)}`);
     }
     const completed = new Promise<void>((resolve) => {
-      if (typeof id === 'string') this.#open.set(id, resolve);
+      if (typeof id === 'string') (this.#open ??= new BoundedMap(maxOpenUrls)).set(id, resolve);
     });
     const action = await provider(params as UrlToOpen, { signal, completed });
-    if (action !== 'accept' && typeof id === 'string') this.#open.delete(id);
+    if (action !== 'accept' && typeof id === 'string') this.#open?.delete(id);
     return checkedAnswer(Method.elicit, { action });
   }
 

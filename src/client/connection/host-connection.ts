@@ -226,13 +226,13 @@ export class HostConnection extends ServerFeatures {
     for (const watch of this.#options.watchers ?? []) watch(this.#watched());
     const { signal } = this.#options;
     if (signal) {
-      const abort = () => void this.close();
-      signal.addEventListener('abort', abort, { once: true });
-      actor.on('connection.closed', () => signal.removeEventListener('abort', abort));
-      if (signal.aborted) return abort();
+      signal.addEventListener('abort', this.#abort, { once: true });
+      if (signal.aborted) return this.#abort();
     }
     actor.send({ type: 'connection.open' });
   }
+
+  readonly #abort = (): void => void this.close();
 
   #watched(): WatchedConnection {
     const { traffic, transitions } = this.#scope;
@@ -357,6 +357,7 @@ export class HostConnection extends ServerFeatures {
       case 'probe.ended':
         return;
       case 'connection.closed':
+        this.#options.signal?.removeEventListener('abort', this.#abort);
         return this.ended(errorOf(undefined));
     }
   }

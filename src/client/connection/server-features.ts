@@ -73,7 +73,7 @@ export abstract class ServerFeatures {
   /** The capabilities of the server in the last handshake. */
   #capabilities: JsonObject | undefined = undefined;
   /** The ids of our latest subscriptions: a late notification of one still belongs to us. */
-  readonly #subscriptions = new BoundedMap<RequestId, true>(64);
+  #subscriptions: BoundedMap<RequestId, true> | undefined = undefined;
 
   constructor(parts: FeatureParts) {
     this.#parts = parts;
@@ -90,7 +90,7 @@ export abstract class ServerFeatures {
       rounds,
       listens,
       request: (method, params, options) => requests.request(method, params, options),
-      listening: (id) => this.#subscriptions.set(id, true),
+      listening: (id) => (this.#subscriptions ??= new BoundedMap(64)).set(id, true),
       toolsListed: (tools) => this.#results.toolsListed(tools),
       readerOf: (tool) => (result) => this.#results.callTool(tool, result),
       cancel: (id) => this.cancelTask(id),
@@ -283,7 +283,7 @@ export abstract class ServerFeatures {
   #isForeign(method: string, params: JsonObject | undefined): boolean {
     const meta = params?.['_meta'];
     const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
-    if (id === undefined || this.#subscriptions.has(id as RequestId)) return false;
+    if (id === undefined || this.#subscriptions?.has(id as RequestId)) return false;
     const message = `The server told ${describe(method)} of the subscription ${describe(id)}, which is not of this host`;
     this.#parts.problem('subscription.unknown', message);
     return true;

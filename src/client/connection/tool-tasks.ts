@@ -72,6 +72,7 @@ export interface TaskOptions extends HostRequestOptions {
 }
 
 const noTools: ReadonlySet<string> = new Set();
+const noneFollowed = new Map<string, Followed>();
 
 /** A followed task, and the callbacks of its host. */
 interface Followed {
@@ -84,7 +85,8 @@ interface Followed {
 
 export class ToolTasks {
   readonly host: ToolTasksHost;
-  readonly #followed = new Map<string, Followed>();
+  /** Made for the first: most connections follow none. */
+  #followed = noneFollowed;
   /** The offer of the last channel's server. */
   offer: TaskOffer = 'unknown';
   /** The tools that must run as tasks; undefined until the list is known. */
@@ -296,6 +298,7 @@ export class ToolTasks {
       ...{ clock, machine, input, read, cancel, guard: guardOf(report) },
     });
     const listening = era === 'modern' ? this.#listen(task) : undefined;
+    if (this.#followed === noneFollowed) this.#followed = new Map();
     this.#followed.set(taskId, { task, token, onProgress, listening });
     void task.over.then(() => {
       this.#followed.delete(taskId);

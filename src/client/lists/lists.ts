@@ -86,6 +86,8 @@ export interface ListedServer {
   readonly era: 'legacy' | 'modern';
 }
 
+const noneHeld = new Map<CatalogName, () => void>();
+
 /** Stands for an absent server. */
 const nothing: ListedServer = { capabilities: {}, era: 'legacy' };
 
@@ -107,7 +109,7 @@ export class Lists {
   readonly #host: ListsHost;
   readonly #kept: Kept = {};
   /** Queries that wait for the subscription, with the function that resumes each. */
-  readonly #held = new Map<CatalogName, () => void>();
+  #held = noneHeld;
   readonly #updates = new Updates('lists');
   #server = nothing;
 
@@ -220,6 +222,7 @@ export class Lists {
         cancelled: (reason) => reason as Error,
       },
       ({ resolve }) => {
+        if (this.#held === noneHeld) this.#held = new Map();
         this.#held.set(name, resolve);
         return () => this.#held.delete(name);
       },

@@ -36,6 +36,8 @@ interface Waiter {
   settle(error?: RuntimeError): void;
 }
 
+const noWaiters = new Set<Waiter>();
+
 /** A renewal need not wait for the next channel, which has its own renewal. */
 const restoring = { whenAway: 'refuse' } as const;
 
@@ -46,7 +48,7 @@ function isLost(error: unknown): boolean {
 export class Preferences {
   readonly #host: PreferencesHost;
   readonly #uris = new Set<string>();
-  readonly #waiting = new Set<Waiter>();
+  #waiting = noWaiters;
   readonly #updates = new Updates('resources');
   #logLevel: LogLevel | undefined = undefined;
 
@@ -163,6 +165,7 @@ export class Preferences {
       ({ resolve, reject }) => {
         const settle: Waiter['settle'] = (error) => (error ? reject(error) : resolve());
         const waiter: Waiter = { uri, settle };
+        if (this.#waiting === noWaiters) this.#waiting = new Set();
         this.#waiting.add(waiter);
         this.#uris.add(uri);
         onceAtTurnEnd(this.#renew);
