@@ -83,7 +83,6 @@ export class WatchedSink implements Tended {
   /** Says who writes to it from now on. */
   ownedBy(owner: SinkOwner): void {
     this.#owner = owner;
-    this.#spoken = { bytes: this.#given, atMs: this.#home.clock.now() };
   }
 
   /** Sends nothing until this has settled. */
@@ -120,8 +119,6 @@ export class WatchedSink implements Tended {
   /** Closes the connection. */
   cut(): void {
     if (this.#state.status === 'done') return;
-    this.#owner = undefined;
-    this.#held = '';
     this.#outlet.cut();
     this.#over({ type: 'connection.cut' });
   }

@@ -64,7 +64,7 @@ export class WebExchange implements HttpExchange {
     this.response = new Promise((resolve) => {
       this.#respond = resolve;
     });
-    request.signal.addEventListener('abort', () => this.#leave(), { once: true });
+    request.signal.addEventListener('abort', () => this.#leave());
   }
 
   header(name: string): string | undefined {
@@ -122,8 +122,7 @@ export class WebExchange implements HttpExchange {
         this.#gone = undefined;
       },
     });
-    const init = { status: 200, headers: { ...this.#added, ...headers } };
-    this.#respond(new Response(outlet.body, init));
+    this.#respond(new Response(outlet.body, { headers: { ...this.#added, ...headers } }));
     return new WatchedSink(outlet, this.#home);
   }
 

@@ -211,7 +211,7 @@ test('a stream of another node of which its client takes nothing is cut off [HTT
 });
 
 /** A sink over an outlet of which the test says what has left it. */
-function watched(keepaliveIntervalMs = 1000) {
+function watched(keepaliveIntervalMs = 1000, until = Infinity) {
   const home = exchangeHome({ unreadTimeoutMs: 100, keepaliveIntervalMs, maxUnreadBytes: 50 });
   const state = { untaken: 0, unanswered: 0, isItsTurn: true, happened: [] as string[] };
   const outlet: SinkOutlet = {
@@ -234,8 +234,11 @@ function watched(keepaliveIntervalMs = 1000) {
     },
   };
   const owner: SinkOwner = {
-    admission: undefined,
-    expired: () => {},
+    admission: { until, endedBy: (now) => (now >= until ? 'expired' : undefined) },
+    expired: (end) => {
+      state.happened.push(end);
+      sink.end();
+    },
     unread: (why) => void state.happened.push(why),
   };
   const sink = new WatchedSink(outlet, home);
@@ -253,6 +256,9 @@ describe('the watch over an answer', () => {
     state.untaken = 0;
     clock.increment(10);
     expect([upkeep.size, state.happened]).toEqual([0, ['abc', 'end']]);
+    // Its client has gone on to something else, over the same connection.
+    sink.cut();
+    expect(state.happened).toEqual(['abc', 'end']);
   });
 
   test('begins the time anew with each byte that is taken, and cuts at its end', () => {
@@ -266,7 +272,12 @@ describe('the watch over an answer', () => {
     }
     expect(happened()).toEqual([]);
     expect(sink.unreadMs).toBe(0);
-    clock.increment(90);
+    clock.increment(5);
+    const { untaken } = state;
+    state.untaken = 0;
+    expect(sink.unreadMs).toBe(0);
+    state.untaken = untaken;
+    clock.increment(85);
     expect([happened(), sink.unreadMs]).toEqual([[], 90]);
     clock.increment(10);
     expect(happened()).toEqual(['cut', 'has taken none of 10 bytes for 100 ms']);
@@ -338,8 +349,17 @@ describe('the watch over an answer', () => {
     clock.increment(10);
     expect(happened()).toEqual([':\n\n']);
     sink.cut();
+    sink.write('too late');
     clock.increment(5000);
     expect(happened()).toEqual(['cut']);
+  });
+
+  test('tells its owner once that the token lets it go on no more, in place of a comment', () => {
+    const { clock, happened } = watched(1000, 1000);
+    clock.increment(990);
+    expect(happened()).toEqual([]);
+    clock.increment(1000);
+    expect(happened()).toEqual(['expired', 'end']);
   });
 
   test('says nothing in a silent stream if its host wants no comments', () => {
@@ -361,6 +381,20 @@ describe('the watch over an answer', () => {
     settle();
     await turn();
     expect(happened()).toEqual(['ab', 'end']);
+    expect(sink.untakenBytes).toBe(2);
+  });
+
+  test('sends nothing of what was held back once it was cut', async () => {
+    const { sink, happened } = watched();
+    let settle = () => {};
+    sink.holdUntil(new Promise((resolve) => (settle = resolve)));
+    sink.write('a');
+    expect(sink.untakenBytes).toBe(1);
+    sink.cut();
+    expect(sink.untakenBytes).toBe(0);
+    settle();
+    await turn();
+    expect(happened()).toEqual(['cut']);
   });
 
   test('that was ended tells the endpoint when it cuts: its owner has nothing to do with it any more', () => {

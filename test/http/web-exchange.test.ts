@@ -47,6 +47,45 @@ test('a body that says that it is too long is refused unread, and none at all is
   expect(await bodyOf(posted(null))).toEqual({ ok: true, text: '' });
 });
 
+test('a body may be as long as bodies may be, and say so', async () => {
+  const request = posted('a'.repeat(100));
+  request.headers.set('content-length', '100');
+  expect(await bodyOf(request)).toMatchObject({ ok: true });
+});
+
+test('the head has each header that an endpoint looks at, and the host of the URL if there is none', () => {
+  const names = {
+    host: 'host',
+    origin: 'origin',
+    accept: 'accept',
+    authorization: 'authorization',
+    contentType: 'content-type',
+    contentEncoding: 'content-encoding',
+    sessionId: 'mcp-session-id',
+    protocolVersion: 'mcp-protocol-version',
+  };
+  const request = new Request(url);
+  const bare = new WebExchange(request, exchangeHome());
+  expect([bare.head, bare.header('host')]).toEqual([{ host: '127.0.0.1' }, '127.0.0.1']);
+  // Hosts have headers that `Request` keeps from others.
+  const headers = new Map(Object.values(names).map((name) => [name, `of ${name}`]));
+  Object.defineProperty(request, 'headers', { value: headers });
+  expect(new WebExchange(request, exchangeHome()).head).toEqual(
+    Object.fromEntries(Object.entries(names).map(([key, name]) => [key, `of ${name}`])),
+  );
+});
+
+test('a HEAD has the status and the headers of its answer, and no body', async () => {
+  const exchange = new WebExchange(new Request(url, { method: 'HEAD' }), exchangeHome());
+  exchange.answer({ status: 404, headers: { 'x-said': 'yes' }, body: 'no' });
+  const response = await exchange.response;
+  expect([response.status, response.headers.get('x-said'), response.body]).toEqual([
+    404,
+    'yes',
+    null,
+  ]);
+});
+
 test('a body that is not UTF-8, or was read before, or is read by somebody else, is refused', async () => {
   expect(await bodyOf(posted(Uint8Array.of(0xff)))).toMatchObject({ status: 400 });
   expect(await bodyOf(posted(Uint8Array.of(0xe2)))).toMatchObject({ status: 400 });
@@ -100,6 +139,19 @@ test('a stream counts what its reader has not taken, and hears when the reader l
   expect(heard).toEqual(['gone']);
   sink.write('to nobody');
   expect(sink.untakenBytes).toBe(0);
+});
+
+test('a stream of which nothing is taken is cut, in its time', async () => {
+  const home = exchangeHome({ unreadTimeoutMs: 100 });
+  const exchange = new WebExchange(new Request(url), home);
+  exchange.stream({}).write('said');
+  const response = await exchange.response;
+  expect(response.status).toBe(200);
+  home.clock.increment(90);
+  expect(home.upkeep.size).toBe(1);
+  home.clock.increment(20);
+  expect(home.upkeep.size).toBe(0);
+  await expect(response.text()).rejects.toThrow('cut');
 });
 
 test('a stream that is cut fails at its reader, and its client is gone', async () => {

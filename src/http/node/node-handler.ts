@@ -308,7 +308,6 @@ function endAfter(request: IncomingMessage, response: ServerResponse): void {
   const timer = setTimeout(end, maxLingerMs);
   request.on('data', take);
   request.once('close', end);
-  request.once('end', end);
 }
 
 /** What a framework's body parser has made of the body. */
