@@ -128,7 +128,7 @@ class DispatchedRequest implements HttpResponse, BodyReader {
 
   cancel(): Promise<void> {
     this.#pieces = [];
-    if (this.#state === 'answering') this.#break('cancelled', new Error('Nobody reads the rest'));
+    this.#break('cancelled', new Error('Nobody reads the rest'));
     return Promise.resolve();
   }
 
@@ -185,7 +185,6 @@ class DispatchedRequest implements HttpResponse, BodyReader {
   }
 
   onComplete(): void {
-    if (this.#state !== 'answering') return;
     this.#settle('complete');
     this.#waiting?.resolve({ done: true });
   }

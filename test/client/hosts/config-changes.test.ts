@@ -16,6 +16,8 @@ test.each([
   ['another value of the environment', { ...a, env: { X: '3' } }, { changed: ['one'] }],
   ['another time', { ...a, timeoutMs: 5 }, { changed: ['one'] }],
   ['another era', { ...a, era: 'legacy' }, { changed: ['one'] }],
+  ['another restart', { ...a, restart: false }, { changed: ['one'] }],
+  ['another policy', { ...a, policies: { deny: ['y'] } }, { changed: ['one'] }],
   ['another filter of tools', { ...a, tools: {} }, { adjusted: ['one'] }],
   ['another idle time', { ...a, idleMs: 1000 }, { adjusted: ['one'] }],
   ['disabled', { ...a, disabled: true }, { changed: ['one'] }],

@@ -69,6 +69,29 @@ describe('a file of servers', () => {
     expect(settingsOf({ ...way, type }).entry).toMatchObject(way);
   });
 
+  test('has of a server what is written, and nothing else', () => {
+    const nothing = { lazy: false, tools: {}, bridging: {}, others: {} };
+    expect(settingsOf({ command: 'a', era: 'auto', restart: true })).toStrictEqual({
+      entry: { command: 'a' },
+      ...nothing,
+    });
+    const url = 'https://a.example/mcp';
+    const oauth = { clientId: 'b', scopes: ['c'] };
+    const auth = { kind: 'stored' };
+    expect(settingsOf({ url, era: 'modern', oauth, auth })).toStrictEqual({
+      entry: { url, oauth: { clientId: 'b' } },
+      era: 'modern',
+      ...nothing,
+      bridging: { auth },
+    });
+    // Other hosts have a key of this name.
+    expect(settingsOf({ url, auth: 'token' })).toStrictEqual({
+      entry: { url },
+      ...nothing,
+      others: { auth: 'token' },
+    });
+  });
+
   test('keeps every setting of a server', () => {
     const settings = settingsOf({
       command: 'node',
@@ -125,7 +148,7 @@ describe('a file of servers', () => {
 
   test('tells of a server whose name stands there twice', () => {
     const { remarks } = readHostsText(
-      '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}',
+      '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}, "inputs": {"i": 1, "i": 2}}',
       { file: 'mcp.json' },
     );
     expect(remarks.map(textOfFault)).toEqual([
@@ -241,10 +264,42 @@ describe('faults', () => {
       { command: 'a', oauth: { clientId: 'b' } },
       'oauth: it has no meaning for a server with a "command"',
     ],
+    [{ url: 'https:' }, 'url: "https:" is not a URL that begins with http:// or https://'],
+    [{ url: 5 }, 'url: 5 is not a URL that begins with http:// or https://'],
+    [
+      { command: 'a', tools: { allow: ['@readOnly'] } },
+      'tools.allow[0]: "@readOnly" is not the name of a tool; annotations stand in "policies"',
+    ],
+    [
+      { command: 'a', tools: { deny: [5] } },
+      'tools.deny[0]: 5 is not the name of a tool; annotations stand in "policies"',
+    ],
+    [
+      { command: 'a', policies: 'none' },
+      'policies: "none" is not an object with any of allow, deny, ask, rate',
+    ],
+    [{ command: 'a', auth: 'stored' }, 'auth: it has no meaning for a server with a "command"'],
+    [
+      { url: 'https://a.example', auth: { kind: 'constructor' } },
+      'auth.kind: "constructor" is not one of exchange, client-credentials, stored',
+    ],
     ['npx files', '-: "npx files" is not an object with a "command" or a "url"'],
     [{ command: 'a', args: 'b c' }, 'args: "b c" is not a list of strings'],
   ])('of %j', (entry, fault) => {
     expect(faultsOf(entry)).toEqual([fault]);
+  });
+
+  test('of a pattern are that it is no text, empty, of more than 256 characters or no annotation', () => {
+    const faultOf = (pattern: unknown) =>
+      faultsOf({ command: 'a', policies: { deny: [pattern] } }).map((fault) =>
+        fault.slice(0, fault.indexOf(' ')),
+      );
+    for (const pattern of [5, '', 'a'.repeat(257), '@mine']) {
+      expect(faultOf(pattern)).toEqual(['policies.deny[0]:']);
+    }
+    for (const pattern of ['a', '*', 'a'.repeat(256), '@readOnly']) {
+      expect(faultOf(pattern)).toEqual([]);
+    }
   });
 
   test('show no value of the environment, of a header or with a secret in it', () => {
@@ -275,10 +330,15 @@ describe('faults', () => {
 
 test('a fault in a text has its line, and that of its server if the key is missing', () => {
   const text = '{"mcpServers": {\n"a": {"command": "x",\n"args": ["y",\n3]},\n"b":\n{}}}';
-  expect(readHostsText(text).faults.map(({ line, key }) => [line, key])).toEqual([
+  const { faults, servers } = readHostsText(text, { file: 'mcp.json' });
+  expect(faults.map(({ line, key }) => [line, key])).toEqual([
     [4, 'args[1]'],
     [6, undefined],
   ]);
+  expect(servers.get('b')).toMatchObject({ kind: 'invalid', faults: [{ line: 6 }] });
+  expect(faults.map(textOfFault)[0]).toBe(
+    'mcp.json: line 4, server "a", key "args[1]": 3 is not a string',
+  );
 });
 
 describe('a file is refused', () => {
@@ -314,10 +374,26 @@ describe('a file is refused', () => {
     expect(`${refusal(() => readHostsText(text))}\n`).toContain(message);
   });
 
+  test('that is longer than 4 MiB, or has more than 1000 servers', () => {
+    const text = '{"mcpServers": {}}';
+    const spaces = ' '.repeat(4 * 1024 ** 2 - text.length);
+    expect(readHostsText(spaces + text).servers.size).toBe(0);
+    expect(refusal(() => readHostsText(` ${spaces}${text}`))).toBe(
+      'it is longer than 4194304 characters',
+    );
+    const many = Array.from({ length: 1000 }, (_, at) => [`s${at}`, { disabled: true }] as const);
+    expect(readHosts({ servers: Object.fromEntries(many) }).servers.size).toBe(1000);
+    const more = Object.fromEntries([...many, ['more', { disabled: true }]]);
+    expect(refusal(() => readHosts({ servers: more }))).toBe('it has more than 1000 servers');
+  });
+
   test('that is not there, or is a directory', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    await expect(readHostsFile(join(folder, 'no.json'))).rejects.toThrow('there is no such file');
+    await expect(readHostsFile(join(folder, 'no.json'))).rejects.toMatchObject({
+      message: expect.stringContaining('there is no such file'),
+      cause: { code: 'ENOENT' },
+    });
     await expect(readHostsFile(folder)).rejects.toThrow('it is a directory');
     await writeFile(join(folder, 'mcp.json'), '{"mcpServers": {}}');
     expect((await readHostsFile(join(folder, 'mcp.json'))).servers.size).toBe(0);
@@ -335,6 +411,8 @@ test.each([
   ['read_file', { deny: ['*a*f*e'] }, false],
   ['read_file', { deny: ['*f*a*'] }, true],
   ['aba', { deny: ['ab*ba'] }, true],
+  ['axb', { deny: ['a*b*b'] }, true],
+  ['abc', { deny: ['a*b*c'] }, false],
   ['a\nb', { deny: ['a*b'] }, false],
   ['', { deny: ['*'] }, false],
   ['', { deny: [''] }, false],

@@ -33,6 +33,11 @@ describe('the name of a tool in the merged list', () => {
     expect(mergedName({ server, tool })).toBe(name);
   });
 
+  test('is the same in every version, and as long as model APIs take it', () => {
+    expect(mergedName({ server: 'my server', tool: 'do.it' })).toBe('my_server__do_it_a77e797a');
+    expect(mergedName({ server: 'a', tool: 'x'.repeat(80) })).toBe(`a__${'x'.repeat(52)}_fabe2bb0`);
+  });
+
   test('is told apart from the same letters of another server', () => {
     const names = [
       mergedName({ server: 'a', tool: 'b__c' }),

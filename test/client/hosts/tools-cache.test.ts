@@ -39,7 +39,7 @@ describe('the cache of tools', () => {
     },
   );
 
-  test.each(['', '{', '[]', '{"date":"x","tools":[{}]}', '{"tools":[]}'])(
+  test.each(['', '{', '[]', 'null', '{"date":"x","tools":[{}]}', '{"tools":[]}'])(
     'takes a file that says %j for none',
     async (text) => {
       const folder = await temporaryFolder();

@@ -8,6 +8,8 @@ describe('the address of a server', () => {
     [{ url: '/mcp' }, /^url: must be an absolute URL, this is "\/mcp"$/],
     [{ url: 'file:///mcp' }, /^url: must begin with https: or http:, this one begins with file:$/],
     [{ url: 'https://a:s3cret@b/' }, /^url: must be without user and password/],
+    [{ url: 'https://s3cret@b/' }, /^url: must be without user and password/],
+    [{ url: 'https://:s3cret@b/' }, /^url: must be without user and password/],
     [
       { url: 'http://example.com/mcp?k=s3cret' },
       /^url: http:\/\/example.com\/mcp is not encrypted.* allowInsecure/,
@@ -31,6 +33,13 @@ describe('the address of a server', () => {
     'https://b/',
   ])('%s is accepted', (url) => {
     expect(addressOf({ url }).url.href).toBe(url);
+  });
+
+  test('has no fragment, which is sent to nobody, and its headers in lower case', () => {
+    const { url, ...rest } = addressOf({ url: 'https://b/mcp?x#y', headers: { 'X-Key': 'a' } });
+    expect(url.href).toBe('https://b/mcp?x');
+    expect(rest).toEqual({ headers: { 'x-key': 'a' }, transport: 'streamable' });
+    expect(addressOf({ type: 'sse', url: 'https://b/' }).transport).toBe('sse');
   });
 
   test('that is not encrypted is accepted if the host says so', () => {

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestClock } from 'mcp-actors/testing';
+import { networkFailure, statusError } from '../../../src/client/http/failures.ts';
 import { HttpHost, errorOf } from './http-host.ts';
 import { scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
@@ -321,3 +322,39 @@ async function cuttingServer(text: string): Promise<string> {
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
 }
+
+test.each<[what: string, thrown: unknown, kind: string, message: string]>([
+  [
+    'has no connection',
+    new TypeError('fetch failed', {
+      cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+    }),
+    'unreachable',
+    'a.example:443 cannot be reached: refused',
+  ],
+  [
+    'loses its connection',
+    new TypeError('fetch failed', {
+      cause: Object.assign(new Error(''), { code: 'ECONNRESET' }),
+    }),
+    'broken',
+    'ECONNRESET',
+  ],
+  ['fails without a code', new TypeError('Load failed'), 'broken', 'Load failed'],
+  ['fails with a text', 'no network', 'broken', 'no network'],
+  ['fails with nothing', null, 'broken', 'null'],
+])('a fetch that %s is told for what it is', (_, thrown, kind, message) => {
+  const failure = networkFailure('tools/call', new URL('https://a.example/mcp'), thrown);
+  expect([failure.kind, failure.error.code]).toEqual([kind, 'CLOSED']);
+  expect(failure.error.message).toContain(message);
+  expect(failure.error.cause).toBe((thrown instanceof Error ? thrown.cause : undefined) ?? thrown);
+});
+
+test('the error of a status has the error of the server’s own in it, if there is one', () => {
+  const where = { status: 500, url: new URL('https://a.example/mcp?k=s3cret') };
+  const remote = { code: -32000, message: 'Away' };
+  expect(statusError('It', where, '', remote)).toMatchObject({ status: 500, remote });
+  const plain = statusError('It', where, ' so\n so ');
+  expect(plain.message).toBe('It: https://a.example/mcp answered with status 500: so so');
+  expect(Object.hasOwn(plain, 'remote') && plain.remote !== undefined).toBe(false);
+});

@@ -1,4 +1,5 @@
 /** How requests are sent: by `fetch`, or by a dispatcher that a host gives. */
+import { getEventListeners } from 'node:events';
 import { createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { Agent } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -190,21 +191,29 @@ test('an answer that breaks before it was read is no whole one', async () => {
 interface HandlerOfUndici6 {
   onConnect(abort: (reason?: Error) => void): void;
   onHeaders(status: number, headers: readonly Buffer[], resume: () => void): boolean;
+  onData(piece: Uint8Array): boolean;
   onComplete(): void;
+  onError(error: Error): void;
 }
 
 /** A request whose fate is the test's. */
-function held() {
-  const given: HandlerOfUndici6[] = [];
+function held(cancelling = new AbortController()) {
+  const given: (HandlerOfUndici6 & HandlerOfUndici)[] = [];
+  const asked: object[] = [];
   const send = sendingByDispatcher({
-    dispatch: (_, handler: HandlerOfUndici6) => void given.push(handler),
+    dispatch: (request, handler: HandlerOfUndici6 & HandlerOfUndici) => {
+      asked.push(request);
+      given.push(handler);
+    },
   });
-  const cancelling = new AbortController();
-  const url = new URL('http://127.0.0.1/mcp');
+  const url = new URL('http://127.0.0.1/mcp?a=b');
   const { signal } = cancelling;
-  const sent = send({ method: 'POST', url, headers: {}, body: '{}', signal });
-  return { sent, cancelling, handler: given[0] as HandlerOfUndici6 };
+  const sent = send({ method: 'POST', url, headers: { accept: 'text/plain' }, body: '{}', signal });
+  return { sent, asked, cancelling, handler: given[0] as HandlerOfUndici6 & HandlerOfUndici };
 }
+
+/** The head of an answer, as undici 6 gives it. */
+const rawHeaders = (...texts: readonly string[]) => texts.map((text) => Buffer.from(text));
 
 test('a request that is cancelled while it waits for a connection is not sent on it', async () => {
   const { sent, cancelling, handler } = held();
@@ -222,4 +231,134 @@ test('an answer that ends while more of it is waited for is whole', async () => 
   const more = (await sent).body.read();
   handler.onComplete();
   expect(await more).toEqual({ done: true });
+});
+
+test('a request that was cancelled before is not given to a dispatcher', async () => {
+  const cancelling = new AbortController();
+  cancelling.abort('enough');
+  const { sent, asked } = held(cancelling);
+  await expect(sent).rejects.toMatchObject({ cause: 'enough' });
+  expect(asked).toEqual([]);
+});
+
+test('a request has its whole path and its headers, and an answer frees its signal', async () => {
+  const { sent, asked, cancelling, handler } = held();
+  expect(asked).toMatchObject([
+    {
+      origin: 'http://127.0.0.1',
+      path: '/mcp?a=b',
+      method: 'POST',
+      headers: { accept: 'text/plain', 'accept-encoding': 'gzip, deflate' },
+      body: '{}',
+    },
+  ]);
+  handler.onConnect(() => {});
+  handler.onHeaders(200, [], () => {});
+  await sent;
+  expect(getEventListeners(cancelling.signal, 'abort')).toHaveLength(1);
+  handler.onComplete();
+  expect(getEventListeners(cancelling.signal, 'abort')).toEqual([]);
+});
+
+test('an answer begins after those that only announce it, with all values of a header', async () => {
+  const { sent, handler } = held();
+  handler.onConnect(() => {});
+  handler.onHeaders(103, rawHeaders('Link', 'early'), () => {});
+  handler.onHeaders(200, rawHeaders('X-Abc', 'a', 'Link', 'b', 'link', 'c'), () => {});
+  const response = await sent;
+  expect([response.status, response.header('link'), response.header('x-ab')]).toEqual([
+    200,
+    'b, c',
+    undefined,
+  ]);
+  const other = held();
+  const controller = { abort: () => {}, pause: () => {}, resume: () => {} };
+  other.handler.onRequestStart(controller);
+  other.handler.onResponseStart(controller, 200, { link: ['b', 'c'], 'x-ab': 'a' });
+  const given = await other.sent;
+  expect([given.header('link'), given.header('x-ab')]).toEqual(['b, c', 'a']);
+});
+
+test('a body that is compressed is decompressed once, however often it is asked for', async () => {
+  const { sent, handler } = held();
+  handler.onConnect(() => {});
+  handler.onHeaders(200, rawHeaders('content-encoding', 'gzip'), () => {});
+  const response = await sent;
+  expect(response.body).toBe(response.body);
+  handler.onData(gzipSync('whole'));
+  handler.onComplete();
+  expect(await response.body.read()).toMatchObject({ value: new Uint8Array(Buffer.from('whole')) });
+});
+
+test('a connection waits while more than 64 KiB of its answer are unread, and goes on at once', async () => {
+  const { sent, handler } = held();
+  const [pause, resume] = [vi.fn(), vi.fn()];
+  const controller = { abort: () => {}, pause, resume };
+  handler.onRequestStart(controller);
+  handler.onResponseStart(controller, 200, {});
+  const { body } = await sent;
+  const piece = new Uint8Array(32 * 1024);
+  const arrived = (): number => {
+    handler.onResponseData(controller, piece);
+    return pause.mock.calls.length;
+  };
+  const read = async (): Promise<number> => {
+    await body.read();
+    return resume.mock.calls.length;
+  };
+  expect([arrived(), arrived(), arrived(), arrived()]).toEqual([0, 0, 1, 2]);
+  expect([await read(), await read(), await read()]).toEqual([0, 1, 1]);
+  // What is waited for never lies here.
+  expect(await read()).toBe(1);
+  const next = body.read();
+  expect(arrived()).toBe(2);
+  expect(await next).toEqual({ done: false, value: piece });
+  expect([arrived(), arrived(), arrived()]).toEqual([2, 2, 3]);
+});
+
+test('an answer that nobody reads any more ends its connection, and has no more pieces', async () => {
+  const { sent, handler } = held();
+  const abort = vi.fn();
+  handler.onConnect(abort);
+  handler.onHeaders(200, [], () => {});
+  const { body } = await sent;
+  handler.onData(Buffer.from('some'));
+  await body.cancel();
+  expect(abort).toHaveBeenCalledOnce();
+  expect(handler.onData(Buffer.from('more'))).toBe(true);
+  handler.onError(new Error('It was ended'));
+  expect(await body.read()).toEqual({ done: true });
+});
+
+test('a whole answer leaves its connection to the next one, though it is cancelled', async () => {
+  const { sent, handler } = held();
+  const abort = vi.fn();
+  handler.onConnect(abort);
+  handler.onHeaders(200, [], () => {});
+  const { body } = await sent;
+  handler.onComplete();
+  await body.cancel();
+  expect(abort).not.toHaveBeenCalled();
+});
+
+test('an answer that is cut off while more of it is waited for is none', async () => {
+  const { sent, cancelling, handler } = held();
+  const abort = vi.fn();
+  handler.onConnect(abort);
+  handler.onHeaders(200, [], () => {});
+  const more = (await sent).body.read();
+  cancelling.abort('enough');
+  await expect(more).rejects.toMatchObject({ cause: 'enough' });
+  expect(abort).toHaveBeenCalledOnce();
+});
+
+test('a request whose signal ends it is ended on its connection, whose answer comes too late', async () => {
+  const { sent, cancelling, handler } = held();
+  const abort = vi.fn();
+  handler.onConnect(abort);
+  cancelling.abort('enough');
+  await expect(sent).rejects.toMatchObject({ cause: 'enough' });
+  expect(handler.onHeaders(200, [], () => {})).toBe(true);
+  handler.onError(new Error('It was ended'));
+  expect(abort).toHaveBeenCalledOnce();
 });
