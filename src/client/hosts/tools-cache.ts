@@ -60,10 +60,7 @@ export function toolsCache(folder: string): ToolsCache {
   const pathOf = ({ entry, caller }: ToolsOwner) =>
     join(folder, `${jsonDigest({ entry, caller })}.json`);
   return {
-    read: async (owner) => {
-      const text = await readFile(pathOf(owner), 'utf8').catch(() => undefined);
-      return text === undefined ? undefined : parse(text);
-    },
+    read: async (owner) => parse(await readFile(pathOf(owner), 'utf8').catch(() => '')),
     write: async (owner, tools) => {
       const text = JSON.stringify(tools);
       if (text.length > maxBytes) return false;
