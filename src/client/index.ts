@@ -30,7 +30,7 @@ export type {
   ConnectionStreams,
   ServerProfile,
 } from './connection/connection-streams.observable.ts';
-export type { DevicePrompt } from '../machines/authorization.machine.ts';
+export type { DevicePrompt } from '../machines/connection-ports.ts';
 export type { ConnectionWatcher, WatchedConnection } from './connection/watched-connection.ts';
 export type { ConnectionDump, ListDump } from '../diagnosis/connection-dump.ts';
 export { defaultConnectionLimits } from './connection/limits.ts';

@@ -8,6 +8,7 @@
  *
  * @see MCP 2025-11-25, basic/authorization
  */
+import type { DevicePrompt } from './connection-ports.ts';
 import { assign, emit, fromPromise, setup } from 'xstate';
 import type { DoneActorEvent, ErrorActorEvent } from 'xstate';
 import type { Ref } from './port.ts';
@@ -37,16 +38,6 @@ export interface TokenDemand {
   readonly scope?: string | undefined;
   /** Where the metadata of the resource are (RFC 9728). */
   readonly resourceMetadataUrl?: string | undefined;
-}
-
-/** What a person enters on another device (RFC 8628). All of it is from the authorization server. */
-export interface DevicePrompt {
-  /** Where the code is entered. */
-  readonly verificationUri: string;
-  /** The code. */
-  readonly userCode: string;
-  /** How long the code is valid, milliseconds. */
-  readonly expiresInMs: number;
 }
 
 /** The progress of a login. */

@@ -55,3 +55,13 @@ export type ChannelReport =
 export interface ChannelInput extends InputScope {
   readonly connection: Recipient<ChannelReport>;
 }
+
+/** What a person enters on another device (RFC 8628). All of it is from the authorization server. */
+export interface DevicePrompt {
+  /** Where the code is entered. */
+  readonly verificationUri: string;
+  /** The code. */
+  readonly userCode: string;
+  /** How long the code is valid, milliseconds. */
+  readonly expiresInMs: number;
+}

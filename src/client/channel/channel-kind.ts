@@ -3,8 +3,7 @@ import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { TransportLimits } from '../../actors/limits.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
-import type { DevicePrompt } from '../../machines/authorization.machine.ts';
-import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput, DevicePrompt } from '../../machines/connection-ports.ts';
 import type { Port } from '../../machines/port.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 

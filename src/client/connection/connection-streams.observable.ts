@@ -1,7 +1,7 @@
 /** A connection as observables. A stream without subscribers costs nothing. */
 import type { SnapshotFrom } from 'xstate';
 import type { Loss } from '../../protocol/losses.ts';
-import type { DevicePrompt } from '../../machines/authorization.machine.ts';
+import type { DevicePrompt } from '../../machines/connection-ports.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Observable } from 'rxjs';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { Grants } from '../../../src/client/auth/grants.ts';
 import type { PersonAuth } from '../../../src/client/auth/options.ts';
-import type { DevicePrompt } from '../../../src/machines/authorization.machine.ts';
+import type { DevicePrompt } from '../../../src/machines/connection-ports.ts';
 import { Inbox } from '../../../src/testing/inbox.ts';
 import { authorize, refusal } from './authorizing.ts';
 import { call, challengeNaming, startProtected } from './protected-server.ts';
