@@ -12,7 +12,7 @@ import type { HttpOptions, ServerOf } from '../../../src/http/index.ts';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
 import { EventReader, initializeOf, jsonOf, post } from '../raw-client.ts';
-import { serveHttp, serveTools } from '../serving.ts';
+import { reported, serveEndpoint, serveHttp, serveTools } from '../serving.ts';
 
 const at = (url: URL, path: string) => new URL(path, url);
 
@@ -138,6 +138,37 @@ describe('HTTP+SSE', () => {
       fetch(messages, { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } }),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([400, 415]);
+    const headers = { 'content-type': 'application/json' };
+    const unreadable = { method: 'POST', body: Uint8Array.of(0xff), headers };
+    const refused = await jsonOf(await fetch(messages, unreadable));
+    expect(refused.error?.message).toBe('The body is not UTF-8');
+    const accept = { accept: 'application/json' };
+    expect((await fetch(at(url, '/sse'), { headers: accept })).status).toBe(406);
+  });
+
+  test('leaves its place to another one once its stream has ended [HTTP-17]', async () => {
+    const { url, told } = await serveTools([], { sse: true, limits: { maxSessions: 1 } });
+    const { abort, messages, events } = await opened(url);
+    await post(messages, initializeOf('2024-11-05'));
+    await events.next();
+    await post(messages, { jsonrpc: '2.0', id: 1, method: 'ping' });
+    await events.next();
+    abort.abort();
+    await told('session.closed');
+    await opened(url);
+  });
+
+  test('has ended once its endpoint has, with all that it runs [HTTP-17]', async () => {
+    const facts = reported();
+    const { report } = facts;
+    const server = createMcpServer({ name: 'closing', version: '1' });
+    const { url, close } = await serveEndpoint(server, { sse: true, report, session: { report } });
+    const { messages, events } = await opened(url);
+    await post(messages, initializeOf('2024-11-05'));
+    await events.next();
+    await close();
+    expect(facts.facts.map(({ name }) => name)).toContain('session.closed');
+    expect(await events.rest()).toEqual([]);
   });
 
   test('is bounded as other sessions are, and is not there unless it is wanted [HTTP-17]', async () => {
