@@ -1,8 +1,9 @@
 import { createMcpServer, defineResource, defineTool } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
-import { ask, callTool } from './asking.ts';
+import { ask, callTool, request } from './asking.ts';
 import type { Asking } from './asking.ts';
+import { jsonOf } from '../raw-client.ts';
 import { serveHttp } from '../serving.ts';
 
 const headerMismatch = -32020;
@@ -116,6 +117,12 @@ test('a request without a name needs no header for it [HMOD-02]', async () => {
   const listed = await ask(url, 'tools/list');
   const unnamed = await ask(url, 'tools/call', {});
   expect([listed.status, unnamed.error?.code]).toEqual([200, -32602]);
+  // What the method itself refuses is not the headers' to refuse.
+  const numbered = await request(url, 'tools/call', { name: 7 });
+  const unknown = await request(url, 'tools/call', { name: 'nothing' });
+  for (const response of [numbered, unknown]) {
+    expect((await jsonOf(response)).error?.code).toBe(-32602);
+  }
 });
 
 const everyArgument = { text: 'hi', count: 42, flag: true, nested: { text: 'there' } };

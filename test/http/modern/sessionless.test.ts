@@ -77,6 +77,9 @@ test('an unknown revision in the header is refused with 400 [HTTP-20]', async ()
       },
     ],
   ]);
+  // An initialize says in its body what it wants.
+  const greeted = await say(url, initialize(8), { 'mcp-protocol-version': '1999-01-01' });
+  expect([greeted.status, greeted.frames[0]?.id]).toEqual([200, 8]);
 });
 
 test('a call that asks its client fails at once, and says why [HTTP-21]', async () => {
