@@ -83,6 +83,7 @@ export class WatchedSink implements Tended {
   /** Says who writes to it from now on. */
   ownedBy(owner: SinkOwner): void {
     this.#owner = owner;
+    this.#spoken = { bytes: this.#given, atMs: this.#home.clock.now() };
   }
 
   /** Sends nothing until this has settled. */

@@ -243,7 +243,7 @@ function watched(keepaliveIntervalMs = 1000, until = Infinity) {
   };
   const sink = new WatchedSink(outlet, home);
   sink.ownedBy(owner);
-  return { ...home, sink, state, happened: () => state.happened.splice(0) };
+  return { ...home, sink, owner, state, happened: () => state.happened.splice(0) };
 }
 
 describe('the watch over an answer', () => {
@@ -352,6 +352,18 @@ describe('the watch over an answer', () => {
     sink.write('too late');
     clock.increment(5000);
     expect(happened()).toEqual(['cut']);
+  });
+
+  test('counts the silence from when its owner began, whatever was written before', () => {
+    const { sink, owner, state, clock, happened } = watched();
+    clock.increment(500);
+    sink.write('abc');
+    state.untaken = 0;
+    sink.ownedBy(owner);
+    clock.increment(990);
+    expect(happened()).toEqual(['abc']);
+    clock.increment(10);
+    expect(happened()).toEqual([':\n\n']);
   });
 
   test('tells its owner once that the token lets it go on no more, in place of a comment', () => {
