@@ -38,9 +38,7 @@ export class StreamEventLog {
   readonly #limits: StreamEventLimits;
   readonly #clock: Clock;
   readonly #keeping: Keeping;
-  #events: (LoggedEvent | undefined)[] = [];
-  /** Of {@link #events}, the first that is kept. */
-  #first = 0;
+  readonly #events: LoggedEvent[] = [];
   #bytes = 0;
 
   constructor(limits: StreamEventLimits, clock: Clock, keeping: Keeping) {
@@ -50,12 +48,12 @@ export class StreamEventLog {
   }
 
   get isEmpty(): boolean {
-    return this.#first === this.#events.length;
+    return this.#events.length === 0;
   }
 
   /** How many are kept, and their bytes together. */
   get kept(): { readonly events: number; readonly bytes: number } {
-    return { events: this.#events.length - this.#first, bytes: this.#bytes };
+    return { events: this.#events.length, bytes: this.#bytes };
   }
 
   /**
@@ -68,18 +66,14 @@ export class StreamEventLog {
       if (stream.forgot(number)) this.#keeping.lost(1, `it is longer than ${maxEventBytes} bytes`);
       return;
     }
-    const now = this.#clock.now();
-    const loggedAt = now - ageMs;
-    this.#events.push({ stream, number, text, loggedAt });
+    this.#events.push({ stream, number, text, loggedAt: this.#clock.now() - ageMs });
     this.#bytes += text.length;
-    const oldest = this.#events[this.#first];
-    const isOld = oldest !== undefined && oldest.loggedAt <= now - this.#limits.eventTtlMs;
-    if (isOld || this.#isTooMuch()) this.#trimAt(now);
+    if (this.#isTooMuch()) this.trim();
   }
 
   #isTooMuch(): boolean {
     const { maxEvents, maxEventBytes } = this.#limits;
-    if (this.#events.length - this.#first > maxEvents || this.#bytes > maxEventBytes) return true;
+    if (this.#events.length > maxEvents || this.#bytes > maxEventBytes) return true;
     return !this.#keeping.retain(this.#bytes);
   }
 
@@ -87,20 +81,17 @@ export class StreamEventLog {
   after(stream: LoggedStream, number: number): readonly Pick<LoggedEvent, 'number' | 'text'>[] {
     this.trim();
     return this.#events.flatMap((event) =>
-      event?.stream === stream && event.number > number ? [event] : [],
+      event.stream === stream && event.number > number ? [event] : [],
     );
   }
 
   /** Drops what is too old, and what is too much. */
   trim(): void {
-    this.#trimAt(this.#clock.now());
-  }
-
-  #trimAt(now: number): void {
     const { maxEvents, maxEventBytes, eventTtlMs } = this.#limits;
+    const now = this.#clock.now();
     let excess = 0;
     let aged = 0;
-    for (let event = this.#events[this.#first]; event; event = this.#events[this.#first]) {
+    for (let event = this.#events[0]; event; event = this.#events[0]) {
       if (this.#isTooMuch()) excess += this.#dropFirst(event);
       else if (event.loggedAt <= now - eventTtlMs) aged += this.#dropFirst(event);
       else break;
@@ -111,25 +102,12 @@ export class StreamEventLog {
     }
     if (this.isEmpty) this.#keeping.retain(0);
     if (aged > 0) this.#keeping.lost(aged, `they were kept for ${eventTtlMs} ms`);
-    this.#compact();
   }
 
   /** @returns 1 if no connection has had it, 0 otherwise */
   #dropFirst(event: LoggedEvent): number {
-    this.#events[this.#first++] = undefined;
+    this.#events.shift();
     this.#bytes -= event.text.length;
     return event.stream.forgot(event.number) ? 1 : 0;
-  }
-
-  /** Lets go of the dropped events, rarely enough to cost nothing. */
-  #compact(): void {
-    if (this.#first === 0) return;
-    if (this.isEmpty) this.#events = [];
-    else if (this.#first > 64 && this.#first * 2 > this.#events.length) {
-      this.#events = this.#events.slice(this.#first);
-    } else {
-      return;
-    }
-    this.#first = 0;
   }
 }
