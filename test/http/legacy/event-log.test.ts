@@ -50,11 +50,7 @@ test('keeps as many bytes as it may; an event that alone is more is dropped, and
   log.add(stream, 2, '12345');
   expect([kept(stream), counted(), lost]).toEqual([[1, 2], 10, []]);
   log.add(stream, 3, '12345678901');
-  expect([kept(stream), counted(), lost]).toEqual([
-    [1, 2],
-    10,
-    ['1: it is longer than 10 bytes'],
-  ]);
+  expect([kept(stream), counted(), lost]).toEqual([[1, 2], 10, ['1: it is longer than 10 bytes']]);
   log.add(stream, 4, '1234567890');
   expect([kept(stream), counted(), log.kept]).toEqual([[4], 10, { events: 1, bytes: 10 }]);
 });
