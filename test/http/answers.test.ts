@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { PostAnswer, StatelessAnswer } from '../../src/http/answers.ts';
 import type { AnswerKeeper, AnsweredFrame, AnsweringSession } from '../../src/http/answers.ts';
 import type { HttpAnswer, HttpExchange } from '../../src/http/http-exchange.ts';
+import type { InboundRequestId } from '../../src/protocol/frames.ts';
 
 /** An exchange that keeps what it is answered with, and whose client leaves when it is told to. */
 function exchanged() {
@@ -31,7 +32,7 @@ function exchanged() {
 }
 
 const request = (method = 'ping') => ({ kind: 'request', id: 1, method }) as AnsweredFrame;
-const response = { jsonrpc: '2.0', id: 1, result: {} } as const;
+const response = { jsonrpc: '2.0', id: 1 as InboundRequestId, result: {} } as const;
 const notification = { jsonrpc: '2.0', method: 'test/step' } as const;
 const json = (headers = {}) => ({
   status: 200,
@@ -154,7 +155,7 @@ function withoutSession() {
     answerEnded: () => void heard.push('ended'),
     authorizationEnded: (_, end) => void heard.push(end),
   };
-  const answer = new Stateless(exchange, { idScope: 'request', id: 1 }, keeper);
+  const answer = new Stateless(exchange, { idScope: 'request', id: response.id }, keeper);
   return { answer, sent, heard, leave };
 }
 

@@ -193,3 +193,13 @@ test('a session in which nothing is under way ends at once, any other drains', a
   expect(await (await answer).json()).toHaveProperty('error');
   expect(states[0]).toBe('draining');
 });
+
+test('nothing is looked after once its sessions have ended and its calls are answered', async () => {
+  const clock = new TestClock();
+  const { send, greet } = endpoint({ clock });
+  const { id } = await greet();
+  await (await send('POST', call, id)).json();
+  await send('DELETE', undefined, id);
+  clock.increment(1000);
+  expect(clock.liveTimers).toBe(0);
+});

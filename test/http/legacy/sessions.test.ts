@@ -3,8 +3,7 @@ import { SimulatedClock } from 'xstate';
 import { defineTool } from '../../../src/index.ts';
 import type { RuntimeError } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
-import { EventReader, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
-import type { RawSession } from '../raw-client.ts';
+import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
 
 const hold = (held: ReturnType<typeof gate>) =>
@@ -70,6 +69,23 @@ describe('a session', () => {
     const { url } = await serveTools([]);
     const response = await (await begin(url)).post(message);
     expect([response.status, await response.text()]).toEqual([202, '']);
+  });
+
+  test('does nothing of what a request asks that names another revision [HTTP-14]', async () => {
+    let ran = 0;
+    const count = defineTool({
+      name: 'count',
+      description: 'Counts',
+      handler: () => `${++ran}`,
+    });
+    const { url } = await serveTools([count]);
+    const session = await begin(url);
+    const wrong = new RawSession(url, { ...session.headers, 'mcp-protocol-version': '2025-06-18' });
+    const responses = [await wrong.call('count'), await wrong.delete()];
+    expect(responses.map(({ status }) => status)).toEqual([400, 400]);
+    await expect(jsonOf(await session.call('count'))).resolves.toMatchObject({
+      result: { content: [{ text: '1' }] },
+    });
   });
 
   test('does not accept a response that is malformed [HTTP-03]', async () => {
@@ -246,7 +262,7 @@ describe('the end of a session', () => {
   test('does not come while a stream is open, or a call in flight [HTTP-10]', async () => {
     const clock = new SimulatedClock();
     const held = gate();
-    const { url } = await serveTools([hold(held)], {
+    const { url, told } = await serveTools([hold(held)], {
       clock,
       limits: { sessionIdleTimeoutMs: 10_000, unreadTimeoutMs: Infinity },
     });
@@ -257,8 +273,14 @@ describe('the end of a session', () => {
     await held.arrived();
     pass(clock, 100_000);
     expect([await statusOf(listening), await statusOf(calling)]).toEqual([200, 200]);
+    pass(clock, 9000);
     held.release();
     await (await call).text();
+    await stream.leave();
+    await told('stream.left');
+    // It comes so long after the answer, and after the end of the stream.
+    pass(clock, 9000);
+    expect([await statusOf(listening), await statusOf(calling)]).toEqual([200, 200]);
   });
 
   test('makes room for another one: the longest idle goes first [HTTP-10]', async () => {
