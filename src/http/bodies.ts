@@ -154,7 +154,6 @@ export class ReceivedBody implements Tended {
   }
 
   refuse(refusal: BodyRefusal): void {
-    if (this.#isOver) return;
     this.leave();
     this.#refused(refusal);
   }

@@ -57,8 +57,7 @@ export function answerFailure(
 ): void {
   const message = `No server was made for a ${needed}: ${textOfError(error)}`;
   report({ level: 'error', name: 'server.failed', message, details: { error } });
-  const told = needed === 'session' ? 'begin a session' : 'serve the request';
-  exchange.answer(fault(500, `The server could not ${told}`));
+  exchange.answer(fault(500, `No server could be made for this ${needed}`));
 }
 
 /** Another node may take the request, and so may this one after its restart. */

@@ -34,6 +34,9 @@ describe('unfinished bodies', () => {
     expect([...refused]).toEqual([
       ['third', expect.objectContaining({ status: 503, headers: { 'retry-after': '1' } })],
     ]);
+    // Whatever else comes of it is not kept, and counts towards nothing.
+    send(third, 5);
+    expect(third.finish()).toHaveLength(0);
     // What has ended makes room.
     expect(first.finish()).toHaveLength(5);
     const fourth = begin('fourth');
@@ -66,6 +69,19 @@ describe('unfinished bodies', () => {
     expect([...refused]).toEqual([['d', expect.objectContaining({ status: 503 })]]);
     send(more, 2);
     expect(refused.size).toBe(1);
+  });
+
+  test('give way, and not one that has ended', () => {
+    const { begin, send, refused } = reading(10, 20);
+    const ended = begin('ended', 'd');
+    send(ended, 9);
+    ended.finish();
+    for (const party of ['a', 'b', 'c']) send(begin(party, party), 9);
+    for (const name of ['long', 'longer']) send(begin(name, 'd'), name.length);
+    send(begin('small', 'e'), 3);
+    expect(refused.size).toBe(0);
+    send(begin('more', 'f'), 1);
+    expect([...refused.keys()]).toEqual(['longer']);
   });
 
   test('that came whole in one piece count towards nothing', () => {

@@ -50,7 +50,8 @@ describe('a host that a request names', () => {
   test.each(['evil.example', 'localhost.evil.example', '127.0.0.2', 'app.example', '[::2]'])(
     'is refused by default: %s [HTTP-01]',
     async (host) => {
-      expect(await statusFor(await serveHttp(server), host)).toBe(403);
+      const url = await serveHttp(server);
+      expect([await statusFor(url, host), await statusFor(url, host)]).toEqual([403, 403]);
       expect(await statusFor(await listening(), host)).toBe(403);
     },
   );
@@ -100,6 +101,8 @@ describe('a host that a request names', () => {
     expect(await statusOf('localhost')).toBe(200);
     expect(await statusOf('app.example')).toBe(403);
     expect(await statusOf('app.example', { allowedHosts: ['app.example'] })).toBe(200);
+    // What one endpoint allows, another one still refuses.
+    expect(await statusOf('app.example')).toBe(403);
   });
 });
 

@@ -159,10 +159,8 @@ function metadataOf(options: AuthorizationOptions, resource: string): ResourceMe
     authorization_servers: [...servers],
     bearer_methods_supported: ['header'],
     ...(scopesSupported.length > 0 ? { scopes_supported: [...scopesSupported] } : {}),
-    ...(resourceName === undefined ? {} : { resource_name: resourceName }),
-    ...(resourceDocumentation === undefined
-      ? {}
-      : { resource_documentation: resourceDocumentation }),
+    resource_name: resourceName,
+    resource_documentation: resourceDocumentation,
   };
 }
 
@@ -184,14 +182,7 @@ function ownCheck({ verifyToken }: VerifierOptions, limits: TokenLimits, time: T
       throw new InvalidToken('The token has expired');
     }
     // Not all that it gave: it may have put the token there.
-    return {
-      id,
-      subject,
-      scopes,
-      claims,
-      ...(clientId === undefined ? {} : { clientId }),
-      ...(expiresAt === undefined ? {} : { expiresAt }),
-    };
+    return { id, subject, clientId, scopes, claims, expiresAt };
   };
 }
 

@@ -36,13 +36,13 @@ export function introspectionCheck(
   };
 
   const answerTo = async (...[token, request, purpose]: Parameters<CheckToken>) => {
-    const signal = AbortSignal.timeout(fetchTimeoutMs);
-    const asking = () => ask(token, { signal, maxDocumentBytes });
     const party = addressParty(request.remoteAddress);
     if (purpose !== 'recheck' && !turns.hasRoom(maxIntrospections, party)) {
       const message = `${maxIntrospections} tokens of this address wait to be checked already`;
       throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });
     }
+    const signal = AbortSignal.timeout(fetchTimeoutMs);
+    const asking = () => ask(token, { signal, maxDocumentBytes });
     try {
       // Streams have places of their own: a flood of requests must not keep a revoked one open.
       if (purpose === 'recheck') return await asking();

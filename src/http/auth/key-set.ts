@@ -104,7 +104,7 @@ export class KeySet {
 
   #unavailable(): AuthorizationUnavailable {
     const { endedAt, failure } = this.#attempt ?? { endedAt: this.#now(), failure: undefined };
-    const retryAfterMs = Math.max(0, endedAt + this.#limits.refetchPauseMs - this.#now());
+    const retryAfterMs = endedAt + this.#limits.refetchPauseMs - this.#now();
     const message = 'The keys that tokens are checked with cannot be had from their issuer';
     return new AuthorizationUnavailable(message, { retryAfterMs, cause: failure });
   }

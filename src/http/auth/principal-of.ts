@@ -20,10 +20,10 @@ export function principalOfClaims(issuer: string, claims: JsonObject): Principal
     // A client may be called what a person is called.
     id: JSON.stringify(textOf(sub) === undefined ? [issuer, 'client', subject] : [issuer, subject]),
     subject,
-    ...(clientId === undefined ? {} : { clientId }),
+    clientId,
     scopes: scopesOf(claims),
     claims,
-    ...(exp === undefined ? {} : { expiresAt: exp * 1000 }),
+    expiresAt: exp === undefined ? undefined : exp * 1000,
   };
 }
 

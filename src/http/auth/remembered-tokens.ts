@@ -31,7 +31,7 @@ export function remembering(
     for (const map of [accepted, refused]) {
       const found = map.get(key);
       if (found && time.monotonic() < found.until && !isOver(found)) return found;
-      if (found) map.delete(key);
+      map.delete(key);
     }
     return undefined;
   };

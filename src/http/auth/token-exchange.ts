@@ -172,11 +172,10 @@ export class TokenExchanges {
       throw new RuntimeError('INVALID_RESPONSE', message);
     }
     const seconds = Number(expiresIn);
-    const expires = expiresIn === undefined || !(seconds > 0) ? undefined : seconds * 1000;
     return {
       accessToken: token as string,
       scope: typeof scope === 'string' ? scope : wanted.scope,
-      expiresAt: expires === undefined ? undefined : this.#time.wall() + expires,
+      expiresAt: seconds > 0 ? this.#time.wall() + seconds * 1000 : undefined,
     };
   }
 }

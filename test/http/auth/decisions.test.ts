@@ -299,7 +299,10 @@ describe('a verifier of one’s own', () => {
       limits: { clockSkewSeconds: 0 },
     };
     const authorizer = authorization(options, time);
-    expect((await authenticate(authorizer, 'Bearer t')).ok).toBe(true);
+    const limited = authorization({ ...options, limits: { clockSkewSeconds: 30 } }, time);
+    const given = await authenticate(authorizer, 'Bearer t');
+    const later = await authenticate(limited, 'Bearer t');
+    expect([given, later]).toMatchObject([{ expiresInMs: 1000 }, { expiresInMs: 31_000 }]);
     time.pass(1000);
     expect(await authenticate(authorizer, 'Bearer t')).toMatchObject({
       message: 'The token has expired',
@@ -307,8 +310,8 @@ describe('a verifier of one’s own', () => {
   });
 
   test.each([
-    [29_000, true],
-    [31_000, false],
+    [29_999, true],
+    [30_000, false],
   ])('is judged with clocks that are 30 s apart: expired for %i ms', async (ms, ok) => {
     const time = drivenTime();
     const given = accepting({ expiresAt: time.wall() - ms });
@@ -322,14 +325,18 @@ describe('a verifier of one’s own', () => {
       () => {
         throw new Error('no row for secret-token');
       },
-      'no row for [token]',
+      'Error: no row for [token]',
     ],
-    ['gives nobody', () => ({ subject: '' }), 'verifyToken must give a "subject"'],
+    [
+      'gives nobody',
+      () => ({ subject: '' }),
+      'TypeError: verifyToken must give a "subject", a string; this is ""',
+    ],
   ])('that %s: 503, and the token is not in what is logged', async (_, verify, detail) => {
     const authorizer = authorization({ verifyToken: verify as VerifierOptions['verifyToken'] });
     const given = await authenticate(authorizer, 'Bearer secret-token');
     expect(given).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
-    expect(given).toHaveProperty('detail', expect.stringContaining(detail));
+    expect(given).toHaveProperty('detail', detail);
     expect(JSON.stringify(given)).not.toContain('secret-token');
   });
 });

@@ -1,7 +1,7 @@
 /** Tokens that their issuer alone can read. */
 import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { TokenLimits } from '../../../src/http/auth/options.ts';
 import { gate, turn } from '../../../src/testing/index.ts';
 import type { AuthorizationServer } from '../authorization-server.ts';
@@ -23,6 +23,8 @@ describe('a token that its issuer introspects', () => {
       'GET /.well-known/oauth-authorization-server',
       'POST /introspect',
     ]);
+    const body = server.received.at(-1)?.split(' ').at(-1);
+    expect(body).toBe(`token=${token}&token_type_hint=access_token`);
   });
 
   test('is asked for where the author says', async () => {
@@ -109,6 +111,22 @@ describe('a token that its issuer introspects', () => {
     expect(server.count('/introspect')).toBe(2);
   });
 
+  test('is remembered until it expires, with the clocks apart as far as they may be, and not past that', async () => {
+    const { server, time, present } = await startOpaque({
+      tokenCacheMs: 600_000,
+      clockSkewSeconds: 30,
+    });
+    const exp = Math.ceil(time.wall() / 1000) + 60;
+    const token = await server.issue({ aud: resource, exp });
+    await present(token);
+    time.pass((exp + 30) * 1000 - 1 - time.wall());
+    expect((await present(token)).ok).toBe(true);
+    expect(server.count('/introspect')).toBe(1);
+    time.pass(1);
+    expect(await present(token)).toMatchObject({ status: 401, message: 'The token has expired' });
+    expect(server.count('/introspect')).toBe(2);
+  });
+
   test('is not remembered if the author says so', async () => {
     const { server, present } = await startOpaque({ tokenCacheMs: 0 });
     const token = await server.issue({ aud: resource });
@@ -173,6 +191,62 @@ describe('an issuer that does not introspect', () => {
     expect(server.count('/.well-known/oauth-authorization-server')).toBe(2);
   });
 
+  test.each([
+    [4096, true],
+    [4097, false],
+  ])('because it says too much, and %i bytes are read: %j', async (bytes, ok) => {
+    const { server, present } = await startOpaque({ maxDocumentBytes: 4096 });
+    server.fault = (request, response) => {
+      if (request.url !== '/introspect') return false;
+      const answer = JSON.stringify({ active: true, sub: 'ada', aud: resource });
+      response.end(answer.padEnd(bytes));
+      return true;
+    };
+    expect((await present('token')).ok).toBe(ok);
+  });
+
+  test('and whose answer has no end is hung up on at once', async () => {
+    const { server, present } = await startOpaque({ fetchTimeoutMs: 600_000 });
+    const closed = gate();
+    server.fault = (request, response) => {
+      if (request.url !== '/introspect') return false;
+      response.on('close', () => closed.release());
+      response.writeHead(500).write('Sorry');
+      return true;
+    };
+    expect(await present('token')).toMatchObject({ status: 503 });
+    await closed.pass();
+  });
+
+  test('but in pieces, one within a letter, is understood', async () => {
+    const { server, present } = await start(
+      ({ issuer, introspector }) => ({
+        introspection: { ...introspector, endpoint: `${issuer}/introspect` },
+      }),
+      { tokens: 'opaque' },
+    );
+    const answer = new TextEncoder().encode(
+      JSON.stringify({ active: true, sub: 'Ādá', aud: resource }),
+    );
+    const fetched = vi.spyOn(globalThis, 'fetch').mockResolvedValue(
+      new Response(
+        new ReadableStream({
+          start: (controller) => {
+            for (const byte of answer) controller.enqueue(Uint8Array.of(byte));
+            controller.close();
+          },
+        }),
+      ),
+    );
+    expect(principalOf(await present('token')).subject).toBe('Ādá');
+    expect(fetched).toHaveBeenCalledExactlyOnceWith(
+      `${server.issuer}/introspect`,
+      expect.objectContaining({
+        headers: expect.objectContaining({ accept: 'application/json' }) as object,
+      }),
+    );
+  });
+
   test('in time is asked about so many at once; as many wait, and one more of their address is refused', async () => {
     const { server, present } = await startOpaque({ maxIntrospections: 1 });
     const [one = '', two = '', three = ''] = await Promise.all(
@@ -228,7 +302,9 @@ function holdIntrospection(server: AuthorizationServer) {
 describe('while one address sends invented tokens without end', () => {
   /** An issuer that answers one after the other, when the test says so. */
   async function flooded() {
-    const started = await startOpaque({ maxIntrospections: 4, tokenCacheMs: 0 });
+    const started = await startOpaque({
+      ...{ maxIntrospections: 4, tokenCacheMs: 0, fetchTimeoutMs: 600_000 },
+    });
     const answers: (() => void)[] = [];
     const { server } = started;
     server.fault = (request, response) => {

@@ -157,9 +157,11 @@ describe('a token is refused', () => {
 
   test('unread if it is too long, and nobody is asked for keys', async () => {
     const { server, present } = await start(() => ({ limits: { maxTokenLength: 100 } }));
-    const given = await present(await server.issue({ aud: resource }));
+    const given = await present('x'.repeat(101));
     expect(given).toMatchObject({ status: 401, message: 'The token is too long' });
     expect(server.asked).toEqual([]);
+    const read = await present('x'.repeat(100));
+    expect(read).toMatchObject({ message: 'The token is no signed JWT' });
   });
 });
 
@@ -311,10 +313,13 @@ describe('an issuer that cannot be asked', () => {
     };
     const token = await server.issue({ aud: resource });
     expect(await present(token)).toMatchObject({ status: 503 });
-    const before = server.asked.length;
+    expect(server.asked).toEqual([
+      'GET /.well-known/oauth-authorization-server',
+      'GET /.well-known/openid-configuration',
+    ]);
     time.pass(10_000);
     expect(await present(token)).toMatchObject({ status: 503, headers: { 'retry-after': '20' } });
-    expect(server.asked).toHaveLength(before);
+    expect(server.asked).toHaveLength(2);
     server.fault = () => false;
     time.pass(20_000);
     expect((await present(token)).ok).toBe(true);
@@ -336,6 +341,11 @@ describe('an issuer that cannot be asked', () => {
     ['are another issuer’s', { issuer: 'https://evil.example' }, 'not of this issuer'],
     ['lead to http://', { jwks_uri: 'http://evil.example/jwks' }, 'must begin with https://'],
     ['lead nowhere', { jwks_uri: 7 }, 'must be an absolute URL, this is 7'],
+    [
+      'have a list',
+      { jwks_uri: ['https://a.example'] },
+      'must be an absolute URL, this is an array',
+    ],
   ])('because its metadata %s', async (_, changed, reason) => {
     const { server, present } = await start();
     server.fault = (request, response) => {

@@ -56,3 +56,18 @@ test.each([
   }
   expect(seen).toEqual(counts);
 });
+
+test('a stream ends when its token expires, at the millisecond', () => {
+  const authorizer = { limits: { maxRechecks: 1, recheckMs: 0 } } as unknown as Authorizer;
+  const rechecks = new Rechecks(
+    authorizer,
+    () => 1_000_000,
+    () => {},
+  );
+  const request = { target: '/', remoteAddress: undefined, header: () => '' };
+  const admission = new TokenAdmission(request, 1000, rechecks);
+  expect([1_000_999, 1_001_000].map((now) => admission.endedBy(now))).toEqual([
+    undefined,
+    'expired',
+  ]);
+});

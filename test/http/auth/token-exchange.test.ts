@@ -11,6 +11,7 @@ import { ask } from '../modern/asking.ts';
 import { at, startNodes } from '../owner/nodes.ts';
 import { RawSession, initializeOf, post } from '../raw-client.ts';
 import { serveEndpoint } from '../serving.ts';
+import { resource, start as startAuthorizer } from './start-authorization.ts';
 
 const api = 'https://api.example.com';
 
@@ -55,6 +56,23 @@ async function start(option: Partial<TokenExchangeOptions> = {}) {
     return outcomes[at] as ExchangedToken | Error;
   };
   return { issuer, calls, login, exchange };
+}
+
+/** The exchange of one caller's token, by a clock that the test drives, without a server around it. */
+async function startExchange(option: Partial<TokenExchangeOptions> = {}) {
+  const { server, time, present } = await startAuthorizer(
+    ({ introspector, exchanger }) => ({
+      introspection: introspector,
+      tokenExchange: { ...exchanger, ...option },
+      limits: { fetchTimeoutMs: 60_000, maxDocumentBytes: 4096, maxExchangedTokens: 2 },
+    }),
+    { tokens: 'opaque' },
+  );
+  const given = await present(await server.issue({ aud: resource }));
+  const tokens = given.ok ? given.tokens : undefined;
+  const exchange = async (wanted: TokenWanted = { audience: api }): Promise<ExchangedToken> =>
+    (await tokens?.exchange(wanted)) as ExchangedToken;
+  return { issuer: server, time, exchange };
 }
 
 /** What is sent to a path of the authorization server. */
@@ -145,6 +163,56 @@ describe('a handler behind authorization', () => {
     expect(issuer.count('/token')).toBe(2);
   });
 
+  test.each([
+    [3600, 3590],
+    [10, 5],
+  ])('keeps a token of %i s for %i s: it is still good when it arrives', async (lifetime, kept) => {
+    const { issuer, time, exchange } = await startExchange();
+    issuer.lifetime = lifetime;
+    const first = await exchange();
+    expect(first.expiresAt).toBe(time.wall() + lifetime * 1000);
+    time.pass(kept * 1000 - 1);
+    expect(await exchange()).toEqual(first);
+    time.pass(1);
+    expect(await exchange()).not.toEqual(first);
+  });
+
+  test.each([
+    [undefined, undefined],
+    [0, undefined],
+    [-1, undefined],
+    ['soon', undefined],
+    [1, 1000],
+    ['60', 60_000],
+  ])('knows of one with `expires_in` %j when it expires', async (seconds, ms) => {
+    const { issuer, time, exchange } = await startExchange();
+    issuer.exchanged = { expires_in: seconds };
+    const { expiresAt } = await exchange();
+    expect(expiresAt).toBe(ms === undefined ? undefined : time.wall() + ms);
+  });
+
+  test('is not given again what was refused, nor pushed out by what is not kept', async () => {
+    const { issuer, exchange } = await startExchange();
+    const kept = await exchange({ audience: 'kept' });
+    const { accessToken: refused } = await exchange();
+    issuer.exchanged = { expires_in: undefined };
+    const second = await exchange({ audience: api, refused });
+    const third = await exchange();
+    expect(new Set([refused, second.accessToken, third.accessToken]).size).toBe(3);
+    await exchange({ audience: 'other' });
+    expect(await exchange({ audience: 'kept' })).toEqual(kept);
+  });
+
+  test('asks for no scope that nobody named, and where the author says', async () => {
+    const { issuer } = await startExchange();
+    const { exchange } = await startExchange({ endpoint: `${issuer.issuer}/token` });
+    await expect(exchange()).rejects.toThrow('invalid_grant');
+    expect(issuer.count('/.well-known/oauth-authorization-server')).toBe(1);
+    expect(Object.keys(formsTo(issuer, '/token')[0] ?? {})).toEqual([
+      ...['grant_type', 'subject_token', 'subject_token_type', 'requested_token_type', 'audience'],
+    ]);
+  });
+
   test('signs for itself with its key', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
     const key = { privateKey: await exportPKCS8(privateKey), clientSecret: undefined } as object;
@@ -223,6 +291,24 @@ describe('an exchange that fails is named', () => {
     },
   );
 
+  test.each([
+    [500, '{"error":"invalid_target"}', 'status 500'],
+    [429, '{"error":"slow_down"}', 'status 429'],
+    [400, '<html>', 'status 400'],
+    [200, '["access_token"]', 'status 200'],
+    [200, `{"a":"${'x'.repeat(5000)}"}`, 'it is longer than 4096 bytes'],
+  ])('as one to try again after %i and %s', async (status, body, reason) => {
+    const { issuer, exchange } = await startExchange();
+    issuer.fault = (request, response) => {
+      if (request.url === '/token') response.writeHead(status).end(body);
+      return request.url === '/token';
+    };
+    await expect(exchange()).rejects.toMatchObject({
+      code: 'NOT_READY',
+      message: expect.stringContaining(reason) as string,
+    });
+  });
+
   test('if the authorization server takes too long', async () => {
     const { login, exchange } = await start();
     const token = await login();
@@ -295,6 +381,10 @@ test.each<[object, string]>([
   const issuer = 'https://as.example.com';
   const audience = 'https://mcp.example.com/mcp';
   expect(() => authorization({ issuer, audience, tokenExchange })).toThrow(message);
+  const none = 'exchange' as never;
+  expect(() => authorization({ issuer, audience, tokenExchange: none })).toThrow(
+    'tokenExchange is an object of options, this is "exchange"',
+  );
 });
 
 test('without an issuer, it must be said where', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../../src/index.ts';
-import { fault } from '../../../src/http/checks.ts';
+import { fault, unfit } from '../../../src/http/checks.ts';
+import type { RequestHead } from '../../../src/http/http-exchange.ts';
 import { begin, initializeOf, jsonOf } from '../raw-client.ts';
 import type { RawSession } from '../raw-client.ts';
 import { serveTools } from '../serving.ts';
@@ -27,6 +28,28 @@ test.each([
   const { body, headers } = fault(status, 'It is so', { allow: 'GET' });
   expect(JSON.parse(String(body))).toMatchObject({ error: { code, message: 'It is so' } });
   expect(headers).toEqual({ allow: 'GET', 'content-type': 'application/json' });
+});
+
+test('headers are judged anew for each request, whatever was fit before', () => {
+  const types = ['application/json', 'text/event-stream'];
+  const fit = {
+    contentType: 'application/json',
+    contentEncoding: undefined,
+    accept: 'application/json, text/event-stream',
+  };
+  const statusOf = (head: object, taken = types) =>
+    unfit({ ...fit, ...head } as RequestHead, taken)?.status;
+  const others: readonly (readonly [object, number])[] = [
+    [{ contentType: 'text/plain' }, 415],
+    [{ contentType: undefined }, 415],
+    [{ contentEncoding: 'gzip' }, 415],
+    [{ accept: 'application/json' }, 406],
+  ];
+  for (const [head, status] of others) {
+    expect([statusOf({}), statusOf(head)]).toEqual([undefined, status]);
+  }
+  const json = { accept: 'application/json' };
+  expect([statusOf(json, []), statusOf(json)]).toEqual([undefined, 406]);
 });
 
 /** Sends a request of a session, but for what is different in it. */

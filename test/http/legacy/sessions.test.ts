@@ -324,6 +324,7 @@ test('what makes the server of a session may fail: that request is 500, and a fa
     expect.objectContaining({
       name: 'server.failed',
       message: expect.stringContaining('today') as string,
+      details: { error: expect.objectContaining({ message: 'no server today' }) as Error },
     }),
   );
 });
