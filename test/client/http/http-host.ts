@@ -11,6 +11,7 @@ import { httpChannelKind } from '../../../src/client/http/http-channel-kind.ts';
 import type { HttpChannelKindOptions } from '../../../src/client/http/http-channel-kind.ts';
 import type { ChannelEvent, ChannelReport } from '../../../src/machines/connection-ports.ts';
 import type {
+  ReaderEvent,
   RouterEvent,
   TransportFact,
   WriterEvent,
@@ -65,10 +66,15 @@ export class HttpHost {
   /** What is no answer to a request. */
   readonly heard = new Arrivals<InboundFrame>();
   readonly flows = new Arrivals<TransportFact>();
+  /** The ids of requests whose stream the server has ended, to be asked for the rest. */
+  readonly pauses: unknown[] = [];
+  /** The ids of what was settled once more, which must not be. */
+  readonly settledAgain: unknown[] = [];
   readonly #outcomes = new Map<unknown, (outcome: Outcome) => void>();
   readonly channel: Ref<ChannelEvent>;
   readonly #started: { stop(): unknown }[] = [];
   #writer: Ref<WriterEvent> | undefined = undefined;
+  #reader: Ref<ReaderEvent> | undefined = undefined;
   #nextId = 1;
   /** What the host answers to what the server asks; by default nothing. */
   answer: ((asked: InboundFrame & { readonly kind: 'request' }) => OutboundFrame) | undefined;
@@ -128,6 +134,7 @@ export class HttpHost {
       rejected: (error: unknown, { id }: { id?: unknown }) =>
         this.#settle(id, { kind: 'failed', error: error as RuntimeError }),
       returned: (_: unknown, { id }: { id?: unknown }) => this.#settle(id, { kind: 'returned' }),
+      paused: ({ id }: { id?: unknown }) => this.pauses.push(id),
     } as never);
   }
 
@@ -149,6 +156,11 @@ export class HttpHost {
 
   cancel(requestId: string | number): void {
     this.notify('notifications/cancelled', { requestId });
+  }
+
+  /** Says whether what the host writes can be taken. */
+  flow(type: 'output.blocked' | 'output.flowing'): void {
+    this.#reader?.send({ type });
   }
 
   /** The handshake of the legacy era. */
@@ -184,7 +196,7 @@ export class HttpHost {
     const router = this.#actor<RouterEvent>((event) => {
       if (event.type === 'frames.received') for (const frame of event.frames) this.#receive(frame);
     });
-    this.#run(createActor(reader, { input: { owner, router } }));
+    this.#reader = this.#run(createActor(reader, { input: { owner, router } }));
     this.#writer = this.#run(createActor(writer, { input: { owner } }));
   }
 
@@ -200,7 +212,8 @@ export class HttpHost {
   #settle(id: unknown, outcome: Outcome): void {
     const settle = this.#outcomes.get(id);
     this.#outcomes.delete(id);
-    settle?.(outcome);
+    if (settle) settle(outcome);
+    else this.settledAgain.push(id);
   }
 
   #actor<TEvent extends { type: string }>(receive: (event: TEvent) => void): Ref<TEvent> {

@@ -69,11 +69,15 @@ describe('the stream of a request', () => {
       asked.stream();
       asked.event('', 'p-0');
       asked.event(note, 'ü-1');
+      // The id stays that of the event before.
+      asked.event(note);
       asked.response.end();
     });
     const outcome = host.request('tools/call', {}, 2);
     expect(await clock.pass(1)).toBe(1000);
     expect(await outcome).toEqual({ kind: 'result', result: { ok: 1 } });
+    expect(host.pauses).toEqual([2]);
+    expect(host.facts.all.map(({ name }) => name)).toEqual(['stream.absent']);
     const [resumed] = server.asked.filter(isResumption);
     const id = Buffer.from(String(resumed?.headers['last-event-id']), 'latin1').toString();
     expect([resumed?.method, id]).toEqual(['GET', 'ü-1']);
@@ -93,7 +97,7 @@ describe('the stream of a request', () => {
     expect(await outcome).toMatchObject({ kind: 'result' });
   });
 
-  test.each([408, 429, 503])(
+  test.each([408, 429, 500, 503])(
     'that is answered with status %i is resumed after its Retry-After',
     async (status) => {
       let asks = 0;
@@ -140,6 +144,48 @@ describe('the stream of a request', () => {
     await closed;
   });
 
+  test('goes on after a request of the server that has the same id', async () => {
+    const { host, server, clock } = await connected((asked) => {
+      asked.stream();
+      asked.event({ jsonrpc: '2.0', id: 2, method: 'roots/list' });
+    });
+    const outcome = host.request('tools/call', {}, 2);
+    await host.heard.first(({ kind }) => kind === 'request');
+    clock.increment(1000);
+    (await server.next(isCall)).event({ jsonrpc: '2.0', id: 2, result: { ok: 1 } });
+    expect(await outcome).toEqual({ kind: 'result', result: { ok: 1 } });
+  });
+
+  test('is not read while the server takes nothing', async () => {
+    const { host, server } = await connected((asked) => asked.stream());
+    const outcome = host.request('tools/call');
+    const call = await server.next(isCall);
+    host.flow('output.blocked');
+    call.event(note);
+    call.event(answer(call));
+    // What is read would be there before this.
+    expect(await host.tell('notifications/roots/list_changed')).toBe('taken');
+    expect(host.heard.all).toEqual([]);
+    host.flow('output.flowing');
+    expect(await outcome).toMatchObject({ kind: 'result' });
+    expect(host.heard.all).toHaveLength(1);
+  });
+
+  test('that is being resumed ends with the channel', async () => {
+    const { host, server, clock } = await connected((asked) => {
+      if (isResumption(asked)) return;
+      asked.stream();
+      asked.event(note, '1');
+      asked.response.end();
+    });
+    void host.request('tools/call');
+    await clock.pass(1);
+    const { response } = await server.next(isResumption);
+    const gone = new Promise((resolve) => response.on('close', resolve));
+    await host.close();
+    await gone;
+  });
+
   test('settles its request if what should resume it is no stream of events', async () => {
     const { host, clock } = await connected((asked) => {
       if (isResumption(asked)) return asked.text('data: {}\n\n', 'text/plain', 200);
@@ -175,7 +221,10 @@ describe('the stream of a request', () => {
     });
     const error = errorOf(await host.request('tools/call'));
     expect(error.code).toBe('CLOSED');
-    expect(error.message).toMatch(/^The stream of tools\/call was cut before all was said: /);
+    expect(error.message).toMatch(
+      /^The stream of tools\/call was cut before all was said: (?!it has ended|terminated)\w/,
+    );
+    expect(host.pauses).toEqual([]);
     expect(server.asked.filter(isResumption)).toEqual([]);
   });
 
@@ -193,6 +242,7 @@ describe('the stream of a request', () => {
       message: expect.stringMatching(
         /^The stream of tools\/call was cut before the answer, and cannot be resumed: .* status 400: no such event$/,
       ) as string,
+      cause: { code: 'HTTP_STATUS', status: 400 },
     });
   });
 
@@ -325,6 +375,7 @@ describe("the server's own stream", () => {
 
   test('of a session that has served nothing is a loss: a new one would be no better', async () => {
     const { host, clock } = await withStream(forgottenWith(404));
+    expect(await host.tell('notifications/roots/list_changed')).toBe('taken');
     await clock.pass(1);
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'http', status: 404 } });
   });
@@ -334,7 +385,29 @@ describe("the server's own stream", () => {
     for (let wait = 1; wait <= 4; wait++) await clock.pass(wait);
     const told = await host.facts.first(({ name }) => name === 'stream.ended');
     expect(told.level).toBe('warning');
+    expect(told.message).toMatch(/^the server's own stream: .* status 502/);
     expect(host.reports.all.map(({ type }) => type)).toEqual(['channel.opened']);
+  });
+
+  test('may have what is no message, which is told and costs nothing else', async () => {
+    const { host } = await withStream((asked) => {
+      asked.stream();
+      asked.event('17');
+      asked.event(note);
+    });
+    expect(await host.heard.first(() => true)).toMatchObject({ kind: 'notification' });
+    const { message } = await host.facts.first(({ name }) => name === 'frame.invalid');
+    expect(message).toMatch(/^On the server's own stream: Invalid request: /);
+  });
+
+  test('ends with the channel', async () => {
+    const { host, server } = await withStream((asked) => {
+      if (asked.method === 'GET') asked.stream();
+    });
+    const { response } = await server.next(({ method }) => method === 'GET');
+    const gone = new Promise((resolve) => response.on('close', resolve));
+    await host.close();
+    await gone;
   });
 });
 
