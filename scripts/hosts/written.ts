@@ -42,6 +42,8 @@ const hosts: readonly WritingHost[] = [
       ANTHROPIC_BASE_URL: model,
       ANTHROPIC_API_KEY: 'fake',
       ENABLE_TOOL_SEARCH: 'false',
+      // By default its model is told after 5 s what there is, and a server that has not started by then is not.
+      MCP_CONNECT_TIMEOUT_MS: '120000',
     }),
     args: ['--print', prompt, '--allowedTools', 'mcp__project-files__read_file'],
     program: () => ({ path: installed('@anthropic-ai/claude-code', 'cli-wrapper.cjs') }),
