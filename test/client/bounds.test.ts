@@ -2,9 +2,8 @@
 import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { connect, openConnection } from 'mcp-actors/client';
+import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection } from 'mcp-actors/client';
-import { TestClock } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   connectionLimitsWith,
@@ -13,8 +12,8 @@ import {
 import { streamResumption } from '../../src/machines/http-stream.machine.ts';
 import { defaultStopTimes } from '../../src/machines/process.machine.ts';
 import { httpRestart, processRestart } from '../../src/client/channel/restart-option.ts';
-import { ScriptedTransport } from './scripted-transport.ts';
-import type { Script } from './scripted-transport.ts';
+import { scriptedConnection } from './scripted-transport.ts';
+import type { Script, ScriptedTransport } from './scripted-transport.ts';
 
 describe('docs/limits.md', () => {
   /** What the page says of hosts; what stands above it is for servers. */
@@ -79,18 +78,7 @@ describe('docs/limits.md', () => {
 const second = 1000;
 
 function before(script?: Script, options: ConnectOptions = {}) {
-  const clock = new TestClock();
-  const servers: ScriptedTransport[] = [];
-  const transport = () => {
-    const server = new ScriptedTransport(script);
-    servers.push(server);
-    return server;
-  };
-  const connection = openConnection(
-    { transport },
-    { era: 'legacy', clock, report: () => {}, restart: 'none', ...options },
-  );
-  onTestFinished(() => connection.close());
+  const { connection, clock, servers } = scriptedConnection(script, options);
   const server = () => servers.at(-1) as ScriptedTransport;
   return { connection, clock, server };
 }

@@ -1,28 +1,16 @@
 /** When a host's request is sent, sent again or refused, before a server that does what its script says. */
-import { connect, openConnection } from 'mcp-actors/client';
+import { connect } from 'mcp-actors/client';
 import type { ConnectOptions } from 'mcp-actors/client';
-import { TestClock } from 'mcp-actors/testing';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { missingFor } from '../../src/client/connection/server-features.ts';
 import { greeted, scriptedServer } from './http/scripted-server.ts';
-import { ScriptedTransport } from './scripted-transport.ts';
+import { scriptedConnection } from './scripted-transport.ts';
 import type { Script } from './scripted-transport.ts';
 
 async function before(script?: Script, options: ConnectOptions = {}) {
-  const clock = new TestClock();
-  const servers: ScriptedTransport[] = [];
-  const transport = () => {
-    const server = new ScriptedTransport(script);
-    servers.push(server);
-    return server;
-  };
-  const connection = openConnection(
-    { transport },
-    { era: 'legacy', clock, report: () => {}, restart: 'none', ...options },
-  );
-  onTestFinished(() => connection.close());
-  await connection.ready();
-  return { connection, clock, servers };
+  const opened = scriptedConnection(script, options);
+  await opened.connection.ready();
+  return opened;
 }
 
 const greeting = ['initialize', 'notifications/initialized'];

@@ -1,5 +1,9 @@
 /** A server of the legacy era behind a transport of the official SDK's shape, that does what its script says. */
 import type { SdkTransport } from 'mcp-actors';
+import { openConnection } from 'mcp-actors/client';
+import type { ConnectOptions } from 'mcp-actors/client';
+import { TestClock } from 'mcp-actors/testing';
+import { onTestFinished } from 'vitest';
 
 interface Message {
   readonly id?: number;
@@ -53,4 +57,21 @@ function greeting(method: string | undefined, params: Message['params']): object
   if (method !== 'initialize') return undefined;
   const serverInfo = { name: 'scripted', version: '1' };
   return { protocolVersion: params?.['protocolVersion'], capabilities: { tools: {} }, serverInfo };
+}
+
+/** A connection to servers that follow this script, one after the other, with a clock of its own. */
+export function scriptedConnection(script?: Script, options: ConnectOptions = {}) {
+  const clock = new TestClock();
+  const servers: ScriptedTransport[] = [];
+  const transport = () => {
+    const server = new ScriptedTransport(script);
+    servers.push(server);
+    return server;
+  };
+  const connection = openConnection(
+    { transport },
+    { era: 'legacy', clock, report: () => {}, restart: 'none', ...options },
+  );
+  onTestFinished(() => connection.close());
+  return { connection, clock, servers };
 }

@@ -72,7 +72,6 @@ export interface TaskOptions extends HostRequestOptions {
 }
 
 const noTools: ReadonlySet<string> = new Set();
-const noneFollowed = new Map<string, Followed>();
 
 /** A followed task, and the callbacks of its host. */
 interface Followed {
@@ -86,7 +85,7 @@ interface Followed {
 export class ToolTasks {
   readonly host: ToolTasksHost;
   /** Made for the first: most connections follow none. */
-  #followed = noneFollowed;
+  #followed: Map<string, Followed> | undefined = undefined;
   /** The offer of the last channel's server. */
   offer: TaskOffer = 'unknown';
   /** The tools that must run as tasks; undefined until the list is known. */
@@ -96,9 +95,13 @@ export class ToolTasks {
     this.host = host;
   }
 
+  get #all(): Iterable<Followed> {
+    return this.#followed?.values() ?? [];
+  }
+
   /** The charts of the followed tasks, and of the subscriptions to them. */
   get machines(): readonly MachineActor[] {
-    return [...this.#followed.values()].flatMap(({ task, listening }) =>
+    return [...this.#all].flatMap(({ task, listening }) =>
       listening ? [task.machine, listening.machine] : [task.machine],
     );
   }
@@ -214,7 +217,7 @@ export class ToolTasks {
   /** Cancels a task that is followed. */
   cancel(id: string): Promise<void> {
     const error = new RuntimeError('CANCELLED', `The task ${id} was cancelled`);
-    return this.#followed.get(id)?.task.abandon(error) ?? Promise.resolve();
+    return this.#followed?.get(id)?.task.abandon(error) ?? Promise.resolve();
   }
 
   /** Takes a server's notification if it is about a followed task. */
@@ -222,9 +225,9 @@ export class ToolTasks {
     if (method === 'notifications/tools/list_changed' && this.offer === 'legacy') {
       this.only = undefined;
     }
-    if (this.#followed.size === 0) return;
+    if (!this.#followed?.size) return;
     if (method === 'notifications/subscriptions/acknowledged') {
-      for (const { listening } of this.#followed.values()) listening?.acknowledged(params);
+      for (const { listening } of this.#all) listening?.acknowledged(params);
       return;
     }
     if (method !== 'notifications/tasks' && method !== 'notifications/tasks/status') return;
@@ -242,7 +245,7 @@ export class ToolTasks {
 
   /** Progress of a request that was answered: a task's progress continues after that. */
   progressed(token: RequestId, report: ProgressReport): void {
-    for (const followed of this.#followed.values()) {
+    for (const followed of this.#all) {
       if (followed.token !== token) continue;
       try {
         followed.onProgress?.(report);
@@ -254,7 +257,7 @@ export class ToolTasks {
 
   /** No more requests are sent. */
   end(error: RuntimeError): void {
-    for (const { task } of this.#followed.values()) void task.abandon(error);
+    for (const { task } of this.#all) void task.abandon(error);
   }
 
   /** The task that a server of 2025-11-25 made of a call, or its plain answer. */
@@ -286,8 +289,9 @@ export class ToolTasks {
     const read = this.#readerOf(params);
     const first = readTaskReport(value);
     const { taskId } = first;
-    if (this.#followed.has(taskId) || this.#followed.size >= limits.maxPending) {
-      const why = this.#followed.has(taskId) ? 'has it already' : `follows ${limits.maxPending}`;
+    const followed = (this.#followed ??= new Map());
+    if (followed.has(taskId) || followed.size >= limits.maxPending) {
+      const why = followed.has(taskId) ? 'has it already' : `follows ${limits.maxPending}`;
       throw new RuntimeError(
         'LIMIT_EXCEEDED',
         `The task ${taskId} is not followed: the host ${why}`,
@@ -298,10 +302,9 @@ export class ToolTasks {
       ...{ clock, machine, input, read, cancel, guard: guardOf(report) },
     });
     const listening = era === 'modern' ? this.#listen(task) : undefined;
-    if (this.#followed === noneFollowed) this.#followed = new Map();
-    this.#followed.set(taskId, { task, token, onProgress, listening });
+    followed.set(taskId, { task, token, onProgress, listening });
     void task.over.then(() => {
-      this.#followed.delete(taskId);
+      followed.delete(taskId);
       listening?.stop();
     });
     return task;

@@ -86,8 +86,6 @@ export interface ListedServer {
   readonly era: 'legacy' | 'modern';
 }
 
-const noneHeld = new Map<CatalogName, () => void>();
-
 /** Stands for an absent server. */
 const nothing: ListedServer = { capabilities: {}, era: 'legacy' };
 
@@ -109,7 +107,7 @@ export class Lists {
   readonly #host: ListsHost;
   readonly #kept: Kept = {};
   /** Queries that wait for the subscription, with the function that resumes each. */
-  #held = noneHeld;
+  #held: Map<CatalogName, () => void> | undefined = undefined;
   readonly #updates = new Updates('lists');
   #server = nothing;
 
@@ -222,9 +220,9 @@ export class Lists {
         cancelled: (reason) => reason as Error,
       },
       ({ resolve }) => {
-        if (this.#held === noneHeld) this.#held = new Map();
-        this.#held.set(name, resolve);
-        return () => this.#held.delete(name);
+        const held = (this.#held ??= new Map());
+        held.set(name, resolve);
+        return () => held.delete(name);
       },
     );
   }
@@ -236,12 +234,12 @@ export class Lists {
     if (wanted.length === 0) return;
     const filter = Object.fromEntries(wanted.map(([, member]) => [member, true]));
     const release = (): void => {
-      for (const go of [...this.#held.values()]) go();
+      for (const go of [...(this.#held?.values() ?? [])]) go();
     };
     const owner: ListeningOwner = {
       opened: () => {
         // Lists that were queried before the subscription opened may have changed since.
-        const held = new Set(this.#held.keys());
+        const held = new Set(this.#held?.keys());
         release();
         for (const { name } of Object.values(listKinds)) {
           if (!held.has(name)) this.#kept[name]?.invalidate();

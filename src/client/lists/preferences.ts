@@ -36,8 +36,6 @@ interface Waiter {
   settle(error?: RuntimeError): void;
 }
 
-const noWaiters = new Set<Waiter>();
-
 /** A renewal need not wait for the next channel, which has its own renewal. */
 const restoring = { whenAway: 'refuse' } as const;
 
@@ -48,7 +46,7 @@ function isLost(error: unknown): boolean {
 export class Preferences {
   readonly #host: PreferencesHost;
   readonly #uris = new Set<string>();
-  #waiting = noWaiters;
+  #waiting: Set<Waiter> | undefined = undefined;
   readonly #updates = new Updates('resources');
   #logLevel: LogLevel | undefined = undefined;
 
@@ -127,7 +125,7 @@ export class Preferences {
 
   /** There will be no channel for now: waiting callers get this error. */
   refuse(error: RuntimeError): void {
-    for (const waiter of this.#waiting) waiter.settle(error);
+    for (const waiter of this.#waiting ?? []) waiter.settle(error);
   }
 
   /** Ends all subscriptions. */
@@ -165,11 +163,11 @@ export class Preferences {
       ({ resolve, reject }) => {
         const settle: Waiter['settle'] = (error) => (error ? reject(error) : resolve());
         const waiter: Waiter = { uri, settle };
-        if (this.#waiting === noWaiters) this.#waiting = new Set();
-        this.#waiting.add(waiter);
+        const waiting = (this.#waiting ??= new Set());
+        waiting.add(waiter);
         this.#uris.add(uri);
         onceAtTurnEnd(this.#renew);
-        return () => this.#waiting.delete(waiter);
+        return () => waiting.delete(waiter);
       },
     );
     return waited.catch((error: unknown) => {
@@ -199,7 +197,7 @@ export class Preferences {
   };
 
   #waitersFor(uri: string): readonly Waiter[] {
-    return [...this.#waiting].filter((waiter) => waiter.uri === uri);
+    return [...(this.#waiting ?? [])].filter((waiter) => waiter.uri === uri);
   }
 
   #settle(uris: readonly string[], agreed: readonly unknown[]): void {
