@@ -144,14 +144,27 @@ describe('a JSON Schema', () => {
         fc.pre(typeof given === 'object' && !JSON.stringify(referred).includes('$ref'));
         const whole = { ...(given as object), $defs: { a: referred } };
         const [fault, isValid] = [faultOf(whole, 'output'), ajvOf(whole)];
-        expect(checked.map((each) => fault(each) === undefined)).toEqual(
-          checked.map((each) => isValid(each)),
+        // Beside `prefixItems`, ajv 8.20 does not ask an empty array for what `contains` wants.
+        const text = JSON.stringify(whole);
+        const isAsked = !(text.includes('"prefixItems"') && text.includes('"contains"'));
+        const compared = checked.filter((each) => isAsked || !JSON.stringify(each).includes('[]'));
+        expect(compared.map((each) => fault(each) === undefined)).toEqual(
+          compared.map((each) => isValid(each)),
         );
       }),
       // To compile them with ajv takes most of the time.
       { numRuns: 60 },
     );
   });
+
+  test.each([[true], [false], [{ type: 'string' }]])(
+    'asks an empty array for what it is to contain, beside first items of %j',
+    (first) => {
+      const fault = faultOf({ prefixItems: [first], contains: {} }, 'output');
+      expect(fault([])).toContain('must contain at least 1 valid item');
+      expect(fault(['a']) === undefined).toBe(first !== false);
+    },
+  );
 
   test.each(names)('looks only at what a value has of its own: %s', (name) => {
     const check = faultOf({ required: [name], properties: {} }, 'input');
