@@ -113,8 +113,7 @@ export function readHostsText(text: string, options: ReadHostsOptions = {}): Hos
 }
 
 /** The line of a fault's key; of its server, if the key is missing. */
-function lineOf(source: string, root: Node, { server, key }: ConfigFault): number | undefined {
-  if (server === undefined) return undefined;
+function lineOf(source: string, root: Node, { server = '', key }: ConfigFault): number | undefined {
   const steps = (key ?? '').match(/[^.[\]]+/g) ?? [];
   const paths = steps.map((_, at) => steps.slice(0, steps.length - at));
   for (const path of [...paths, []]) {
@@ -139,7 +138,7 @@ function syntaxFault(source: string, { error, offset }: ParseError): string {
 
 function repeatedServers(root: Node): readonly string[] {
   const members = (node: Node | undefined) =>
-    (node?.type === 'object' ? (node.children ?? []) : []).map(({ children = [] }) => children);
+    (node?.children ?? []).map(({ children = [] }) => children);
   const names = members(root)
     .filter(([key]) => serverKeys.some((each) => each === key?.value))
     .flatMap(([, servers]) => members(servers).map(([name]) => String(name?.value)));

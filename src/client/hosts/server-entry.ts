@@ -3,14 +3,12 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import { quoted } from '../../protocol/printable.ts';
-import { without } from '../../protocol/dialects/members.ts';
 import { bridgedLogin } from './bridged-login.ts';
 import type { BridgedLogin } from './bridged-login.ts';
 import { shownEntry } from './config-fault.ts';
 import type { ConfigFault } from './config-fault.ts';
 import type { CommandEntry, UrlEntry } from '../connection/options.ts';
 import {
-  httpRestart,
   isRestartValue,
   processRestart,
   restartFields,
@@ -241,7 +239,7 @@ export function readServer(
   checkLogin(oauth, plain, tell, (key, message) => remarks.push({ ...place, key, message }));
   if (tools !== undefined) checkObject(tools, toolShapes, 'tools', tell);
   if (policies !== undefined) checkObject(policies, policyShapes, 'policies', tell);
-  if (!isWord(restart)) checkRestart(restart, entry['command'] !== undefined, tell);
+  if (!isWord(restart)) checkRestart(restart, tell);
   const others = Object.entries(plain).filter(([key]) => !Object.hasOwn(shapes, key));
   for (const [key] of others.filter(([key]) => !keysOfOthers.has(key))) {
     const near = nearest(key, [...Object.keys(shapes), 'restart', 'tools', 'policies']);
@@ -250,7 +248,7 @@ export function readServer(
   }
   if (faults.length > 0) return { server: { kind: 'invalid', faults }, remarks };
   const unread = Object.fromEntries(others.filter(([key]) => key !== 'auth' || !auth));
-  const settings = settingsOf(auth ? { ...entry, auth } : without(entry, 'auth'), unread);
+  const settings = settingsOf({ ...entry, auth }, unread);
   return { server: { kind: 'enabled', settings }, remarks };
 }
 
@@ -291,7 +289,7 @@ const isWord = (restart: unknown): boolean =>
   restart === undefined || typeof restart === 'boolean' || restart === 'none';
 
 /** Checks each field, then whether they fit together. */
-function checkRestart(restart: unknown, isLaunched: boolean, tell: Tell): void {
+function checkRestart(restart: unknown, tell: Tell): void {
   let faults = 0;
   checkObject(restart, restartShapes, 'restart', (key, message) => {
     faults++;
@@ -299,7 +297,8 @@ function checkRestart(restart: unknown, isLaunched: boolean, tell: Tell): void {
   });
   if (faults > 0) return;
   try {
-    restartPolicyWith(restart as RestartOption, isLaunched ? processRestart : httpRestart);
+    // Servers that are reached over HTTP have the same waits.
+    restartPolicyWith(restart as RestartOption, processRestart);
   } catch (error) {
     tell('restart', (error as RangeError).message);
   }

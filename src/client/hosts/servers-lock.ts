@@ -215,7 +215,7 @@ const isLock = (value: unknown): value is ServersLock =>
 export async function writeLockFile(file: string, lock: ServersLock): Promise<void> {
   const draft = `${file}.${randomUUID()}.tmp`;
   try {
-    await writeFile(draft, `${JSON.stringify(lock, undefined, 2)}\n`, { flag: 'wx', flush: true });
+    await writeFile(draft, `${JSON.stringify(lock, undefined, 2)}\n`, { flush: true });
     await rename(draft, file);
   } catch (error) {
     await rm(draft, { force: true });

@@ -73,7 +73,7 @@ export function toolsCache(folder: string): ToolsCache {
         await removeOldest(folder);
         return true;
       } catch {
-        await rm(draft, { force: true }).catch(() => undefined);
+        await rm(draft).catch(() => undefined);
         return false;
       }
     },

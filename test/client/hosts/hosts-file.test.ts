@@ -1,11 +1,18 @@
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { TestClock } from 'mcp-actors/testing';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { textOfFault } from '../../../src/client/hosts/config-fault.ts';
-import { readHosts, readHostsFile, readHostsText } from '../../../src/client/hosts/hosts-file.ts';
+import {
+  readHosts,
+  readHostsFile,
+  readHostsText,
+  watchFile,
+} from '../../../src/client/hosts/hosts-file.ts';
 import type { ServerSettings } from '../../../src/client/hosts/server-entry.ts';
-import { isAllowed } from '../../../src/client/hosts/tool-policies.ts';
+import { fitsTool, isAllowed } from '../../../src/client/hosts/tool-policies.ts';
 
 const environment = { HOME: '/home/ada', EMPTY: '', TOKEN: 'hunter2' };
 
@@ -67,6 +74,14 @@ describe('a file of servers', () => {
   test.each(['stdio', 'http', 'streamable-http', 'sse', undefined])('takes the type %s', (type) => {
     const way = type === 'stdio' ? { command: 'a' } : { url: 'https://a.example/mcp' };
     expect(settingsOf({ ...way, type }).entry).toMatchObject(way);
+  });
+
+  test('takes the longest time and the lowest port', () => {
+    const oauth = { callbackPort: 1, clientMetadataUrl: 'https://a.example/b' };
+    expect(settingsOf({ url: 'https://a.example', timeoutMs: 2 ** 31 - 1, oauth })).toMatchObject({
+      entry: { oauth },
+      timeoutMs: 2 ** 31 - 1,
+    });
   });
 
   test('has of a server what is written, and nothing else', () => {
@@ -144,6 +159,10 @@ describe('a file of servers', () => {
       ['timeoutms', 'this key is not known, and has no effect. Did you mean timeoutMs?'],
       ['colour', 'this key is not known, and has no effect'],
     ]);
+    const login = { url: 'https://a.example', oauth: { clientId: 'a', scopes: [] } };
+    expect(readHosts({ servers: { one: login } }).remarks).toMatchObject([
+      { key: 'oauth.scopes', message: 'this key is not known, and has no effect' },
+    ]);
   });
 
   test('tells of a server whose name stands there twice', () => {
@@ -185,9 +204,11 @@ describe('variables', () => {
   });
 
   test('that are missing, or are no variables of the environment, are faults', () => {
-    expect(faultsOf({ command: 'a', env: { A: '${NONE}', B: '${input:key}' } })).toEqual([
+    const env = { A: '${NONE}', B: '${input:key}', C: '${my key}' };
+    expect(faultsOf({ command: 'a', env })).toEqual([
       'env.A: the variable NONE is not set. Set it, or write a default: ${NONE:-default}',
       'env.B: ${input:key} is no variable of the environment: only VS Code asks for inputs. Write ${NAME} or ${NAME:-default}, or $${…} for the text itself',
+      'env.C: ${my key} is no variable of the environment. Write ${NAME} or ${NAME:-default}, or $${…} for the text itself',
     ]);
   });
 });
@@ -264,6 +285,13 @@ describe('faults', () => {
       { command: 'a', oauth: { clientId: 'b' } },
       'oauth: it has no meaning for a server with a "command"',
     ],
+    [{ url: 'https://a.example', oauth: 'a' }, 'oauth: "a" is not an object'],
+    [
+      { url: 'https://a.example', oauth: { clientMetadataUrl: 'https://a b/c' } },
+      'oauth.clientMetadataUrl: "https://a b/c" is not an https:// URL with a path',
+    ],
+    [{ command: 'a', poolSize: 0 }, 'poolSize: 0 is not a whole number from 1 on'],
+    [{ command: 'a', poolSize: 1.5 }, 'poolSize: 1.5 is not a whole number from 1 on'],
     [{ url: 'https:' }, 'url: "https:" is not a URL that begins with http:// or https://'],
     [{ url: 5 }, 'url: 5 is not a URL that begins with http:// or https://'],
     [
@@ -316,16 +344,25 @@ describe('faults', () => {
   });
 
   test('of one server leave the others as they are', () => {
-    const { servers, faults } = readHosts(
+    const { servers, faults, file } = readHosts(
       { mcpServers: { bad: { command: 3 }, '': { command: 'a' }, good: { command: 'a' } } },
       { file: 'mcp.json' },
     );
+    expect(file).toBe('mcp.json');
     expect(servers.get('good')?.kind).toBe('enabled');
     expect(faults.map(textOfFault)).toEqual([
       'mcp.json: server "bad", key "command": 3 is not the name or path of a program',
       'mcp.json: server "": the name is empty',
     ]);
   });
+});
+
+test('a fault in a text has the line of the nearest key that is there', () => {
+  const text =
+    '\n{"servers": {\n"7": {"url": "https://a.example",\n"colour": 1, "auth":\n{"kind": "client-credentials",\n"clientSecret": "a"}}}}';
+  const { faults, remarks } = readHostsText(text);
+  expect(faults).toMatchObject([{ key: 'auth.clientId', line: 5 }]);
+  expect(remarks).toMatchObject([{ server: '7', key: 'colour', line: 4 }]);
 });
 
 test('a fault in a text has its line, and that of its server if the key is missing', () => {
@@ -375,12 +412,9 @@ describe('a file is refused', () => {
   });
 
   test('that is longer than 4 MiB, or has more than 1000 servers', () => {
-    const text = '{"mcpServers": {}}';
-    const spaces = ' '.repeat(4 * 1024 ** 2 - text.length);
-    expect(readHostsText(spaces + text).servers.size).toBe(0);
-    expect(refusal(() => readHostsText(` ${spaces}${text}`))).toBe(
-      'it is longer than 4194304 characters',
-    );
+    const spaces = ' '.repeat(4 * 1024 ** 2);
+    expect(refusal(() => readHostsText(spaces))).toBe('it is empty');
+    expect(refusal(() => readHostsText(` ${spaces}`))).toBe('it is longer than 4194304 characters');
     const many = Array.from({ length: 1000 }, (_, at) => [`s${at}`, { disabled: true }] as const);
     expect(readHosts({ servers: Object.fromEntries(many) }).servers.size).toBe(1000);
     const more = Object.fromEntries([...many, ['more', { disabled: true }]]);
@@ -395,8 +429,71 @@ describe('a file is refused', () => {
       cause: { code: 'ENOENT' },
     });
     await expect(readHostsFile(folder)).rejects.toThrow('it is a directory');
+    await expect(readHostsFile('a\0b')).rejects.toThrow(/it cannot be read: .*null bytes/);
     await writeFile(join(folder, 'mcp.json'), '{"mcpServers": {}}');
     expect((await readHostsFile(join(folder, 'mcp.json'))).servers.size).toBe(0);
+  });
+});
+
+/** A watched file, and what watches its folder. */
+async function watched() {
+  const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const clock = new TestClock();
+  const told: unknown[] = [];
+  const on = vi.spyOn(EventEmitter.prototype, 'on');
+  const stop = watchFile(join(folder, 'mcp.json'), {
+    clock,
+    changed: () => told.push('changed'),
+    failed: (error) => told.push(error),
+  });
+  const [watcher] = on.mock.contexts;
+  on.mockRestore();
+  onTestFinished(stop);
+  return { watcher: watcher as unknown as EventEmitter, clock, told, stop };
+}
+
+describe('a watched file', () => {
+  test('is read once it was left alone for 100 ms, whatever happens to others in its folder', async () => {
+    const { watcher, clock, told } = await watched();
+    watcher.emit('change', 'rename', 'mcp.json~');
+    expect(clock.liveTimers).toBe(0);
+    watcher.emit('change', 'rename', 'mcp.json');
+    clock.increment(99);
+    watcher.emit('change', 'change', 'mcp.json');
+    clock.increment(99);
+    expect(told).toEqual([]);
+    clock.increment(1);
+    expect(told).toEqual(['changed']);
+    // A system may not say which file it was.
+    watcher.emit('change', 'change', null);
+    clock.increment(100);
+    expect(told).toHaveLength(2);
+  });
+
+  test('keeps no process alive, and is watched no longer than it is wanted', async () => {
+    const watching = () => process.getActiveResourcesInfo().filter((name) => /FSEvent/.test(name));
+    const before = watching();
+    const { watcher, clock, told, stop } = await watched();
+    expect(watching()).toEqual(before);
+    const closed = once(watcher, 'close');
+    watcher.emit('change', 'rename', 'mcp.json');
+    stop();
+    await closed;
+    clock.increment(100);
+    expect(told).toEqual([]);
+  });
+
+  test('that can be watched no longer is told, and so is one whose folder is not there', async () => {
+    const { watcher, clock, told } = await watched();
+    const error = new Error('The disk is gone');
+    watcher.emit('error', error);
+    expect(told).toEqual([error]);
+    const failed: Error[] = [];
+    const nowhere = join(tmpdir(), 'no-such-folder', 'mcp.json');
+    const options = { clock, changed: () => {}, failed: (each: Error) => failed.push(each) };
+    watchFile(nowhere, options)();
+    expect(failed).toMatchObject([{ code: 'ENOENT' }]);
   });
 });
 
@@ -416,8 +513,21 @@ test.each([
   ['a\nb', { deny: ['a*b'] }, false],
   ['', { deny: ['*'] }, false],
   ['', { deny: [''] }, false],
+  ['ab', { deny: ['*ab*ab*'] }, true],
+  ['abab', { deny: ['*ab*ab*'] }, false],
 ])('%s is in a list filtered by %j: %s', (tool, filter, is) => {
   expect(isAllowed(tool, filter)).toBe(is);
+});
+
+test.each([
+  [undefined, true],
+  [{ readOnlyHint: false }, true],
+  [{ readOnlyHint: true }, false],
+  [{ readOnlyHint: true, destructiveHint: true }, false],
+  [{ destructiveHint: true }, true],
+  [{ destructiveHint: false }, false],
+])('a tool annotated %j is destructive: %s', (annotations, is) => {
+  expect(fitsTool('@destructive', 'a', { name: 'a', annotations })).toBe(is);
 });
 
 test('a name that a server has made as long as it could costs no more than its length', () => {

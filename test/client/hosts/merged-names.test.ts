@@ -85,6 +85,21 @@ describe('the merged list', () => {
     const thief = { server: 'a_b', tool: mergedName(odd).slice('a_b__'.length) };
     const merged = mergeTools([odd, thief]);
     expect(merged.get(mergedName(odd))).toEqual(thief);
+    expect(merged.get(mergedName(odd, 1))).toEqual(odd);
     expect(merged.size).toBe(2);
+    // Of one server, too.
+    const own = { server: 'a', tool: 'b.c' };
+    const other = { server: 'a', tool: mergedName(own).slice('a__'.length) };
+    expect([...mergeTools([own, other]).values()]).toEqual(expect.arrayContaining([own, other]));
+  });
+
+  test('has of a tool that is listed twice what stands first', () => {
+    const tool = { server: 'a', tool: 'b' };
+    expect(
+      mergeTools([
+        { ...tool, at: 1 },
+        { ...tool, at: 2 },
+      ]).get('a__b'),
+    ).toMatchObject({ at: 1 });
   });
 });

@@ -1,5 +1,5 @@
 /** What a lock of servers says, and what it takes for a change. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,6 +7,7 @@ import {
   lockServer,
   lockedEntry,
   readLockFile,
+  serverDifferences,
   toolDifferences,
 } from '../../../src/client/hosts/servers-lock.ts';
 
@@ -41,9 +42,35 @@ test('a tool is new whatever its name, and none is gone from a part of a list', 
   ]);
 });
 
+test('a server is as the lock says if it has nothing else', () => {
+  const locked = lockServer({ command: 'node' }, small, [tool('a')]);
+  expect(serverDifferences(locked, locked, [tool('a')])).toEqual([]);
+  const updated = { ...locked, version: '1.0.1' };
+  expect(serverDifferences(locked, updated, [tool('a')])).toEqual([
+    { kind: 'changed', what: ['version'] },
+  ]);
+});
+
 test('a lock that cannot be read is not taken for none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'lock-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   expect(await readLockFile(join(folder, 'no.json'))).toBeUndefined();
-  await expect(readLockFile(folder)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  const refused = { code: 'CONFIG_INVALID' };
+  await expect(readLockFile(folder)).rejects.toMatchObject(refused);
+  const file = join(folder, 'mcp-lock.json');
+  const of = (servers: unknown) => ({ lockVersion: 1, servers });
+  for (const content of [
+    ...[null, [], 5, { lockVersion: 2, servers: {} }, { lockVersion: 1 }, of([]), of('a')],
+    ...[of({ a: 5 }), of({ a: {} }), of({ a: { tools: 'b' } }), of({ a: { tools: { b: 5 } } })],
+    of({ a: { tools: { b: { description: 5 } } } }),
+  ]) {
+    await writeFile(file, JSON.stringify(content));
+    await expect(readLockFile(file), JSON.stringify(content)).rejects.toThrow(
+      'it is no lock of servers',
+    );
+  }
+  await writeFile(file, JSON.stringify(of({ a: { tools: { b: { description: 'c' } } } })));
+  expect(await readLockFile(file)).toMatchObject({ lockVersion: 1 });
+  await truncate(file, 16 * 1024 ** 2 + 1);
+  await expect(readLockFile(file)).rejects.toThrow('it is longer than 16777216 characters');
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -53,14 +53,14 @@ describe('the cache of tools', () => {
 
   test('keeps no more than 256 files, the newest', async () => {
     const folder = await temporaryFolder();
-    const old = join(folder, 'old.json');
-    await writeFile(old, '{}');
-    await utimes(old, 1, 1);
-    for (let count = 1; count < 256; count++) await writeFile(join(folder, `${count}.json`), '{}');
+    // Neither the first nor the last that are made, nor by their names.
+    const old = ['60', '120', '180', '240'].map((name) => `${name}.json`);
+    for (let count = 1; count < 260; count++) await writeFile(join(folder, `${count}.json`), '{}');
+    for (const name of old) await utimes(join(folder, name), 1, 1);
     await toolsCache(folder).write(owner, tools);
     const names = await readdir(folder);
     expect(names).toHaveLength(256);
-    expect(names).not.toContain('old.json');
+    expect(names.filter((name) => old.includes(name))).toEqual([]);
   });
 
   test('says that it could not be written, and leaves nothing behind', async () => {
@@ -70,6 +70,13 @@ describe('the cache of tools', () => {
     const long = { ...tools, tools: [{ name: 'x'.repeat(5 * 1024 ** 2) }] };
     expect(await toolsCache(folder).write(owner, long)).toBe(false);
     expect(await readdir(folder)).toEqual(['file']);
+    await toolsCache(join(folder, 'cache')).write(owner, tools);
+    const names = await readdir(join(folder, 'cache'));
+    const path = join(folder, 'cache', String(names[0]));
+    await rm(path);
+    await mkdir(path);
+    expect(await toolsCache(join(folder, 'cache')).write(owner, tools)).toBe(false);
+    expect(await readdir(join(folder, 'cache'))).toEqual(names);
   });
 });
 
