@@ -156,6 +156,31 @@ describe('structured content that breaks its schema', () => {
   });
 });
 
+test('a result is what its method promises, and is compared only with what its tool has declared', () => {
+  const told: string[] = [];
+  const results = new Results('files', (_, message) => told.push(message));
+  results.toolsListed([
+    { name: 't', inputSchema: {}, outputSchema: { type: 'object' } },
+    { name: 'plain', inputSchema: {} },
+  ]);
+  const content = ['as it is'];
+  for (const tool of ['plain', 'unknown']) results.callTool(tool, { content });
+  results.callTool('t', { content, isError: true });
+  expect(told).toEqual([]);
+  expect(results.callTool('t', { content, isError: false })).toEqual({ content, isError: false });
+  expect(told).toEqual(['The "structuredContent" of "t" breaks its "outputSchema": it is missing']);
+  const structuredContent = { n: 1 };
+  expect(results.callTool('t', { structuredContent })).toEqual({ structuredContent, content: [] });
+  const wrong = (member: string) => `with a "${member}" that must be a list, this is 7`;
+  expect(() => results.callTool('t', { content: 7, structuredContent })).toThrow(
+    `files answered tools/call ${wrong('content')}`,
+  );
+  expect(() => results.readResource({ contents: 7 })).toThrow(
+    `files answered resources/read ${wrong('contents')}`,
+  );
+  expect(() => results.getPrompt({ messages: 7 })).toThrow(wrong('messages'));
+});
+
 test('a host that closes says so itself to a server that it was answering', async () => {
   const held = gate();
   const entry = scripted(`

@@ -93,8 +93,7 @@ export class Answers {
     if (this.#raw) return changes === 'told' ? this.#given : untoldCapabilities(this.#given);
     const merged: Record<string, unknown> = { ...this.#given };
     for (const [name, own] of Object.entries(this.#own(changes))) {
-      const more = merged[name];
-      merged[name] = isJsonObject(more) ? { ...own, ...more } : own;
+      merged[name] = { ...own, ...(merged[name] as JsonObject | undefined) };
     }
     return merged;
   }
@@ -135,7 +134,7 @@ export class Answers {
     }
     const withdraw = (): void => this.#host.withdrawn(method);
     this.#host.asked(method, params);
-    signal.addEventListener('abort', withdraw, { once: true });
+    signal.addEventListener('abort', withdraw);
     try {
       return await answer(params ?? {}, { signal });
     } catch (error) {
@@ -157,8 +156,7 @@ export class Answers {
 
   /** Takes `notifications/elicitation/complete`. Unknown ids are ignored. */
   completed(params: JsonObject | undefined): void {
-    const id = params?.['elicitationId'];
-    if (typeof id !== 'string') return;
+    const id = params?.['elicitationId'] as string;
     const resolve = this.#open?.get(id);
     this.#open?.delete(id);
     resolve?.();
@@ -232,7 +230,7 @@ export class Answers {
       if (typeof id === 'string') (this.#open ??= new BoundedMap(maxOpenUrls)).set(id, resolve);
     });
     const action = await provider(params as UrlToOpen, { signal, completed });
-    if (action !== 'accept' && typeof id === 'string') this.#open?.delete(id);
+    if (action !== 'accept') this.#open?.delete(id as string);
     return checkedAnswer(Method.elicit, { action });
   }
 

@@ -191,11 +191,12 @@ class Pages {
     if (fault !== undefined) this.#faults.push(`${at}: ${fault}`);
     if (!item) return;
     const { key } = this.#kind;
-    if (key !== undefined && this.#keys.has(item[key])) {
-      this.#repeated.push(`${at}: ${describe(item[key])} is in the list already`);
+    const known = key === undefined ? item : item[key];
+    if (this.#keys.has(known)) {
+      this.#repeated.push(`${at}: ${describe(known)} is in the list already`);
       return;
     }
-    if (key !== undefined) this.#keys.add(item[key]);
+    this.#keys.add(known);
     this.#items.push(item);
   }
 

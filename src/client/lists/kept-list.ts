@@ -137,12 +137,12 @@ export class KeptList<T extends JsonObject> {
 
   /** The server says that the list has changed. */
   invalidate(): void {
-    if (!this.#ended) this.#actor.send({ type: 'list.invalidate' });
+    this.#actor.send({ type: 'list.invalidate' });
   }
 
   /** Whether the server can be asked; `list.forget`: its earlier answers were for another login. */
   channel(type: 'channel.opened' | 'channel.closed' | 'list.forget'): void {
-    if (!this.#ended) this.#actor.send({ type });
+    this.#actor.send({ type });
   }
 
   /** Everyone who waits gets this error. */
@@ -223,7 +223,8 @@ function reportOf<T>(snapshot: Snapshot): ListReport<T> {
   const { catalog } = snapshot.context;
   if (!catalog) return unknownList;
   const items = catalog.items as readonly T[];
-  const why = catalog.status === 'failed' ? failureOf(catalog.error) : catalog.reason;
+  const why =
+    catalog.status === 'failed' ? textOfError((catalog.error as Error).message) : catalog.reason;
   const reason = why === undefined ? {} : { reason: why };
   if (snapshot.matches('known')) return { items, state: 'known', ...reason };
   if (snapshot.matches('unavailable')) return { items, state: 'unsupported', ...reason };
@@ -231,8 +232,4 @@ function reportOf<T>(snapshot: Snapshot): ListReport<T> {
   return snapshot.matches('retrying')
     ? { items, state: 'failed', ...reason }
     : { items, state: 'asking', ...reason };
-}
-
-function failureOf(error: unknown): string {
-  return textOfError(error instanceof Error ? error.message : error);
 }

@@ -72,11 +72,9 @@ export class Subscription {
     );
   }
 
-  get state(): 'opening' | 'open' | 'waiting' | 'refused' {
-    const snapshot = this.#actor.getSnapshot();
-    if (snapshot.matches('waiting') || snapshot.matches('scattered')) return 'waiting';
-    if (snapshot.matches('refused')) return 'refused';
-    return snapshot.matches({ asked: 'open' }) ? 'open' : 'opening';
+  /** Whether its acknowledgment is due. */
+  get isOpening(): boolean {
+    return this.#actor.getSnapshot().matches({ asked: 'opening' });
   }
 
   get observed(): ObservedScope {
@@ -87,15 +85,14 @@ export class Subscription {
     return { machine: 'listening', actor: this.#actor };
   }
 
-  /** Takes an acknowledgment. Returns whether it was for this subscription. */
-  acknowledged(params: JsonObject | undefined): boolean {
+  /** Takes an acknowledgment, if it is for this subscription. */
+  acknowledged(params: JsonObject | undefined): void {
     const meta = params?.['_meta'];
     const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
-    if (id === undefined || id !== this.#id) return false;
+    if (id === undefined || id !== this.#id) return;
     const filter = params?.['notifications'];
     const agreed = isJsonObject(filter) ? filter : {};
     this.#actor.send({ type: 'subscription.acknowledged', filter: agreed });
-    return true;
   }
 
   /** Ends it, and tells the server. */
@@ -145,7 +142,7 @@ export class Updates {
 
   /** Whether changes are heard once an acknowledgment comes that is due. */
   get isAwaited(): boolean {
-    return this.#subscriptions.at(-1)?.state === 'opening';
+    return this.#subscriptions.at(-1)?.isOpening === true;
   }
 
   matches(state: Parameters<UpdatesSnapshot['matches']>[0]): boolean {
@@ -189,7 +186,7 @@ export class Updates {
 
   /** Takes an acknowledgment, if it is for one of its subscriptions. */
   acknowledged(params: JsonObject | undefined): void {
-    this.#subscriptions.find((subscription) => subscription.acknowledged(params));
+    for (const each of this.#subscriptions) each.acknowledged(params);
   }
 
   #keep(kept: readonly Subscription[]): void {
@@ -215,6 +212,5 @@ const machine = observedMachine(
 );
 
 function subscriptionIn({ scope }: ListeningInput): Subscription {
-  if (scope instanceof Subscription) return scope;
-  throw new TypeError('A subscription has lost its scope');
+  return scope as Subscription;
 }

@@ -156,7 +156,6 @@ export class Lists {
   /** The channel is closed. */
   closed(): void {
     this.#updates.closed();
-    this.#server = nothing;
     for (const list of this.kept) list.channel('channel.closed');
   }
 
@@ -173,7 +172,6 @@ export class Lists {
   /** No more queries are sent. */
   end(error: RuntimeError): void {
     this.#updates.closed();
-    this.#server = nothing;
     for (const list of this.kept) list.end(error);
   }
 
@@ -201,7 +199,6 @@ export class Lists {
   /** The server to ask for a list, once its changes are heard. */
   async source(kind: ListKind, signal: AbortSignal): Promise<ListSource> {
     await this.#listened(kind, signal);
-    signal.throwIfAborted();
     const { clock, limits, request, problem } = this.#host;
     const { capabilities } = this.#server;
     const now = () => clock.now();
@@ -268,6 +265,5 @@ const machine = observedMachine(
 );
 
 function listsIn({ scope }: CatalogInput): Lists {
-  if (scope instanceof Lists) return scope;
-  throw new TypeError('A list has lost its scope');
+  return scope as Lists;
 }

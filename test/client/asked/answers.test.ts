@@ -1,7 +1,9 @@
 /** What a host answers when a server of the official SDK asks it. */
 import { describe, expect, test } from 'vitest';
 import { Answers } from '../../../src/client/asked/answers.ts';
-import type { ElicitAnswer, Providers } from '../../../src/client/asked/providers.ts';
+import type { ElicitAnswer, Providers, UrlProvider } from '../../../src/client/asked/providers.ts';
+import type { Exchange } from '../../../src/actors/exchange.ts';
+import type { Fact } from '../../../src/actors/facts.ts';
 import { ProtocolError } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { gate } from '../../../src/testing/index.ts';
@@ -57,9 +59,32 @@ describe('what is declared', () => {
     expect(new Answers({ roots: [] }, host).capabilities('untold')).toEqual({ roots: {} });
   });
 
+  test('by a host that answers everything itself is what it gives, whatever the server asks', async () => {
+    const host = { report: () => {}, asked: () => {}, withdrawn: () => {} };
+    const given = { roots: { listChanged: true }, sampling: { tools: {} }, tasks: { list: {} } };
+    const onRequest = (method: string) => Promise.resolve({ answered: method });
+    const answers = new Answers({ onRequest }, host, given);
+    expect(answers.isRaw).toBe(true);
+    expect(answers.capabilities('told')).toBe(given);
+    expect(answers.capabilities('untold')).toEqual({ roots: {}, sampling: { tools: {} } });
+    expect(new Answers({ onRequest }, host).capabilities('untold')).toEqual({});
+    expect(new Answers({}, host).isRaw).toBe(false);
+    const [[, handler] = []] = answers.handlers;
+    const call = { request: { method: 'odd/ask' } } as Exchange;
+    expect([answers.handlers.size, await handler?.({}, call)]).toEqual([
+      1,
+      { answered: 'odd/ask' },
+    ]);
+  });
+
   test.each([
     [{ roots: 'file:///a' as never }, 'The roots must be an array, this is "file:///a"'],
     [{ roots: [{ uri: '/a' }] }, 'roots[0] must have a "uri" of file://, this is "/a"'],
+    [{ roots: [{ uri: 'https://a' }] }, 'roots[0] must have a "uri" of file://'],
+    [{ roots: [{ uri: 'file://[/' }] }, 'roots[0] must have a "uri" of file://'],
+    [{ roots: [{ uri: 7 as never }] }, 'roots[0] must have a "uri" of file://, this is 7'],
+    [{ roots: [{ uri: 'file:///a', name: 7 as never }] }, 'roots[0].name must be a string'],
+    [{ onRequest: {} as never }, '"onRequest" must be a function, this is an object'],
     [{ sample: {} as never }, '"sample" must be a function, this is an object'],
     [{ elicit: { form: 1 as never } }, '"elicit" must be a function, this is 1'],
   ])('is refused if it is no provider: %o [ANSWER-06]', (providers, message) => {
@@ -123,6 +148,7 @@ describe('a form', () => {
     [accept(), '"open" is missing'],
     [{ action: 'yes' } as never, 'accept, decline or cancel, this is "yes"'],
     [undefined as never, 'accept, decline or cancel, this is missing'],
+    [accept('all' as never), 'The "content" of a form must be an object, this is "all"'],
   ])('that was filled in wrongly is not sent: %o [ANSWER-04]', async (answer, fault) => {
     const { ask, facts } = await asking({ elicit: () => answer });
     await expect(ask('elicitation/create', form(fields, ['open']))).rejects.toMatchObject({
@@ -132,7 +158,7 @@ describe('a form', () => {
   });
 
   test('of kinds that no revision knows is checked by its server', async () => {
-    const odd = { when: { type: 'string', format: 'odd' }, x: { type: 'object' } };
+    const odd = { when: { type: 'string', format: 'odd' }, x: { type: 'object' }, none: null };
     const { ask } = await asking({ elicit: () => accept({ when: 'now', x: 'y' }) });
     expect(await ask('elicitation/create', form(odd))).toMatchObject({
       content: { when: 'now', x: 'y' },
@@ -194,6 +220,14 @@ describe('a form', () => {
       message: expect.stringContaining(fault),
     });
   });
+
+  test('is refused by a host that only opens URLs', async () => {
+    const { ask } = await asking({ elicit: { url: () => 'accept' } });
+    await expect(ask('elicitation/create', form({}))).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('has not declared "elicitation.form"'),
+    });
+  });
 });
 
 describe('a URL', () => {
@@ -231,15 +265,35 @@ describe('a URL', () => {
     expect(site.asked).toHaveLength(1);
   });
 
-  test.each(['javascript:alert(1)', 'file:///etc/passwd', '/x', 7])(
-    'that is none of the web is refused: %s',
-    async (url) => {
-      const { ask } = await asking({ elicit: { url: () => Promise.reject(new Error('asked')) } });
-      await expect(ask('elicitation/create', { ...go, url })).rejects.toMatchObject({
-        code: -32602,
-      });
-    },
-  );
+  test('that is open is known until the person is done, however many came and went', async () => {
+    const ends: Promise<void>[] = [];
+    const host = { report: () => {}, asked: () => {}, withdrawn: () => {} };
+    const url: UrlProvider = (_, { completed }) => {
+      ends.push(completed);
+      return ends.length % 2 === 0 ? 'decline' : 'accept';
+    };
+    const answers = new Answers({ elicit: { url } }, host);
+    const { signal } = new AbortController();
+    for (let n = 0; n < 2100; n++) {
+      await answers.answer('elicitation/create', { ...go, elicitationId: `e${n}` }, signal);
+      if (n > 0 && n % 2 === 0) answers.completed({ elicitationId: `e${n}` });
+    }
+    answers.completed({ elicitationId: 'e0' });
+    await expect(ends[0]).resolves.toBeUndefined();
+  });
+
+  test.each([
+    { url: 'javascript:alert(1)' },
+    { url: 'file:///etc/passwd' },
+    { url: '/x' },
+    { url: 7 },
+    { message: 7 },
+  ])('that is none of the web is refused: %o', async (wrong) => {
+    const { ask } = await asking({ elicit: { url: () => Promise.reject(new Error('asked')) } });
+    await expect(ask('elicitation/create', { ...go, ...wrong })).rejects.toMatchObject({
+      code: -32602,
+    });
+  });
 });
 
 describe('a question', () => {
@@ -272,15 +326,67 @@ describe('a question', () => {
   });
 
   test('that was answered is not withdrawn', async () => {
-    const { ask, heard } = await asking({ roots: [] });
-    await ask('roots/list');
+    const heard: string[] = [];
+    const host = {
+      report: () => {},
+      asked: (method: string) => heard.push(`asked ${method}`),
+      withdrawn: (method: string) => heard.push(`withdrawn ${method}`),
+    };
+    const server = new AbortController();
+    await new Answers({ roots: [] }, host).answer('roots/list', undefined, server.signal);
+    server.abort();
     expect(heard).toEqual(['asked roots/list']);
   });
 
   test('that nobody answers is refused [ANSWER-10]', async () => {
-    const { ask, heard } = await asking({});
-    await expect(ask('roots/list')).rejects.toMatchObject({ code: -32601 });
-    expect(heard).toEqual([]);
+    const { ask, heard, answers } = await asking({ sample: () => Promise.reject(new Error()) });
+    for (const method of ['roots/list', 'elicitation/create']) {
+      await expect(ask(method)).rejects.toMatchObject({ code: -32601 });
+    }
+    expect([heard, [...answers.handlers.keys()]]).toEqual([[], ['sampling/createMessage']]);
+  });
+
+  test('for a model without messages is refused, and nobody is asked [ANSWER-10]', async () => {
+    const { ask } = await asking({ sample: () => Promise.reject(new Error('asked')) });
+    await expect(
+      ask('sampling/createMessage', { messages: 'Hi', maxTokens: 1 }),
+    ).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('"messages" must be an array, this is "Hi"'),
+    });
+  });
+
+  test('is reported if its provider fails, and barely if it was not wanted any more', async () => {
+    const facts: Fact[] = [];
+    const host = {
+      report: (fact: Fact) => facts.push(fact),
+      asked: () => {},
+      withdrawn: () => {},
+    };
+    const error = new Error('closed');
+    const server = new AbortController();
+    const answers = new Answers(
+      {
+        elicit: {
+          url: (_, { signal }) => {
+            if (signal === server.signal && facts.length === 1) server.abort();
+            throw error;
+          },
+        },
+      },
+      host,
+    );
+    for (let n = 0; n < 2; n++) {
+      const url = { mode: 'url', message: 'Go', url: 'https://a.example' };
+      await expect(answers.answer('elicitation/create', url, server.signal)).rejects.toMatchObject({
+        code: -32603,
+        message: 'Internal error',
+      });
+    }
+    const fact = { name: 'provider.failed', details: { method: 'elicitation/create', error } };
+    expect(facts).toEqual(
+      ['error', 'debug'].map((level) => expect.objectContaining({ level, ...fact })),
+    );
   });
 
   test('may be answered with an error of the host, untouched', async () => {

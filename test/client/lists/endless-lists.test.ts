@@ -81,6 +81,17 @@ describe('a list without an end', () => {
     ]);
   });
 
+  test('is cut where its cursors do, though its pages are empty', async () => {
+    let n = 0;
+    const { lists, problems, sent, wait } = await beforeSdk(
+      () => ({ tools: [], nextCursor: `${'c'.repeat(1000)}${++n}` }),
+      { limits: { maxListBytes: 10_000 } },
+    );
+    expect(await lists.tools.items(wait)).toEqual([]);
+    expect(sent).toHaveLength(10);
+    expect(problems).toEqual([expect.stringContaining('longer than 10000 bytes')]);
+  });
+
   test('ends at a cursor that is none', async () => {
     const page = { ...toolsOf('a'), nextCursor: 7 } as JsonObject;
     const { lists, problems, wait } = await beforeSdk(() => page);

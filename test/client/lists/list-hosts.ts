@@ -6,7 +6,7 @@ import { McpError, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
 import type { OwnRequest } from '../../../src/client/lists/ask-list.actor.ts';
 import { Lists, defaultListLimits } from '../../../src/client/lists/lists.ts';
-import type { KeptListLimits } from '../../../src/client/lists/lists.ts';
+import type { KeptListLimits, ListsHost } from '../../../src/client/lists/lists.ts';
 import { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject, WireError } from '../../../src/protocol/frames.ts';
@@ -18,17 +18,20 @@ import { memory } from '../../../src/transports/memory.ts';
 
 export interface HostOptions {
   readonly limits?: Partial<KeptListLimits>;
+  readonly listens?: ListsHost['listens'];
 }
 
 /** Lists, what the server was told to have done wrong, and the requests that were sent. */
-export function listsBy(request: OwnRequest, { limits }: HostOptions = {}) {
+export function listsBy(request: OwnRequest, { limits, listens }: HostOptions = {}) {
   const clock = new TestClock();
   const problems: string[] = [];
   const sent: string[] = [];
+  const facts: string[] = [];
   const lists = new Lists({
     clock,
+    listens,
     limits: { ...defaultListLimits, ...limits },
-    report: () => {},
+    report: ({ name }) => facts.push(name),
     observed: unobserved,
     request: (method, params, options) => {
       sent.push(method);
@@ -38,7 +41,7 @@ export function listsBy(request: OwnRequest, { limits }: HostOptions = {}) {
   });
   onTestFinished(() => lists.end(new RuntimeError('CLOSED', 'The test is over')));
   const wait = { timeoutMs: 60_000 };
-  return { clock, problems, sent, lists, wait };
+  return { clock, problems, sent, facts, lists, wait };
 }
 
 /** Before a server of the official SDK 1.x that answers as `answer` says. */

@@ -1,9 +1,13 @@
 /** The lists of a server that tells its changes to those who listen: before a server of ours of 2026-07-28. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { longestDelayMs } from '../../../src/actors/clock.ts';
+import { sleepLookMs } from '../../../src/actors/sleep.ts';
+import type { OwnRequestOptions } from '../../../src/client/lists/ask-list.actor.ts';
 import { defineTool } from '../../../src/index.ts';
-import { ProtocolError } from '../../../src/protocol/errors.ts';
+import { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
 import { turn } from '../../../src/testing/index.ts';
 import { beforeModern, listsBy } from './list-hosts.ts';
+import type { HostOptions } from './list-hosts.ts';
 
 const tool = (name: string) => defineTool({ name, description: name, handler: () => name });
 const namesOf = (items: readonly { readonly name: string }[]) => items.map(({ name }) => name);
@@ -17,25 +21,27 @@ const listen = 'subscriptions/listen';
 const closed = Object.assign(new Error('gone'), { code: 'CLOSED' });
 
 /** A server in the test's own hands: it answers what it is told to, when it is told to. */
-function byHand() {
+function byHand(options: HostOptions = {}) {
   interface Sent {
     readonly method: string;
     readonly params: object | undefined;
     readonly id: number;
+    readonly options: OwnRequestOptions;
     answer(result: object): void;
     fail(error: unknown): void;
   }
   const requests: Sent[] = [];
   const ended: number[] = [];
   const host = listsBy(
-    (method, params, { signal, sent }) =>
+    (method, params, asked) =>
       new Promise((resolve, reject) => {
         const id = requests.length;
         const answer = (result: object) => resolve(result as never);
-        requests.push({ method, params, id, answer, fail: reject });
-        signal?.addEventListener('abort', () => ended.push(id));
-        sent?.(id);
+        requests.push({ method, params, id, options: asked, answer, fail: reject });
+        asked.signal?.addEventListener('abort', () => ended.push(id));
+        asked.sent?.(id);
       }),
+    options,
   );
   const acknowledge = (id: number, notifications: object = { toolsListChanged: true }) =>
     host.lists.heard('notifications/subscriptions/acknowledged', {
@@ -82,6 +88,61 @@ describe('before a server that tells only those who listen', () => {
     expect(methods()).toEqual([listen, 'tools/list', 'resources/list']);
   });
 
+  test('a subscription has no deadline, and waits for no other channel; a list does not either', async () => {
+    const { lists, wait, requests, acknowledge } = byHand();
+    lists.opened(tells);
+    void lists.tools.items(wait).catch(() => {});
+    await turn();
+    acknowledge(0);
+    await turn();
+    const whenAway = 'refuse';
+    const endless = { timeoutMs: longestDelayMs, maxTotalMs: longestDelayMs };
+    expect(requests.map(({ options }) => options)).toMatchObject([
+      { whenAway, ...endless },
+      { whenAway, signal: expect.any(AbortSignal) },
+    ]);
+  });
+
+  test('a host listens with its first list, or from the beginning if it wants to', () => {
+    for (const listens of ['first-list', 'ready', undefined] as const) {
+      const { lists, methods } = byHand({ listens });
+      lists.opened({ ...tells, era: 'legacy' });
+      expect(methods()).toEqual([]);
+      lists.closed();
+      lists.opened(tells);
+      expect(methods()).toEqual(listens === 'ready' ? [listen] : []);
+    }
+  });
+
+  test('at the end nothing is left of what was asked or listened to', async () => {
+    const { lists, clock, wait, ended } = byHand();
+    lists.opened(tells);
+    const waiting = expect(lists.tools.items(wait)).rejects.toMatchObject({ code: 'CLOSED' });
+    await turn();
+    lists.end(new RuntimeError('CLOSED', 'closed'));
+    await waiting;
+    expect([ended, clock.liveTimers]).toEqual([[0], 0]);
+  });
+
+  test('after a sleep of the computer it listens anew, in a while, so that not all do at once', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
+    const today = vi.spyOn(Date, 'now');
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { lists, clock, wait, ended, acknowledge, methods } = byHand();
+    lists.opened(tells);
+    void lists.tools.items(wait).catch(() => {});
+    await turn();
+    acknowledge(0);
+    await turn();
+    today.mockReturnValue(Date.now() + 3_600_000);
+    clock.increment(sleepLookMs);
+    expect(ended).toEqual([0]);
+    clock.increment(999);
+    expect(methods()).toEqual([listen, 'tools/list']);
+    clock.increment(1);
+    expect(methods()).toEqual([listen, 'tools/list', listen]);
+  });
+
   test('a list that cannot change is asked for at once', async () => {
     const { lists, methods } = byHand();
     lists.opened({ capabilities: { prompts: {} }, era: 'modern' });
@@ -118,6 +179,12 @@ describe('before a server that tells only those who listen', () => {
     await waiting;
     requests[0]?.fail(closed);
     await turn();
+    // Meanwhile there is no acknowledgment to wait for.
+    const refreshed = lists.tools.items({ ...wait, refresh: true });
+    await turn();
+    expect(methods()).toEqual([listen, 'tools/list', 'tools/list']);
+    requests.splice(2, 1)[0]?.answer({ tools: [] });
+    await refreshed;
     clock.increment(999);
     expect(methods()).toEqual([listen, 'tools/list']);
     clock.increment(1);
@@ -140,6 +207,9 @@ describe('before a server that tells only those who listen', () => {
     void lists.tools.items(wait).catch(() => {});
     await turn();
     acknowledge(17);
+    for (const params of [undefined, {}, { _meta: 7 }]) {
+      lists.heard('notifications/subscriptions/acknowledged', params as never);
+    }
     await turn();
     expect(methods()).toEqual([listen]);
   });

@@ -1,5 +1,6 @@
 /** A server's lists, as a host keeps them: before servers of the official SDK. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import type { AnyActorRef } from 'xstate';
 import { defaultListLimits } from '../../../src/client/lists/lists.ts';
 import type { ListReport } from '../../../src/client/lists/offered.ts';
 import type { ListedTool } from '../../../src/protocol/listed.ts';
@@ -82,11 +83,31 @@ describe('a list', () => {
     const entries = [
       { ...tool('a'), title: 'first' },
       tool('b'),
-      { ...tool('a'), title: 'second' },
+      ...Array.from({ length: 3 }, () => ({ ...tool('a'), title: 'second' })),
     ];
     const { lists, problems, wait } = await beforeSdk(() => ({ tools: entries }));
     expect(await lists.tools.items(wait)).toEqual(entries.slice(0, 2));
-    expect(problems).toEqual(['list.repeated tools[2]: "a" is in the list already']);
+    const again = [2, 3, 4].map((at) => `tools[${at}]: "a" is in the list already`);
+    expect(problems).toEqual([`list.repeated ${again.join('; ')}`]);
+  });
+
+  test('of prompts has their arguments, unless they are no list', async () => {
+    const given = { name: 'a', arguments: [{ name: 'x' }] };
+    const { lists, problems, wait } = await beforeSdk(() => ({
+      prompts: [given, { name: 'b', arguments: 'x' }],
+    }));
+    expect(await lists.prompts.items(wait)).toEqual([given, { name: 'b' }]);
+    expect(problems).toEqual([
+      'list.entries prompts[1]: "arguments" must be an array, this is "x", and is left out',
+    ]);
+  });
+
+  test('of templates may have several of one template', async () => {
+    const template = { name: 'a', uriTemplate: 'test://{a}' };
+    const { lists, wait } = await beforeSdk(() => ({
+      resourceTemplates: [template, { ...template }],
+    }));
+    expect(await lists.resourceTemplates.items(wait)).toEqual([template, template]);
   });
 
   test.each([
@@ -166,6 +187,30 @@ describe('a change', () => {
     });
     expect(namesOf(await lists.tools.items(wait))).toEqual(['a2', 'b']);
   });
+
+  test('is not supposed where the first page is refused, or a later one for another reason', async () => {
+    const refused = await beforeSdk(() => {
+      throw new ProtocolError(-32602, 'No such list');
+    });
+    await expect(refused.lists.tools.items(refused.wait)).rejects.toMatchObject({ code: -32602 });
+    const failed = await beforeSdk((_, { cursor }) => {
+      if (cursor !== undefined) throw new ProtocolError(-32000, 'Not now');
+      return { ...toolsOf('a'), nextCursor: 'x' };
+    });
+    await expect(failed.lists.tools.items(failed.wait)).rejects.toMatchObject({ code: -32000 });
+    expect([refused.sent.length, failed.sent.length]).toEqual([1, 2]);
+  });
+
+  test('is told to the others if one who watches throws, and that is reported', async () => {
+    const { lists, facts, wait } = await beforeSdk(() => toolsOf('a'));
+    const states: string[] = [];
+    lists.tools.watch(() => {
+      throw new Error('a listener');
+    });
+    lists.tools.watch(({ state }) => states.push(state));
+    await lists.tools.items(wait);
+    expect([states, facts]).toEqual([['known'], ['listener.failed']]);
+  });
 });
 
 describe('a refresh', () => {
@@ -195,18 +240,23 @@ describe('a refresh', () => {
   });
 
   test('comes by itself once the time is over for which the server called its list fresh [LISTS-02]', async () => {
-    const { lists, clock, sent, wait } = await beforeSdk((_, { cursor }) =>
-      cursor === undefined
-        ? { ...toolsOf('a'), ttlMs: 5000, nextCursor: 'x' }
-        : { ...toolsOf('b'), ttlMs: 300 },
+    const pages: { readonly [cursor: string]: JsonObject } = {
+      first: { ...toolsOf('a'), ttlMs: 5000, nextCursor: 'x' },
+      x: { ...toolsOf('b'), ttlMs: 300, nextCursor: 'y' },
+      y: { ...toolsOf('c'), ttlMs: 'soon' },
+    };
+    const { lists, clock, sent, wait } = await beforeSdk(
+      (_, { cursor = 'first' }) => pages[cursor as string] as JsonObject,
     );
+    expect(lists.tools.freshUntil).toBe(Infinity);
     await lists.tools.items(wait);
+    expect(lists.tools.freshUntil).toBe(clock.now() + 300);
     clock.increment(299);
     await lists.tools.items(wait);
-    expect(sent).toHaveLength(2);
+    expect(sent).toHaveLength(3);
     clock.increment(1);
     await lists.tools.items(wait);
-    expect(sent).toHaveLength(4);
+    expect(sent).toHaveLength(6);
   });
 
   test.each([0, -1, -60_000])(
@@ -240,10 +290,12 @@ describe('a list that cannot be had', () => {
     const { lists, sent, wait } = await beforeSdk(() => toolsOf('a'), {
       capabilities: { prompts: {} },
     });
-    await expect(lists.tools.items(wait)).rejects.toMatchObject({
-      code: 'CAPABILITY_MISSING',
-      message: 'The server declares no "tools" capability',
-    });
+    for (let n = 0; n < 2; n++) {
+      await expect(lists.tools.items(wait)).rejects.toMatchObject({
+        code: 'CAPABILITY_MISSING',
+        message: 'The server declares no "tools" capability',
+      });
+    }
     expect(lists.tools.report.state).toBe('unsupported');
     expect(sent).toEqual([]);
   });
@@ -260,14 +312,20 @@ describe('a list that cannot be had', () => {
 
   test('fails with what the server has answered, is told with it, and is asked for again', async () => {
     let fails = true;
-    const { lists, clock, wait } = await beforeSdk(() => {
+    const { lists, clock, sent, wait } = await beforeSdk(() => {
       if (fails) throw new ProtocolError(-32000, 'Not now');
       return toolsOf('a');
     });
     await expect(lists.tools.items(wait)).rejects.toMatchObject({ code: -32000 });
-    expect(lists.tools.report).toMatchObject({ items: [], state: 'failed' });
-    expect(lists.tools.report.reason).toContain('Not now');
+    expect(lists.tools.report).toEqual({
+      items: [],
+      state: 'failed',
+      reason: 'MCP error -32000: Not now',
+    });
     fails = false;
+    clock.increment(4999);
+    await turn();
+    expect(sent).toHaveLength(1);
     const known = new Promise<ListReport<ListedTool>>((resolve) => {
       const end = lists.tools.watch((report) => {
         if (report.state !== 'known') return;
@@ -275,7 +333,7 @@ describe('a list that cannot be had', () => {
         resolve(report);
       });
     });
-    clock.increment(5000);
+    clock.increment(1);
     expect(namesOf((await known).items)).toEqual(['a']);
   });
 
@@ -287,8 +345,27 @@ describe('a list that cannot be had', () => {
     });
     await expect(lists.tools.items(wait)).rejects.toMatchObject({ code: -32000 });
     fails = false;
-    expect(namesOf(await lists.tools.items(wait))).toEqual(['a']);
+    const again = lists.tools.items(wait);
+    expect(lists.tools.report).toMatchObject({ items: [], state: 'asking' });
+    expect(namesOf(await again)).toEqual(['a']);
     expect(sent).toHaveLength(2);
+    // What was known is so still, and may be old.
+    fails = true;
+    await expect(lists.tools.items({ ...wait, refresh: true })).rejects.toMatchObject({
+      code: -32000,
+    });
+    expect(lists.tools.report).toMatchObject({
+      items: [tool('a')],
+      state: 'stale',
+      reason: 'MCP error -32000: Not now',
+    });
+  });
+
+  test('any more is out of date, though it has nothing in it', async () => {
+    const { lists, wait } = await beforeSdk(() => toolsOf());
+    expect(await lists.tools.items(wait)).toEqual([]);
+    lists.closed();
+    expect(lists.tools.report).toEqual({ items: [], state: 'stale' });
   });
 
   test('because it is no list is an invalid response', async () => {
@@ -311,22 +388,59 @@ describe('whoever waits for a list', () => {
     const patient = lists.tools.items({ timeoutMs: 60_000 });
     await door.arrived();
     clock.increment(100);
-    await expect(impatient).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
+    await expect(impatient).rejects.toMatchObject({
+      code: 'REQUEST_TIMEOUT',
+      message: 'The list of tools did not come within 100 ms: the server has not answered',
+    });
     door.release();
     expect(namesOf(await patient)).toEqual(['a']);
+    lists.closed();
+    const away = lists.tools.items({ timeoutMs: 100 });
+    clock.increment(100);
+    await expect(away).rejects.toMatchObject({
+      message:
+        'The list of tools did not come within 100 ms: there was no connection to the server',
+    });
   });
 
   test('may stop waiting', async () => {
-    const { lists, clock, wait } = await beforeSdk(() => toolsOf('a'));
+    const { lists, clock, sent, wait } = await beforeSdk(() => toolsOf('a'));
     const controller = new AbortController();
     const waiting = lists.tools.items({ ...wait, signal: controller.signal });
     controller.abort('enough');
     await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
-    await expect(lists.tools.items({ ...wait, signal: controller.signal })).rejects.toMatchObject({
-      code: 'CANCELLED',
-    });
+    await lists.tools.items(wait);
+    // Nothing is given then, not even what is known, and nothing asked for.
+    for (const list of [lists.tools, lists.prompts]) {
+      await expect(list.items({ ...wait, signal: controller.signal })).rejects.toMatchObject({
+        code: 'CANCELLED',
+        cause: 'enough',
+      });
+    }
+    await turn();
+    expect(sent).toEqual(['tools/list']);
     clock.increment(defaultListLimits.listSpacingMs);
     expect(clock.liveTimers).toBe(0);
+  });
+
+  test('is forgotten once it has the list', async () => {
+    const { lists, wait } = await beforeSdk(() => toolsOf('a'));
+    const actor = lists.tools.machine.actor as AnyActorRef;
+    const subscribe = actor.subscribe.bind(actor);
+    let open = 0;
+    vi.spyOn(actor, 'subscribe').mockImplementation((listener) => {
+      open++;
+      const subscription = subscribe(listener);
+      const unsubscribe = () => {
+        open--;
+        subscription.unsubscribe();
+      };
+      return { unsubscribe };
+    });
+    const waiting = lists.tools.items(wait);
+    expect(open).toBe(1);
+    await waiting;
+    expect(open).toBe(0);
   });
 
   test('waits over a reconnect, for what the new server says', async () => {

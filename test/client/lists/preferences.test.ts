@@ -87,19 +87,24 @@ describe('before a server that takes requests', () => {
     expect(lines()).toHaveLength(2);
   });
 
-  test('what was lost with its channel is asked for on the next one', async () => {
-    const { preferences, sent, lines, problems, wait } = preferencesByHand();
-    preferences.opened('legacy');
-    const watching = preferences.subscribe('test://a', 'legacy', wait);
-    sent[0]?.answer();
-    await watching;
-    preferences.opened('legacy');
-    preferences.closed();
-    sent[1]?.fail(new RuntimeError('CLOSED', 'gone'));
-    await turn();
-    preferences.opened('legacy');
-    expect([lines().length, problems]).toEqual([3, []]);
-  });
+  test.each(['CLOSED', 'NOT_READY', 'REQUEST_TIMEOUT'] as const)(
+    'what was lost with its channel is asked for on the next one, what has failed is not: %s',
+    async (code) => {
+      const { preferences, sent, lines, problems, wait } = preferencesByHand();
+      preferences.opened('legacy');
+      const watching = preferences.subscribe('test://a', 'legacy', wait);
+      sent[0]?.answer();
+      await watching;
+      preferences.opened('legacy');
+      preferences.closed();
+      sent[1]?.fail(new RuntimeError(code, 'gone'));
+      await turn();
+      preferences.opened('legacy');
+      expect([lines().length, problems.length]).toEqual(
+        code === 'REQUEST_TIMEOUT' ? [2, 1] : [3, 0],
+      );
+    },
+  );
 
   test('what is not wanted any more is undone, if there is a server', async () => {
     const { preferences, sent, lines, wait } = preferencesByHand();
@@ -161,8 +166,80 @@ describe('before a server that is listened to', () => {
     expect(ended).toEqual([0]);
   });
 
+  test('one that is not open yet ends when there is another, and none but the open one is kept', async () => {
+    const { preferences, ended, acknowledge, wait } = preferencesByHand();
+    preferences.opened('modern');
+    const watch = async (uri: string) => {
+      void preferences.subscribe(uri, 'modern', wait);
+      await turn();
+    };
+    await watch('test://a');
+    await watch('test://b');
+    expect(ended).toEqual([0]);
+    acknowledge(1);
+    await watch('test://c');
+    await watch('test://d');
+    expect(ended).toEqual([0, 2]);
+    acknowledge(3);
+    expect(ended).toEqual([0, 2, 1]);
+    preferences.opened('modern');
+    expect(ended).toEqual([0, 2, 1, 3]);
+  });
+
+  test('what it does is shown by name', async () => {
+    const { preferences, acknowledge, wait } = preferencesByHand();
+    const shown = () =>
+      preferences.machines.map(({ machine, actor }) => [
+        machine,
+        actor.id,
+        actor.getSnapshot().value,
+      ]);
+    preferences.opened('modern');
+    for (const id of [0, 1]) {
+      const watching = preferences.subscribe('test://a', 'modern', wait);
+      await turn();
+      expect(shown()).toEqual([
+        ['updates', 'resources updates', 'subscribing'],
+        ['listening', 'resources listening', { asked: 'opening' }],
+      ]);
+      acknowledge(id);
+      await watching;
+      await preferences.unsubscribe('test://a', wait);
+      await turn();
+      expect(shown()).toEqual([]);
+    }
+  });
+
+  test.each([undefined, {}, { resourceSubscriptions: 'test://a' }])(
+    'an acknowledgment that names nothing agrees to nothing: %o',
+    async (notifications) => {
+      const { preferences, wait } = preferencesByHand();
+      preferences.opened('modern');
+      const watching = preferences.subscribe('test://a', 'modern', wait);
+      await turn();
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': 0 };
+      preferences.acknowledged({ _meta, ...(notifications && { notifications }) });
+      await expect(watching).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
+    },
+  );
+
+  test('what the next server does not agree to is told, and wanted no more', async () => {
+    const { preferences, acknowledge, problems, wait } = preferencesByHand();
+    preferences.opened('modern');
+    for (const uri of ['test://a', 'test://b']) void preferences.subscribe(uri, 'modern', wait);
+    await turn();
+    acknowledge(0);
+    preferences.closed();
+    preferences.opened('modern');
+    acknowledge(1, ['test://a']);
+    expect(problems).toEqual([
+      'subscription.lost The server does not tell of changes of "test://b"',
+    ]);
+    expect(preferences.uris).toEqual(['test://a']);
+  });
+
   test('what the server does not agree to is refused, and the rest is watched [LISTS-04]', async () => {
-    const { preferences, lines, acknowledge, wait } = preferencesByHand();
+    const { preferences, lines, acknowledge, problems, wait } = preferencesByHand();
     preferences.opened('modern');
     const [good, bad] = ['test://a', 'test://b'].map((uri) =>
       preferences.subscribe(uri, 'modern', wait),
@@ -173,6 +250,26 @@ describe('before a server that is listened to', () => {
     await expect(bad).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
     await turn();
     expect(lines()[1]).toBe(`${listen} test://a`);
+    expect(problems).toEqual([]);
+  });
+
+  test('who has stopped already, or stops what is not watched, asks for nothing', async () => {
+    const { preferences, lines, acknowledge, wait } = preferencesByHand();
+    preferences.opened('modern');
+    const waiter = new AbortController();
+    const [stopped, other] = [waiter.signal, undefined].map((signal) =>
+      preferences.subscribe('test://a', 'modern', { ...wait, signal }),
+    );
+    await turn();
+    waiter.abort('enough');
+    await expect(stopped).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
+    const late = preferences.subscribe('test://b', 'modern', { ...wait, signal: waiter.signal });
+    await expect(late).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
+    await preferences.unsubscribe('test://c', wait);
+    await turn();
+    acknowledge(0);
+    await other;
+    expect([lines(), preferences.uris]).toEqual([[`${listen} test://a`], ['test://a']]);
   });
 
   test('a server that knows no subscriptions refuses each', async () => {
@@ -258,11 +355,12 @@ describe('before a server that is listened to', () => {
   });
 
   test('at the end whoever waits hears why', async () => {
-    const { preferences, clock, wait } = preferencesByHand();
+    const { preferences, clock, ended, wait } = preferencesByHand();
     preferences.opened('modern');
     const watching = preferences.subscribe('test://a', 'modern', wait);
+    await turn();
     preferences.end(new RuntimeError('CLOSED', 'closed'));
     await expect(watching).rejects.toMatchObject({ code: 'CLOSED' });
-    expect(clock.liveTimers).toBe(0);
+    expect([ended, clock.liveTimers]).toEqual([[0], 0]);
   });
 });

@@ -5,6 +5,8 @@ import type { JsonObject } from 'mcp-actors';
 import { connect } from 'mcp-actors/client';
 import type { ListedSkill } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { serverSkills } from '../../../src/client/lists/skills.ts';
+import type { SkillsHost } from '../../../src/client/lists/skills.ts';
 import { ScriptedTransport } from '../scripted-transport.ts';
 
 const extension = 'io.modelcontextprotocol/skills';
@@ -102,11 +104,93 @@ test('nothing is read before the host wants it [sep-2640-host-no-prefetch]', asy
   const { host, reads } = await before({});
   const [skill] = await host.skills.list();
   expect(skill).toEqual(entry());
-  await host.skills.readDirectory('skill://pdf-processing');
+  expect(await host.skills.readDirectory('skill://pdf-processing')).toEqual([
+    { uri: 'skill://pdf-processing/a.md', name: 'a.md' },
+  ]);
   expect(reads()).toEqual([]);
   expect((await host.skills.read(entry())).text).toBe(manifest);
   expect((await host.skills.read(entry(), 'references/FORMS.md')).text).toBe(forms);
   expect(reads()).toEqual([manifestUri, formsUri]);
+});
+
+test('a skill is had by its URI, and a file by any path in the skill that leads to it', async () => {
+  const { host, transport, reads } = await before({ got: entry() });
+  expect(await host.skills.get(manifestUri)).toEqual(entry());
+  expect(transport.sent.at(-1)).toMatchObject({
+    method: 'skills/get',
+    params: { uri: manifestUri },
+  });
+  const paths = [
+    formsUri,
+    `${formsUri}#part`,
+    './references/FORMS.md',
+    'references/./FORMS.md#part',
+    'references/../references/FORMS.md',
+  ];
+  for (const path of paths) expect((await host.skills.read(entry(), path)).text).toBe(forms);
+  expect(reads()).toEqual(paths.map(() => formsUri));
+});
+
+test('a file is given with its type and its bytes, and as a text only if it is one', async () => {
+  const bytes = Buffer.from([0xff, 0xfe]);
+  const { host } = await before({
+    files: {
+      [formsUri]: { text: forms, mimeType: 'text/markdown' },
+      'skill://pdf-processing/a': { blob: bytes.toString('base64') },
+    },
+  });
+  const dynamic = entry({ resources: 'dynamic' });
+  expect(await host.skills.read(entry(), formsUri)).toStrictEqual({
+    uri: formsUri,
+    mimeType: 'text/markdown',
+    bytes: new TextEncoder().encode(forms),
+    text: forms,
+    isVerified: true,
+  });
+  expect(await host.skills.read(dynamic, 'a')).toStrictEqual({
+    uri: 'skill://pdf-processing/a',
+    bytes: new Uint8Array(bytes),
+    isVerified: false,
+  });
+});
+
+test('a file of a dynamic skill has no more bytes than a skill may have', async () => {
+  const text = 'x'.repeat(16 * 1024 * 1024 + 1);
+  // By its own message it would be too long already, unless the host takes longer ones.
+  const skills = serverSkills({
+    name: 'hostile',
+    capabilities: () => Promise.resolve({ extensions: { [extension]: {} } }),
+    readResource: (uri) => Promise.resolve({ contents: [{ uri, text }] }),
+  } as Partial<SkillsHost> as SkillsHost);
+  expect(await codeOf(skills.read(entry({ resources: 'dynamic' }), 'a'))).toContain(
+    'UNVERIFIED: "skill://pdf-processing/a" has more than 16777216 bytes',
+  );
+});
+
+test('what a SKILL.md says of itself is compared to the last, whatever its order', async () => {
+  const said = (yaml: string) => manifest.replace('---\n\n', `metadata: ${yaml}\n---\n\n`);
+  const refused = async (yaml: string, metadata: unknown): Promise<string> => {
+    const { host } = await before({ files: { [manifestUri]: { text: said(yaml) } } });
+    const frontmatter = { ...entry().frontmatter, metadata };
+    return await host.skills.read(entry({ frontmatter, resources: 'dynamic' })).then(
+      () => 'taken',
+      (error: Error) => error.message,
+    );
+  };
+  expect(await refused('{a: 1, b: [{c: 2}]}', { b: [{ c: 2 }], a: 1 })).toBe('taken');
+  const others: readonly (readonly [string, unknown])[] = [
+    ['{a: 1, b: [{c: 2}]}', { a: 1, b: [{ c: 3 }] }],
+    ['{a: 1}', { b: 1 }],
+    ['{a: 1}', { a: 1, b: 1 }],
+    ['{a: 1, b: 1}', { a: 1 }],
+    ['[x]', { 0: 'x' }],
+    ['{}', 7],
+    ['7', {}],
+    ['{a: null}', { b: null }],
+  ];
+  for (const [yaml, metadata] of others) {
+    expect(await refused(yaml, metadata)).toContain('says another "metadata" of itself');
+  }
 });
 
 describe('a SKILL.md is refused', () => {
@@ -348,6 +432,10 @@ test('another skill than the one that was asked for is refused', async () => {
   const other = entry({ uri: 'skill://x/pdf-processing/SKILL.md', resources: 'dynamic' });
   const { host } = await before({ got: other });
   expect(await codeOf(host.skills.get(manifestUri))).toContain('skill://x/pdf-processing/SKILL.md');
+  const none = await before({ got: null });
+  expect(await codeOf(none.host.skills.get(manifestUri))).toContain(
+    '"skill" must be an object, this is null',
+  );
 });
 
 test('a server that declares no skills is asked for none', async () => {
@@ -358,7 +446,9 @@ test('a server that declares no skills is asked for none', async () => {
     bare.host.skills.read(entry()),
     bare.host.skills.readDirectory('skill://pdf-processing'),
   ];
-  for (const each of asked) expect(await codeOf(each)).toContain('CAPABILITY_MISSING');
+  for (const each of asked) {
+    expect(await codeOf(each)).toMatch(/^CAPABILITY_MISSING: .* does not declare io\.[^ ]*$/);
+  }
   const plain = await before({ capabilities: { resources: {}, extensions: { [extension]: {} } } });
   expect(await plain.host.skills.list()).toHaveLength(1);
   const refused = await codeOf(plain.host.skills.readDirectory('skill://pdf-processing'));
