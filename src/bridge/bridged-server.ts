@@ -7,7 +7,7 @@
 import { systemClock } from '../actors/clock.ts';
 import { untoldCapabilities } from '../client/asked/answers.ts';
 import { DialogPlaces, roundsAfter } from '../client/asked/input-rounds.ts';
-import type { RoundsHost } from '../client/asked/input-rounds.ts';
+import type { RoundsCall, RoundsHost } from '../client/asked/input-rounds.ts';
 import type { RawAnswer, RawAsked } from '../client/asked/providers.ts';
 import type { ConnectOptions } from '../client/connect-options.ts';
 import type { Connection } from '../client/connection/connection.ts';
@@ -275,7 +275,7 @@ export class BridgedServer {
   #send(
     { method, params: given, context }: OpenCall,
     params: JsonObject | undefined,
-    bounds?: Pick<SentOptions, 'maxTotalMs' | 'signal'>,
+    signal?: AbortSignal,
   ): Promise<JsonObject> {
     const token = progressTokenOf(given);
     const onProgress: SentOptions['onProgress'] =
@@ -286,14 +286,9 @@ export class BridgedServer {
     // A host with a stream of its own comes back, as the bridge does.
     const { http } = this.era === 'legacy' ? context : {};
     const onPaused = http && (() => http.closeConnection());
-    const options: SentOptions = {
-      raw: true,
-      within,
-      onProgress,
-      onPaused,
-      retry: this.#options.retry,
-    };
-    return this.#open.request(method, params, bounds ? { ...options, ...bounds } : options);
+    const { retry } = this.#options;
+    const options: SentOptions = { raw: true, signal, within, onProgress, onPaused, retry };
+    return this.#open.request(method, params, options);
   }
 
   /** A request since 2026-07-28, to a server of the legacy era. */
@@ -338,10 +333,7 @@ export class BridgedServer {
       });
     const awaitTask = async () => result;
     const maxTotalMs = this.#maxTotalMs;
-    const send = (
-      next: JsonObject | undefined,
-      bounds: Pick<SentOptions, 'maxTotalMs' | 'signal'>,
-    ) => this.#send(call, next, bounds);
+    const send: RoundsCall['send'] = (...round) => this.#send(call, ...round);
     const more = roundsAfter(
       { ...this.#rounds, answers: { answer }, awaitTask },
       {

@@ -129,6 +129,9 @@ test('a dump says why there is no connection, with the last words, and when the 
     },
     lastWords: 'ended at start',
   });
+  const said: string[] = [];
+  connection.events$.subscribe((event) => event.type === 'stderr' && said.push(event.text));
+  expect(said.join('')).toContain('ended at start');
 });
 
 test('of a launched server the process is among the actors', async () => {

@@ -1,11 +1,20 @@
 /** What a host hears of its connection, and what it is refused. */
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
-import { connect } from 'mcp-actors/client';
-import type { ConnectOptions, Connection, ConnectionEvent } from 'mcp-actors/client';
+import { connect, connectionLogic } from 'mcp-actors/client';
+import type {
+  ConnectOptions,
+  Connection,
+  ConnectionEvent,
+  WatchedConnection,
+} from 'mcp-actors/client';
+import { recordConnection } from 'mcp-actors/recording';
+import { turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EventLog } from '../../src/client/connection/connection-streams.observable.ts';
 import type { SdkTransport } from '../../src/transports/sdk-transport.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
+import { createActor } from 'xstate';
+import { ScriptedTransport, scriptedConnection } from './scripted-transport.ts';
 
 const server = createMcpServer({
   name: 'ours',
@@ -74,11 +83,35 @@ describe('the events of a connection', () => {
           signal.addEventListener('abort', () => reject(new Error('withdrawn')));
         }),
     });
-    const heard: ConnectionEvent['type'][] = [];
-    connection.events$.subscribe(({ type }) => heard.push(type));
+    const heard: ConnectionEvent[] = [];
+    connection.events$.subscribe((event) => heard.push(event));
     await connection.callTool('ask');
     await connection.ping();
-    expect(heard.filter((type) => type !== 'state')).toEqual(['asked', 'withdrawn']);
+    const method = 'elicitation/create';
+    expect(heard.filter(({ type }) => type !== 'state')).toEqual([
+      { type: 'asked', method, params: form },
+      { type: 'withdrawn', method },
+    ]);
+  });
+
+  test('have the notifications of the server, unless the host takes them itself', async () => {
+    const taken: unknown[] = [];
+    const heard: ConnectionEvent[] = [];
+    const both = [{}, { onNotification: (...of: unknown[]) => taken.push(of) }];
+    for (const options of both) {
+      const { connection, servers } = scriptedConnection(undefined, options);
+      connection.events$.subscribe((event) => event.type === 'notification' && heard.push(event));
+      await connection.ready();
+      servers[0]?.say({ method: 'notifications/message', params: { data: 1 } });
+      await connection.ready();
+      servers[0]?.say({ method: 'notifications/message', params: { data: 2 } });
+      await turn();
+    }
+    const [one, other] = [{ data: 1 }, { data: 2 }];
+    const method = 'notifications/message';
+    const told = [one, other].map((params) => ({ type: 'notification', method, params }));
+    expect(heard).toEqual(told);
+    expect(taken).toEqual([one, other].map((params) => [method, params]));
   });
 
   test('are kept for the first listener, up to a bound, and what was dropped is told', () => {
@@ -106,7 +139,136 @@ describe('the events of a connection', () => {
   });
 });
 
+describe('a host', () => {
+  test('that watches a connection has its id, its messages, its transitions and its end', async () => {
+    const watched: WatchedConnection[] = [];
+    const [messages, machines]: [string[], string[]] = [[], []];
+    const { connection } = scriptedConnection(undefined, {
+      watchers: [
+        (each) => {
+          watched.push(each);
+          each.traffic.listen({ sent: () => messages.push('sent'), received: () => {} });
+          each.transitions.listen(({ machine }) => machines.push(machine));
+        },
+      ],
+    });
+    await connection.ready();
+    expect(watched).toMatchObject([{ side: 'host', id: connection.dump().id }]);
+    expect(watched[0]?.dump()).toMatchObject({ id: watched[0]?.id, state: 'ready.fresh' });
+    expect(messages).toContain('sent');
+    expect(machines).toContain('connection');
+    await connection.close();
+    expect(await watched[0]?.closed).toBeUndefined();
+  });
+
+  test('that watches hears of a bug that has ended the connection', async () => {
+    let closed: Promise<Error | undefined> | undefined;
+    const { connection, servers } = scriptedConnection(undefined, {
+      restart: { initialMs: 1, jitter: 1 },
+      watchers: [(watched) => (closed = watched.closed)],
+      random: () => {
+        throw new Error('no dice');
+      },
+    });
+    await connection.ready();
+    servers[0]?.onclose?.();
+    expect((await closed)?.message).toContain('no dice');
+    expect(connection.state).toMatchObject({ value: 'closed', loss: { kind: 'failure' } });
+  });
+
+  test('closes a connection by a signal, that has been aborted before too', async () => {
+    const controller = new AbortController();
+    const { connection, servers } = scriptedConnection(undefined, { signal: controller.signal });
+    await connection.ready();
+    controller.abort();
+    await connection.close();
+    expect(connection.state.value).toBe('closed');
+    const unopened = scriptedConnection(undefined, { signal: controller.signal });
+    await unopened.connection.close();
+    expect([servers, unopened.servers]).toEqual([[expect.any(ScriptedTransport)], []]);
+    await expect(unopened.connection.ready()).rejects.toMatchObject({ code: 'NOT_READY' });
+  });
+
+  test('that does not wait any longer hears why', async () => {
+    const { connection } = scriptedConnection(() => 'never');
+    const controller = new AbortController();
+    const ready = connection.ready({ signal: controller.signal });
+    controller.abort('enough');
+    await expect(ready).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
+  });
+
+  test('has what is known of the tools at once, and no words of a server without a process', async () => {
+    const connection = await connected();
+    const reports: unknown[] = [];
+    connection.tools$.subscribe((report) => reports.push(report));
+    expect(reports).toMatchObject([{ state: 'asking', items: [] }]);
+    expect(connection.stderr).toEqual({ text: '', bytes: 0 });
+  });
+});
+
+test('a host hears that a person is done with a URL that the server has named', async () => {
+  let wait: Promise<void> = Promise.resolve();
+  const url = (_: unknown, { completed }: { readonly completed: Promise<void> }) => {
+    wait = completed;
+    return 'accept' as const;
+  };
+  const { connection, servers } = scriptedConnection(undefined, { elicit: { url } });
+  await connection.ready();
+  const asked = { mode: 'url', message: 'Pay', url: 'https://example.com', elicitationId: 'e' };
+  servers[0]?.say({ id: 'q', method: 'elicitation/create', params: asked });
+  await expect.poll(() => servers[0]?.sent.at(-1)).toMatchObject({ id: 'q', result: {} });
+  const params = { elicitationId: 'e' };
+  servers[0]?.say({ method: 'notifications/elicitation/complete', params });
+  await wait;
+});
+
+test.each(['legacy', 'modern'] as const)(
+  'a server of the %s era is told of other roots if it has to ask for them',
+  async (era) => {
+    const discovered = {
+      ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' },
+      ...{ supportedVersions: ['2026-07-28'], capabilities: {} },
+    };
+    const { connection, servers } = scriptedConnection(
+      ({ method }) => (method === 'server/discover' ? discovered : undefined),
+      { era, roots: [] },
+    );
+    await connection.ready();
+    await connection.setRoots([{ uri: 'file:///a' }]);
+    await turn();
+    const told = servers[0]?.methods().includes('notifications/roots/list_changed');
+    expect(told).toBe(era === 'legacy');
+  },
+);
+
+test('an answer that belongs to nothing and is none is not answered', async () => {
+  const { connection, servers } = scriptedConnection();
+  const problems: string[] = [];
+  connection.events$.subscribe((event) => event.type === 'problem' && problems.push(event.name));
+  await connection.ready();
+  servers[0]?.say({ id: 99, result: {}, error: {} });
+  await turn();
+  expect(problems).toEqual(['response.unknown']);
+  expect(servers[0]?.methods()).toEqual(['initialize', 'notifications/initialized']);
+});
+
 describe('a host is refused', () => {
+  test('a connection of its own machine that is recorded, or restored', async () => {
+    const failureOf = async (options: Parameters<typeof createActor>[1]) => {
+      const actor = createActor(connectionLogic, options as never);
+      const failed = new Promise((resolve) => {
+        actor.subscribe({ error: resolve });
+      });
+      actor.start();
+      return ((await failed) as Error).message;
+    };
+    const entry = { transport: () => new ScriptedTransport() };
+    const input = { entry, record: recordConnection({} as never) };
+    expect(await failureOf({ input } as never)).toMatch(/^Only what connect or openConnection/);
+    const snapshot = { status: 'active' };
+    expect(await failureOf({ snapshot } as never)).toMatch(/cannot be restored from a snapshot/);
+  });
+
   test('what its server does not declare', async () => {
     const connection = await connected();
     await expect(connection.readResource('a:b')).rejects.toMatchObject({

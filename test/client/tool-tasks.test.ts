@@ -6,12 +6,14 @@ import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
 import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ToolTask, ToolTaskStatus } from 'mcp-actors/client';
-import { TestClock, gate } from 'mcp-actors/testing';
+import { TestClock, gate, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 import { serveHttp } from '../http/serving.ts';
 import { program } from '../tooling/programs.ts';
 import { officialTasks } from './official-tasks.ts';
+import { scriptedConnection } from './scripted-transport.ts';
+import type { Script, ScriptedTransport } from './scripted-transport.ts';
 
 const limits = { taskPollIntervalMs: 1 };
 const quiet = { report: () => {} };
@@ -336,5 +338,209 @@ describe.each(['as a process', 'over HTTP'])('before the official SDK, %s', (way
   test('it is called as a task even before it is known that it has to be [FOLLOW-01]', async () => {
     const connection = closing(openConnection(await entry(), quiet));
     expect(textOf(await connection.callTool('quick'))).toBe('quick is done');
+  });
+});
+
+describe('before a server of 2025-11-25 that follows a script', () => {
+  const offered = { requests: { tools: { call: {} } } };
+  const toolsOf = (...required: readonly string[]) => ({
+    tools: ['long', 'short'].map((name) => ({
+      ...{ name, inputSchema: { type: 'object' } },
+      execution: { taskSupport: required.includes(name) ? 'required' : 'forbidden' },
+    })),
+  });
+  const result = { content: [{ type: 'text', text: 'done' }] };
+  const [isError, working] = [true, { taskId: 't', status: 'working' }];
+
+  /** A server with a tool that runs as a task only, which does first what is given. */
+  function before(first: Script = () => undefined, options: ConnectOptions = {}) {
+    const script: Script = (message, to) => {
+      const { method, params } = message;
+      const serverInfo = { name: 'scripted', version: '1' };
+      const capabilities = { tools: { listChanged: true }, tasks: offered };
+      const answers: { readonly [asked: string]: object } = {
+        initialize: { protocolVersion: params?.['protocolVersion'], capabilities, serverInfo },
+        'tools/list': toolsOf('long'),
+        'tools/call': params?.['task'] ? { task: working } : result,
+        'tasks/get': { ...working, status: 'completed' },
+        'tasks/result': result,
+        'tasks/cancel': {},
+      };
+      return first(message, to) ?? answers[method ?? ''];
+    };
+    const { connection, clock, servers } = scriptedConnection(script, options);
+    const server = () => servers[0] as ScriptedTransport;
+    const sent = (method: string) =>
+      server().sent.flatMap((each) => (each.method === method ? [each.params] : []));
+    return { connection, clock, server, sent };
+  }
+
+  const refusing =
+    (refusal: object): Script =>
+    ({ id, method, params }, server) => {
+      if (method !== 'tools/call' || params?.['task']) return undefined;
+      queueMicrotask(() => server.say({ id, ...refusal }));
+      return 'never';
+    };
+  const errorOf = (code: number) => ({ error: { code, message: 'No' } });
+
+  test.each<[what: string, tool: string, refusal: object, calls: number, outcome: unknown]>([
+    ['an unknown method', 'long', errorOf(-32601), 2, result],
+    ['a failed result', 'long', { result: { isError, content: [] } }, 2, result],
+    ['another error', 'long', errorOf(-32000), 1, -32000],
+    ['an unknown method of another tool', 'short', errorOf(-32601), 1, -32601],
+    ['a failed result of another tool', 'short', { result: { isError, content: [] } }, 1, true],
+  ])(
+    'a call that it refuses before it is known: %s (%s)',
+    async (_what, tool, refusal, calls, outcome) => {
+      const { connection, clock, sent } = before(refusing(refusal));
+      const called = connection.callTool(tool).then(
+        (given) => (given.isError === true ? true : given),
+        ({ code }: { readonly code: number }) => code,
+      );
+      await expect.poll(() => sent('tools/call').length).toBe(calls);
+      await turn();
+      clock.increment(1000);
+      expect(await called).toEqual(outcome);
+      expect(sent('tools/call')).toHaveLength(calls);
+    },
+  );
+
+  test('is told how long to keep a task, and may answer at once', async () => {
+    const { connection, sent } = before(({ method }) =>
+      method === 'tools/call' ? result : undefined,
+    );
+    const task = await connection.callToolAsTask('long', { at: 1 }, { ttlMs: 5000 });
+    expect([task.id, task.status]).toEqual([undefined, { status: 'completed' }]);
+    expect(await task.result()).toEqual(result);
+    await connection.callToolAsTask('long');
+    expect(sent('tools/call')).toMatchObject([
+      { name: 'long', arguments: { at: 1 }, task: { ttl: 5000 } },
+      { name: 'long', task: {} },
+    ]);
+  });
+
+  test('is called as usual if it does not list its tools', async () => {
+    const { connection, sent } = before(({ id, method }, server) => {
+      if (method !== 'tools/list') return undefined;
+      queueMicrotask(() => server.say({ id, ...errorOf(-32603) }));
+      return 'never';
+    });
+    await connection.ready();
+    expect(await connection.callTool('long')).toEqual(result);
+    expect(sent('tools/call')).toHaveLength(1);
+  });
+
+  test('is not called if that is given up before it has listed its tools', async () => {
+    const { connection, sent } = before(({ method }) =>
+      method === 'tools/list' ? 'never' : undefined,
+    );
+    await connection.ready();
+    const controller = new AbortController();
+    const given = connection.callTool('long', {}, { signal: controller.signal });
+    controller.abort('enough');
+    await expect(given).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
+    expect(sent('tools/call')).toEqual([]);
+  });
+
+  test('says which tools have become tasks, and when a task has ended', async () => {
+    const required = ['long'];
+    const { connection, server, sent } = before(({ method }) =>
+      method === 'tools/list' ? toolsOf(...required) : undefined,
+    );
+    await connection.ready();
+    await connection.callTool('short');
+    required.push('short');
+    server().say({ method: 'notifications/tools/list_changed' });
+    await turn();
+    const called = connection.callTool('short');
+    await expect.poll(() => sent('tools/call')).toMatchObject([{}, { task: {} }]);
+    await turn();
+    const params = { ...working, status: 'completed' };
+    server().say({ method: 'notifications/tasks/status', params });
+    // Nobody has looked: no time has passed.
+    expect(await called).toEqual(result);
+    expect(sent('tasks/get')).toEqual([]);
+  });
+
+  test('is not waited for with a task that nobody wants', async () => {
+    const restart = { initialMs: 1000, jitter: 0 };
+    const { connection, server } = before(undefined, { restart });
+    const task = await connection.callToolAsTask('long');
+    const ended = expect(task.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+    server().onclose?.();
+    await expect.poll(() => connection.state.value).toBe('backoff');
+    await task.cancel();
+    await ended;
+    expect(task.status.status).toBe('cancelled');
+  });
+
+  test('ends a task whose progress its host fails to take', async () => {
+    const { connection, server, sent } = before();
+    const onProgress = () => {
+      throw new Error('a bug');
+    };
+    const task = await connection.callToolAsTask('long', {}, { onProgress });
+    const failed = expect(task.result()).rejects.toThrow(/^a bug$/);
+    const { id: progressToken } = server().sent.find(({ method }) => method === 'tools/call') ?? {};
+    server().say({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+    await failed;
+    await expect.poll(() => sent('tasks/cancel')).toMatchObject([{ taskId: 't' }]);
+  });
+});
+
+describe('a server', () => {
+  const discovered = (capabilities: object) => ({
+    ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' },
+    ...{ supportedVersions: ['2026-07-28'], capabilities: { tools: {}, ...capabilities } },
+  });
+  const extensions = { 'io.modelcontextprotocol/tasks': {} };
+
+  test.each<[era: 'legacy' | 'modern', capabilities: object]>([
+    ['legacy', { extensions }],
+    ['legacy', { tasks: true }],
+    ['legacy', { tasks: {} }],
+    ['legacy', { tasks: { requests: {} } }],
+    ['legacy', { tasks: { requests: { tools: {} } } }],
+    ['modern', { tasks: { requests: { tools: { call: {} } } } }],
+    ['modern', { extensions: {} }],
+  ])('of the %s era that declares %j is asked for no task', async (era, capabilities) => {
+    const { connection, servers } = scriptedConnection(
+      ({ method, params }) => {
+        if (method === 'server/discover') return discovered(capabilities);
+        if (method !== 'initialize') return undefined;
+        const serverInfo = { name: 'scripted', version: '1' };
+        const declared = { tools: {}, ...capabilities };
+        return { protocolVersion: params?.['protocolVersion'], capabilities: declared, serverInfo };
+      },
+      { era },
+    );
+    await expect(connection.callToolAsTask('any')).rejects.toMatchObject({
+      code: 'CAPABILITY_MISSING',
+    });
+    expect(servers[0]?.methods()).not.toContain('tools/call');
+  });
+
+  test('whose task asks more often than it may has it cancelled', async () => {
+    let asked = 0;
+    const asking = () => ({
+      ...{ resultType: 'task', taskId: 't', status: 'input_required' },
+      inputRequests: { [`q${++asked}`]: { method: 'roots/list' } },
+    });
+    const { connection, servers } = scriptedConnection(
+      ({ method }) => {
+        if (method === 'server/discover') return discovered({ extensions });
+        if (method === 'tools/call') return asking();
+        if (method === 'tasks/get') return { ...asking(), resultType: 'complete' };
+        return method?.startsWith('tasks/') ? { resultType: 'complete' } : 'never';
+      },
+      { era: 'modern', roots: [], limits: { maxRounds: 2 } },
+    );
+    await expect(connection.callTool('any')).rejects.toMatchObject({
+      code: 'PROTOCOL_VIOLATION',
+      message: 'The task t has asked for input 2 times, and asks again',
+    });
+    await expect.poll(() => servers[0]?.methods()).toContain('tasks/cancel');
+    expect(asked).toBe(3);
   });
 });

@@ -39,15 +39,8 @@ export interface RoundsCall {
   /** How long all rounds may take together, including people's answers, milliseconds. */
   readonly maxTotalMs: number;
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Sends the request of one round; each gets a new id.
-   *
-   * @param maxTotalMs what is left of the call's time
-   */
-  send(
-    params: JsonObject | undefined,
-    wishes: { readonly signal: AbortSignal | undefined; readonly maxTotalMs: number },
-  ): Promise<JsonObject>;
+  /** Sends the request of one round, until the signal ends it; each gets a new id. */
+  send(params: JsonObject | undefined, signal: AbortSignal): Promise<JsonObject>;
 }
 
 /** What a result asks for. The members that are present are copied into the next request. */
@@ -98,10 +91,10 @@ async function goOn<TCall extends RoundsCall>(
 ): Promise<JsonObject> {
   const { clock, maxRounds } = host;
   const { method, maxTotalMs, signal } = call;
-  const leftMs = (): number => Math.max(1, first.endsAt - clock.now());
   const end = new AbortController();
   const cancel = (): void => end.abort(signal?.reason);
-  const timer = clock.setTimeout(() => end.abort(overdue(method, maxTotalMs)), leftMs());
+  const leftMs = Math.max(1, first.endsAt - clock.now());
+  const timer = clock.setTimeout(() => end.abort(overdue(method, maxTotalMs)), leftMs);
   holdProcess(timer);
   signal?.addEventListener('abort', cancel);
   if (signal?.aborted) cancel();
@@ -110,7 +103,7 @@ async function goOn<TCall extends RoundsCall>(
     let { wanted } = first;
     for (let round = 1; ; round++) {
       const params = await rounds.next(wanted);
-      const result = await call.send(params, { signal: end.signal, maxTotalMs: leftMs() });
+      const result = await call.send(params, end.signal);
       const more = wantedBy(method, result);
       if (!more) {
         const startedAt = first.endsAt - maxTotalMs;

@@ -226,7 +226,7 @@ export class HostConnection extends ServerFeatures {
     for (const watch of this.#options.watchers ?? []) watch(this.#watched());
     const { signal } = this.#options;
     if (signal) {
-      signal.addEventListener('abort', this.#abort, { once: true });
+      signal.addEventListener('abort', this.#abort);
       if (signal.aborted) return this.#abort();
     }
     actor.send({ type: 'connection.open' });
@@ -410,15 +410,10 @@ function waitCancelled(name: string, signal: AbortSignal | undefined): RuntimeEr
 
 /** The lists of a connection, kept as its server has them. */
 export function listsOf(connection: Connection): Lists {
-  return ownOf(connection).lists;
+  return (connection as HostConnection).lists;
 }
 
 /** What happens on a connection, without the cost of observables. */
 export function eventsOf(connection: Connection): Pick<EventLog, 'listen'> {
-  return ownOf(connection).events;
-}
-
-function ownOf(connection: Connection): HostConnection {
-  if (connection instanceof HostConnection) return connection;
-  throw new TypeError('That is no connection of connect() or openConnection()');
+  return (connection as HostConnection).events;
 }

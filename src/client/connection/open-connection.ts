@@ -79,12 +79,11 @@ export const channelConnectionLogic: ConnectionLogic<HostConnectionInput> = {
     owned.set(scope.self, connection);
     return connectedMachine.getInitialSnapshot(scope, connection.input);
   },
-  start: (snapshot, { self }) => {
+  start: (_, { self }) => {
     const connection = owned.get(self);
     if (!connection) {
       throw new Error('A connection cannot be restored from a snapshot: open a new one');
     }
-    connectedMachine.start(snapshot);
     connection.begin();
   },
   transition: connectedMachine.transition,

@@ -175,17 +175,11 @@ export class Requests {
       if (within?.hasEnded && within.signal.aborted) {
         throw cancelledUnsent(method, within.signal.reason);
       }
-      const request = new HostRequest(spec, read, resolve);
+      const request = new HostRequest(spec, read, resolve) as HostRequest<unknown>;
       if (manner.raw && isReady(snapshot)) {
-        if (this.#together.push(request as HostRequest<unknown>) === 1) {
-          void turnEnd.then(() => this.#sendTogether());
-        }
+        if (this.#together.push(request) === 1) void turnEnd.then(() => this.#sendTogether());
       } else {
-        sendAsked(snapshot.context.correlation, [request]);
-        // Arguments may be large and answers late, so the params are kept only if the request may be
-        // sent again.
-        const isSentOnce = manner.mayAsk === 'no' && manner.retry !== 'reads';
-        if (isSentOnce && request.ticket?.state === 'sent') request.params = undefined;
+        this.#handOver([request]);
       }
       if (snapshot.value === 'backoff' && manner.whenAway !== 'refuse') {
         this.#scope.parts.actor.send({ type: 'connection.wanted' });
@@ -200,16 +194,23 @@ export class Requests {
   #sendTogether(): void {
     const requests = this.#together;
     this.#together = [];
+    this.#handOver(requests);
+  }
+
+  #handOver(requests: readonly HostRequest<unknown>[]): void {
     sendAsked(this.#snapshot.context.correlation, requests);
+    // Arguments may be large and answers late, so the params are kept only if the request may be
+    // sent again.
     for (const request of requests) {
-      const isSentOnce = request.manner.retry !== 'reads';
+      const { mayAsk, retry } = request.manner;
+      const isSentOnce = mayAsk === 'no' && retry !== 'reads';
       if (isSentOnce && request.ticket?.state === 'sent') request.params = undefined;
     }
   }
 
   /** @throws {RangeError} a time is wrong */
   #mannerOf(
-    { signal, onProgress, onPaused, whenAway, retry, onTask, task, raw }: SentOptions,
+    { signal, onProgress, onPaused, whenAway, retry, onTask, task, raw, within }: SentOptions,
     { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
   ): RequestManner {
     const isPlain = !signal && !onProgress && !onPaused && !whenAway && !retry && !onTask;
@@ -224,7 +225,7 @@ export class Requests {
     refuseDuration('maxTotalMs', maxTotalMs);
     const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs, raw } as const;
     if (isPlain) return (this.#lastPlain = plain);
-    const special = { signal, onProgress, onPaused, whenAway, retry, onTask, task };
+    const special = { signal, onProgress, onPaused, whenAway, retry, onTask, task, within };
     // Not with spreads: each request would have a hidden class of its own (docs/performance.md).
     return Object.assign(special, plain);
   }
@@ -241,32 +242,22 @@ export class Requests {
 
   goOn(request: AskedOfServer, result: JsonObject): Promise<JsonObject> | undefined {
     const { method, params, manner, ticket } = request;
-    const { signal, timeoutMs, maxTotalMs } = manner;
-    const send: RoundsCall['send'] = (next, wishes) => {
-      const times = {
-        timeoutMs: Math.min(timeoutMs, wishes.maxTotalMs),
-        maxTotalMs: wishes.maxTotalMs,
-      };
-      const again: RequestManner = { ...manner, ...times, mayAsk: 'no', signal: wishes.signal };
-      return this.#send({ method, params: next, manner: again }, whole);
-    };
+    const { signal, maxTotalMs, onTask, task } = manner;
+    const send: RoundsCall['send'] = (next, end) =>
+      this.#send({ method, params: next, manner: { ...manner, mayAsk: 'no', signal: end } }, whole);
     const startedAt = ticket?.sentAt ?? this.#scope.parts.clock.now();
-    const { onTask, task } = manner;
     const call: HostCall = { method, params, maxTotalMs, signal, onTask, task, send };
     return roundsAfter(this.#rounds, call, { result, startedAt });
   }
 
   async repeat(request: AskedOfServer, error: Error): Promise<JsonObject> {
-    // The connection's new state is known only after the loss has been processed.
-    await Promise.resolve();
     if (!this.#mayRepeat(request, error)) throw error;
     const { method, params, manner } = request;
     const { clock } = this.#scope.parts;
     const now = clock.now();
     const maxTotalMs = (request.ticket?.sentAt ?? now) + manner.maxTotalMs - now;
-    if (maxTotalMs <= 0) throw error;
     const once: RequestManner = { ...manner, maxTotalMs, retry: 'never' };
-    return this.#send({ method, params, manner: once }, whole);
+    return this.#send({ method, params, manner: once, within: manner.within }, whole);
   }
 
   /**
@@ -293,8 +284,7 @@ export class Requests {
     return view ?? new Map();
   }
 
-  #mayRepeat({ method, params, manner }: AskedOfServer, error: Error): boolean {
-    if (manner.signal?.aborted) return false;
+  #mayRepeat({ method, params }: AskedOfServer, error: Error): boolean {
     if (!(error instanceof RuntimeError) || error.code !== 'CLOSED') return false;
     if (reads.has(method)) return true;
     const tool = params?.['name'];
@@ -351,6 +341,8 @@ export interface RequestManner
   readonly task?: 'held' | undefined;
   /** See {@link SentOptions.raw}. */
   readonly raw?: true | undefined;
+  /** See {@link SentOptions.within}. Those that share a manner have it in their spec alone. */
+  readonly within?: EndingCall | undefined;
   /** Handles what follows its end. */
   readonly owner: Requests;
 }
@@ -477,7 +469,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
 /** The error that a host gets: the server's own error is unchanged. */
 function hostError(error: RuntimeError): Error {
-  if (error.code === 'REQUEST_FAILED' && error.remote) return fromWireError(error.remote);
+  if (error.remote) return fromWireError(error.remote);
   if (error.code !== 'TRANSPORT_CLOSED') return error;
   const { message, request, cause } = error;
   return new RuntimeError('CLOSED', message, { cause, ...(request ? { request } : {}) });

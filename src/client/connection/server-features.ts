@@ -135,7 +135,7 @@ export abstract class ServerFeatures {
   }
 
   callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult> {
-    const params = args ? { name, arguments: args } : { name };
+    const params = { name, arguments: args };
     if (this.tasks.only?.has(name) !== false) return this.#callMaybeAsTask(params, options);
     return this.#ask('tools/call', params, options, (result) =>
       this.#results.callTool(name, result),
@@ -149,8 +149,7 @@ export abstract class ServerFeatures {
   ): Promise<ToolTask> {
     // How to call depends on the server, so it must be known first.
     if (this.tasks.offer === 'unknown') await this.ready(options);
-    const params = args ? { name, arguments: args } : { name };
-    return this.tasks.begin(params, options, this.lists.tools);
+    return this.tasks.begin({ name, arguments: args }, options, this.lists.tools);
   }
 
   /** Cancels a task by its id. */
@@ -163,8 +162,6 @@ export abstract class ServerFeatures {
     params: { readonly name: string } & JsonObject,
     options?: HostRequestOptions,
   ): Promise<CallToolResult> {
-    const missing = this.#missing('tools/call');
-    if (missing) throw missing;
     const isTaskOnly = () => this.tasks.demands(params.name, this.lists.tools, options);
     const asTask = () => this.tasks.call(params, options);
     const isUnknown = this.tasks.offer === 'unknown';
@@ -213,7 +210,7 @@ export abstract class ServerFeatures {
     args?: { readonly [name: string]: string },
     options?: HostRequestOptions,
   ): Promise<GetPromptResult> {
-    const params = args ? { name, arguments: args } : { name };
+    const params = { name, arguments: args };
     return this.#ask('prompts/get', params, options, (result) => this.#results.getPrompt(result));
   }
 
@@ -372,21 +369,11 @@ export abstract class ServerFeatures {
   }
 }
 
-/** The capability that each feature is declared with. */
-const features: { readonly [prefix: string]: string } = {
-  'tools/': 'tools',
-  'resources/': 'resources',
-  'prompts/': 'prompts',
-  'completion/': 'completions',
-  'logging/': 'logging',
-};
-
-const prefixes = Object.keys(features);
-
-function featureOf(method: string): string | undefined {
-  const prefix = prefixes.find((each) => method.startsWith(each));
-  return prefix === undefined ? undefined : features[prefix];
-}
+/**
+ * What servers declare of what their methods begin with. Of the first revisions, none declares
+ * completion.
+ */
+const declaredFeatures: ReadonlySet<string> = new Set(['tools', 'resources', 'prompts', 'logging']);
 
 /**
  * The missing capability for a method; undefined if it is declared, or the server is not known yet.
@@ -395,9 +382,8 @@ export function missingFor(
   method: string,
   capabilities: JsonObject | undefined,
 ): string | undefined {
-  if (!capabilities) return undefined;
-  const feature = featureOf(method);
-  if (feature === undefined || feature === 'completions') return undefined;
+  const feature = method.slice(0, method.indexOf('/'));
+  if (!capabilities || !declaredFeatures.has(feature)) return undefined;
   const declared = capabilities[feature];
   if (declared === undefined) return feature;
   const isSubscription = method.endsWith('subscribe');

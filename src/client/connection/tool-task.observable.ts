@@ -92,7 +92,6 @@ export class FollowedTask implements ToolTask {
       };
       tell();
       const complete = (): void => subscriber.complete();
-      if (!this.#isFollowed) return complete();
       const subscription = this.#actor.subscribe({ next: tell, complete, error: complete });
       return () => subscription.unsubscribe();
     });
@@ -157,7 +156,6 @@ export class FollowedTask implements ToolTask {
   get over(): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => resolve();
-      if (!this.#isFollowed) return done();
       this.#actor.subscribe({ complete: done, error: done });
     });
   }

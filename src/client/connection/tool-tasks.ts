@@ -37,13 +37,13 @@ type TaskOffer = 'unknown' | 'none' | 'legacy' | 'modern';
 
 /** The offer of a server with these capabilities. */
 function taskOfferOf(era: Era, capabilities: JsonObject): TaskOffer {
-  const { extensions, tasks } = capabilities;
-  if (era === 'modern') {
-    return isJsonObject(extensions) && isJsonObject(extensions[tasksExtension]) ? 'modern' : 'none';
-  }
-  const requests = isJsonObject(tasks) ? tasks['requests'] : undefined;
-  const tools = isJsonObject(requests) ? requests['tools'] : undefined;
-  return isJsonObject(tools) && isJsonObject(tools['call']) ? 'legacy' : 'none';
+  const path =
+    era === 'modern' ? ['extensions', tasksExtension] : ['tasks', 'requests', 'tools', 'call'];
+  const declared = path.reduce<unknown>(
+    (value, member) => (isJsonObject(value) ? value[member] : undefined),
+    capabilities,
+  );
+  return isJsonObject(declared) ? era : 'none';
 }
 
 /** What a tool of 2025-11-25 says about tasks. */
@@ -116,7 +116,7 @@ export class ToolTasks {
    * Whether a tool of 2025-11-25 must run as a task; false if the server does not list its tools.
    */
   async demands(name: string, list: KeptList<ListedTool>, options: HostRequestOptions = {}) {
-    if (this.offer === 'legacy' && !this.only) {
+    if (!this.only) {
       const tools = await this.#listed(list, options);
       const demanding = tools?.filter((tool) => supportOf(tool) === 'required');
       if (demanding) this.only = new Set(demanding.map((tool) => tool.name));
@@ -200,8 +200,7 @@ export class ToolTasks {
     }
     const answered = (result: CallToolResult) => answeredTask(guardOf(report), result);
     if (this.offer === 'legacy') {
-      const task = ttlMs === undefined ? {} : { ttl: ttlMs };
-      const answer = await this.#askForTask({ ...params, task }, options);
+      const answer = await this.#askForTask({ ...params, task: { ttl: ttlMs } }, options);
       return answer instanceof FollowedTask ? answer : answered(answer);
     }
     return new Promise((resolve, reject) => {
@@ -320,11 +319,10 @@ export class ToolTasks {
 
 const machine = observedMachine(
   'followed',
-  followedTaskMachine.provide({ actors: followedTaskActors((task) => tasksIn(task).host) }),
-  (input) => tasksIn(input as FollowedTaskInput).host.observed,
+  followedTaskMachine.provide({ actors: followedTaskActors(hostOf) }),
+  (input) => hostOf(input as FollowedTaskInput).observed,
 );
 
-function tasksIn({ scope }: Pick<FollowedTaskInput, 'scope'>): ToolTasks {
-  if (scope instanceof ToolTasks) return scope;
-  throw new TypeError('A task has lost its scope');
+function hostOf({ scope }: Pick<FollowedTaskInput, 'scope'>): ToolTasksHost {
+  return (scope as ToolTasks).host;
 }

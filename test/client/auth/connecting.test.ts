@@ -42,6 +42,20 @@ describe.each(['legacy', 'modern'] as const)('a connection to a %s server', (era
     ]);
   });
 
+  test('tells which code a person enters on another device', async () => {
+    const { issuer, url } = await startProtected();
+    const connection = openConnection({ url: url.href }, { era, auth: { device: true } });
+    onTestFinished(() => connection.close());
+    connection.ready().catch(() => {});
+    const event = await new Promise<ConnectionEvent>((resolve) => {
+      connection.events$.subscribe((each) => each.type === 'authorize' && resolve(each));
+    });
+    expect(event).toMatchObject({
+      url: `${issuer.issuer}/enter?user_code=CODE-1`,
+      device: { verificationUri: `${issuer.issuer}/enter`, userCode: 'CODE-1' },
+    });
+  });
+
   test('fails without a way to log in, and says so', async () => {
     const { url } = await startProtected();
     await expect(connect({ url: url.href }, { era })).rejects.toMatchObject({
