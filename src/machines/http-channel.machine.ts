@@ -28,8 +28,6 @@ export type HttpChannelEvent =
 export type HttpChannelTag =
   /** There is a session with `initialize`, so the server understands cancellations. */
   | 'session'
-  /** The server may have a stream for its own requests and notifications. */
-  | 'listening'
   /** The session has served a request: if it expires, a new one is worth a try. */
   | 'proven';
 
@@ -76,11 +74,11 @@ export const httpChannelMachine = setup({
             },
             initialized: {
               description: 'A session that the server forgets now has served nothing.',
-              tags: ['session', 'listening'],
+              tags: 'session',
               on: { 'session.greeted': 'greeted', 'session.proven': 'proven' },
             },
             proven: {
-              tags: ['session', 'listening', 'proven'],
+              tags: ['session', 'proven'],
               on: { 'session.greeted': 'greeted' },
             },
           },

@@ -150,6 +150,12 @@ test('over HTTP the chart of the channel is among the actors', async () => {
   onTestFinished(() => served.close());
   const connection = closing(await connect({ url: served.url.href }, { era: 'legacy' }));
   expect(stateOf(connection, 'http-channel')).toMatch(/^handshake\.done/);
+  expect(stateOf(connection, 'channel')).toBe(stateOf(connection, 'http-channel'));
+  await expect.poll(() => stateOf(connection, 'server-push')).toBe('served');
+  expect(connection.dump().actors).toContainEqual({
+    ...{ id: "the server's own stream", chart: 'stream', kind: 'machine' },
+    ...{ status: 'active', state: 'open' },
+  });
 });
 
 test('over HTTP the stream of a call is among the actors until the call has ended', async () => {

@@ -77,6 +77,6 @@ export function retryAfterMs(
 ): number | undefined {
   const text = response.header('retry-after')?.trim() ?? '';
   if (/^\d+$/.test(text)) return Number(text) * 1000;
-  const at = text === '' ? NaN : Date.parse(text);
+  const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - now());
 }

@@ -8,6 +8,7 @@
 import type { Clock } from '../../actors/clock.ts';
 import { shownChart } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
+import type { WriterView } from '../../actors/writer/outbound-flow.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../../machines/connection-ports.ts';
 import type { Loss } from '../../protocol/losses.ts';
 import type {
@@ -63,7 +64,7 @@ export function httpChannelActor(
   return plainActor(({ input }) => new HttpChannel(address, options, input.connection));
 }
 
-type Unanswered = Exclude<SendOutcome, { readonly kind: 'answered' | 'aborted' }>;
+type Unanswered = Exclude<SendOutcome, { readonly kind: 'answered' }>;
 
 class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOwner {
   readonly wire: HttpWire;
@@ -120,17 +121,15 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     const login = this.options.authorization?.machine;
     return {
       state: stateName(this.#state),
-      waitingBytes: this.#posts.bytes,
       machines: [this.#shown, ...this.streams.live, ...(login ? [login] : [])],
     };
   }
 
   receive(event: ChannelEvent): void {
     if (event.type === 'channel.close') void this.#close();
-    else if (event.type === 'channel.negotiated' && this.#isGreeting) {
+    else if (event.type === 'channel.negotiated') {
       this.#move({ type: 'revision.agreed' });
       this.#revision = event.revision;
-      this.#openPush();
     }
   }
 
@@ -175,6 +174,10 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     return this.#posts.isFull;
   }
 
+  get queuedBytes(): number {
+    return this.#posts.bytes;
+  }
+
   // For its messages.
 
   get takesCancellations(): boolean {
@@ -201,7 +204,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
       this.#move({ type: 'session.greeted' });
     } else if (method === Method.initialized) {
       this.#move({ type: 'session.initialized' });
-      this.#openPush();
+      if (this.#isReady) this.transport.listen(this.sessionHeaders(session));
     } else if (kind === 'request' && !this.#state.hasTag('proven')) {
       this.#move({ type: 'session.proven' });
     }
@@ -232,9 +235,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
       for (const waiting of this.#posts.takeWaiting()) waiting.giveBack(error);
       return void this.#tellUnreachable(error);
     }
-    if (sent.kind === 'unreachable') this.#tellLost({ kind: 'unreachable', error });
-    else if (!isReady)
-      this.#tellLost(lossOf(error, sent.kind === 'broken' ? 'unreachable' : 'refused'));
+    if (!isReady) this.#tellLost(lossOf(error, 'unreachable'));
     post.fail(error);
   }
 
@@ -266,7 +267,7 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
       this.#tellLost({ kind: 'http', status, message });
       post.fail(error);
     };
-    if (this.transport.answers === 'apart' || !this.#isGreeting) return give();
+    if (this.transport.answers === 'apart') return give();
     // It may be a server of 2024-11-05, whose messages go to another URL.
     const opened = (): void => void post.send();
     this.transport = new SseTransport(this, this.#url, { opened, refused: give });
@@ -306,11 +307,6 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
     this.#connection.send({ type: 'channel.opened', ends: { reader, writer } });
   }
 
-  #openPush(): void {
-    if (this.#isReady && this.#state.hasTag('listening'))
-      this.transport.listen(this.sessionHeaders(this.session));
-  }
-
   // For its transport.
 
   forgotten(): void {
@@ -323,19 +319,20 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   }
 
   received(texts: readonly string[], where: string): void {
-    const frames = texts.map(
-      (text) => [text, decodeLine(text, this.options.limits.maxDepth)] as const,
-    );
-    const valid: InboundFrame[] = [];
-    for (const [text, frame] of frames) {
-      if (frame.kind !== 'invalid') valid.push(frame);
-      else this.problem('frame.invalid', `On ${where}: ${frame.error.message}${excerptOf(text)}`);
-    }
-    if (valid.length > 0) this.deliver(valid);
+    this.deliver(this.decoded(texts, where));
+  }
+
+  decoded(texts: readonly string[], where: string): readonly InboundFrame[] {
+    return texts.flatMap((text) => {
+      const frame = decodeLine(text, this.options.limits.maxDepth);
+      if (frame.kind !== 'invalid') return [frame];
+      this.problem('frame.invalid', `On ${where}: ${frame.error.message}${excerptOf(text)}`);
+      return [];
+    });
   }
 
   deliver(frames: readonly InboundFrame[]): void {
-    this.#router?.send({ type: 'frames.received', frames });
+    if (frames.length > 0) this.#router?.send({ type: 'frames.received', frames });
   }
 
   /** The session has served nothing: a new one would expire in the same way, without end. */
@@ -414,20 +411,19 @@ function lossOf(error: RuntimeError, kind: StreamEnd): Loss {
 class HttpWriter implements Behaviour<WriterEvent> {
   readonly #channel: HttpChannel;
   readonly #owner: Recipient<TransportFact>;
-  #state: 'flowing' | 'blocked' | 'ended' = 'flowing';
+  #state: 'flowing' | 'blocked' = 'flowing';
 
   constructor(channel: HttpChannel, owner: Recipient<TransportFact>) {
     this.#channel = channel;
     this.#owner = owner;
   }
 
-  get view(): object {
-    return this.#channel.view;
+  get view(): WriterView {
+    return { state: this.#state, queuedBytes: this.#channel.queuedBytes };
   }
 
   receive(event: WriterEvent): void {
-    // Everything was handed to the platform or is counted elsewhere.
-    if (event.type === 'output.flush') this.#owner.send({ type: 'output.flushed' });
+    // A host has nothing flushed, and drops no requests of its server.
     if (event.type !== 'frames.send') return;
     this.#channel.post(
       this.#state === 'blocked' ? this.#withoutRequests(event) : event,
@@ -436,10 +432,6 @@ class HttpWriter implements Behaviour<WriterEvent> {
     if (this.#state !== 'flowing' || !this.#channel.isFull) return;
     this.#state = 'blocked';
     this.#owner.send({ type: 'output.blocked' });
-  }
-
-  stop(): void {
-    this.#state = 'ended';
   }
 
   /** Refuses new requests, but not answers and notifications, for which the server may wait. */

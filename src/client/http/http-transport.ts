@@ -4,7 +4,7 @@ import { serverPushChart } from '../../machines/server-push.machine.ts';
 import { shownChart } from '../../actors/transitions.ts';
 import type { ServerPushEvent } from '../../machines/server-push.machine.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
-import { ServerStream, headerOfEventId } from './server-stream.ts';
+import { ServerStream, eventHeaders } from './server-stream.ts';
 import type { StreamEnd, StreamEnvironment, StreamOwner } from './server-stream.ts';
 import type { HttpWire, SendOutcome } from './wire.ts';
 
@@ -87,11 +87,7 @@ export abstract class TransportStream implements StreamOwner {
       what: this.what,
       method: 'GET',
       url,
-      headers: {
-        accept: 'text/event-stream',
-        ...headers,
-        ...(lastEventId === undefined ? {} : { 'last-event-id': headerOfEventId(lastEventId) }),
-      },
+      headers: eventHeaders(headers, lastEventId),
       signal: this.#controller.signal,
     });
   }

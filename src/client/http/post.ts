@@ -24,7 +24,7 @@ import { mediaTypeOf, readBody, refusalOf, discard, isOk } from './response.ts';
 import { excerptOf, networkFailure, statusError, tooMuch, violation } from './failures.ts';
 import type { HttpTransport } from './http-transport.ts';
 import type { HttpResponse } from './response.ts';
-import { ServerStream, headerOfEventId } from './server-stream.ts';
+import { ServerStream, eventHeaders } from './server-stream.ts';
 import type { StreamEnvironment, StreamOwner } from './server-stream.ts';
 import type { HttpWire, SendOutcome } from './wire.ts';
 
@@ -44,6 +44,8 @@ export interface PostingChannel {
   sessionHeaders(session: PostSession): Record<string, string>;
   /** The headers of a message in a session. */
   messageHeaders(post: Post, session: PostSession): Record<string, string>;
+  /** Reads messages. What cannot be read is reported, and left out. */
+  decoded(texts: readonly string[], where: string): readonly InboundFrame[];
   /** The server has sent these. */
   deliver(frames: readonly InboundFrame[]): void;
   /** Reports a fault of the server that fails no request. */
@@ -53,7 +55,7 @@ export interface PostingChannel {
   /** The server does not know the session: it did not serve the message, and never will. */
   expired(post: Post, session: PostSession): void;
   /** The server was not reached, wants a login that cannot be obtained, or is out of service. */
-  lost(post: Post, end: Exclude<SendOutcome, { readonly kind: 'answered' | 'aborted' }>): void;
+  lost(post: Post, end: Exclude<SendOutcome, Answered>): void;
   unavailable(response: HttpResponse, error: RuntimeError): void;
   /**
    * The handshake was refused in a way that does not show that there is an MCP server at this URL.
@@ -207,9 +209,8 @@ export class Post implements StreamOwner {
 
   /** Fails it: it gets no answer, for this reason. */
   fail(error: RuntimeError): void {
-    const isLate = this.#isSettled;
+    if (this.#isSettled) return;
     this.#finish();
-    if (isLate) return;
     const { rejected } = this.hearer;
     if (rejected && this.kind !== 'response') rejected(error, this.#frame);
     else this.#channel.problem('output.lost', error.message);
@@ -232,17 +233,13 @@ export class Post implements StreamOwner {
       what: `the rest of ${this.what}`,
       method: 'GET',
       url: transport.target,
-      headers: {
-        accept: 'text/event-stream',
-        ...this.#channel.sessionHeaders(this.#session),
-        ...(lastEventId === undefined ? {} : { 'last-event-id': headerOfEventId(lastEventId) }),
-      },
+      headers: eventHeaders(this.#channel.sessionHeaders(this.#session), lastEventId),
       signal: this.signal,
     });
   }
 
   received(texts: readonly string[]): 'more' | 'all' {
-    this.#hand(texts.flatMap((text) => this.#decoded(text)));
+    this.#hand(this.#channel.decoded(texts, `the answer to ${this.what}`));
     return this.#state.value === 'answered' ? 'all' : 'more';
   }
 
@@ -257,21 +254,13 @@ export class Post implements StreamOwner {
     this.#unanswered({ kind: 'broken', error: error.status === undefined ? error : unresumed });
   }
 
-  #decoded(text: string): InboundFrame[] {
-    const frame = decodeLine(text, this.#channel.options.limits.maxDepth);
-    if (frame.kind !== 'invalid') return [frame];
-    const fault = `On the answer to ${this.what}: ${frame.error.message}${excerptOf(text)}`;
-    this.#channel.problem('frame.invalid', fault);
-    return [];
-  }
-
   #hand(frames: readonly InboundFrame[]): void {
-    if (this.#state.value === 'over' || frames.length === 0) return;
+    if (this.#state.value === 'over') return;
     if (frames.some((frame) => this.#isAnsweredBy(frame))) this.#move('post.answered');
     const valid =
       this.revision === undefined ? frames : frames.flatMap((frame) => this.#modern(frame));
     if (this.hearer.heard) this.hearer.heard(valid);
-    else if (valid.length > 0) this.#channel.deliver(valid);
+    else this.#channel.deliver(valid);
     if (this.#state.value === 'answered') this.#end();
   }
 
@@ -290,7 +279,6 @@ export class Post implements StreamOwner {
 
   /** Whether a frame is the answer to it. Ids must have the same type. */
   #isAnsweredBy(frame: InboundFrame): boolean {
-    if (this.id === undefined) return false;
     if (frame.kind === 'response') return frame.id === this.id;
     if (frame.kind !== 'batch') return false;
     return frame.messages.some(
@@ -299,8 +287,7 @@ export class Post implements StreamOwner {
   }
 
   #unanswered(sent: Exclude<SendOutcome, Answered>): void {
-    if (sent.kind === 'aborted' || this.#state.value === 'over') this.#finish();
-    else this.#channel.lost(this, sent);
+    if (this.#state.value !== 'over') this.#channel.lost(this, sent);
   }
 
   async #read({ response, url }: Answered): Promise<void> {
@@ -354,16 +341,17 @@ export class Post implements StreamOwner {
     const { status } = response;
     const { kind, method } = this;
     const text = await refusalOf(response);
+    if (this.#state.value === 'over') return;
     const isOfSession = this.revision === undefined && this.#session.id !== undefined;
     if ((status === 404 || status === 410) && isOfSession)
       return this.#channel.expired(this, this.#session);
-    const frame = text === '' ? undefined : decodeLine(text, this.#channel.options.limits.maxDepth);
-    const remote = frame && errorOf(frame);
+    const frame = decodeLine(text, this.#channel.options.limits.maxDepth);
+    const remote = errorOf(frame);
     const error = statusError(this.what, { status, url }, text, remote);
     if (saysNothing.has(status) || status >= 500) {
       this.#channel.unavailable(response, error);
     }
-    if (kind !== 'request' || !frame || !remote) {
+    if (kind !== 'request' || !remote) {
       if (method === 'initialize') return this.#channel.notGreeted(this, error);
       return this.fail(error);
     }

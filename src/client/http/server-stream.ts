@@ -84,16 +84,16 @@ export class ServerStream implements HttpStreamPort {
   readonly #environment: StreamEnvironment;
   readonly #actor: ActorRefFrom<typeof httpStreamMachine>;
   #reader: BodyReader | undefined = undefined;
+  /** Undefined also after an id that no header can hold. */
   #lastEventId: string | undefined = undefined;
   #retryMs: number | undefined = undefined;
-  /** Why it was cut last. */
-  #end: End;
+  /** Why it was cut last, or refused. */
+  #end!: End;
 
   /** @param response the response to begin with; without one the server is asked */
   constructor(owner: StreamOwner, environment: StreamEnvironment, response?: HttpResponse) {
     this.#owner = owner;
     this.#environment = environment;
-    this.#end = [new RuntimeError('CLOSED', `The server has not opened ${owner.what}`), 'cut'];
     const { clock, times } = environment;
     const begins = response ? 'open' : 'resuming';
     const input = { port: this, times, begins } as const;
@@ -148,8 +148,6 @@ export class ServerStream implements HttpStreamPort {
       return;
     }
     switch (sent.kind) {
-      case 'aborted':
-        return this.#tell({ type: 'stream.finished' });
       case 'unreachable':
       case 'broken':
         return void this.#cut([sent.error, sent.kind === 'broken' ? 'cut' : 'unreachable']);
@@ -198,7 +196,6 @@ export class ServerStream implements HttpStreamPort {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       why = cause instanceof Error ? cause.message : textOfError(cause);
     }
-    if (this.#reader !== body) return;
     const message = `The stream of ${what} was cut before all was said: ${why ?? 'it has ended'}`;
     const isResumable = this.#cut([new RuntimeError('CLOSED', message), 'cut'], heard);
     if (isResumable && why === undefined) this.#owner.paused?.();
@@ -209,7 +206,7 @@ export class ServerStream implements HttpStreamPort {
   ): void {
     const texts: string[] = [];
     for (const { id, event, data } of events) {
-      if (id !== undefined) this.#lastEventId = id === '' ? undefined : id;
+      if (id !== undefined) this.#lastEventId = isSendable(id) ? id : undefined;
       if (event !== undefined && event !== 'message') this.#owner.passedOver?.({ event, data });
       else if (data !== '') texts.push(data);
     }
@@ -225,9 +222,8 @@ export class ServerStream implements HttpStreamPort {
     this.#end = end;
     const { resumption } = this.#owner;
     const isResumable =
-      resumption === 'anew' || (resumption === 'by-id' && isSendable(this.#lastEventId));
+      resumption === 'anew' || (resumption === 'by-id' && this.#lastEventId !== undefined);
     this.#tell({ type: 'stream.cut', heard, isResumable, retryMs: this.#retryMs });
-    this.#retryMs = undefined;
     return isResumable;
   }
 
@@ -252,21 +248,26 @@ export class ServerStream implements HttpStreamPort {
 }
 
 /** Whether an event's id can be sent in a header. */
-function isSendable(id: string | undefined): id is string {
-  return id !== undefined && id.length <= maxIdLength && !/(?!\t)\p{Cc}/u.test(id);
+function isSendable(id: string): boolean {
+  return id !== '' && id.length <= maxIdLength && !/(?!\t)\p{Cc}/u.test(id);
 }
 
-/** An event's id as the value of a header: its UTF-8 bytes, one per character. */
-export function headerOfEventId(id: string): string {
-  let value = '';
-  for (const byte of new TextEncoder().encode(id)) value += String.fromCharCode(byte);
-  return value;
+/** The headers of a request for a stream, or for the rest of one after an event. */
+export function eventHeaders(
+  headers: Readonly<Record<string, string>> | undefined,
+  lastEventId: string | undefined,
+): Record<string, string> {
+  const wanted = { accept: 'text/event-stream', ...headers };
+  if (lastEventId === undefined) return wanted;
+  // The UTF-8 bytes of the id, one per character.
+  const id = String.fromCharCode(...new TextEncoder().encode(lastEventId));
+  return { ...wanted, 'last-event-id': id };
 }
 
 /** The content of one chunk of a stream. */
 export interface DecodedChunk {
   readonly events: readonly EventSourceMessage[];
-  /** The last `retry`, milliseconds. */
+  /** The last `retry` of the stream, milliseconds. */
   readonly retryMs: number | undefined;
   /** An event is too long: the rest of the stream cannot be read. */
   readonly isTooLong: boolean;
@@ -308,17 +309,16 @@ class EventDecoder {
       isTooLong: this.#state === 'tooLong',
     };
     this.#events = [];
-    this.#retryMs = undefined;
     return decoded;
   }
 
   #feed(text: string): void {
-    if (text === '' || this.#state === 'tooLong') return;
+    if (text === '') return;
     // The parser holds back a line that ends in CR, for an LF to come. A server that ends its lines
     // in CR alone would wait for ever: the line is ended at once, and an LF that follows is skipped.
     const rest = this.#state === 'afterReturn' && text.startsWith('\n') ? text.slice(1) : text;
     this.#state = text.endsWith('\r') ? 'afterReturn' : 'reading';
-    if (rest !== '') this.#parser.feed(this.#state === 'afterReturn' ? `${rest}\n` : rest);
+    this.#parser.feed(this.#state === 'afterReturn' ? `${rest}\n` : rest);
   }
 }
 

@@ -26,7 +26,7 @@ export async function learnTools(call: Post, channel: PostingChannel): Promise<v
   for (let page = 1; page <= maxPages; page++) {
     // The host's other ids are integers, so this id is unique.
     const id = `${call.id}/tools/${page}` as OutboundRequest['id'];
-    const params = { _meta: metaOf(call.params), ...(cursor === undefined ? {} : { cursor }) };
+    const params = { _meta: metaOf(call.params), cursor };
     const frame: OutboundRequest = { jsonrpc: '2.0', id, method: 'tools/list', params };
     const result = await resultOf(frame, channel, call.signal);
     if (!result) return;
@@ -110,7 +110,7 @@ export class ToolParameters {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
     const valid = (tools as readonly unknown[]).filter((tool) => this.#readTool(tool));
-    return valid.length === tools.length ? result : { ...result, tools: valid };
+    return { ...result, tools: valid };
   }
 
   #readTool(tool: unknown): boolean {

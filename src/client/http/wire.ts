@@ -20,15 +20,13 @@ export interface WireRequest extends HttpRequest {
   readonly what: string;
 }
 
-/** The outcome of a request. */
+/** The outcome of a request. If its signal has fired, nobody needs it. */
 export type SendOutcome =
   | { readonly kind: 'answered'; readonly response: HttpResponse; readonly url: URL }
   | NetworkFailure
   /** It was redirected elsewhere, or needs a login that cannot be obtained. */
-  | { readonly kind: 'redirected'; readonly error: RuntimeError; readonly status: number }
-  | { readonly kind: 'unauthorized'; readonly error: RuntimeError }
-  /** Its signal has fired. */
-  | { readonly kind: 'aborted' };
+  | { readonly kind: 'redirected'; readonly error: RuntimeError }
+  | { readonly kind: 'unauthorized'; readonly error: RuntimeError };
 
 export interface WireOptions {
   readonly send: SendRequest;
@@ -101,7 +99,7 @@ export class HttpWire {
       try {
         response = await this.#options.send({ method, url, headers, body, signal });
       } catch (error) {
-        return signal.aborted ? { kind: 'aborted' } : networkFailure(what, url, error);
+        return networkFailure(what, url, error);
       }
       if (!isRedirect(response)) return { kind: 'answered', response, url };
       await discard(response);
@@ -143,7 +141,7 @@ export class HttpWire {
       const error = new RuntimeError('CLOSED', `${request.what}: ${cause.message}`, { cause });
       return { kind: 'unreachable', error };
     } catch (error) {
-      return request.signal.aborted ? { kind: 'aborted' } : refused(textOfError(error), error);
+      return refused(textOfError(error), error);
     } finally {
       goOn();
     }
@@ -189,7 +187,6 @@ function redirected(
   const message = `${what}: ${placeOf(url)} redirects ${where} (status ${status}): ${why}`;
   return {
     kind: 'redirected',
-    status,
     error: new RuntimeError('HTTP_STATUS', message, { status }),
   };
 }

@@ -56,6 +56,10 @@ describe('the address of a server', () => {
     expect(() => httpChannelKind({ url: 'https://b/' }, options)).toThrow(new RangeError(fault));
   });
 
+  test('one request at once is few, but right', () => {
+    expect(() => httpChannelKind({ url: 'https://b/' }, { maxOpenRequests: 1 })).not.toThrow();
+  });
+
   test('names the server, and what remembers its era', () => {
     const { name, eraKey, shows } = httpChannelKind({ url: 'https://b:8443/x?y' });
     expect([name, eraKey, shows]).toEqual(['b:8443', 'https://b:8443', 'answer']);

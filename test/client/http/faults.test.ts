@@ -1,10 +1,21 @@
 /** What servers get wrong, and what breaks: each costs what it must, and is told for what it is. */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { TestClock } from 'mcp-actors/testing';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { TestClock, turn } from 'mcp-actors/testing';
 import { networkFailure, statusError } from '../../../src/client/http/failures.ts';
 import { HttpHost, errorOf } from './http-host.ts';
+import type { HostOptions } from './http-host.ts';
+import {
+  Poured,
+  anywhere,
+  brokenWith,
+  fetchingHost,
+  jsonOf,
+  resultOf,
+  scriptedFetch,
+  typesOf,
+} from './scripted-fetch.ts';
 import { scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
 
@@ -60,10 +71,124 @@ describe('an answer over HTTP', () => {
 
   test('with an error of its own is that error, whatever the status', async () => {
     const error = { code: -32_603, message: 'broken' };
-    const { outcome } = await answered((asked) =>
+    const { host, outcome } = await answered((asked) =>
       asked.json({ jsonrpc: '2.0', id: 1, error }, 500),
     );
     expect(outcome).toEqual({ kind: 'error', error });
+    expect(host.settledAgain).toEqual([]);
+  });
+
+  test.each<[what: string, status: number, body: object]>([
+    ['an error of another request', 400, { id: 'other', error: { code: -32_600, message: 'no' } }],
+    ['an error that is no object', 400, { id: 1, error: 'no' }],
+    ['a result', 300, { id: 1, result: {} }],
+    ['a path that is not there, in no session', 404, {}],
+    ['a redirection that a browser hides', 0, {}],
+  ])('with a status and %s is a refusal, and no loss', async (_, status, body) => {
+    const { host } = fetchingHost(() =>
+      status === 0 ? Response.error() : jsonOf({ jsonrpc: '2.0', ...body }, status),
+    );
+    expect(errorOf(await host.request('tools/call', {}, 1))).toMatchObject({
+      code: 'HTTP_STATUS',
+      status,
+    });
+    expect(typesOf(host)).toEqual(['channel.opened']);
+  });
+
+  test('with status 503 fails its request, and makes room for the next; nothing is lost', async () => {
+    const { host } = fetchingHost(
+      (asked) => (asked.message?.method === 'ping' ? resultOf(asked) : jsonOf({}, 503)),
+      { maxOpenRequests: 1 },
+    );
+    const error = errorOf(await host.request('tools/call'));
+    expect(error).toMatchObject({ code: 'HTTP_STATUS', status: 503 });
+    expect(await host.request('ping')).toEqual({ kind: 'result', result: {} });
+    expect(typesOf(host)).toEqual(['channel.opened']);
+  });
+
+  test('may be in a batch', async () => {
+    const { host } = fetchingHost(
+      (asked) => {
+        if (asked.message?.method === 'ping') return resultOf(asked);
+        const { id } = asked.message ?? {};
+        return jsonOf([
+          { jsonrpc: '2.0', id, method: 'roots/list' },
+          { jsonrpc: '2.0', id, result: {} },
+        ]);
+      },
+      { maxOpenRequests: 1 },
+    );
+    const settled = vi.fn();
+    void host.request('tools/call').then(settled);
+    expect(await host.heard.first(() => true)).toMatchObject({ kind: 'batch' });
+    await host.request('ping');
+    expect(settled).not.toHaveBeenCalled();
+  });
+
+  test('may come in two pieces', async () => {
+    const { host } = fetchingHost(() => {
+      const body = new Poured();
+      body.write('{"jsonrpc":"2.0","id":1,');
+      body.write('"result":{}}');
+      body.end();
+      return body.answer('application/json');
+    });
+    expect(await host.request('tools/call', {}, 1)).toEqual({ kind: 'result', result: {} });
+  });
+
+  test.each<[what: string, options: HostOptions, pour: (body: Poured) => void, message: RegExp]>([
+    [
+      'has a long body',
+      {},
+      (body) => {
+        body.write('Away ');
+        body.write('x'.repeat(70_000));
+      },
+      /status 418: Away x/,
+    ],
+    [
+      'breaks',
+      {},
+      (body) => {
+        body.write('Away');
+        setImmediate(() => body.break(new Error('broke')));
+      },
+      /status 418: Away$/,
+    ],
+  ])('that is refused and %s shows its beginning', async (_, options, pour, message) => {
+    const { host } = fetchingHost(() => {
+      const body = new Poured();
+      pour(body);
+      return body.answer('text/plain', 418);
+    }, options);
+    expect(errorOf(await host.request('tools/call')).message).toMatch(message);
+  });
+
+  test.each<[what: string, type: string, text: string]>([
+    ['an event', 'text/event-stream', `data: ${'x'.repeat(3000)}\n\n`],
+    ['a body', 'application/json', `"${'x'.repeat(3000)}`],
+  ])('of more than the limit in %s is read no further', async (_, type, text) => {
+    const body = new Poured();
+    const { host } = fetchingHost(() => body.answer(type), { limits: { maxLineBytes: 2000 } });
+    const outcome = host.request('tools/call');
+    body.write(text);
+    await body.letGo;
+    expect(errorOf(await outcome).code).toBe('LIMIT_EXCEEDED');
+  });
+
+  test('to an answer of the host that refuses it is told as a loss of that answer', async () => {
+    const { host } = fetchingHost(() => new Response('no', { status: 400 }));
+    host.send({ jsonrpc: '2.0', id: 'q', result: {} } as never);
+    const told = await host.facts.first(({ name }) => name === 'output.lost');
+    expect(told.message).toMatch(/^a response: .* answered with status 400: no$/);
+    expect(host.settledAgain).toEqual([]);
+  });
+
+  test('to a notification is let go of, whatever it is, and the notification is taken', async () => {
+    const body = new Poured();
+    const { host } = fetchingHost(() => body.answer());
+    expect(await host.tell('notifications/roots/list_changed')).toBe('taken');
+    await body.letGo;
   });
 
   test('with a status shows the beginning of its body, without secrets', async () => {
@@ -90,6 +215,13 @@ describe('an answer over HTTP', () => {
     ],
     ['a body that never ends', endless('application/json', '[')],
     ['an event', (asked) => asked.text(`data: ${'x'.repeat(3000)}\n\n`, 'text/event-stream')],
+    [
+      'an event before the answer',
+      (asked) => {
+        const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
+        asked.text(`data: ${'x'.repeat(3000)}\n\ndata: ${answer}\n\n`, 'text/event-stream');
+      },
+    ],
     ['an event that never ends', endless('text/event-stream', 'data: x\n')],
     ['a line that never ends', endless('text/event-stream', 'data: x')],
   ])('of more than the limit in %s fails its request, and nothing else', async (_, script) => {
@@ -138,19 +270,49 @@ describe('an answer over HTTP', () => {
   });
 });
 
+describe('a handshake', () => {
+  test.each<[what: string, pour: (body: Poured) => unknown]>([
+    ['without an answer', () => brokenWith('ECONNRESET')],
+    ['in the middle of a stream', (body) => body.end()],
+  ])('that breaks %s is a loss: the server may come back', async (_, pour) => {
+    const { fetch } = scriptedFetch(() => {
+      const body = new Poured();
+      pour(body);
+      return body.answer();
+    });
+    const host = new HttpHost(anywhere, { fetch });
+    const error = errorOf(await host.initialize());
+    expect(error.code).toBe('CLOSED');
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable', error } });
+  });
+
+  test('whose stream has too long an event fails, and is no loss', async () => {
+    const { fetch } = scriptedFetch(() => {
+      const body = new Poured();
+      body.write(`data: ${'x'.repeat(3000)}\n\n`);
+      return body.answer();
+    });
+    const host = new HttpHost(anywhere, { fetch, limits: { maxLineBytes: 2000 } });
+    expect(errorOf(await host.initialize()).code).toBe('LIMIT_EXCEEDED');
+    expect(typesOf(host)).toEqual(['channel.opened']);
+  });
+});
+
 describe('a server that cannot be reached', () => {
   test('is told with its host and port; the request is given back, because it was never there', async () => {
     const server = await scriptedServer((asked) => {
       asked.response.setHeader('connection', 'close');
       asked.result();
     });
-    const host = new HttpHost({ url: server.url.href });
+    const clock = new TestClock();
+    const host = new HttpHost({ url: server.url.href }, { clock });
     host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
     await host.request('ping');
     await server.stop();
     expect(await host.request('ping')).toEqual({ kind: 'returned' });
     const { loss } = await host.told('channel.lost');
     expect(loss).toMatchObject({ kind: 'unreachable' });
+    expect(clock.liveTimers).toBe(0);
     const error = (loss as { error: Error }).error;
     expect(error.message).toBe(
       `${server.url.host} cannot be reached: connect ECONNREFUSED ${server.url.host}`,
@@ -193,12 +355,39 @@ describe('a server that cannot be reached', () => {
     expect(await lost).toMatchObject({ loss: { kind: 'unreachable' } });
   });
 
+  test('is not told any more by a channel that was ended meanwhile', async () => {
+    const body = new Poured();
+    const { host } = fetchingHost(({ message }) =>
+      message?.method === 'tools/list' ? brokenWith('ECONNREFUSED') : body.answer(),
+    );
+    void host.request('prompts/list');
+    void host.tell('notifications/roots/list_changed');
+    await turn();
+    expect(await host.request('tools/list')).toEqual({ kind: 'returned' });
+    host.channel.stop();
+    await body.letGo;
+    await turn();
+    expect(typesOf(host)).toEqual(['channel.opened']);
+  });
+
+  test('takes no notifications, those that wait for their turn included', async () => {
+    const { host, asked } = fetchingHost(({ message }) => {
+      if (message?.method === 'ping') return brokenWith('ECONNREFUSED');
+      return undefined;
+    });
+    const told = Array.from({ length: 66 }, () => host.tell('notifications/roots/list_changed'));
+    void host.request('ping');
+    expect(await Promise.all(told.slice(64))).toEqual(['rejected', 'rejected']);
+    expect(asked).toHaveLength(65);
+  });
+
   test('before the handshake fails it', async () => {
     const server = await scriptedServer(() => {});
     await server.stop();
     const host = new HttpHost({ url: server.url.href });
-    expect(errorOf(await host.ask('server/discover')).code).toBe('CLOSED');
-    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable' } });
+    const error = errorOf(await host.ask('server/discover'));
+    expect(error.code).toBe('CLOSED');
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable', error } });
   });
 
   test('for want of a certificate is not one that may have served the request', async () => {
@@ -236,8 +425,18 @@ describe('redirections', () => {
   test.each(['/mcp', '', 'http://['])('in a circle, or to nowhere, end (%j)', async (location) => {
     const { outcome, server } = await answered((asked) => moved(asked, location));
     expect(errorOf(outcome).code).toBe('HTTP_STATUS');
-    expect(server.asked.length).toBeLessThanOrEqual(6);
+    expect(server.asked).toHaveLength(location === 'http://[' ? 1 : 6);
     if (location === '/mcp') expect(errorOf(outcome).message).toMatch(/one redirection too many$/);
+  });
+
+  test('leave nothing unread', async () => {
+    const body = new Poured();
+    let nth = 0;
+    const { host } = fetchingHost((asked) =>
+      ++nth === 1 ? body.answer('text/plain', 307, { location: '/mcp/' }) : resultOf(asked),
+    );
+    expect(await host.request('ping')).toMatchObject({ kind: 'result' });
+    await body.letGo;
   });
 
   test('that would drop the message are not followed', async () => {
@@ -246,46 +445,6 @@ describe('redirections', () => {
     });
     expect(errorOf(outcome)).toMatchObject({ code: 'HTTP_STATUS', status: 303 });
     expect(server.asked).toHaveLength(1);
-  });
-});
-
-describe('what waits for a server that takes nothing', () => {
-  test('is bounded: new requests are refused, and the connection hears of it', async () => {
-    const held: Scripted[] = [];
-    const server = await scriptedServer((asked) => held.push(asked));
-    const host = new HttpHost({ url: server.url.href }, { limits: { maxOutboundBytes: 1000 } });
-    host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
-    const text = 'x'.repeat(600);
-    const first = [1, 2].map((id) => host.request('tools/call', { text }, id));
-    expect(errorOf(await host.request('tools/call', { text }, 3)).code).toBe('LIMIT_EXCEEDED');
-    await server.next(() => held.length === 2);
-    for (const asked of held) asked.result();
-    await Promise.all(first);
-    await host.flows.first(({ type }) => type === 'output.flowing');
-    expect(host.flows.all.map(({ type }) => type)).toEqual(['output.blocked', 'output.flowing']);
-    const next = host.request('ping');
-    (await server.next(({ message }) => message?.method === 'ping')).result();
-    expect(await next).toMatchObject({ kind: 'result' });
-  });
-
-  test('starts in its order, so many at once; an answer waits for no request', async () => {
-    const held: Scripted[] = [];
-    const server = await scriptedServer((asked) =>
-      asked.message?.method ? held.push(asked) : asked.text('', '', 202),
-    );
-    const host = new HttpHost({ url: server.url.href }, { maxOpenRequests: 2 });
-    host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
-    const calls = ['a', 'b', 'c', 'd'].map((id) => host.request('tools/call', {}, id));
-    await server.next(() => held.length === 2);
-    host.send({ jsonrpc: '2.0', id: 'q', result: {} } as never);
-    await server.next(({ message }) => message?.id === 'q');
-    // What is taken back before its turn is never sent.
-    host.cancel('c');
-    held[0]?.result();
-    await server.next(({ message }) => message?.id === 'd');
-    for (const asked of held.slice(1)) asked.result();
-    await Promise.all([calls[0], calls[1], calls[3]]);
-    expect(held.map(({ message }) => message?.id)).toEqual(['a', 'b', 'd']);
   });
 });
 
@@ -345,6 +504,8 @@ test.each<[what: string, thrown: unknown, kind: string, message: string]>([
   ['fails with nothing', null, 'broken', 'null'],
 ])('a fetch that %s is told for what it is', (_, thrown, kind, message) => {
   const failure = networkFailure('tools/call', new URL('https://a.example/mcp'), thrown);
+  const plain = networkFailure('tools/call', new URL('http://a.example/mcp'), thrown);
+  expect(plain.error.message).toContain('a.example:80');
   expect([failure.kind, failure.error.code]).toEqual([kind, 'CLOSED']);
   expect(failure.error.message).toContain(message);
   expect(failure.error.cause).toBe((thrown instanceof Error ? thrown.cause : undefined) ?? thrown);

@@ -17,7 +17,7 @@ import type {
   WriterEvent,
   TransportEnds,
 } from '../../../src/machines/peer-ports.ts';
-import { plainActor } from '../../../src/machines/port.ts';
+import { plainActor, viewOf } from '../../../src/machines/port.ts';
 import type { Ref } from '../../../src/machines/port.ts';
 import type { RuntimeError } from '../../../src/protocol/errors.ts';
 import type { InboundFrame, JsonObject, OutboundFrame } from '../../../src/protocol/frames.ts';
@@ -156,6 +156,11 @@ export class HttpHost {
 
   cancel(requestId: string | number): void {
     this.notify('notifications/cancelled', { requestId });
+  }
+
+  /** What its writer shows in a dump. */
+  get written(): unknown {
+    return this.#writer && viewOf(this.#writer);
   }
 
   /** Says whether what the host writes can be taken. */

@@ -5,7 +5,9 @@ import type {
   ChallengeOutcome,
   HttpAuthorization,
 } from '../../../src/client/http/authorization.ts';
+import { turn } from 'mcp-actors/testing';
 import { HttpHost, errorOf } from './http-host.ts';
+import { Poured, anywhere, resultOf, scriptedFetch } from './scripted-fetch.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
 
@@ -67,6 +69,7 @@ describe('a login', () => {
         url: server.url.href,
         sent: { authorization: 'Bearer old' },
         retries: 0,
+        signal: expect.any(AbortSignal) as AbortSignal,
       },
     ]);
   });
@@ -113,6 +116,88 @@ describe('a login', () => {
     });
   });
 
+  test('that several requests want is told once, and that there is one when all of them go on', async () => {
+    const goOn: (() => void)[] = [];
+    const authorization: Logins = new Logins(
+      () =>
+        new Promise((resolve) => {
+          goOn.push(() => resolve({ kind: 'retry' }));
+        }),
+    );
+    const refusals = [new Poured(), new Poured()];
+    let nth = 0;
+    const { fetch } = scriptedFetch(
+      (asked) => refusals[nth++]?.answer('text/plain', 401) ?? resultOf(asked),
+    );
+    const host = new HttpHost(anywhere, { fetch, authorization: () => authorization });
+    const types = () => host.reports.all.map(({ type }) => type);
+    const asks = [host.ask('server/discover'), host.ask('tools/list')];
+    await Promise.all(refusals.map(({ letGo }) => letGo));
+    await turn();
+    goOn[0]?.();
+    await asks[0];
+    expect(types()).toEqual(['channel.opened', 'channel.challenged']);
+    goOn[1]?.();
+    await asks[1];
+    expect(types()).toEqual(['channel.opened', 'channel.challenged', 'channel.authorized']);
+  });
+
+  test.each<[what: string, outcome: ChallengeOutcome, code: string, kind: string]>([
+    ['is away', { kind: 'unreachable', error: new Error('away') }, 'CLOSED', 'unreachable'],
+    ['refuses', { kind: 'refused', error: new Error('away') }, 'UNAUTHORIZED', 'unauthorized'],
+  ])(
+    'whose server %s costs its request, and a handshake is lost',
+    async (_, outcome, code, kind) => {
+      const authorization = new Logins(() => outcome);
+      const { fetch } = scriptedFetch(() => new Response(null, { status: 401 }));
+      const host = new HttpHost(anywhere, { fetch, authorization: () => authorization });
+      const error = errorOf(await host.ask('server/discover'));
+      expect(error).toMatchObject({ code, cause: { message: 'away' } });
+      expect(await host.told('channel.lost')).toMatchObject({ loss: { kind, error } });
+    },
+  );
+
+  test('that cannot be read fails its request, which is not sent', async () => {
+    const cause = new Error('no key');
+    const authorization = new Logins(() => ({ kind: 'retry' }));
+    authorization.headers = () => {
+      throw cause;
+    };
+    const { fetch, asked } = scriptedFetch(resultOf);
+    const host = new HttpHost(anywhere, { fetch, authorization: () => authorization });
+    const error = errorOf(await host.ask('server/discover'));
+    expect(error).toMatchObject({ code: 'UNAUTHORIZED', cause });
+    expect(error.message).toBe('There is no login: Error: no key');
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unauthorized' } });
+    expect(asked).toEqual([]);
+  });
+
+  const scoped = 'Bearer error="insufficient_scope", scope="files:write"';
+
+  test.each<[what: string, status: number, header: string, words: string]>([
+    ['its token too little', 403, scoped, 'lacks the scope "files:write" (insufficient_scope).'],
+    ['a token', 403, 'Bearer error=insufficient_scope', 'lacks a scope (insufficient_scope).'],
+    ['its token', 401, 'error="invalid_token"', 'its entry has (invalid_token).'],
+  ])('of the entry is not enough for a server that finds %s', async (_, status, header, words) => {
+    const headers = { Authorization: 'Bearer of the entry' };
+    const { fetch } = scriptedFetch(
+      () => new Response(null, { status, headers: { 'www-authenticate': header } }),
+    );
+    const host = new HttpHost({ ...anywhere, headers }, { fetch });
+    const error = errorOf(await host.ask('server/discover'));
+    expect(error).toMatchObject({ code: 'UNAUTHORIZED', status });
+    expect(error.message).toContain(words);
+  });
+
+  test('for a scope is wanted by its name', async () => {
+    const { fetch } = scriptedFetch(
+      () => new Response(null, { status: 401, headers: { 'www-authenticate': scoped } }),
+    );
+    const host = new HttpHost(anywhere, { fetch });
+    const { message } = errorOf(await host.ask('server/discover'));
+    expect(message).toContain('it wants a login with the scope "files:write", and there is none');
+  });
+
   test('is asked for five times at most', async () => {
     const server = await scriptedServer(wants('none is good', () => {}));
     const authorization = new Logins(() => ({ kind: 'retry' }));
@@ -131,8 +216,13 @@ describe('a login', () => {
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unauthorized' } });
   });
 
-  test('is not what another refusal wants', async () => {
+  test('is not what another refusal wants, whatever it has in its headers', async () => {
     const server = await scriptedServer((asked) => asked.text('no', 'text/plain', 403));
+    const { fetch } = scriptedFetch(
+      () => new Response(null, { status: 400, headers: { 'www-authenticate': scoped } }),
+    );
+    const other = new HttpHost(anywhere, { fetch });
+    expect(errorOf(await other.ask('server/discover')).code).toBe('HTTP_STATUS');
     const authorization = new Logins(() => ({ kind: 'retry' }));
     const host = new HttpHost({ url: server.url.href }, { authorization: () => authorization });
     expect(errorOf(await host.ask('server/discover'))).toMatchObject({

@@ -17,17 +17,18 @@ describe('the headers that repeat a request [HOST-14]', () => {
   });
 
   test('are those of the declared parameters that have a value, at the path of each', () => {
-    const parameters = ['Region', 'Count', 'Dry', 'Gone', 'Null', 'Proto'].map((name) => ({
+    const parameters = ['Region', 'Count', 'Share', 'Dry', 'Gone', 'Null', 'Proto'].map((name) => ({
       name,
       path: name === 'Proto' ? ['constructor'] : ['nested', name.toLowerCase()],
     }));
-    const nested = { region: 'Zürich', count: 1e21, dry: false, null: null };
+    const nested = { region: 'Zürich', count: 1e21, share: 1.5, dry: false, null: null };
     const params = { name: 'run', arguments: { nested } };
     expect(mirroredHeaders('tools/call', params, parameters)).toEqual({
       'mcp-method': 'tools/call',
       'mcp-name': 'run',
       'mcp-param-Region': '=?base64?WsO8cmljaA==?=',
       'mcp-param-Count': '1000000000000000000000',
+      'mcp-param-Share': '1.5',
       'mcp-param-Dry': 'false',
     });
   });

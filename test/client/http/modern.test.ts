@@ -1,9 +1,10 @@
 /** The modern era over HTTP: no session, headers that repeat the body, a request ended by its stream. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { serveHttp } from '../../http/serving.ts';
 import { HttpHost, errorOf } from './http-host.ts';
+import { Poured, anywhere, jsonOf, resultOf, scriptedFetch } from './scripted-fetch.ts';
 import { scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
 
@@ -93,7 +94,35 @@ describe('a modern server over HTTP', () => {
 
   const isList = ({ message }: Scripted) => message?.method === 'tools/list';
 
+  test.each<[what: string, list: () => Response]>([
+    ['fails', () => jsonOf({}, 500)],
+    ['is no list', () => jsonOf({ jsonrpc: '2.0', id: '1/tools/1', result: { tools: 5 } })],
+    [
+      'comes after something else',
+      () => {
+        const body = new Poured();
+        body.event({ jsonrpc: '2.0', method: 'notifications/message', params: {} });
+        body.event({ jsonrpc: '2.0', id: '1/tools/1', result: { tools: [annotated('Region')] } });
+        return body.answer();
+      },
+    ],
+  ])('is called again with what is known if its list %s', async (what, list) => {
+    const regions: (string | null)[] = [];
+    const { fetch } = scriptedFetch((asked) => {
+      if (asked.message?.method === 'tools/list') return list();
+      regions.push(asked.headers.get('mcp-param-region'));
+      const error = { code: -32_020, message: 'Header mismatch' };
+      if (regions.length > 1) return resultOf(asked);
+      return jsonOf({ jsonrpc: '2.0', id: asked.message?.id, error }, 400);
+    });
+    const host = new HttpHost(anywhere, { fetch });
+    const call = { name: 'run', arguments: { region: 'eu' } };
+    expect(await host.ask('tools/call', call)).toEqual({ kind: 'result', result: {} });
+    expect(regions).toEqual([null, what.startsWith('comes') ? 'eu' : null]);
+  });
+
   test('whose list does not end is asked for a hundred pages of it, and is believed then', async () => {
+    const warned = vi.spyOn(process, 'emitWarning');
     const server = await scriptedServer((asked) => {
       if (isCall(asked)) mismatched(asked);
       else asked.result({ tools: [], nextCursor: 'more' });
@@ -102,6 +131,8 @@ describe('a modern server over HTTP', () => {
     const outcome = await host.ask('tools/call', { name: 'run' });
     expect(outcome).toMatchObject({ kind: 'error', error: { code: -32_020 } });
     expect(server.asked.filter(isList)).toHaveLength(100);
+    // Such as that a signal has too many listeners.
+    expect(warned).not.toHaveBeenCalled();
   });
 
   test('hears that a call is cancelled whose headers are looked for: nobody waits for the list', async () => {
@@ -131,6 +162,29 @@ describe('a modern server over HTTP', () => {
         message: expect.stringContaining('"bad"') as string,
       },
     ]);
+  });
+
+  test('gets its lists and results as they are, and headers of parameters with calls alone', async () => {
+    const odd = [null, 5, { name: 7 }, annotated('Region')];
+    const { fetch, asked } = scriptedFetch((one) => {
+      const { method, id } = one.message ?? {};
+      if (method !== 'tools/list') {
+        const result = { tools: [{ ...annotated('no header'), name: 'bad' }] };
+        return jsonOf({ jsonrpc: '2.0', id, result });
+      }
+      const body = new Poured();
+      body.event({ jsonrpc: '2.0', method: 'notifications/message', params: {} });
+      body.event({ jsonrpc: '2.0', id, result: { tools: odd } });
+      return body.answer();
+    });
+    const host = new HttpHost(anywhere, { fetch });
+    expect(await host.ask('tools/list')).toEqual({ kind: 'result', result: { tools: odd } });
+    const params = { name: 'run', arguments: { region: 'eu' } };
+    expect(await host.ask('prompts/get', params)).toMatchObject({ result: { tools: [{}] } });
+    expect(await host.ask('tools/call', params)).toMatchObject({ result: { tools: [{}] } });
+    const regions = asked.map(({ headers }) => headers.get('mcp-param-region'));
+    expect(regions).toEqual([null, null, 'eu']);
+    expect(host.facts.all).toEqual([]);
   });
 
   test('hears of a cancellation by the end of the stream, and by nothing else', async () => {
@@ -220,7 +274,10 @@ describe('what shows the era of a server', () => {
       const host = new HttpHost({ url: server.url.href });
       void host.ask('server/discover');
       expect(await host.told('channel.lost')).toMatchObject({
-        loss: { kind: 'http', status, retryAfterMs: 7000 },
+        loss: {
+          ...{ kind: 'http', status, retryAfterMs: 7000 },
+          message: expect.stringContaining(`answered with status ${status}: {`) as string,
+        },
       });
     },
   );

@@ -6,7 +6,9 @@ import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { serveHttp } from '../../http/serving.ts';
+import { turn } from 'mcp-actors/testing';
 import { HttpHost, errorOf } from './http-host.ts';
+import { Poured, anywhere, jsonOf, scriptedFetch } from './scripted-fetch.ts';
 import { scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
 
@@ -70,7 +72,96 @@ describe('the transport of 2024-11-05', () => {
     const host = new HttpHost({ type: 'sse', url: server.url.href });
     await host.told('channel.opened');
     (stream as Scripted | undefined)?.response.end();
+    const { loss } = await host.told('channel.lost');
+    expect(loss).toMatchObject({ kind: 'unreachable' });
+    expect((loss as { error: Error }).error.message).toBe(
+      'The stream of the stream of events was cut before all was said: it has ended',
+    );
+  });
+
+  /** A host of that transport, its stream, and what is asked beside that. */
+  function streaming(type: 'sse' | 'http' = 'sse', refusal = jsonOf({}, 404)) {
+    const stream = new Poured();
+    const { asked, fetch } = scriptedFetch((one) => {
+      if (one.method === 'GET') return stream.answer();
+      return one.message?.method === 'initialize' ? refusal : new Response(null, { status: 202 });
+    });
+    const host = new HttpHost({ ...anywhere, type }, { fetch });
+    return { host, stream, asked };
+  }
+
+  test('is lost with its stream also where it was found behind a refused handshake', async () => {
+    const { host, stream } = streaming('http');
+    void host.initialize();
+    await turn();
+    stream.write('event: endpoint\ndata: /messages\n\n');
+    await turn();
+    stream.end();
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable' } });
+  });
+
+  test('begins with its endpoint: other events before it are none, and there is no second one', async () => {
+    const { host, stream, asked } = streaming();
+    stream.write(': hello\n\n');
+    await turn();
+    stream.write('event: ping\ndata: /no\n\nevent: endpoint\ndata: /messages\n\n');
+    await host.told('channel.opened');
+    stream.write('event: endpoint\ndata: /no\n\n');
+    stream.event({ jsonrpc: '2.0', method: 'notifications/message' });
+    await host.heard.first(() => true);
+    expect(await host.tell('notifications/x')).toBe('taken');
+    expect(asked.map(({ url }) => url.pathname)).toEqual(['/mcp', '/messages']);
+    expect(host.reports.all).toHaveLength(1);
+  });
+
+  test.each<[what: string, begin: string, message: RegExp]>([
+    ['a message', 'data: {}\n\n', /begins with a message, not with an endpoint$/],
+    [
+      'an endpoint elsewhere, and a message',
+      'event: endpoint\ndata: http://b/\n\ndata: {}\n\n',
+      /names "http:\/\/b\/" as its endpoint/,
+    ],
+  ])('that begins with %s is refused once, and read no further', async (_, begin, message) => {
+    const { host, stream } = streaming();
+    stream.write(begin);
+    await stream.letGo;
+    await turn();
+    expect(host.reports.all).toMatchObject([
+      { type: 'channel.lost', loss: { kind: 'refused', error: { code: 'PROTOCOL_VIOLATION' } } },
+    ]);
+    const [{ loss }] = host.reports.all as unknown as [{ loss: { error: Error } }];
+    expect(loss.error.message).toMatch(message);
+  });
+
+  test('is not looked for if it is what refuses the handshake', async () => {
+    const { host, stream, asked } = streaming('sse', new Response('Full', { status: 400 }));
+    stream.write('event: endpoint\ndata: /messages\n\n');
+    await host.told('channel.opened');
+    const { message, status } = errorOf(await host.initialize());
+    expect(status).toBe(400);
+    const { loss } = await host.told('channel.lost');
+    expect(loss).toEqual({ kind: 'http', status: 400, message });
+    expect(asked.map(({ method }) => method)).toEqual(['GET', 'POST']);
+  });
+
+  test('is looked for also behind a refusal in JSON', async () => {
+    const error = { code: -32_000, message: 'Not here' };
+    const { host, asked } = streaming('http', jsonOf({ jsonrpc: '2.0', id: null, error }, 404));
+    void host.initialize();
+    await turn();
+    expect(asked.map(({ method }) => method)).toEqual(['POST', 'GET']);
+  });
+
+  test('hears of a request that it has taken, and that is cancelled then', async () => {
+    const { host, stream, asked } = streaming();
+    stream.write('event: endpoint\ndata: /messages\n\n');
+    await host.told('channel.opened');
+    host.channel.send({ type: 'channel.negotiated', revision: '2024-11-05' });
+    void host.request('tools/call', {}, 7);
+    await turn();
+    host.cancel(7);
+    await turn();
+    expect(asked.at(-1)?.message?.method).toBe('notifications/cancelled');
   });
 
   test.each([

@@ -1,38 +1,20 @@
-/** Streams that are cut, resumed, given up: that of a request, and the server's own. */
+/** The streams of requests: cut, resumed, given up. */
 import { describe, expect, test } from 'vitest';
-import { SimulatedClock } from 'xstate';
-import { sleepLookMs } from '../../../src/actors/sleep.ts';
 import { retryAfterMs } from '../../../src/client/http/failures.ts';
 import type { HttpResponse } from '../../../src/client/http/response.ts';
 import { ReadGate } from '../../../src/client/http/server-stream.ts';
-import { streamResumption } from '../../../src/machines/http-stream.machine.ts';
-import { Arrivals, HttpHost, errorOf } from './http-host.ts';
+import { turn } from 'mcp-actors/testing';
+import { HttpHost, errorOf } from './http-host.ts';
+import type { HostOptions } from './http-host.ts';
+import { Poured, anywhere, greetedIn, scriptedFetch } from './scripted-fetch.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
+import { WaitClock, nightMs } from './wait-clock.ts';
 
 const answer = ({ message }: Scripted) => ({ jsonrpc: '2.0', id: message?.id, result: { ok: 1 } });
 const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info' } };
 const isCall = ({ message }: Scripted) => message?.method === 'tools/call';
 const isResumption = ({ headers }: Scripted) => headers['last-event-id'] !== undefined;
-
-/** A clock that says how long each stream waits until it is resumed, and lets that pass. */
-class WaitClock extends SimulatedClock {
-  readonly #waits = new Arrivals<number>();
-
-  override setTimeout(callback: () => void, delayMs: number): number {
-    const isAside = delayMs === streamResumption.stableMs || delayMs === sleepLookMs;
-    if (!isAside) this.#waits.add(delayMs);
-    return super.setTimeout(callback, delayMs);
-  }
-
-  /** Lets the wait with this number pass, once it has begun. */
-  async pass(number: number): Promise<number> {
-    await this.#waits.first(() => this.#waits.all.length >= number);
-    const wait = this.#waits.all[number - 1] ?? 0;
-    this.increment(wait);
-    return wait;
-  }
-}
 
 /** A host whose handshake is over, and the requests that its script answers besides. */
 async function connected(script: (asked: Scripted) => unknown) {
@@ -45,6 +27,15 @@ async function connected(script: (asked: Scripted) => unknown) {
   await host.greet();
   await host.facts.first(({ name }) => name === 'stream.absent');
   return { server, clock, host };
+}
+
+/** The same without sockets: calls are answered by this stream. */
+async function pouring(body: Poured, options: HostOptions = {}) {
+  const { asked, fetch } = scriptedFetch((one) => greetedIn('s-1', one) ?? body.answer());
+  const host = new HttpHost(anywhere, { fetch, ...options });
+  await host.greet();
+  await host.tell('notifications/roots/list_changed');
+  return { host, asked };
 }
 
 describe('the stream of a request', () => {
@@ -228,6 +219,32 @@ describe('the stream of a request', () => {
     expect(server.asked.filter(isResumption)).toEqual([]);
   });
 
+  test.each<[what: unknown, why: string]>([
+    [new TypeError('terminated', { cause: new Error('other side closed') }), 'other side closed'],
+    [new Error('other side closed'), 'other side closed'],
+    ['closed', 'closed'],
+  ])('that breaks with %j is resumed, but has not paused', async (thrown, why) => {
+    const [body, clock] = [new Poured(), new WaitClock()];
+    const { host, asked } = await pouring(body, { clock, streamRetry: { maxAttempts: 1 } });
+    const outcome = host.request('tools/call');
+    body.write('id: 1\ndata:\n\n');
+    await turn();
+    body.break(thrown);
+    await clock.pass(1);
+    await turn();
+    expect(asked.at(-1)?.headers.get('last-event-id')).toBe('1');
+    expect(host.pauses).toEqual([]);
+    expect(errorOf(await outcome).code).toBe('CLOSED');
+    const other = new Poured();
+    const alone = await pouring(other);
+    const lost = alone.host.request('tools/call');
+    await turn();
+    other.break(thrown);
+    expect(errorOf(await lost).message).toBe(
+      `The stream of tools/call was cut before all was said: ${why}`,
+    );
+  });
+
   test('settles its request if the server does not resume it', async () => {
     const { host, clock } = await connected((asked) => {
       if (isResumption(asked)) return asked.text('no such event', 'text/plain', 400);
@@ -261,6 +278,11 @@ describe('the stream of a request', () => {
 
   test.each<[string, (asked: Scripted) => unknown, RegExp]>([
     ['nothing', (asked) => asked.text('', '', 503), /status 503$/],
+    [
+      'not a word',
+      ({ response }) => response.destroy(),
+      /before the answer to the rest of tools\/call: /,
+    ],
     [
       'nothing but comments',
       (asked) => {
@@ -299,7 +321,8 @@ describe('the stream of a request', () => {
       asked.stream();
       const { id } = asked.message ?? {};
       const text = JSON.stringify({ jsonrpc: '2.0', id, result: { text: 'ü €😀' } });
-      for (const byte of Buffer.from(`id: 1\r\ndata: ${text}\r\n\r\n`)) {
+      const lines = text.replace(',', ',\r\ndata: ');
+      for (const byte of Buffer.from(`id: 1\r\ndata: ${lines}\r\n\r\n`)) {
         await new Promise((resolve) => asked.response.write(Buffer.from([byte]), resolve));
       }
     });
@@ -307,6 +330,38 @@ describe('the stream of a request', () => {
       kind: 'result',
       result: { text: 'ü €😀' },
     });
+  });
+
+  test.each([
+    [
+      'an empty piece between the two ends of a line',
+      ['data: {"jsonrpc":"2.0",\r', '', '\ndata: '],
+    ],
+    ['lines that are no fields', ['hello\n', 'retry: soon\n', 'data: {"jsonrpc":"2.0",']],
+  ])('may have %s', async (_, pieces) => {
+    const body = new Poured();
+    const { host } = await pouring(body);
+    const outcome = host.request('tools/call', {}, 2);
+    for (const piece of [...pieces, '"id":2,"result":{}}\r\n\r\n']) {
+      body.write(piece);
+      await turn();
+    }
+    expect(await outcome).toEqual({ kind: 'result', result: {} });
+  });
+
+  test('is left as it is when the computer has slept: its answer is asked for by its own time', async () => {
+    const [body, clock] = [new Poured(), new WaitClock()];
+    const { host, asked } = await pouring(body, { clock });
+    const outcome = host.request('tools/call', {}, 2);
+    body.write('id: 1\ndata:\n\n');
+    await turn();
+    const { length } = asked;
+    clock.increment(nightMs);
+    clock.increment(nightMs);
+    await turn();
+    expect(asked).toHaveLength(length);
+    body.event({ jsonrpc: '2.0', id: 2, result: {} });
+    expect(await outcome).toMatchObject({ kind: 'result' });
   });
 
   test('an event that is no message costs nothing but itself', async () => {
@@ -322,92 +377,6 @@ describe('the stream of a request', () => {
     expect(invalid[1]?.message).toBe(
       'On the answer to tools/call: Invalid request: A message is a JSON object, this is 17: 17',
     );
-  });
-});
-
-describe("the server's own stream", () => {
-  async function withStream(script: (asked: Scripted, nth: number) => unknown) {
-    let nth = 0;
-    const server = await scriptedServer((asked) =>
-      asked.method === 'GET' ? script(asked, ++nth) : greeted(asked) || asked.result(),
-    );
-    const clock = new WaitClock();
-    const host = new HttpHost({ url: server.url.href }, { clock });
-    await host.greet();
-    return { server, host, clock };
-  }
-
-  test('is opened anew after a cut, with the id of its last event if there is one', async () => {
-    const { server, host, clock } = await withStream((asked, nth) => {
-      asked.stream();
-      if (nth === 1) asked.response.end();
-      else if (nth === 2) asked.response.end('id: e-7\ndata:\n\n');
-      else asked.event(note);
-    });
-    await clock.pass(1);
-    await clock.pass(2);
-    await host.heard.first(() => true);
-    const ids = server.asked.filter(({ method }) => method === 'GET');
-    expect(ids.map(({ headers }) => headers['last-event-id'])).toEqual([
-      undefined,
-      undefined,
-      'e-7',
-    ]);
-  });
-
-  const forgottenWith =
-    (status: number) =>
-    (asked: Scripted, nth: number): unknown => {
-      if (nth === 2) return asked.text('', '', status);
-      asked.stream();
-      return asked.response.end('id: e-7\ndata:\n\n');
-    };
-
-  test.each([404, 410])(
-    'that is answered with %i means that the session is over',
-    async (status) => {
-      const { host, clock } = await withStream(forgottenWith(status));
-      await host.request('ping');
-      await clock.pass(1);
-      await host.told('session.expired');
-    },
-  );
-
-  test('of a session that has served nothing is a loss: a new one would be no better', async () => {
-    const { host, clock } = await withStream(forgottenWith(404));
-    expect(await host.tell('notifications/roots/list_changed')).toBe('taken');
-    await clock.pass(1);
-    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'http', status: 404 } });
-  });
-
-  test('is given up after five attempts, which is told, and ends nothing else', async () => {
-    const { host, clock } = await withStream((asked) => asked.text('', '', 502));
-    for (let wait = 1; wait <= 4; wait++) await clock.pass(wait);
-    const told = await host.facts.first(({ name }) => name === 'stream.ended');
-    expect(told.level).toBe('warning');
-    expect(told.message).toMatch(/^the server's own stream: .* status 502/);
-    expect(host.reports.all.map(({ type }) => type)).toEqual(['channel.opened']);
-  });
-
-  test('may have what is no message, which is told and costs nothing else', async () => {
-    const { host } = await withStream((asked) => {
-      asked.stream();
-      asked.event('17');
-      asked.event(note);
-    });
-    expect(await host.heard.first(() => true)).toMatchObject({ kind: 'notification' });
-    const { message } = await host.facts.first(({ name }) => name === 'frame.invalid');
-    expect(message).toMatch(/^On the server's own stream: Invalid request: /);
-  });
-
-  test('ends with the channel', async () => {
-    const { host, server } = await withStream((asked) => {
-      if (asked.method === 'GET') asked.stream();
-    });
-    const { response } = await server.next(({ method }) => method === 'GET');
-    const gone = new Promise((resolve) => response.on('close', resolve));
-    await host.close();
-    await gone;
   });
 });
 
