@@ -22,7 +22,7 @@ export interface Callback {
    */
   answer(state: string, signal: AbortSignal): Promise<URL>;
   /** Stops listening. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 type Phase =
@@ -49,14 +49,8 @@ export async function listenForCallback(wish: Wish): Promise<Callback> {
       );
     });
   }
-  const anywhere = (port: number) => new URL(`http://127.0.0.1:${port}/callback`);
-  try {
-    return await LoopbackCallback.at(anywhere(wish.port ?? 0));
-  } catch (error) {
-    if (wish.port === undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
-      throw error;
-    return await LoopbackCallback.at(anywhere(0));
-  }
+  const at = (port = 0) => LoopbackCallback.at(new URL(`http://127.0.0.1:${port}/callback`));
+  return await at(wish.port).catch(() => at());
 }
 
 class LoopbackCallback implements Callback {
@@ -75,13 +69,13 @@ class LoopbackCallback implements Callback {
     });
     const actual = new URL(url);
     actual.port = String((http.address() as AddressInfo).port);
-    return new LoopbackCallback(actual, http, url.port === '0' ? actual.href : url.href);
+    return new LoopbackCallback(actual, http);
   }
 
-  private constructor(url: URL, http: ReturnType<typeof createServer>, redirectUrl: string) {
+  private constructor(url: URL, http: ReturnType<typeof createServer>) {
     this.#url = url;
     this.#http = http;
-    this.redirectUrl = redirectUrl;
+    this.redirectUrl = url.href;
     http.on('request', (request, response) => this.#serve(request, response));
     // It must not keep a process alive that wants to end.
     http.unref();
@@ -94,10 +88,9 @@ class LoopbackCallback implements Callback {
     return await unlessAborted(answered, signal);
   }
 
-  async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
+  close(): void {
+    this.#http.close();
     this.#http.closeAllConnections();
-    await closed;
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {

@@ -12,7 +12,14 @@ import type { LoginInput } from '../../machines/authorization.machine.ts';
 import type { DevicePrompt } from '../../machines/connection-ports.ts';
 import { deviceLoginMachine } from '../../machines/device-login.machine.ts';
 import type { DeviceAnswer, DevicePort } from '../../machines/device-login.machine.ts';
-import { assertIssuer, assertNamed, discover, issuerOf, otherEndpoint } from './discovery.ts';
+import {
+  assertIssuer,
+  assertNamed,
+  discover,
+  issuerOf,
+  otherEndpoint,
+  scopeFor,
+} from './discovery.ts';
 import type { Discovered } from './discovery.ts';
 import { grantFrom, knownClient } from './grants.ts';
 import type { GivenTokens, Grant, KnownClient } from './grants.ts';
@@ -22,6 +29,7 @@ import { refusalFrom, refusedAuthorization } from './official-client.ts';
 import type { PersonAuth } from './options.ts';
 import { clientMetadataOf, keptClient, ownClient } from './person-login.ts';
 import type { LoginScope } from './person-login.ts';
+import { requestToken } from './token-request.ts';
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -49,7 +57,6 @@ export async function logInDevice(
     wanted.authorization.send({ type: 'login.answered' });
     return grant;
   } catch (error) {
-    scope.signal.throwIfAborted();
     throw refusalFrom(error, scope.official, login?.secrets ?? [scope.options.clientSecret]);
   }
 }
@@ -89,14 +96,10 @@ class DeviceLogin implements DevicePort {
     const { options, grants } = this.#scope;
     assertNamed(this.#found);
     const endpoint = this.#endpoint();
-    const issuer = this.#issuer;
-    const { clientId, issuer: given } = options;
-    if (clientId !== undefined || given !== undefined) {
-      assertIssuer(issuer, given ?? (await grants.pinnedIssuer(clientId ?? '', issuer)));
-    }
+    await assertIssuer(this.#issuer, options, grants);
     this.#client = await this.#clientThere();
-    const { resource, scopes_supported: supported } = this.#found.resourceMetadata ?? {};
-    this.#asked = this.#wanted.scope ?? (supported?.join(' ') || options.scope);
+    const resource = this.#found.resourceMetadata?.resource;
+    this.#asked = scopeFor(this.#wanted, this.#found, options);
     const body = new URLSearchParams({
       ...(this.#asked === undefined ? {} : { scope: this.#asked }),
       ...(resource === undefined ? {} : { resource }),
@@ -134,14 +137,14 @@ class DeviceLogin implements DevicePort {
 
   async ask(): Promise<DeviceAnswer> {
     const { official } = this.#scope;
-    const { authorizationServerUrl, authorizationServerMetadata, resourceMetadata } = this.#found;
-    const resource = resourceMetadata?.resource;
     try {
-      this.#tokens = await official.fetchToken(this.#provider(), authorizationServerUrl, {
-        metadata: authorizationServerMetadata,
-        fetchFn: this.#fetch,
-        ...(resource === undefined ? {} : { resource }),
-      });
+      this.#tokens = await requestToken(
+        { official, found: this.#found, fetchFn: this.#fetch },
+        {
+          client: this.#client,
+          params: { grant_type: deviceGrant, device_code: this.#deviceCode },
+        },
+      );
       return 'granted';
     } catch (error) {
       return this.#answerIn(error);
@@ -152,7 +155,7 @@ class DeviceLogin implements DevicePort {
   #answerIn(error: unknown): DeviceAnswer {
     const { official } = this.#scope;
     // The codes of RFC 8628 are not in the official client's table.
-    const code: string | undefined = error instanceof official.OAuthError ? error.code : undefined;
+    const { code } = error as { readonly code?: unknown };
     if (code === 'authorization_pending') return 'pending';
     if (code === 'slow_down') return 'slow down';
     if (code === 'expired_token') return 'expired';
@@ -172,9 +175,7 @@ class DeviceLogin implements DevicePort {
         `The authorization server ${this.#issuer} has no login by a code on another device (RFC 8628): log in with a browser`,
       );
     }
-    const url = new URL(endpoint);
-    assertTrusted(url, this.#scope.server, 'The device authorization endpoint');
-    return url;
+    return new URL(endpoint);
   }
 
   async #clientThere(): Promise<KnownClient> {
@@ -217,9 +218,9 @@ class DeviceLogin implements DevicePort {
   async #post(endpoint: URL, body: URLSearchParams): Promise<JsonObject> {
     const { official } = this.#scope;
     const { client_id: id, client_secret: secret } = this.#client;
-    const { token_endpoint_auth_methods_supported: supported = [] } =
-      this.#found.authorizationServerMetadata ?? {};
-    const method = official.selectClientAuthMethod(this.#known(), supported);
+    const supported =
+      this.#found.authorizationServerMetadata?.token_endpoint_auth_methods_supported;
+    const method = official.selectClientAuthMethod(this.#client, supported ?? []);
     const headers = new Headers({ accept: 'application/json' });
     if (secret !== undefined && method === 'client_secret_basic') {
       headers.set('authorization', basicCredentials(id, secret));
@@ -279,34 +280,9 @@ class DeviceLogin implements DevicePort {
     assertTrusted(url, this.#scope.server, 'The page on which the code is to be entered');
     return url.href;
   }
-
-  /** What the official client needs to ask for a token. */
-  #provider() {
-    const none = (): never => {
-      throw new Error('A login on another device has no such thing');
-    };
-    return {
-      redirectUrl: undefined,
-      clientMetadata: { redirect_uris: [], grant_types: [deviceGrant] },
-      clientInformation: () => ({ ...this.#known(), issuer: this.#issuer }),
-      tokens: () => undefined,
-      saveTokens: none,
-      redirectToAuthorization: none,
-      saveCodeVerifier: none,
-      codeVerifier: none,
-      prepareTokenRequest: () =>
-        new URLSearchParams({ grant_type: deviceGrant, device_code: this.#deviceCode }),
-    };
-  }
-
-  #known() {
-    const { redirect_uris: redirectUris, ...client } = this.#client;
-    return { ...client, ...(redirectUris ? { redirect_uris: [...redirectUris] } : {}) };
-  }
 }
 
-const isSeconds = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0;
+const isSeconds = (value: unknown): value is number => typeof value === 'number' && value >= 0;
 
 const within = ([least, most]: readonly [number, number], seconds: number): number =>
   Math.min(most, Math.max(least, seconds * 1000));

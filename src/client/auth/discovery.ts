@@ -1,8 +1,11 @@
 /** Which authorization server a resource names, and whether a host may trust it. */
+import type { TokenDemand } from '../../machines/authorization.machine.ts';
+import type { Grants } from './grants.ts';
 import { assertTrusted } from './guarded-fetch.ts';
 import type { Fetch } from './guarded-fetch.ts';
 import { refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
+import type { PersonAuth } from './options.ts';
 
 /** What the official client finds. */
 export type Discovered = Awaited<ReturnType<Official['discoverOAuthServerInfo']>>;
@@ -34,12 +37,20 @@ export async function discover(
 ): Promise<Discovered> {
   const found = await official.discoverOAuthServerInfo(server, {
     fetchFn,
-    ...(resourceMetadataUrl === undefined
-      ? {}
-      : { resourceMetadataUrl: new URL(resourceMetadataUrl) }),
+    resourceMetadataUrl:
+      resourceMetadataUrl === undefined ? undefined : new URL(resourceMetadataUrl),
   });
   assertItsOwn(found, server, official);
   return found;
+}
+
+/** The scopes to ask for: those that the server wants, those that it names, or those that the host gives. */
+export function scopeFor(
+  { scope }: TokenDemand,
+  { resourceMetadata }: Discovered,
+  options: Pick<PersonAuth, 'scope'>,
+): string | undefined {
+  return scope ?? (resourceMetadata?.scopes_supported?.join(' ') || options.scope);
 }
 
 /**
@@ -98,10 +109,19 @@ export function assertProtectsCodes(found: Discovered): void {
 }
 
 /**
- * @param only the issuer that the client's credentials are for
- * @throws {RefusedAuthorization} it is another one
+ * What the host gives, a client or an issuer, is for one issuer alone: the one that it gives, or the
+ * first one that this client was for.
+ *
+ * @throws {RefusedAuthorization} this is another one
  */
-export function assertIssuer(issuer: string, only: string): void {
+export async function assertIssuer(
+  issuer: string,
+  { clientId, issuer: given }: Pick<PersonAuth, 'clientId' | 'issuer'>,
+  grants: Grants,
+): Promise<void> {
+  const pinned = async () =>
+    clientId === undefined ? issuer : grants.pinnedIssuer(clientId, issuer);
+  const only = given ?? (await pinned());
   if (only === issuer) return;
   throw refusedAuthorization(
     'unsafe',

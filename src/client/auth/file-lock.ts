@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as elapse } from 'node:timers/promises';
-import { isJsonObject } from '../../protocol/classify.ts';
 
 /** How patient a lock is. */
 export interface LockTimes {
@@ -81,11 +80,7 @@ async function textOf(path: string): Promise<string | undefined> {
 
 /** Whether its owner has ended and left the file behind. */
 async function isLeft(path: string, { staleMs }: LockTimes): Promise<boolean> {
-  const text = await textOf(path);
-  if (text === undefined) return false;
-  const pid = pidOnThisMachine(text);
-  if (pid !== undefined && !isAlive(pid)) return true;
-  return await isOld(path, staleMs);
+  return isOfDead(await textOf(path)) || (await isOld(path, staleMs));
 }
 
 async function isOld(path: string, staleMs: number): Promise<boolean> {
@@ -97,24 +92,15 @@ async function isOld(path: string, staleMs: number): Promise<boolean> {
   }
 }
 
-/** The holder's process; undefined if it is on another machine, or is just being written. */
-function pidOnThisMachine(text: string): number | undefined {
+/** Whether this is of a process on this machine that is gone. */
+function isOfDead(text = ''): boolean {
   try {
-    const holder: unknown = JSON.parse(text);
-    if (!isJsonObject(holder) || holder['host'] !== hostname()) return undefined;
-    return typeof holder['pid'] === 'number' ? holder['pid'] : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
+    const { pid, host } = JSON.parse(text) as { readonly pid: number; readonly host: string };
+    if (host === hostname()) process.kill(pid, 0);
+    return false;
   } catch (error) {
-    // EPERM: the process exists but belongs to another user.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+    // EPERM: the process exists but belongs to another user. Without a code: the text is just being written.
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }
 

@@ -206,10 +206,9 @@ function unlessAbsent<T>(error: unknown): T | undefined {
   throw error;
 }
 
-function parsed(text: string): JsonObject | undefined {
+function parsed(text: string): Partial<StoredDocument> | null | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return JSON.parse(text) as Partial<StoredDocument> | null;
   } catch {
     return undefined;
   }

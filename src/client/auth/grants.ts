@@ -8,7 +8,7 @@ export interface KnownClient {
   readonly client_id: string;
   readonly client_secret?: string;
   readonly token_endpoint_auth_method?: string;
-  readonly redirect_uris?: readonly string[];
+  readonly redirect_uris?: string[];
 }
 
 /** What is kept of a registration. */
@@ -16,12 +16,7 @@ export function knownClient(
   { client_id, client_secret, token_endpoint_auth_method }: KnownClient,
   redirectUri: string,
 ): KnownClient {
-  return {
-    client_id,
-    redirect_uris: [redirectUri],
-    ...(client_secret === undefined ? {} : { client_secret }),
-    ...(token_endpoint_auth_method === undefined ? {} : { token_endpoint_auth_method }),
-  };
+  return { client_id, client_secret, token_endpoint_auth_method, redirect_uris: [redirectUri] };
 }
 
 /** A token, and what is needed to renew it. */
@@ -60,19 +55,22 @@ export function grantFrom(
   asked: string | undefined,
   of: Pick<Grant, 'issuer' | 'client' | 'resource' | 'login'>,
 ): Grant {
-  const lifetimeMs = tokens.expires_in === undefined ? undefined : tokens.expires_in * 1000;
-  const expiresAt = lifetimeMs === undefined ? undefined : Date.now() + lifetimeMs;
   return {
     login: crypto.randomUUID(),
     ...of,
     accessToken: tokens.access_token,
     refreshToken: tokens.refresh_token,
     scope: tokens.scope ?? asked,
-    // A short-lived token is renewed after half of its lifetime.
-    renewAt:
-      expiresAt === undefined ? undefined : expiresAt - Math.min(10_000, (lifetimeMs ?? 0) / 2),
-    expiresAt,
+    ...(tokens.expires_in === undefined ? noTimes : timesOf(tokens.expires_in * 1000)),
   };
+}
+
+const noTimes = { renewAt: undefined, expiresAt: undefined };
+
+function timesOf(lifetimeMs: number): { readonly renewAt: number; readonly expiresAt: number } {
+  const expiresAt = Date.now() + lifetimeMs;
+  // A short-lived token is renewed after half of its lifetime.
+  return { renewAt: expiresAt - Math.min(10_000, lifetimeMs / 2), expiresAt };
 }
 
 /** A login that a person did not make: those who waited for it do not ask them again. */
@@ -115,7 +113,6 @@ export class Grants {
   /** The last grant. */
   async read(): Promise<Grant | undefined> {
     const issuer = await this.issuer();
-    if (issuer === undefined) return undefined;
     const kept = await this.#store.read(this.#grantKey(issuer));
     return isGrant(kept) && kept.issuer === issuer ? kept : undefined;
   }
@@ -184,7 +181,7 @@ export class Grants {
     return loginPrefix + this.#resource;
   }
 
-  #grantKey(issuer: string): string {
+  #grantKey(issuer: string | undefined): string {
     return `grant ${issuer} ${this.#resource}`;
   }
 }

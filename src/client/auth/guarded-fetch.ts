@@ -38,17 +38,16 @@ export function guardedFetch(server: URL, signal?: AbortSignal): Fetch {
       ...init,
       signal: AbortSignal.any([AbortSignal.timeout(requestMs), ...(signal ? [signal] : [])]),
     });
-    const body = await bounded(response, url);
-    // A status that forbids a body does not accept an empty one either.
-    return new Response(body.byteLength === 0 ? null : body, response);
+    return new Response(await bounded(response, url), response);
   };
 }
 
-async function bounded({ body }: Response, url: URL): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
+/** The whole body; null if it is empty, which a status without a body wants. */
+async function bounded({ body }: Response, url: URL): Promise<Blob | null> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   // Leaving the loop cancels the rest.
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     length += chunk.byteLength;
     if (length > maxBytes) {
       throw new RuntimeError(
@@ -58,11 +57,5 @@ async function bounded({ body }: Response, url: URL): Promise<Uint8Array<ArrayBu
     }
     chunks.push(chunk);
   }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
+  return length === 0 ? null : new Blob(chunks);
 }

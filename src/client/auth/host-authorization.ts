@@ -7,7 +7,6 @@ import type { SnapshotFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
 import { quoted } from '../../protocol/printable.ts';
 import {
-  RefusedAuthorization,
   authorizationMachine,
   scopeUnion,
   scopesMissing,
@@ -15,6 +14,7 @@ import {
 import type {
   AuthorizationInput,
   AuthorizationPort,
+  RefusedAuthorization,
   TokenDemand,
   LoginInput,
   LoginOutcome,
@@ -31,13 +31,13 @@ import type {
 import { challengeWords } from '../http/authorization.ts';
 import { logInClient } from './client-login.ts';
 import { memoryCredentialStore } from './credential-store.ts';
-import { observedMachine, unobserved } from '../../actors/transitions.ts';
+import { observedMachine } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { loadOfficial, refusedAuthorization } from './official-client.ts';
 import type { Official } from './official-client.ts';
-import { assertUsable, defaultVisitMs, personOf } from './options.ts';
+import { assertUsable, defaultVisitMs } from './options.ts';
 import type {
   AuthOption,
   BearerAuth,
@@ -83,8 +83,7 @@ const isSettled = (snapshot: Snapshot): boolean =>
   !snapshot.matches('obtaining') && !snapshot.matches('refreshing');
 
 const observedAuthorization = observedMachine('authorization', authorizationMachine, (input) => {
-  const { port } = input as AuthorizationInput;
-  return port instanceof OAuthAuthorization ? port.observed : unobserved;
+  return ((input as AuthorizationInput).port as OAuthAuthorization).observed;
 });
 
 class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
@@ -107,8 +106,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     this.#server = server;
     this.#options = options;
     this.#grants = new Grants(options.store ?? memoryCredentialStore(), server);
-    const visitTimeoutMs =
-      'visitTimeoutMs' in options ? (options.visitTimeoutMs ?? defaultVisitMs) : defaultVisitMs;
+    const { visitTimeoutMs = defaultVisitMs } = options as PersonAuth;
     this.observed = observed;
     this.#clock = clock;
     this.#actor = createActor(observedAuthorization, {
@@ -211,10 +209,10 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     return this.#official;
   }
 
-  async #demandOf({ status, wwwAuthenticate }: Challenge) {
+  async #demandOf({ wwwAuthenticate }: Challenge) {
     const { extractWWWAuthenticateParams } = await this.#load();
     const headers = { 'www-authenticate': wwwAuthenticate ?? '' };
-    const said = extractWWWAuthenticateParams(new Response(null, { status, headers }));
+    const said = extractWWWAuthenticateParams(new Response(null, { headers }));
     const { scope, error, resourceMetadataUrl } = said;
     return { scope, error, resourceMetadataUrl: resourceMetadataUrl?.href };
   }
@@ -256,10 +254,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     const options = this.#options;
     const refusedToken = this.#grant?.accessToken;
     if (options.kind === 'client-credentials') return { kind: 'spent', client: 'known' };
-    const person = options.kind === 'stored' ? personOf(options) : options;
-    const renewal = await renewGrant(await this.#scope(person, signal), demand, refusedToken);
-    this.#grant = renewal.grant ?? this.#grant;
-    return renewal.kind === 'renewed' ? { kind: 'renewed' } : renewal;
+    return await renewGrant(await this.#scope(options, signal), demand, refusedToken);
   }
 
   /**
@@ -290,7 +285,12 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
           await this.#keep(grant);
           return { by: 'login', scope: grant.scope };
         } catch (error) {
-          await this.#tellDeclined(error, scope);
+          // If the person has taken too long, the machine has ended the login, and knows why.
+          const { context } = this.#actor.getSnapshot();
+          await this.#tellDeclined(
+            signal.aborted ? context : (error as Partial<RefusedAuthorization>),
+            scope,
+          );
           throw error;
         }
       },
@@ -299,10 +299,10 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   }
 
   /** Those who wait for this login must not ask the person once more. */
-  async #tellDeclined(error: unknown, scope: string | undefined): Promise<void> {
-    // If the person has taken too long, the machine has ended the login, and knows why.
-    const { refusal } =
-      error instanceof RefusedAuthorization ? error : this.#actor.getSnapshot().context;
+  async #tellDeclined(
+    { refusal }: { readonly refusal?: Refusal | undefined },
+    scope: string | undefined,
+  ): Promise<void> {
     if (refusal?.kind !== 'declined' && refusal?.kind !== 'unanswered') return;
     const { kind, error: cause } = refusal;
     await this.#grants.writeDeclined({ at: Date.now(), scope, kind, message: cause.message });
@@ -336,6 +336,9 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
       options,
       grants: this.#grants,
       keep: (grant) => this.#keep(grant),
+      use: (grant) => {
+        this.#grant = grant;
+      },
       signal,
       clock: this.#clock,
     };

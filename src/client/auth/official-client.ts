@@ -33,11 +33,8 @@ export function refusedAuthorization(
   message: string,
   cause?: unknown,
 ): RefusedAuthorization {
-  const options = cause === undefined ? {} : { cause };
-  return new RefusedAuthorization({
-    kind,
-    error: new RuntimeError('UNAUTHORIZED', message, options),
-  });
+  const error = new RuntimeError('UNAUTHORIZED', message, { cause });
+  return new RefusedAuthorization({ kind, error });
 }
 
 /**
@@ -60,9 +57,6 @@ export function refusalFrom(
       `The issuer is not the one that it should be: ${said(error.message)}`,
     );
   }
-  if (error instanceof official.InsecureTokenEndpointError) {
-    return refusedAuthorization('unsafe', said(error.message));
-  }
   if (error instanceof official.RegistrationRejectedError) {
     return refusedAuthorization(
       error.status >= 500 ? 'unreachable' : 'declined',
@@ -70,18 +64,17 @@ export function refusalFrom(
     );
   }
   if (error instanceof official.OAuthError) return refusalOfOAuth(error, official, said);
-  if (error instanceof SyntaxError || nameOf(error) === 'ZodError') {
+  const { name, cause } = error as Error;
+  if (error instanceof SyntaxError || name === 'ZodError') {
     // Both messages quote what was read.
     return refusedAuthorization(
       'unsafe',
       'The authorization server has answered what its specification does not allow',
     );
   }
-  const { cause } = error as { readonly cause?: unknown };
-  const reason = error instanceof TypeError && cause !== undefined ? cause : error;
   return refusedAuthorization(
     'unreachable',
-    `The login could not be made: ${said(textOfError(reason))}`,
+    `The login could not be made: ${said(textOfError(cause ?? error))}`,
   );
 }
 
@@ -109,9 +102,4 @@ function withoutSecrets(text: string, secrets: readonly (string | undefined)[]):
     if (secret) clean = clean.replaceAll(secret, '[redacted]');
   }
   return printable(redactText(clean)).slice(0, 300);
-}
-
-function nameOf(error: unknown): string | undefined {
-  const { name, constructor } = error as { readonly name?: string; constructor?: { name: string } };
-  return name === 'Error' ? constructor?.name : name;
 }

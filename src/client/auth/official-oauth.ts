@@ -3,7 +3,6 @@
  * a bundle contains only them and not the whole client.
  */
 export {
-  InsecureTokenEndpointError,
   IssuerMismatchError,
   OAuthError,
   OAuthErrorCode,

@@ -179,12 +179,7 @@ function faultOf(server: URL, options: Exclude<AuthOption, boolean>): string | u
     return `"issuer" must be a URL, not ${JSON.stringify(options.issuer)}`;
   }
   if (options.kind === 'client-credentials') return faultOfClient(options);
-  return faultOfPerson(options.kind === 'stored' ? personOf(options) : options);
-}
-
-/** The options of the login that is kept. */
-export function personOf({ kind: _, ...options }: StoredAuth): PersonAuth {
-  return options;
+  return faultOfPerson(options);
 }
 
 function faultOfClient({ clientId, clientSecret, privateKey }: ClientCredentialsAuth) {
@@ -195,7 +190,7 @@ function faultOfClient({ clientId, clientSecret, privateKey }: ClientCredentials
   return undefined;
 }
 
-function faultOfPerson(options: PersonAuth): string | undefined {
+function faultOfPerson(options: Omit<PersonAuth, 'kind'>): string | undefined {
   const { redirectUrl, visit, visitTimeoutMs, clientId, clientSecret, clientMetadataUrl } = options;
   if (clientSecret !== undefined && clientId === undefined) {
     return '"clientSecret" is of no use without "clientId"';

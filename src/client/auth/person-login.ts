@@ -28,6 +28,8 @@ export interface LoginScope<TOptions> {
   readonly grants: Grants;
   /** Stores the grant and uses it from now on. */
   readonly keep: (grant: Grant) => Promise<void>;
+  /** Uses a grant from now on that is stored already. */
+  readonly use: (grant: Grant) => void;
   readonly signal: AbortSignal;
   /** The connection's clock. */
   readonly clock: Clock;
@@ -36,10 +38,7 @@ export interface LoginScope<TOptions> {
 /** The client that the host has registered itself. */
 export function ownClient({ clientId, clientSecret }: PersonAuth): KnownClient | undefined {
   if (clientId === undefined) return undefined;
-  return {
-    client_id: clientId,
-    ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
-  };
+  return { client_id: clientId, client_secret: clientSecret };
 }
 
 /** The client as it is stored with a grant: without the host's own secret. */
@@ -56,7 +55,7 @@ export function clientMetadataOf<T extends object>(
     client_name: clientName,
     token_endpoint_auth_method: 'none',
     ...flow,
-    ...(scope === undefined ? {} : { scope }),
+    scope,
   };
 }
 
@@ -68,7 +67,7 @@ interface Visit {
    * resolves to the URL that they were sent back to.
    */
   readonly begin: (state: string) => (url: URL) => Promise<URL>;
-  readonly end: () => Promise<void>;
+  readonly end: () => void;
 }
 
 /** @throws {RefusedAuthorization} if there is no grant, with the reason */
@@ -88,10 +87,9 @@ export async function logInPerson(
     wanted.authorization.send({ type: 'login.answered' });
     return await login.exchange(code);
   } catch (error) {
-    scope.signal.throwIfAborted();
     throw refusalFrom(error, scope.official, login.secrets);
   } finally {
-    await visit.end();
+    visit.end();
   }
 }
 
@@ -104,7 +102,6 @@ async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): P
         try {
           return new URL(await unlessAborted(visit(url, { signal }), signal));
         } catch (error) {
-          signal.throwIfAborted();
           throw refusedAuthorization(
             'declined',
             'The visit to the authorization server has failed',
@@ -112,10 +109,10 @@ async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): P
           );
         }
       },
-      end: () => Promise.resolve(),
+      end: () => {},
     };
   }
-  const last = redirectUrl === undefined ? await grants.redirectUrl() : undefined;
+  const last = await grants.redirectUrl();
   const port = last === undefined ? undefined : Number(new URL(last).port);
   const callback = await listenForCallback(redirectUrl === undefined ? { port } : { redirectUrl });
   return {
@@ -124,7 +121,7 @@ async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): P
       const answer = callback.answer(state, signal);
       return async (url) => {
         // The URL is emitted as an event too: without a browser, a person can open it elsewhere.
-        await Promise.race([answer, openBrowser(url).catch(() => {})]);
+        openBrowser(url).catch(() => {});
         return await answer;
       };
     },
@@ -177,12 +174,9 @@ class PersonLogin implements OAuthClientProvider {
     await official.auth(this, {
       serverUrl: server,
       fetchFn: this.#fetch,
-      // A refresh is done elsewhere, under a lock.
-      forceReauthorization: true,
-      ...(scope === undefined ? {} : { scope }),
-      ...(resourceMetadataUrl === undefined
-        ? {}
-        : { resourceMetadataUrl: new URL(resourceMetadataUrl) }),
+      scope,
+      resourceMetadataUrl:
+        resourceMetadataUrl === undefined ? undefined : new URL(resourceMetadataUrl),
     });
     if (!this.#url) throw new Error('The official client has made no authorization URL');
     return this.#url;
@@ -240,7 +234,7 @@ class PersonLogin implements OAuthClientProvider {
         codeVerifier: this.#verifier,
         redirectUri: this.redirectUrl,
         fetchFn: this.#fetch,
-        ...(resource === undefined ? {} : { resource }),
+        resource,
       });
       const asked = this.#url?.searchParams.get('scope') ?? undefined;
       return grantFrom(tokens, asked, {
@@ -249,10 +243,9 @@ class PersonLogin implements OAuthClientProvider {
         resource,
       });
     } catch (error) {
-      const refusal = refusalFrom(error, official, this.secrets);
-      if (refusal.refusal.kind !== 'unreachable') throw refusal;
       // The person is not sent there again automatically.
-      throw refusedAuthorization('unanswered', refusal.refusal.error.message);
+      const { refusal } = refusalFrom(error, official, this.secrets);
+      throw refusedAuthorization('unanswered', refusal.error.message);
     }
   }
 
@@ -265,10 +258,7 @@ class PersonLogin implements OAuthClientProvider {
     assertItsOwn(found, server, official);
     assertProtectsCodes(found);
     this.#found = found;
-    const { clientId, issuer: given } = options;
-    const issuer = issuerOf(found);
-    if (clientId === undefined && given === undefined) return;
-    assertIssuer(issuer, given ?? (await grants.pinnedIssuer(clientId ?? '', issuer)));
+    await assertIssuer(issuerOf(found), options, grants);
   }
 
   async clientInformation(context?: { readonly issuer: string }) {
@@ -277,19 +267,19 @@ class PersonLogin implements OAuthClientProvider {
     const own = ownClient(options);
     if (own) {
       this.#client = own;
-      return { ...own, redirect_uris: undefined, issuer };
+      // With its issuer, it is not given to be stored.
+      return { ...own, issuer };
     }
     if (this.#wanted.client === 'unknown') return undefined;
     const kept = await grants.client(issuer);
     // It was registered with another redirect URL, which the authorization server would refuse.
     if (!kept?.redirect_uris?.includes(this.redirectUrl)) return undefined;
     this.#client = kept;
-    return { ...kept, redirect_uris: [...kept.redirect_uris], issuer };
+    return { ...kept, issuer };
   }
 
   async saveClientInformation(information: KnownClient, context?: { readonly issuer: string }) {
     this.#client = knownClient(information, this.redirectUrl);
-    if (this.#scope.options.clientId !== undefined) return;
     await this.#scope.grants.writeClient(context?.issuer ?? '', this.#client);
   }
 
@@ -305,7 +295,7 @@ class PersonLogin implements OAuthClientProvider {
     return this.#verifier;
   }
 
-  /** Never called: the login is there to get new tokens. */
+  /** The login is there to get new tokens: a refresh is done elsewhere, under a lock. */
   tokens(): undefined {
     return undefined;
   }

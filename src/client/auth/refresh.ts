@@ -13,14 +13,13 @@ import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import { refusalFrom, refusedAuthorization } from './official-client.ts';
-import type { Official } from './official-client.ts';
 import type { PersonAuth } from './options.ts';
 import type { LoginScope } from './person-login.ts';
 
-/** The outcome, and the grant that is valid now. */
-export type Renewal = RefreshOutcome & { readonly grant?: Grant };
+/** Whose grant it is. */
+type RenewalScope = LoginScope<Pick<PersonAuth, 'clientId' | 'clientSecret'>>;
 
-const spent = (client: 'known' | 'unknown'): Renewal => ({ kind: 'spent', client });
+const spent = (client: 'known' | 'unknown'): RefreshOutcome => ({ kind: 'spent', client });
 
 /**
  * @param useless the access token that was refused; a different one in the store is newer and will
@@ -28,17 +27,20 @@ const spent = (client: 'known' | 'unknown'): Renewal => ({ kind: 'spent', client
  * @throws {RefusedAuthorization} it could not be renewed now; the grant is kept
  */
 export async function renewGrant(
-  scope: LoginScope<PersonAuth>,
+  scope: RenewalScope,
   demand: TokenDemand,
   useless: string | undefined,
-): Promise<Renewal> {
-  const { grants, signal } = scope;
+): Promise<RefreshOutcome> {
+  const { grants, signal, use } = scope;
   return await grants.exclusive(
     'refresh',
     async () => {
       const kept = await grants.read();
       if (!kept) return spent('known');
-      if (kept.accessToken !== useless) return { kind: 'renewed', grant: kept };
+      if (kept.accessToken !== useless) {
+        use(kept);
+        return { kind: 'renewed' };
+      }
       if (kept.refreshToken === undefined) return spent('known');
       return await renew(scope, demand, kept, kept.refreshToken);
     },
@@ -47,11 +49,11 @@ export async function renewGrant(
 }
 
 async function renew(
-  scope: LoginScope<PersonAuth>,
+  scope: RenewalScope,
   demand: TokenDemand,
   kept: Grant,
   refreshToken: string,
-): Promise<Renewal> {
+): Promise<RefreshOutcome> {
   const { official, options, server } = scope;
   try {
     // The request is not aborted: a refresh token may work only once, and its answer would be lost
@@ -66,11 +68,10 @@ async function renew(
       clientInformation: clientOf(kept, options),
       refreshToken,
       fetchFn,
-      ...(kept.resource === undefined ? {} : { resource: kept.resource }),
+      resource: kept.resource,
     });
-    const grant = grantFrom(tokens, kept.scope, kept);
-    await scope.keep(grant);
-    return { kind: 'renewed', grant };
+    await scope.keep(grantFrom(tokens, kept.scope, kept));
+    return { kind: 'renewed' };
   } catch (error) {
     return await afterFailure(scope, kept, error);
   }
@@ -83,16 +84,19 @@ function assertFoundAgain(found: Discovered, kept: Grant): void {
 }
 
 async function afterFailure(
-  { official, options, grants }: LoginScope<PersonAuth>,
+  { official, options, grants, use }: RenewalScope,
   kept: Grant,
   error: unknown,
-): Promise<Renewal> {
-  const code = codeOf(error, official);
+): Promise<RefreshOutcome> {
+  const { code } = error as { readonly code?: unknown };
   const { InvalidClient, InvalidGrant, UnauthorizedClient } = official.OAuthErrorCode;
   if (code === InvalidClient || code === UnauthorizedClient) return spent('unknown');
   if (code === InvalidGrant) {
     const now = await grants.read();
-    if (now && now.refreshToken !== kept.refreshToken) return { kind: 'renewed', grant: now };
+    if (now && now.refreshToken !== kept.refreshToken) {
+      use(now);
+      return { kind: 'renewed' };
+    }
     await grants.remove(kept);
     return spent('known');
   }
@@ -101,17 +105,7 @@ async function afterFailure(
   throw refusal;
 }
 
-function codeOf(error: unknown, official: Official): string | undefined {
-  return error instanceof official.OAuthError ? error.code : undefined;
-}
-
 /** The client, with its secret if it is the host's own. */
-function clientOf({ client }: Grant, { clientId, clientSecret }: PersonAuth) {
-  const isOwn = clientId === client.client_id && clientSecret !== undefined;
-  const { redirect_uris, ...known } = client;
-  return {
-    ...known,
-    ...(redirect_uris ? { redirect_uris: [...redirect_uris] } : {}),
-    ...(isOwn ? { client_secret: clientSecret } : {}),
-  };
+function clientOf({ client }: Grant, { clientId, clientSecret }: RenewalScope['options']) {
+  return clientId === client.client_id ? { ...client, client_secret: clientSecret } : client;
 }
