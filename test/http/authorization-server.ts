@@ -148,6 +148,11 @@ export class AuthorizationServer {
     }
   }
 
+  /** No device is logging in any more. */
+  forgetDevices(): void {
+    this.#devices.clear();
+  }
+
   /** Every refresh token is spent. */
   forgetRefreshTokens(): void {
     this.#refreshing.clear();

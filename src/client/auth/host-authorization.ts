@@ -281,7 +281,9 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
           throw refusedAuthorization(declined.kind, declined.message);
         }
         try {
-          const grant = await this.#obtain({ ...input, scope }, signal);
+          // A newer token whose scopes are not enough gives way to this one.
+          const wanted = isNewer ? scopeUnion(kept.scope, scope) : scope;
+          const grant = await this.#obtain({ ...input, scope: wanted }, signal);
           await this.#keep(grant);
           return { by: 'login', scope: grant.scope };
         } catch (error) {

@@ -2,8 +2,9 @@
 import { chmod } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openBrowser, browserCommand } from '../../../src/client/auth/person-login.ts';
@@ -47,7 +48,7 @@ describe('a person who comes back [LOGIN-13]', () => {
     });
     expect(seen).toMatchObject({
       status: 200,
-      body: expect.stringContaining('You can close this page'),
+      body: expect.stringContaining('The answer has been received. You can close this page.'),
     });
     expect(seen.body).not.toMatch(/code|c&amp;|state/);
     expect((await answer).href).toBe(`${callback.redirectUrl}?code=c&state=s`);
@@ -70,20 +71,26 @@ describe('a person who comes back [LOGIN-13]', () => {
     await visit(`${callback.redirectUrl}?code=first&state=s`);
     expect(await visit(`${callback.redirectUrl}?code=second&state=s`)).toMatchObject({
       status: 410,
+      body: expect.stringContaining('This login is done already.'),
     });
     expect((await answer).searchParams.get('code')).toBe('first');
   });
 
-  test.each<[string, string, object, string, number]>([
-    ['with another state', '/callback?code=x&state=t', {}, 'GET', 400],
-    ['without a state', '/callback?code=x', {}, 'GET', 400],
-    ['to another path', '/elsewhere?code=x&state=s', {}, 'GET', 404],
+  const others = 'This is not the answer to the login that was begun here.';
+  const notSent = 'Only a browser that was sent here is answered.';
+  const notHere = 'This address is for one program on this machine.';
+
+  test.each<[string, string, object, string, number, string]>([
+    ['with another state', '/callback?code=x&state=t', {}, 'GET', 400, others],
+    ['without a state', '/callback?code=x', {}, 'GET', 400, others],
+    ['to another path', '/elsewhere?code=x&state=s', {}, 'GET', 404, 'Nothing is here.'],
     [
       'from a page of another origin',
       '/callback?code=x&state=s',
       { origin: 'https://evil.example.com' },
       'GET',
       403,
+      notSent,
     ],
     [
       'as a picture of another page',
@@ -91,6 +98,7 @@ describe('a person who comes back [LOGIN-13]', () => {
       { 'sec-fetch-mode': 'no-cors' },
       'GET',
       403,
+      notSent,
     ],
     [
       'by another name of this machine',
@@ -98,14 +106,16 @@ describe('a person who comes back [LOGIN-13]', () => {
       { host: 'evil.example.com' },
       'GET',
       403,
+      notHere,
     ],
-    ['by a form', '/callback?code=x&state=s', {}, 'POST', 403],
-    ['to a path that is none', '//?code=x&state=s', {}, 'GET', 403],
-  ])('%s is turned away, and waited past', async (_, path, headers, method, status) => {
+    ['by a form', '/callback?code=x&state=s', {}, 'POST', 403, notSent],
+    ['to a path that is none', '//?code=x&state=s', {}, 'GET', 403, notHere],
+  ])('%s is turned away, and waited past', async (_, path, headers, method, status, said) => {
     const callback = await listen();
     const answer = callback.answer('s', forever);
     const { origin } = new URL(callback.redirectUrl);
-    expect(await visit(`${origin}${path}`, headers, method)).toMatchObject({ status });
+    const seen = await visit(`${origin}${path}`, headers, method);
+    expect(seen).toMatchObject({ status, body: expect.stringContaining(`<p>${said}</p>`) });
     expect(await visit(`${callback.redirectUrl}?code=c&state=s`)).toMatchObject({ status: 200 });
     expect((await answer).searchParams.get('code')).toBe('c');
   });
@@ -121,8 +131,22 @@ describe('a person who comes back [LOGIN-13]', () => {
     const answer = callback.answer('s', ending.signal);
     ending.abort(new Error('enough'));
     await expect(answer).rejects.toThrow('enough');
-    await callback.close();
+    // A browser that has sent half of a request keeps nothing open.
+    const { hostname, port } = new URL(callback.redirectUrl);
+    const half = connect(Number(port), hostname);
+    half.write('GET / HTTP/1.1\r\n');
+    // It is accepted before one that comes after it.
+    expect(await visit(callback.redirectUrl)).toMatchObject({ status: 400 });
+    callback.close();
+    await new Promise((resolve) => half.on('error', () => {}).once('close', resolve));
     await expect(visit(callback.redirectUrl)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  test('is no reason for a process to go on', async () => {
+    const servers = () => process.getActiveResourcesInfo().filter((one) => one === 'TCPServerWrap');
+    const before = servers().length;
+    await listen();
+    expect(servers().length).toBeLessThanOrEqual(before);
   });
 });
 
@@ -132,8 +156,38 @@ describe('the place to come back to', () => {
     const port = Number(new URL(first.redirectUrl).port);
     const second = await listen({ port });
     expect(second.redirectUrl).not.toBe(first.redirectUrl);
-    await first.close();
+    first.close();
     expect((await listen({ port })).redirectUrl).toBe(first.redirectUrl);
+  });
+
+  test('is anywhere otherwise, for as many logins as there are', async () => {
+    const callbacks = [await listen(), await listen(), await listen()];
+    expect(new Set(callbacks.map(({ redirectUrl }) => redirectUrl)).size).toBe(3);
+  });
+
+  test('is port 80 if the URL names none', async () => {
+    const redirectUrl = 'http://127.0.0.1/back';
+    // Only some may listen there, and somebody else may do so.
+    const listening = listen({ redirectUrl }).then(
+      () => visit(`${redirectUrl}?code=c`),
+      (error: Error) => ({ status: error.message }),
+    );
+    expect((await listening).status).toSatisfy(
+      (status: number | string) =>
+        status === 400 ||
+        `${status}`.startsWith('A login was not begun: nobody can come back to http'),
+    );
+  });
+
+  const hasIpv6 = Object.values(networkInterfaces())
+    .flat()
+    .some((each) => each?.address === '::1');
+  test.runIf(hasIpv6)('is the address that the URL names', async () => {
+    const callback = await listen({ redirectUrl: 'http://[::1]:0/back' });
+    expect(callback.redirectUrl).toMatch(/^http:\/\/\[::1\]:[1-9]\d*\/back$/);
+    const answer = callback.answer('s', forever);
+    await visit(`${callback.redirectUrl}?code=c&state=s`);
+    expect((await answer).searchParams.get('code')).toBe('c');
   });
 
   test('is the URL that the host gives', async () => {
@@ -231,5 +285,14 @@ ${followingBrowser}`,
     };
     const authorization = authorize(server, true, asked);
     expect(await call(authorization, server, 'read')).toMatchObject({ text: 'read' });
+    // The place to come back to is closed with the login, and given by the host if it wants to.
+    const [place] = authorization.asked.map((each) =>
+      new URL(each).searchParams.get('redirect_uri'),
+    );
+    await expect(visit(place ?? '')).rejects.toThrow('ECONNREFUSED');
+    const redirectUrl = new URL('/given', place ?? '').href;
+    const given = authorize(server, { redirectUrl }, asked);
+    expect(await call(given, server, 'read')).toMatchObject({ text: 'read' });
+    expect(new URL(given.asked[0] ?? '').searchParams.get('redirect_uri')).toBe(redirectUrl);
   });
 });

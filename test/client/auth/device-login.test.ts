@@ -1,7 +1,10 @@
 /** A person logs in on another device: a real authorization server, and a clock that the test moves. */
-import { TestClock } from 'mcp-actors/testing';
+import type { IncomingHttpHeaders } from 'node:http';
+import { TestClock, gate } from 'mcp-actors/testing';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
+import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { Grants } from '../../../src/client/auth/grants.ts';
 import type { PersonAuth } from '../../../src/client/auth/options.ts';
 import type { DevicePrompt } from '../../../src/machines/connection-ports.ts';
@@ -78,6 +81,113 @@ describe('a login on another device', () => {
     const other = await begin({}, { interval: undefined });
     await other.prompt();
     await other.clock.pass(5000);
+    // A server that wants none is asked once a second.
+    const hasty = await begin({}, { interval: 0, user_code: 'x'.repeat(100) });
+    expect((await hasty.prompt()).device?.userCode).toHaveLength(100);
+    await hasty.clock.pass(1000);
+  });
+
+  test('ends with its connection, and lets others begin', async () => {
+    const { issuer, url, clock, store, authorization, called, prompt } = await begin();
+    await prompt();
+    authorization.close();
+    expect(await called).toMatchObject({ kind: 'refused', error: { code: 'CLOSED' } });
+    expect(clock.liveTimers).toBe(0);
+    const tell = () => issuer.decide('CODE-2', 'agreed');
+    const later = new TellingClock();
+    const calling = call(authorize(url, { device: true, store }, tell, later), url, 'read');
+    await later.pass(5000);
+    expect(await calling).toMatchObject({ text: 'read' });
+    expect([issuer.count('/device'), issuer.count('/token')]).toEqual([2, 1]);
+  });
+
+  test('that was agreed to in time may take longer to be stored', async () => {
+    const store = memoryCredentialStore();
+    const storing = gate();
+    const write: CredentialStore['write'] = async (key, value) => {
+      if (key.startsWith('grant')) await storing.pass();
+      await store.write(key, value);
+    };
+    const { issuer, clock, called, prompt } = await begin({ store: { ...store, write } });
+    await prompt();
+    await clock.pass(5000, () => issuer.decide('CODE-1', 'agreed'));
+    await storing.arrived();
+    clock.increment(5 * 60_000);
+    storing.release();
+    expect(await called).toMatchObject({ text: 'read' });
+  });
+
+  test('that nobody has agreed to in time is not begun again by those who waited for it', async () => {
+    const { url, clock, store, called, prompt } = await begin();
+    await prompt();
+    const waiting = gate();
+    const watched: CredentialStore = {
+      ...store,
+      exclusive: (key, work, signal) => {
+        const taken = store.exclusive(key, work, signal);
+        waiting.release();
+        return taken;
+      },
+    };
+    const other = authorize(url, { device: true, store: watched });
+    const theirs = call(other, url, 'read');
+    await waiting.pass();
+    // What was declined is told with the millisecond in which it was.
+    const since = Date.now();
+    await expect.poll(() => Date.now()).toBeGreaterThan(since);
+    clock.increment(5 * 60_000);
+    const refused = 'refused: Nobody has logged in within 300000 ms';
+    expect((await Promise.all([called, theirs])).map(refusal)).toEqual([refused, refused]);
+    expect(other.asked).toEqual([]);
+  });
+
+  test('shows its client as the authorization server wants, and asks for JSON', async () => {
+    const { issuer, url } = await startProtected();
+    const seen: IncomingHttpHeaders[] = [];
+    const bodies: string[] = [];
+    issuer.fault = (request, response) => {
+      if (request.url !== '/device') return false;
+      seen.push(request.headers);
+      void text(request).then((body) => {
+        bodies.push(body);
+        response.writeHead(500).end();
+      });
+      return true;
+    };
+    const forms = async (known: object, option: object) => {
+      issuer.metadata = (other) => ({ ...other, ...known });
+      await call(authorize(url, { device: true, ...option }), url, 'read');
+      return Object.fromEntries(new URLSearchParams(bodies.at(-1)));
+    };
+    const own = { clientId: 'tv', clientSecret: 'tv-secret' };
+    const post = { token_endpoint_auth_methods_supported: ['client_secret_post'] };
+    const asked = { scope: 'notes:read', resource: url.href };
+    expect(await forms(post, own)).toEqual({
+      ...asked,
+      client_id: 'tv',
+      client_secret: 'tv-secret',
+    });
+    expect(await forms({}, own)).toEqual(asked);
+    expect(await forms({}, { clientId: 'tv' })).toEqual({ ...asked, client_id: 'tv' });
+    // A client without a URL is not known by one, nor is it at a server that knows none.
+    const known = { client_id_metadata_document_supported: true };
+    const registered = { ...asked, client_id: expect.stringMatching(/^[-\da-f]{36}$/) as string };
+    expect(await forms(known, {})).toEqual(registered);
+    const clientMetadataUrl = 'https://host.example.com/client.json';
+    expect(await forms({}, { clientMetadataUrl })).toEqual(registered);
+    expect(await forms(known, { clientMetadataUrl })).toEqual({
+      ...asked,
+      client_id: clientMetadataUrl,
+    });
+    expect(seen.map(({ accept }) => accept)).toEqual(Array(6).fill('application/json'));
+    expect(seen.map(({ authorization }) => authorization?.startsWith('Basic '))).toEqual([
+      undefined,
+      true,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   test('asks less often when it is told to slow down', async () => {
@@ -194,13 +304,16 @@ describe('a login on another device', () => {
 });
 
 describe('a login on another device is refused', () => {
-  test('if the authorization server has none', async () => {
-    const { issuer, url } = await startProtected();
-    issuer.metadata = (own) => ({ ...own, device_authorization_endpoint: undefined });
-    expect(refusal(await call(authorize(url, { device: true }), url, 'read'))).toBe(
-      `refused: The authorization server ${issuer.issuer} has no login by a code on another device (RFC 8628): log in with a browser`,
-    );
-  });
+  test.each([undefined, 'device', 7])(
+    'if the authorization server has none (%s)',
+    async (endpoint) => {
+      const { issuer, url } = await startProtected();
+      issuer.metadata = (own) => ({ ...own, device_authorization_endpoint: endpoint });
+      expect(refusal(await call(authorize(url, { device: true }), url, 'read'))).toBe(
+        `refused: The authorization server ${issuer.issuer} has no login by a code on another device (RFC 8628): log in with a browser`,
+      );
+    },
+  );
 
   test('if it registers no client', async () => {
     const { issuer, url } = await startProtected();
@@ -217,6 +330,50 @@ describe('a login on another device is refused', () => {
       'refused: The authorization server says invalid_client: invalid_client',
     );
     expect(issuer.count('/token')).toBe(0);
+  });
+
+  test('if its client is for another authorization server', async () => {
+    const { issuer, url } = await startProtected();
+    const store = memoryCredentialStore();
+    const other = 'https://other.example.com';
+    const message = `refused: The server names the authorization server ${issuer.issuer}; what the host gives is for ${other} alone ("issuer")`;
+    for (const option of [{ issuer: other }, { issuer: other, clientId: 'tv' }]) {
+      expect(refusal(await call(authorize(url, { device: true, ...option }), url, 'read'))).toBe(
+        message,
+      );
+    }
+    await store.write(`pinned tv ${url.href}`, { issuer: other });
+    const option = { device: true, clientId: 'tv', store };
+    expect(refusal(await call(authorize(url, option), url, 'read'))).toBe(message);
+    expect(issuer.count('/device')).toBe(0);
+  });
+
+  test.each<[number, string, string]>([
+    [500, 'down', 'unreachable: The authorization server gives no code for a login (HTTP 500)'],
+    [400, '{}', 'refused: The authorization server gives no code for a login (HTTP 400)'],
+    [200, '[]', 'refused: The authorization server gives no code for a login (HTTP 200)'],
+    [
+      400,
+      '{"error":"invalid_scope","error_description":"none of these"}',
+      'refused: The authorization server says invalid_scope: none of these',
+    ],
+  ])('if the answer is %i %s', async (status, body, message) => {
+    const { issuer, url } = await startProtected();
+    issuer.fault = (request, response) => {
+      if (request.url !== '/device') return false;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+      return true;
+    };
+    expect(refusal(await call(authorize(url, { device: true }), url, 'read'))).toBe(message);
+  });
+
+  test('with what the server says when it is asked for the token', async () => {
+    const { issuer, clock, called, prompt } = await begin();
+    await prompt();
+    await clock.pass(5000, () => issuer.forgetDevices());
+    expect(refusal(await called)).toBe(
+      'refused: The authorization server says invalid_grant: invalid_grant',
+    );
   });
 
   test.each([

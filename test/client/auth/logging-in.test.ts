@@ -3,9 +3,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestClock, gate } from 'mcp-actors/testing';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
 import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
+import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
+import { Transitions } from '../../../src/actors/transitions.ts';
 import type { PersonAuth } from '../../../src/client/auth/options.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
+import type { Challenge } from '../../../src/client/http/authorization.ts';
 import { agree, call, challengeNaming, person, startProtected } from './protected-server.ts';
+import type { Called } from './protected-server.ts';
 import { authorize, query, refusal } from './authorizing.ts';
 
 describe('a host without a token', () => {
@@ -75,22 +79,6 @@ describe('a host without a token', () => {
       clientMetadataUrl,
     );
     expect(issuer.count('/register')).toBe(0);
-  });
-
-  test('changes its code where the metadata of the issuer say', async () => {
-    const { issuer, url } = await startProtected();
-    issuer.metadata = (own) => ({ ...own, token_endpoint: `${issuer.issuer}/elsewhere` });
-    const asked: (string | undefined)[] = [];
-    issuer.fault = (request) => {
-      asked.push(request.url);
-      if (request.url === '/elsewhere') request.url = '/token';
-      return false;
-    };
-    expect(await call(authorize(url, { visit: agree }), url, 'read')).toMatchObject({
-      text: 'read',
-    });
-    expect(asked).toContain('/elsewhere');
-    expect(asked).not.toContain('/token');
   });
 
   test('takes a client that is registered, and shows it to no other issuer than the first', async () => {
@@ -198,6 +186,182 @@ describe('a scope that is missing', () => {
   });
 });
 
+/** What was declined is told with the millisecond in which it was. */
+async function nextMillisecond(): Promise<void> {
+  const since = Date.now();
+  await expect.poll(() => Date.now()).toBeGreaterThan(since);
+}
+
+/** Two connections with one store: the second one waits for the login of the first. */
+async function twoConnections() {
+  const { issuer, url } = await startProtected();
+  const store = memoryCredentialStore();
+  const [away, waiting] = [gate(), gate()];
+  const [ada, grace] = [person(), person()];
+  const bring = { back: agree };
+  const visit = async (where: URL) => {
+    await ada.visit(where);
+    await away.pass();
+    return await bring.back(where);
+  };
+  const first = authorize(url, { store, visit });
+  const second = authorize(url, {
+    visit: grace.visit,
+    store: {
+      ...store,
+      exclusive: (key, work, signal) => {
+        const taken = store.exclusive(key, work, signal);
+        if (key.startsWith('login')) void waiting.pass();
+        return taken;
+      },
+    },
+  });
+  /** Both call. The second one is refused while the person of the first is away. */
+  const callBoth = async (one: string, other: string) => {
+    const [visits, waits] = [away.arrivals, waiting.arrivals];
+    const ours = call(first, url, one);
+    await away.arrived(visits + 1);
+    const theirs = call(second, url, other);
+    await waiting.arrived(waits + 1);
+    return [ours, theirs];
+  };
+  const asked = () => grace.scopes;
+  return { issuer, url, store, first, second, away, waiting, bring, callBoth, asked };
+}
+
+describe('a login that another connection waits for', () => {
+  test('is its login too, and keeps no request', async () => {
+    const { url, first, away, callBoth, asked } = await twoConnections();
+    const calls = await callBoth('read', 'read');
+    // It may need no token.
+    expect(await first.headers(url.href)).toEqual({});
+    away.release();
+    expect(await Promise.all(calls)).toMatchObject([{ text: 'read' }, { text: 'read' }]);
+    expect(asked()).toEqual([]);
+  });
+
+  test('is its login too if it has the scope that is missing; otherwise its person is asked for all', async () => {
+    const { away, callBoth, asked } = await twoConnections();
+    for (const tool of ['read', 'write']) {
+      const calls = await callBoth(tool, tool);
+      away.release(1);
+      expect(await Promise.all(calls)).toMatchObject([{ text: tool }, { text: tool }]);
+    }
+    expect(asked()).toEqual([]);
+    const other = await twoConnections();
+    const first = await other.callBoth('read', 'read');
+    other.away.release(1);
+    await Promise.all(first);
+    const calls = await other.callBoth('write', 'share');
+    other.away.release(1);
+    expect(await Promise.all(calls)).toMatchObject([{ text: 'write' }, { text: 'share' }]);
+    expect(other.asked()).toEqual(['notes:read notes:write notes:share']);
+  });
+
+  test('and that the person declines is declined for those who wait, and for nobody later', async () => {
+    const { url, store, away, bring, callBoth, asked } = await twoConnections();
+    const closed = new Error('The window was closed');
+    bring.back = () => Promise.reject(closed);
+    const calls = await callBoth('read', 'read');
+    await nextMillisecond();
+    away.release();
+    const [ours, theirs] = await Promise.all(calls);
+    expect(ours).toMatchObject({ kind: 'refused', error: { code: 'UNAUTHORIZED', cause: closed } });
+    expect([ours, theirs].map((called) => refusal(called as Called))).toEqual(
+      Array(2).fill('refused: The visit to the authorization server has failed'),
+    );
+    expect(asked()).toEqual([]);
+    const later = authorize(url, { store, visit: agree });
+    expect(await call(later, url, 'read')).toMatchObject({ text: 'read' });
+  });
+
+  test('is begun anew by those who wait if a server was away', async () => {
+    const { issuer, url, first, second, away, waiting, asked } = await twoConnections();
+    const registering = gate();
+    issuer.meanwhile = (path) => (path === '/register' ? registering.pass() : undefined);
+    issuer.isLost = (path) => path === '/register' && issuer.count(path) === 1;
+    const ours = call(first, url, 'read');
+    await registering.arrived();
+    const theirs = call(second, url, 'read');
+    await waiting.arrived();
+    await nextMillisecond();
+    registering.release();
+    expect(await ours).toMatchObject({ kind: 'unreachable' });
+    expect(await theirs).toMatchObject({ text: 'read' });
+    expect([away.arrivals, asked().length]).toEqual([0, 1]);
+  });
+});
+
+test('a login is seen by whoever watches its connection', async () => {
+  const { url } = await startProtected();
+  const transitions = new Transitions(() => {});
+  const seen: string[] = [];
+  transitions.listen(({ machine, actor, event }) => {
+    seen.push(`${machine} ${actor.id} ${event.type}`);
+  });
+  const authorization = hostAuthorization(url, { visit: agree })?.({
+    asked: () => {},
+    observed: { observedTransitions: transitions },
+    clock: new TestClock(),
+  });
+  if (!authorization) throw new Error('It is not allowed');
+  authorization.begin();
+  expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+  authorization.close();
+  for (const event of ['channel.opened', 'login.asked', 'channel.closed']) {
+    expect(seen).toContain(`authorization authorization ${event}`);
+  }
+  expect(authorization.machine).toMatchObject({ machine: 'authorization' });
+});
+
+describe('a refusal that no login helps against', () => {
+  test.each<[string, Partial<Challenge>, string, string]>([
+    [
+      'of another server',
+      { url: 'http://127.0.0.1:1/mcp' },
+      'UNAUTHORIZED',
+      'does not take the token that it was sent (invalid_token) (HTTP 401)',
+    ],
+    [
+      'of a request that was sent four times',
+      { retries: 3 },
+      'UNAUTHORIZED',
+      'does not take the token that it was sent (invalid_token) (HTTP 401)',
+    ],
+    [
+      'for another reason than a scope',
+      { status: 403 },
+      'HTTP_STATUS',
+      'does not allow this (invalid_token) (HTTP 403)',
+    ],
+    [
+      'for a scope that the token has',
+      { status: 403, wwwAuthenticate: 'Bearer error="insufficient_scope", scope="notes:read"' },
+      'HTTP_STATUS',
+      'does not allow this without the scope "notes:read" (insufficient_scope) (HTTP 403)',
+    ],
+  ])('%s asks nobody', async (_, challenge, code, message) => {
+    const { issuer, url } = await startProtected();
+    const { visit, scopes } = person();
+    const authorization = authorize(url, { visit });
+    await call(authorization, url, 'read');
+    const outcome = await authorization.challenged({
+      status: 401,
+      wwwAuthenticate: 'Bearer error="invalid_token"',
+      url: url.href,
+      sent: await authorization.headers(url.href),
+      retries: 0,
+      ...challenge,
+    });
+    const { status = 401 } = challenge;
+    expect(outcome).toMatchObject({
+      kind: 'refused',
+      error: { code, status, message: `${url.origin} ${message}` },
+    });
+    expect([scopes.length, issuer.count('/token')]).toEqual([1, 1]);
+  });
+});
+
 describe('a login that comes to nothing', () => {
   test('is not begun again by itself, but when the host connects again', async () => {
     const { issuer, url } = await startProtected();
@@ -300,6 +464,25 @@ describe('a login that comes to nothing', () => {
     expect(visits).toHaveLength(1);
   });
 
+  test('ends with the connection, and so does a request for it', async () => {
+    const { issuer, url } = await startProtected();
+    const registering = gate();
+    const ended = new Promise<void>((resolve) => {
+      issuer.fault = (request, response) => {
+        if (request.url !== '/register') return false;
+        response.once('close', resolve);
+        void registering.pass();
+        return true;
+      };
+    });
+    const authorization = authorize(url, { visit: agree });
+    const calling = call(authorization, url, 'read');
+    await registering.arrived();
+    authorization.close();
+    expect(await calling).toMatchObject({ error: { code: 'CLOSED' } });
+    await ended;
+  });
+
   test('is waited for by a request as long as that wants to', async () => {
     const { url } = await startProtected();
     const held = gate();
@@ -324,9 +507,11 @@ describe('a login that comes to nothing', () => {
     const { url } = await startProtected();
     const visit = () => new Promise<string>(() => {});
     const authorization = authorize(url, { visit, visitTimeoutMs: 1 });
-    expect(refusal(await call(authorization, url, 'read'))).toBe(
-      'refused: Nobody has logged in within 1 ms',
-    );
+    const message = 'Nobody has logged in within 1 ms';
+    expect(await call(authorization, url, 'read')).toMatchObject({
+      kind: 'refused',
+      error: { code: 'UNAUTHORIZED', status: 401, message, cause: { message } },
+    });
   });
 
   test('that nobody has made in time is not asked for again by those who waited for it', async () => {
@@ -349,9 +534,7 @@ describe('a login that comes to nothing', () => {
     const { visit, scopes } = person();
     const other = call(authorize(url, { visit, store: watched }), url, 'read');
     await waiting.pass();
-    // What was declined is told with the millisecond in which it was.
-    const since = Date.now();
-    await expect.poll(() => Date.now()).toBeGreaterThan(since);
+    await nextMillisecond();
     clock.increment(5 * 60_000);
     const refused = 'refused: Nobody has logged in within 300000 ms';
     expect((await Promise.all([one, other])).map(refusal)).toEqual([refused, refused]);

@@ -54,10 +54,15 @@ export async function startProtected(options: IssuerOptions = {}): Promise<Prote
 }
 
 /** A challenge with metadata, until the test is over, by which the server has another issuer. */
-export async function challengeNaming(url: URL, { issuer }: AuthorizationServer): Promise<string> {
+export async function challengeNaming(
+  url: URL,
+  { issuer }: Pick<AuthorizationServer, 'issuer'>,
+  more: object = {},
+): Promise<string> {
   const metadata = createServer((_, response) => {
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ resource: url.href, authorization_servers: [issuer] }));
+    const own = { resource: url.href, authorization_servers: [issuer] };
+    response.end(JSON.stringify({ ...own, ...more }));
   });
   await new Promise<void>((resolve) => metadata.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void metadata.close());

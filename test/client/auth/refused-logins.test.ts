@@ -4,9 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { assertTrusted } from '../../../src/client/auth/guarded-fetch.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
+import { authWith, loginTimeFor } from '../../../src/client/auth/options.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
+import { AuthorizationServer } from '../../http/authorization-server.ts';
 import { authorize, query, refusal } from './authorizing.ts';
-import { agree, call, startProtected } from './protected-server.ts';
+import { authorizeBy, persons, ways, without as withoutToken } from './login-ways.ts';
+import { agree, call, challengeNaming, startProtected } from './protected-server.ts';
 import type { Called } from './protected-server.ts';
 
 describe('an answer that is not as it should be is refused [LOGIN-03] [LOGIN-07]:', () => {
@@ -100,10 +103,94 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
 
   test('that sends more than a host reads', async () => {
     const { issuer, url } = await startProtected();
-    issuer.metadata = (own) => ({ ...own, filler: 'x'.repeat(300_000) });
-    const authorization = authorize(url, { visit: agree });
-    expect(refusal(await call(authorization, url, 'read'))).toBe(
-      `refused: ${issuer.issuer} has answered with more than 262144 bytes`,
+    const lengthy = { path: '' };
+    issuer.fault = (request, response) => {
+      if (request.url !== lengthy.path) return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ filler: 'x'.repeat(300_000) }));
+      return true;
+    };
+    for (const way of ways) {
+      for (const path of ['/.well-known/oauth-authorization-server', '/register', '/token']) {
+        if (way === 'a host itself' && path === '/register') continue;
+        lengthy.path = path;
+        const called = await call(authorizeBy(way, issuer, url), url, 'read');
+        expect(refusal(called), `${way} ${path}`).toBe(
+          `refused: ${issuer.issuer} has answered with more than 262144 bytes`,
+        );
+      }
+    }
+  });
+
+  test.each<[number, string | undefined, string]>([
+    [
+      400,
+      '{"error":"invalid_redirect_uri"}',
+      'refused: The authorization server does not register this client (HTTP 400); register it there, and give its "clientId"',
+    ],
+    [
+      503,
+      'later',
+      'unreachable: The authorization server does not register this client (HTTP 503); register it there, and give its "clientId"',
+    ],
+    [
+      204,
+      undefined,
+      'refused: The authorization server has answered what its specification does not allow',
+    ],
+  ])('that answers a client that registers itself with %i', async (status, body, message) => {
+    const { issuer, url } = await startProtected();
+    issuer.fault = (request, response) => {
+      if (request.url !== '/register') return false;
+      response.writeHead(status).end(body);
+      return true;
+    };
+    expect(refusal(await call(authorize(url, { visit: agree }), url, 'read'))).toBe(message);
+  });
+
+  test('whose port cannot be used is said to be so', async () => {
+    const { issuer, url } = await startProtected();
+    issuer.metadata = (own) => ({ ...own, registration_endpoint: 'http://127.0.0.1:1/register' });
+    expect(refusal(await call(authorize(url, { visit: agree }), url, 'read'))).toBe(
+      'unreachable: The login could not be made: Error: bad port',
+    );
+  });
+
+  test.each(ways)(
+    'that is named at another address than https is asked nothing (%s)',
+    async (way) => {
+      const { issuer, url } = await startProtected();
+      const elsewhere = issuer.issuer.replace('127.0.0.1', '0.0.0.0');
+      const challenge = await challengeNaming(url, { issuer: elsewhere });
+      const outcome = await authorizeBy(way, issuer, url).challenged(withoutToken(url, challenge));
+      expect(refusal(outcome as Called)).toContain(`${elsewhere}: no secret is sent there`);
+      expect(issuer.asked).toEqual([]);
+    },
+  );
+
+  test.each(persons)('that is not named at all (%s)', async (way) => {
+    const issuer = await AuthorizationServer.start();
+    onTestFinished(() => issuer.close());
+    issuer.fault = (_, response) => {
+      response.writeHead(404).end();
+      return true;
+    };
+    const server = new URL(`${issuer.issuer}/mcp`);
+    const outcome = await authorizeBy(way, issuer, server).challenged(withoutToken(server));
+    expect(refusal(outcome as Called)).toBe(
+      'refused: The server wants a token, and names no authorization server: ask whoever runs it for a token, and send it as a header',
+    );
+  });
+
+  test('that is named and has no metadata', async () => {
+    const { issuer, url } = await startProtected();
+    issuer.fault = (request, response) => {
+      if (!request.url?.startsWith('/.well-known/')) return false;
+      response.writeHead(404).end();
+      return true;
+    };
+    expect(refusal(await call(authorize(url, { visit: agree }), url, 'read'))).toBe(
+      `refused: The authorization server ${issuer.issuer} has no metadata: a login there could be stolen`,
     );
   });
 });
@@ -119,7 +206,7 @@ async function startMetadata(metadata: object): Promise<URL> {
   return new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/`);
 }
 
-describe('a server that names [LOGIN-06]', () => {
+describe.each(ways)('a server that names [LOGIN-06] (%s)', (way) => {
   test.each<[string, (url: URL) => string, RegExp]>([
     ['another resource', () => 'https://evil.example.com/mcp', /says that it is https:\/\/evil/],
     [
@@ -131,22 +218,17 @@ describe('a server that names [LOGIN-06]', () => {
     const { issuer, url } = await startProtected();
     const metadata = { resource: resourceOf(url), authorization_servers: [issuer.issuer] };
     const where = await startMetadata(metadata);
-    const outcome = await authorize(url, { visit: agree }).challenged({
-      status: 401,
-      wwwAuthenticate: `Bearer resource_metadata="${where.href}"`,
-      url: url.href,
-      sent: {},
-      retries: 0,
-    });
+    const challenge = `Bearer resource_metadata="${where.href}"`;
+    const outcome = await authorizeBy(way, issuer, url).challenged(withoutToken(url, challenge));
     expect(refusal(outcome as Called)).toMatch(message);
-    expect([issuer.count('/authorize'), issuer.count('/token')]).toEqual([0, 0]);
+    expect(issuer.asked.filter((one) => !one.includes('/.well-known/'))).toEqual([]);
   });
 
   test('itself is asked for by that name, at either end', async () => {
     const { issuer, url } = await startProtected();
-    await call(authorize(url, { visit: agree }), url, 'read');
-    const named = issuer.received.filter((one) => /\/(?:authorize|token)[ ?]/.test(one));
-    expect(named).toHaveLength(2);
+    await call(authorizeBy(way, issuer, url), url, 'read');
+    const named = issuer.received.filter((one) => /\/(?:authorize|device|token)[ ?]/.test(one));
+    expect(named).toHaveLength(way === 'a host itself' ? 1 : 2);
     for (const one of named) expect(one).toContain(`resource=${encodeURIComponent(url.href)}`);
   });
 });
@@ -165,16 +247,32 @@ test.each<[string, string, AuthOption]>([
     { clientSecret: 's' },
   ],
   ['"visitTimeoutMs" must be from 1', 'https://a.example.com', { visitTimeoutMs: 0 }],
+  ['"visitTimeoutMs" must be from 1', 'https://a.example.com', { visitTimeoutMs: 2 ** 31 }],
   [
     '"clientMetadataUrl" must be an https://',
     'https://a.example.com',
     { clientMetadataUrl: 'http://a/b' },
+  ],
+  [
+    '"clientMetadataUrl" must be an https:// URL with a path, not "x"',
+    'https://a.example.com',
+    { clientMetadataUrl: 'x' },
   ],
   ['"redirectUrl" must be a URL, not "x"', 'https://a.example.com', { redirectUrl: 'x' }],
   [
     'nothing listens at "redirectUrl" https://h.example.com',
     'https://a.example.com',
     { redirectUrl: 'https://h.example.com/back' },
+  ],
+  [
+    'nothing listens at "redirectUrl" https://127.0.0.1',
+    'https://a.example.com',
+    { redirectUrl: 'https://127.0.0.1/back' },
+  ],
+  [
+    'nothing listens at "redirectUrl" http://h.example.com',
+    'https://a.example.com',
+    { redirectUrl: 'http://h.example.com/back' },
   ],
   ['"issuer" must be a URL, not "x"', 'https://a.example.com', { issuer: 'x' }],
   ['"clientId" is missing', 'https://a.example.com', { kind: 'client-credentials', clientId: '' }],
@@ -191,6 +289,37 @@ test.each<[string, string, AuthOption]>([
       message: expect.stringContaining(`auth: ${message}`),
     }),
   );
+});
+
+test.each<AuthOption>([
+  true,
+  { visitTimeoutMs: 2 ** 31 - 1 },
+  { redirectUrl: 'http://127.0.0.1:1/back' },
+  { visit: agree, redirectUrl: 'https://h.example.com/back' },
+  { kind: 'stored', clientId: 'c' },
+])('%j can be used', (option) => {
+  expect(hostAuthorization('https://mcp.example.com', option)).toBeTypeOf('function');
+});
+
+test('a login has the time of its visit, and 30 s', () => {
+  const auth = { visitTimeoutMs: 60_000 };
+  expect(loginTimeFor(auth, undefined)).toBe(90_000);
+  expect(loginTimeFor({ visitTimeoutMs: 2 ** 31 - 1 }, undefined)).toBe(2 ** 31 - 1);
+  expect(loginTimeFor(auth, 60_000)).toBe(60_000);
+  expect(() => loginTimeFor(auth, 59_999)).toThrow('limits.loginTimeoutMs');
+});
+
+test("the client of a server's entry is added to a login that a host allows", () => {
+  const registered = { clientId: 'c', clientSecret: 's' };
+  const client = { ...registered, callbackPort: 9 };
+  const redirectUrl = 'http://127.0.0.1:9/callback';
+  expect(authWith(true, client)).toEqual({ ...registered, redirectUrl });
+  expect(authWith({ device: true }, client)).toEqual({ device: true, ...registered });
+  expect(authWith({ kind: 'stored' }, client)).toEqual({ kind: 'stored', ...registered });
+  for (const auth of [undefined, false, { kind: 'bearer', token: 't' }] as const) {
+    expect(authWith(auth, client)).toBe(auth);
+  }
+  expect(authWith(true, undefined)).toBe(true);
 });
 
 test.each<[string, string, boolean]>([
