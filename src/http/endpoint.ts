@@ -87,13 +87,11 @@ export class Endpoint implements EndpointControl, EndpointHome {
   readonly #sessionless: SessionlessRequests | undefined;
   #closing = closingChart.begun;
 
-  constructor(server: ServerOf, given: HttpOptions = {}) {
-    const report = safeReport(given.report ?? defaultReport);
-    const options = { ...given, report };
+  constructor(server: ServerOf, options: HttpOptions = {}) {
     this.#options = options;
     this.limits = { ...defaultHttpLimits, ...options.limits };
     this.clock = options.clock ?? systemClock;
-    this.report = report;
+    this.report = safeReport(options.report ?? defaultReport);
     this.upkeep = new Upkeep(this.clock, upkeepMs(this.limits));
     this.bodies = new Bodies(this);
     const { authorization, stores } = options;
@@ -198,13 +196,13 @@ export class Endpoint implements EndpointControl, EndpointHome {
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
-      if (!this.#nodes || !this.#handOn(exchange, body.text)) this.#read(exchange, body.text);
+      if (!this.#handOn(exchange, body.text)) this.#read(exchange, body.text);
     });
   }
 
   /** @returns false if it is to be read here: no other node is known to have its session */
   #handOn(exchange: HttpExchange, text: string): boolean {
-    if (this.#sessionless || this.isClosing || isOfModernClient(exchange)) return false;
+    if (this.isClosing || isOfModernClient(exchange)) return false;
     const again = (sinceMs: number) => this.#read(exchange, text, sinceMs);
     return this.#sessions.handOn(exchange, text, again);
   }

@@ -120,8 +120,4 @@ export class Roster<T extends RosterMember> {
       if (member) callback(member);
     }
   }
-
-  clear(): void {
-    for (const member of this.#members.splice(0)) member.place = unlisted;
-  }
 }

@@ -30,12 +30,14 @@ test('each has its turn once, though all leave in theirs', () => {
   expect(roster.size).toBe(0);
 });
 
-test('who was in it when it was cleared may be added again', () => {
+test('each that is still in it has its turn, though others leave in theirs', () => {
   const roster = new Roster<{ at: number; place: number }>();
-  const [member] = made(1);
-  if (!member) throw new Error('there is one');
-  roster.add(member);
-  roster.clear();
-  roster.add(member);
-  expect(roster.all).toEqual([member]);
+  const members = made(4);
+  for (const member of members) roster.add(member);
+  const seen: number[] = [];
+  roster.each(({ at }) => {
+    seen.push(at);
+    for (const each of members.slice(1)) roster.delete(each);
+  });
+  expect(seen.toSorted((a, b) => a - b)).toEqual([0, 3]);
 });

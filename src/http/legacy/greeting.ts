@@ -6,7 +6,7 @@
  */
 import { acceptedInitialize } from '../../protocol/initialize-answers.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
-import type { InboundFrame, OutboundResponse } from '../../protocol/frames.ts';
+import type { InboundFrame, InboundRequest, OutboundResponse } from '../../protocol/frames.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
 import type { InitializedClient } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -30,9 +30,8 @@ export function isReadiness(frame: InboundFrame): boolean {
   return frame.kind === 'notification' && frame.method === Method.initialized;
 }
 
-/** Answers an `initialize`; undefined for other messages, and if the session has to see it. */
-export function greet(server: McpServer, frame: InboundFrame): Greeting | undefined {
-  if (frame.kind !== 'request' || frame.method !== Method.initialize) return undefined;
+/** Answers an `initialize`; undefined if the session has to see it. */
+export function greet(server: McpServer, frame: InboundRequest): Greeting | undefined {
   const reading = readInitialize(frame.params);
   const description = descriptionOf(server.sessionLogic);
   if (!reading.ok || !description) return undefined;

@@ -22,6 +22,7 @@ import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { withOrigin } from '../../protocol/frames.ts';
 import type {
   InboundFrame,
+  InboundRequest,
   InboundRequestId,
   AnsweredInput,
   OutboundFrame,
@@ -164,7 +165,7 @@ export class HttpSession
    * Answers the message that begins it, if the session does not have to see it.
    * @returns false if the message is to be posted
    */
-  greet(exchange: HttpExchange, frame: InboundFrame): boolean {
+  greet(exchange: HttpExchange, frame: InboundRequest): boolean {
     const greeting = this.#mcp ? undefined : greet(this.server, frame);
     if (!greeting) return false;
     this.#client = greeting.client;
@@ -186,7 +187,6 @@ export class HttpSession
     this.#mcp ??= this.#serve();
     if (log.length > 0) this.#streams.restore(log);
     for (const frame of framesOf(record)) this.receive(frame);
-    this.#use();
   }
 
   /** Takes one message. What needs an answer is answered; anything else is accepted. */
@@ -226,8 +226,12 @@ export class HttpSession
 
   /** An earlier owner's requests have ended with it. */
   #isAskedHere(id: unknown): boolean {
-    const fence = this.share?.fence ?? firstFence;
+    const fence = this.#fence;
     return fence === firstFence || (typeof id === 'string' && id.includes(`-${fence}.`));
+  }
+
+  get #fence(): number {
+    return this.share?.fence ?? firstFence;
   }
 
   /** Writes down what has changed, before it is acknowledged; undefined if there is nothing to wait for. */
@@ -336,7 +340,7 @@ export class HttpSession
 
   tend(now: number): void {
     this.#made?.trim();
-    if (now - this.usedAt >= quietMs) this.#quiet();
+    this.#quiet();
     const { sessionIdleTimeoutMs } = this.limits;
     const { share } = this;
     const isUsed = share && (this.usedAt > share.touchedAt || this.#isBusy);
@@ -370,7 +374,6 @@ export class HttpSession
   }
 
   answerLost(answer: PostAnswer): void {
-    this.home.upkeep.delete(answer);
     const ids = answer.answers.map((id) => describe(id)).join(', ');
     const message = `The client left before the request ${ids} was answered; the call goes on, and its answer is lost`;
     reportInWords(this.report, 'info', 'answer.lost', message);
@@ -396,7 +399,7 @@ export class HttpSession
   // Its life.
 
   #serve(): McpSession {
-    const { fence } = this.share ?? { fence: firstFence };
+    const fence = this.#fence;
     const { randomId = () => crypto.randomUUID() } = this.listening;
     // The requests of a session that was brought back tell which owner has sent them.
     const own = fence === firstFence ? {} : { randomId: () => `${fence}.${randomId()}` };
@@ -417,9 +420,8 @@ export class HttpSession
     return {
       made: switchesOf(share.record),
       note: (name, isEnabled) => {
-        const earlier = this.#switching;
         const noting = share.note([switchChange(name, isEnabled)]);
-        const switching = earlier ? Promise.all([earlier, noting]) : noting;
+        const switching = Promise.all([this.#switching, noting]);
         this.#switching = switching;
         const done = () => {
           if (this.#switching === switching) this.#switching = undefined;
@@ -539,7 +541,7 @@ export class HttpSession
   #sendOnceNoted(noting: Promise<void>, answer: PostAnswer, frame: OutboundFrame): void {
     const send = (response: OutboundFrame) => {
       const text = encodeFrame(response, (message, error) => this.unserializable(message, error));
-      if (text !== '') answer.send(response, text);
+      answer.send(response, text);
     };
     noting.then(
       () => send(frame),
@@ -552,9 +554,6 @@ export class HttpSession
     );
   }
 }
-
-/** How long a session is without a request until it counts as quiet, milliseconds. */
-const quietMs = 1000;
 
 /** A frame has no way to the client. If it is a request of the server, its sender is told. */
 function undelivered(frame: OutboundFrame, rejected: FramesToSend['rejected']): void {

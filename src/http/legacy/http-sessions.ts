@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import { describe } from '../../protocol/classify.ts';
-import type { InboundFrame } from '../../protocol/frames.ts';
+import type { InboundFrame, InboundRequest } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpServer } from '../../server/create-server.ts';
@@ -83,11 +83,7 @@ export class HttpSessions implements SessionHome {
     if (!nodes || sessionId === undefined || this.#sessions.has(sessionId)) return false;
     const owner = nodes.known(sessionId, exchange);
     if (owner === undefined) return false;
-    const sought = (sinceMs: number) => {
-      nodes.forget(sessionId);
-      again(sinceMs);
-    };
-    nodes.hand(owner, { exchange, body, isAnswered: true, sinceMs: undefined, again: sought });
+    nodes.hand(owner, { exchange, body, isAnswered: true, sinceMs: undefined, again });
     return true;
   }
 
@@ -163,7 +159,7 @@ export class HttpSessions implements SessionHome {
     for (const exchange of late) this.#give(share, exchange);
   }
 
-  #begin(exchange: HttpExchange, frame: InboundFrame): void {
+  #begin(exchange: HttpExchange, frame: InboundRequest): void {
     if (!this.#places.makeRoom(partyOf(exchange))) return this.#refuseForRoom(exchange);
     const session = this.#made(exchange, crypto.randomUUID());
     if (!session) return;

@@ -78,9 +78,7 @@ export class PushStreams {
 
   /** The newest that its client keeps up with; if there is none, the newest. */
   #reading(): SessionStream | undefined {
-    const { newest } = this;
-    if (!newest || keepsUp(newest)) return newest;
-    return this.#open.findLast(keepsUp) ?? newest;
+    return this.#open.findLast(keepsUp) ?? this.newest;
   }
 
   #wait(message: WaitingPush): void {

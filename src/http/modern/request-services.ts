@@ -85,7 +85,6 @@ export class RequestServices implements Tended {
     const services = [...this.#services.values()];
     const reason = 'The server is closing';
     await Promise.all(services.map((service) => service.close(reason, drainTimeoutMs)));
-    this.#home.upkeep.delete(this);
   }
 
   tend(now: number): void {

@@ -48,8 +48,7 @@ function changeBy({
 
 /** What a message changes that needs no response. */
 export function changesByMessage(frame: InboundFrame): readonly FactChange[] {
-  const frames = frame.kind === 'batch' ? frame.messages.map(classifyMessage) : [frame];
-  return frames.flatMap((each) => (each.kind === 'notification' ? (changeBy(each) ?? []) : []));
+  return frame.kind === 'notification' ? list(changeBy(frame)) : [];
 }
 
 /** What a request has changed, or the requests of a batch, by their responses. */
@@ -64,7 +63,8 @@ export function changesByResponse(
   );
   return request.messages.flatMap((message) => {
     const part = classifyMessage(message);
-    return part.kind === 'request' && served.has(part.id) ? list(changeBy(part)) : [];
+    const isServed = part.kind === 'request' && served.has(part.id);
+    return isServed ? list(changeBy(part)) : changesByMessage(part);
   });
 }
 
@@ -94,11 +94,8 @@ const requests: { readonly [slot: string]: string } = {
 /** The messages that bring a copy of a session to what its client has said. */
 export function framesOf({ facts }: Pick<SessionRecord, 'facts'>): readonly InboundFrame[] {
   const { initialize, initialized, ...others } = facts;
-  return [
-    ...(initialize === undefined ? [] : [['initialize', initialize] as const]),
-    ...(initialized === undefined ? [] : [['initialized', initialized] as const]),
-    ...Object.entries(others),
-  ].flatMap(([slot, text]) => frameOf(slot, text) ?? []);
+  const inOrder = Object.entries({ initialize, initialized, ...others });
+  return inOrder.flatMap(([slot, text]) => (text === undefined ? [] : (frameOf(slot, text) ?? [])));
 }
 
 function frameOf(slot: string, text: string): InboundFrame | undefined {

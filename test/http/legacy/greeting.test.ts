@@ -1,7 +1,7 @@
 /** Sessions whose clients have said `initialize`, perhaps that they are ready, and nothing else yet. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { McpServer, Report } from 'mcp-actors';
-import { TestClock, gate } from 'mcp-actors/testing';
+import type { Fact, McpServer, Report } from 'mcp-actors';
+import { TestClock, gate, turn } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
 import type { HttpOptions } from '../../../src/http/index.ts';
@@ -98,6 +98,10 @@ test('a client that asks before it is ready is served, and is not asked itself u
   const states = () => handler.sessions.map(({ state }) => state);
   expect((await send('POST', call, id)).status).toBe(200);
   expect(states()).toEqual(['negotiated']);
+  // Other notifications do not say so.
+  const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
+  expect((await send('POST', changed, id)).status).toBe(202);
+  expect(states()).toEqual(['negotiated']);
   expect((await send('POST', initialized, id)).status).toBe(202);
   expect(states()).toEqual(['rootsKnown']);
 });
@@ -167,11 +171,75 @@ test('a server that cannot serve it says so to the message that needs it, and en
   const listen = () => {
     throw new Error('no room');
   };
-  const { send, greet } = endpoint({ report: () => {} }, { listen });
+  const clock = new TestClock();
+  const facts: Fact[] = [];
+  const report: Report = (fact) => void facts.push(fact);
+  const { send, greet } = endpoint({ clock, report }, { listen });
   const { id } = await greet();
   expect((await send('POST', initialized, id)).status).toBe(202);
-  expect((await send('POST', call, id)).status).toBe(500);
+  const failed = await send('POST', call, id);
+  expect([failed.status, await failed.text()]).toEqual([
+    500,
+    expect.stringContaining('No server could be made for this session'),
+  ]);
+  expect(facts).toMatchObject([
+    { name: 'server.failed', details: { error: { message: 'no room' } } },
+  ]);
   expect((await send('POST', call, id)).status).toBe(404);
+  clock.increment(1000);
+  expect(clock.liveTimers).toBe(0);
+});
+
+test('a session that its host ends is over for its client', async () => {
+  const { handler, send, greet } = endpoint();
+  const { id } = await greet();
+  expect((await send('POST', call, id)).status).toBe(200);
+  handler.sessions[0]?.shutdown('enough', 0);
+  expect(handler.sessions).toEqual([]);
+  expect((await send('POST', call, id)).status).toBe(404);
+});
+
+test('what a client says keeps its session, whether it is answered or not', async () => {
+  const clock = new TestClock();
+  const { send, greet } = endpoint({ clock, limits: { sessionIdleTimeoutMs: 10_000 } });
+  const { id } = await greet();
+  const pass = () => {
+    for (let second = 0; second < 9; second++) clock.increment(1000);
+  };
+  const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
+  for (const said of [initialized, changed, changed]) {
+    pass();
+    expect((await send('POST', said, id)).status).toBe(202);
+  }
+  pass();
+  expect((await send('POST', call, id)).status).toBe(200);
+});
+
+test('the end of an endpoint comes once all its calls are answered, and leaves no timer', async () => {
+  const clock = new TestClock();
+  const running = gate();
+  const { handler, send, greet } = endpoint({ clock, sse: true }, {}, () =>
+    running.pass().then(() => 'done'),
+  );
+  const { id } = await greet();
+  const answer = send('POST', call, id);
+  await running.arrived();
+  let isClosed = false;
+  const closed = handler.close().then(() => void (isClosed = true));
+  for (const [message, status] of [
+    [call, 503],
+    [[call], 503],
+    [initialized, 202],
+    [{ jsonrpc: '2.0', id: 's-1', result: {} }, 202],
+  ] as const) {
+    expect((await send('POST', message, id)).status).toBe(status);
+  }
+  await turn();
+  expect(isClosed).toBe(false);
+  running.release();
+  expect(await (await answer).json()).toMatchObject({ result: { content: [{ text: 'done' }] } });
+  await closed;
+  expect(clock.liveTimers).toBe(0);
 });
 
 test('a session in which nothing is under way ends at once, any other drains', async () => {

@@ -291,6 +291,10 @@ describe('the end of a session', () => {
     await statusOf(first);
     const third = await begin(url);
     expect(await Promise.all([first, second, third].map(statusOf))).toEqual([200, 404, 200]);
+    // One that is over takes no place from the others.
+    await first.delete();
+    await begin(url);
+    expect(await statusOf(third)).toBe(200);
   });
 
   test('is not made for another one if all are in use: that one is 503, to be tried again [HTTP-10]', async () => {
@@ -343,5 +347,9 @@ test('what is refused is told to the host: http.refused has the status', async (
   const { url, told } = await serveTools([]);
   const abroad = await fetch(url, { headers: { 'mcp-session-id': 'nobody' } });
   await abroad.text();
-  await expect(told('http.refused')).resolves.toMatchObject({ details: { status: 404 } });
+  await expect(told('http.refused')).resolves.toMatchObject({
+    level: 'debug',
+    message: expect.stringMatching(/^GET was refused with 404: /) as string,
+    details: { status: 404 },
+  });
 });
