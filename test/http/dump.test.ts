@@ -17,7 +17,7 @@ import {
   mostUrgentFirst,
 } from '../../src/diagnosis/sessions-text.ts';
 import { request } from './modern/asking.ts';
-import { EventReader, begin } from './raw-client.ts';
+import { EventReader, begin, initializeOf, post } from './raw-client.ts';
 import { serveTools } from './serving.ts';
 
 const push = defineTool({
@@ -69,8 +69,12 @@ async function watched(
 describe('a dump of a session over HTTP', () => {
   test('says how it stands, and no more than the beginning of its id', async () => {
     const { url, dump, pass } = await watched([push]);
-    const session = await begin(url);
-    expect(dump().http).toMatchObject({ kind: 'session', state: 'greeting', due: 0, streams: [] });
+    const session = await begin(url, '2025-11-25', { roots: {} });
+    // It is asked for its roots once it has a stream.
+    const waitingPushes = { count: 0 };
+    const atFirst = { kind: 'session', state: 'greeting', due: 0, streams: [], waitingPushes };
+    expect(dump().http).toMatchObject(atFirst);
+    expect(dump().http).not.toHaveProperty('principal');
     pass(5000);
     expect(dump().http).toMatchObject({ state: 'greeted', quietMs: 5000 });
     await (await session.request('ping')).text();
@@ -206,6 +210,13 @@ test('a dump of requests without a session counts them and tells their streams',
     expect(headlineOf(resting)).toMatchObject({ mood: 'idle' });
     expect(describeSessions([resting])).toBe('');
   }
+});
+
+test('a dump of a session says whose it is', async () => {
+  const authorization = { verifyToken: (subject: string) => ({ subject }) };
+  const { url, dump } = await watched([], {}, { authorization });
+  await (await post(url, initializeOf(), { authorization: 'Bearer ada' })).text();
+  expect(dump().http).toMatchObject({ principal: expect.stringContaining('ada') as string });
 });
 
 test('a dump of requests without a session says whose are due', async () => {

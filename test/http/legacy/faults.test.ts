@@ -236,6 +236,8 @@ test('a request of a call that cannot be written fails at once, and the call goe
   });
   const { url } = await serveTools([ask]);
   const session = await begin(url, '2025-06-18', { sampling: {} });
-  const messages = await new EventReader(await session.call('ask', {}, 'a1')).messages();
-  expect(messages.at(-1)).toMatchObject({ id: 'a1', result: { content: [{ text: 'refused' }] } });
+  const answer = await session.call('ask', {}, 'a1');
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  const told = { id: 'a1', result: { content: [{ text: 'refused' }] } };
+  expect(await jsonOf(answer)).toMatchObject(told);
 });

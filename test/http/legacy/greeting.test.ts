@@ -1,6 +1,6 @@
 /** Sessions whose clients have said `initialize`, perhaps that they are ready, and nothing else yet. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { Fact, McpServer, Report } from 'mcp-actors';
+import type { Fact, HandlerContext, McpServer, Report, RuntimeError } from 'mcp-actors';
 import { TestClock, gate, turn } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
@@ -20,13 +20,19 @@ const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hel
 function endpoint(
   options: HttpOptions = {},
   listening: Pick<McpServer, 'listen'> | object = {},
-  handler: () => string | Promise<string> = () => 'hello',
+  handler: (context: HandlerContext) => string | Promise<string> = () => 'hello',
 ) {
   const server = createMcpServer({
     name: 'greeted',
     version: '1',
     instructions: 'Be kind',
-    tools: [defineTool({ name: 'hello', description: 'Says hello.', handler })],
+    tools: [
+      defineTool({
+        name: 'hello',
+        description: 'Says hello.',
+        handler: (_, context) => handler(context),
+      }),
+    ],
   });
   let served = 0;
   const counting: McpServer = {
@@ -194,9 +200,31 @@ test('a session that its host ends is over for its client', async () => {
   const { handler, send, greet } = endpoint();
   const { id } = await greet();
   expect((await send('POST', call, id)).status).toBe(200);
+  const stream = await send('GET', undefined, id);
   handler.sessions[0]?.shutdown('enough', 0);
+  // It is not told to come back.
+  expect((await stream.text()).match(/^retry:/gm)).toBeNull();
   expect(handler.sessions).toEqual([]);
   expect((await send('POST', call, id)).status).toBe(404);
+});
+
+test('the time of a session is that of its endpoint', async () => {
+  const clock = new TestClock();
+  const asked = gate();
+  const { send, greet } = endpoint({ clock }, {}, async (context) => {
+    const answer = context.request('test/question', undefined, { timeoutMs: 5000 });
+    void asked.pass();
+    return answer.then(
+      () => 'answered',
+      ({ code }: RuntimeError) => code,
+    );
+  });
+  const { id } = await greet();
+  await send('POST', initialized, id);
+  const stream = await send('POST', call, id);
+  await asked.arrived();
+  clock.increment(5000);
+  expect(await stream.text()).toContain('TIMEOUT');
 });
 
 test('what a client says keeps its session, whether it is answered or not', async () => {

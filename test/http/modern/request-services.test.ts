@@ -20,7 +20,6 @@ function endpoint(run: Run = () => 'done', options: HttpOptions = {}, serverOf?:
     createMcpServer({
       name: 'services',
       version: '1',
-      logging: {},
       tools: [
         defineTool({ name: 'run', description: 'Runs', handler: (_, context) => run(context) }),
       ],
@@ -172,17 +171,17 @@ test.each([
   expect(listened()).toBe(2);
 });
 
-test('what cannot be said in JSON is not said, and what belongs to no request goes nowhere', async () => {
-  const { call, handler } = endpoint((context) => {
-    context.session.notify('test/step');
-    context.log.info({ tokens: 1n } as never);
-    context.log.info('said');
-    return 'done';
-  });
-  const events = await new EventReader(await call('run', { logLevel: 'info' })).rest();
-  expect(events).toMatchObject([{ data: { params: { data: 'said' } } }, { data: { id: 1 } }]);
-  handler.sessions[0]?.notify('test/step');
-  expect((await call()).status).toBe(200);
+test('what cannot be said in JSON is not said: its call fails, and is answered alone', async () => {
+  const { post } = endpoint(
+    (context) => {
+      context.notify('test/step', { tokens: 1n } as never);
+      return 'done';
+    },
+    { stateless: true },
+  );
+  const answer = await post(toolCall(1, 'run'));
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(await jsonOf(answer)).toMatchObject({ id: 1, result: { isError: true } });
 });
 
 test('its end waits for the calls that run', async () => {
