@@ -15,18 +15,25 @@ import type {
 import type { Loss } from '../../src/protocol/losses.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';
-import type { RouterEvent, TransportFact, WriterEvent } from '../../src/machines/peer-ports.ts';
+import type {
+  ReaderEvent,
+  RouterEvent,
+  TransportFact,
+  WriterEvent,
+} from '../../src/machines/peer-ports.ts';
 import type { InboundFrame } from '../../src/protocol/frames.ts';
 
 type Owned = ChannelReport | TransportFact;
 
 export class ChannelOwner {
+  readonly limits = defaultConnectionLimits;
   readonly reports: ChannelReport[] = [];
   readonly facts: Fact[] = [];
   readonly stderr: string[] = [];
   readonly frames: InboundFrame[] = [];
   readonly channel: Actor<Port<ChannelEvent, ChannelInput>>;
   #writer: Ref<WriterEvent> | undefined;
+  #reader: Ref<ReaderEvent> | undefined;
   readonly #ends: Actor<never>[] = [];
   readonly #waiting = new Set<() => void>();
 
@@ -37,7 +44,7 @@ export class ChannelOwner {
     );
     self.start();
     const logic = kind.logic({
-      limits: defaultConnectionLimits,
+      limits: this.limits,
       report: (fact) => this.facts.push(fact),
       clock,
       stderr: (text) => this.stderr.push(text),
@@ -81,9 +88,13 @@ export class ChannelOwner {
     this.channel.send({ type: 'channel.close' });
   }
 
+  stopEnds(): void {
+    for (const end of this.#ends) end.stop();
+  }
+
   /** Stops what it has started. */
   end(): void {
-    for (const end of this.#ends) end.stop();
+    this.stopEnds();
     this.channel.stop();
   }
 
@@ -96,6 +107,9 @@ export class ChannelOwner {
       case 'input.ended':
       case 'output.broken':
         this.channel.send(event);
+        break;
+      case 'output.blocked':
+        this.#reader?.send(event);
         break;
       case 'channel.lost':
       case 'channel.stopped':
@@ -119,6 +133,7 @@ export class ChannelOwner {
       createActor(reader, { input: { owner, router } }),
     ] as unknown as Actor<never>[];
     this.#writer = ends[0] as unknown as Ref<WriterEvent>;
+    this.#reader = ends[1] as unknown as Ref<ReaderEvent>;
     this.#ends.push(...ends);
     for (const end of ends) end.start();
   }

@@ -7,6 +7,16 @@ import { serveHttp } from 'mcp-actors/serve';
 import { TestClock, gate } from 'mcp-actors/testing';
 import { filter, firstValueFrom } from 'rxjs';
 import { expect, onTestFinished, test } from 'vitest';
+import type { AnyActorRef } from 'xstate';
+import {
+  ConnectionScope,
+  connectionIn,
+  transportIn,
+} from '../../src/client/connection/connection-scope.ts';
+import type {
+  ConnectionParts,
+  ConnectionSnapshot,
+} from '../../src/client/connection/connection-scope.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 
@@ -215,4 +225,39 @@ test('of a server that was lost it still tells when that was heard', async () =>
   clock.increment(1000);
   expect(connection.dump()).toMatchObject({ quietMs: 21_000 });
   expect(connection.dump()).not.toHaveProperty('isUnheard');
+});
+
+test('it counts from when each of its timers began, and from the last word of any of its channels', () => {
+  const clock = new TestClock();
+  const heardBy = (lastHeardAt: number) =>
+    ({ getSnapshot: () => ({ behaviour: { view: { lastHeardAt } } }) }) as unknown as AnyActorRef;
+  let snapshot = {} as ConnectionSnapshot;
+  const scope = new ConnectionScope({
+    actor: { getSnapshot: () => snapshot },
+    kind: { logic: () => ({}) },
+    limits: { connectTimeoutMs: 30, loginTimeoutMs: 600 },
+    clock,
+    report: () => {},
+  } as unknown as ConnectionParts);
+  const moved = (connecting: string | undefined, router?: AnyActorRef) => {
+    clock.increment(1);
+    const matches = (state: { readonly connecting: string }) => state.connecting === connecting;
+    snapshot = { matches, context: { messaging: router && { router } } } as never;
+    scope.moved(snapshot);
+    return [scope.givenUpAt, scope.lastHeardAt];
+  };
+  const [first, second] = [heardBy(5), heardBy(3)];
+  const start = clock.now();
+  expect(moved('timed', first)).toEqual([start + 1 + 30, 5]);
+  expect(moved('timed', first)).toEqual([start + 1 + 30, 5]);
+  expect(moved('authorizing', second)).toEqual([start + 3 + 600, 5]);
+  expect(moved('timed', second)).toEqual([start + 4 + 30, 5]);
+  expect(moved(undefined)).toEqual([undefined, 5]);
+  expect(moved(undefined, heardBy(9))).toEqual([undefined, 9]);
+});
+
+test('an actor of a host’s own machine is told what its input lacks', () => {
+  expect(() => connectionIn({ scope: {} })).toThrow('hand on what it was given');
+  const scope = Object.create(ConnectionScope.prototype) as ConnectionScope;
+  expect(() => transportIn({ scope, ends: undefined } as never)).toThrow('has no "ends"');
 });

@@ -8,9 +8,15 @@ import type {
   WatchedConnection,
 } from 'mcp-actors/client';
 import { recordConnection } from 'mcp-actors/recording';
-import { turn } from 'mcp-actors/testing';
+import { TestClock, turn } from 'mcp-actors/testing';
+import type { Observable } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { EventLog } from '../../src/client/connection/connection-streams.observable.ts';
+import {
+  EventLog,
+  connectionStreams,
+  stateValueOf,
+} from '../../src/client/connection/connection-streams.observable.ts';
+import type { ConnectionStreamSource } from '../../src/client/connection/connection-streams.observable.ts';
 import type { SdkTransport } from '../../src/transports/sdk-transport.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 import { createActor } from 'xstate';
@@ -64,6 +70,20 @@ describe('the states of a connection', () => {
     expect(heard).toEqual(['ready', 'closing', 'closed', '(complete)']);
   });
 
+  test.each([
+    [{ connecting: { timed: 'opening' } }, 'connecting'],
+    [{ ready: 'fresh' }, 'ready'],
+    [{ lost: 'clearing' }, 'lost'],
+    ['backoff', 'backoff'],
+    ['failed', 'failed'],
+    ['stopping', 'closing'],
+    ['closed', 'closed'],
+    ['ended', 'closed'],
+  ])('are those of its machine: %j is %s', (value, shown) => {
+    expect(stateValueOf({ value, status: 'active' } as never)).toBe(shown);
+    expect(stateValueOf({ value, status: 'error' } as never)).toBe('closed');
+  });
+
   test('go through connecting when the host asks for a new connection', async () => {
     const connection = await connected();
     const heard: string[] = [];
@@ -71,6 +91,83 @@ describe('the states of a connection', () => {
     await connection.reconnect();
     expect(heard).toEqual(['ready', 'connecting', 'ready']);
     expect(connection.launches).toBe(2);
+  });
+});
+
+describe('the streams of a connection', () => {
+  /** Who listens to what. */
+  function streams(status = 'active') {
+    const listening = { actor: [] as unknown[], state: 0, events: 0, traffic: [] as unknown[] };
+    const source = {
+      actor: {
+        getSnapshot: () => ({ status }),
+        subscribe: (observer: unknown) => {
+          listening.actor.push(observer);
+          return {
+            unsubscribe: () => void listening.actor.splice(listening.actor.indexOf(observer), 1),
+          };
+        },
+      },
+      state: () => ({ value: 'ready' }),
+      events: {
+        listen: () => {
+          listening.events++;
+          return () => void listening.events--;
+        },
+      },
+      traffic: {
+        listen: (listener: unknown) => {
+          listening.traffic.push(listener);
+          return () => void listening.traffic.pop();
+        },
+      },
+      clock: { now: () => 7 },
+      guard: (act: () => void) => act(),
+    } as unknown as ConnectionStreamSource;
+    return { ...connectionStreams(source), listening };
+  }
+  type End = { readonly error: () => void; readonly complete: () => void };
+
+  test.each(['error', 'complete'] as const)(
+    'complete when its actor ends, whichever way (%s), and listen to nothing from then on',
+    (end) => {
+      const { events$, traffic$, state$, listening } = streams();
+      const ended: string[] = [];
+      const all: { readonly [name: string]: Observable<unknown> } = { events$, traffic$, state$ };
+      const subscriptions = Object.entries(all).map(([name, stream$]) =>
+        stream$.subscribe({ complete: () => ended.push(name) }),
+      );
+      expect([listening.events, listening.traffic.length]).toEqual([1, 1]);
+      for (const each of [...listening.actor] as End[]) if (typeof each === 'object') each[end]();
+      expect(ended).toEqual(['events$', 'traffic$', 'state$']);
+      expect(listening).toEqual({ actor: [], state: 0, events: 0, traffic: [] });
+      const again = events$.subscribe();
+      again.unsubscribe();
+      expect(listening).toEqual({ actor: [], state: 0, events: 0, traffic: [] });
+      for (const each of subscriptions) expect(each.closed).toBe(true);
+    },
+  );
+
+  test('of one that has ended are complete at once, though nobody says so again', () => {
+    const { events$, listening } = streams('stopped');
+    let isComplete = false;
+    events$.subscribe({ complete: () => (isComplete = true) });
+    expect([isComplete, listening.events]).toEqual([true, 0]);
+  });
+
+  test('have each message, with its time', () => {
+    const { traffic$, listening } = streams();
+    const heard: unknown[] = [];
+    traffic$.subscribe(({ at, direction, method }) => heard.push([at, direction, method]));
+    const [listener] = listening.traffic as {
+      [way in 'received' | 'sent']: (f: unknown) => void;
+    }[];
+    listener?.received([{ kind: 'notification', method: 'notifications/a' }]);
+    listener?.sent([{ jsonrpc: '2.0', method: 'notifications/b' }]);
+    expect(heard).toEqual([
+      [7, 'in', 'notifications/a'],
+      [7, 'out', 'notifications/b'],
+    ]);
   });
 });
 
@@ -116,16 +213,22 @@ describe('the events of a connection', () => {
 
   test('are kept for the first listener, up to a bound, and what was dropped is told', () => {
     const log = new EventLog(2, () => {});
-    for (const text of ['a', 'b', 'c']) log.tell({ type: 'stderr', text });
+    for (const text of ['a', 'b', 'c', 'd']) log.tell({ type: 'stderr', text });
     const heard: ConnectionEvent[] = [];
     log.listen((event) => heard.push(event));
-    log.tell({ type: 'stderr', text: 'd' });
+    log.tell({ type: 'stderr', text: 'e' });
+    const late: ConnectionEvent[] = [];
+    log.listen((event) => late.push(event));
     expect(heard).toEqual([
-      { type: 'stderr', text: 'b' },
       { type: 'stderr', text: 'c' },
-      expect.objectContaining({ type: 'problem', name: 'events.dropped', count: 1 }),
       { type: 'stderr', text: 'd' },
+      {
+        ...{ type: 'problem', name: 'events.dropped', count: 1 },
+        message: '2 events came before anybody listened, and were dropped',
+      },
+      { type: 'stderr', text: 'e' },
     ]);
+    expect(late).toEqual([]);
   });
 
   test('count what the server does wrong by its name', () => {
@@ -314,6 +417,42 @@ describe('a host is refused', () => {
     };
     const options = { report: () => {}, restart: 'none' } as const;
     await expect(connect({ transport }, options)).rejects.toThrow(message);
+  });
+
+  test('a server that cannot be reached at first, and nothing is left of it', async () => {
+    const clock = new TestClock();
+    let made = 0;
+    const transport = () => {
+      made++;
+      throw new Error('none left');
+    };
+    await expect(connect({ transport }, { clock, report: () => {} })).rejects.toThrow('none left');
+    expect(clock.liveTimers).toBe(0);
+    clock.increment(60_000);
+    expect(made).toBe(1);
+  });
+
+  test('a connection that it does not want any more, and nothing is left of it', async () => {
+    const controller = new AbortController();
+    const calls: string[] = [];
+    const transport: SdkTransport = {
+      start: () => Promise.resolve(),
+      send: () => {
+        calls.push('send');
+        controller.abort('enough');
+        return Promise.resolve();
+      },
+      close: () => {
+        calls.push('close');
+        return Promise.resolve();
+      },
+    };
+    const options = { report: () => {}, signal: controller.signal } as const;
+    await expect(connect({ transport }, options)).rejects.toMatchObject({
+      code: 'CANCELLED',
+      cause: 'enough',
+    });
+    expect(calls.slice(0, 2)).toEqual(['send', 'close']);
   });
 
   test('a wait that it has ended itself', async () => {

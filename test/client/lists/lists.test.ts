@@ -326,15 +326,8 @@ describe('a list that cannot be had', () => {
     clock.increment(4999);
     await turn();
     expect(sent).toHaveLength(1);
-    const known = new Promise<ListReport<ListedTool>>((resolve) => {
-      const end = lists.tools.watch((report) => {
-        if (report.state !== 'known') return;
-        end();
-        resolve(report);
-      });
-    });
     clock.increment(1);
-    expect(namesOf((await known).items)).toEqual(['a']);
+    await expect.poll(() => lists.tools.report).toEqual({ items: [tool('a')], state: 'known' });
   });
 
   test('fails at once for one who asks after a failure, but not without asking', async () => {
