@@ -151,6 +151,9 @@ test('of a launched server the process is among the actors', async () => {
   );
   expect(stateOf(connection, 'process')).toBe('launched.child.running,group.kept');
   expect(connection.dump().actors).toContainEqual({
+    ...{ id: 'channel', kind: 'actor', status: 'active', state: 'open' },
+  });
+  expect(connection.dump().actors).toContainEqual({
     ...{ id: 'stdio-channel', kind: 'machine', status: 'active', state: 'open' },
   });
 });

@@ -52,7 +52,7 @@ afterEach(async () => {
 });
 
 function launching(
-  entry: { readonly command: string; readonly args?: readonly string[] },
+  entry: Parameters<typeof sdkTransport>[0],
   options?: ProcessTransportOptions,
 ): ProcessTransport {
   const transport = sdkTransport(entry, options);
@@ -178,10 +178,26 @@ describe('a transport to a process', () => {
 
   test('is started once, and takes nothing before that', async () => {
     const transport = launching({ command: 'cat' });
-    await expect(transport.send(ping)).rejects.toMatchObject({ code: 'NOT_READY' });
+    await expect(transport.send(ping)).rejects.toMatchObject({
+      code: 'NOT_READY',
+      message: 'The transport is not started',
+    });
     await transport.start();
     await expect(transport.start()).rejects.toThrow('once');
+    const closed = transport.close();
+    const late = { code: 'CLOSED', message: 'The connection has closed' };
+    await expect(transport.send(ping)).rejects.toMatchObject(late);
+    await closed;
+    await expect(transport.send(ping)).rejects.toMatchObject(late);
+  });
+
+  test('that is closed before it starts is closed, and never starts', async () => {
+    const transport = launching({ command: 'cat' });
+    const { heard } = listening(transport);
     await transport.close();
+    await transport.close();
+    expect(heard).toEqual(['(closed)']);
+    await expect(transport.start()).rejects.toThrow('once');
     await expect(transport.send(ping)).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
@@ -200,7 +216,8 @@ describe('a transport to a process', () => {
   });
 
   test('sends what was said before it is closed in the same turn', async () => {
-    const transport = launching({ command: 'cat' });
+    // What is worth no more than a remark, as that of a variable that no shell hands on, is no error.
+    const transport = launching({ command: 'cat', env: { 'odd-name': '1' } });
     const { heard } = listening(transport);
     await transport.start();
     transport.send({ jsonrpc: '2.0', id: 1, result: {} }).catch(() => {});
@@ -236,20 +253,23 @@ describe('a transport to a process', () => {
   test('makes an error of an answer that cannot be read, and tells of what is no message', async () => {
     const batch = '[{"jsonrpc":"2.0","method":"notifications/one"},7]';
     const stray = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"What?"}}';
-    const said = ['oh dear', batch, stray, '{"jsonrpc":"2.0","id":1,"result":7}'];
+    const deep = `{"jsonrpc":"2.0","id":2,"result":${'['.repeat(1000)}${']'.repeat(1000)}}`;
+    const said = ['oh dear', batch, stray, '{"jsonrpc":"2.0","id":1,"result":7}', deep];
     const lines = said.map((line) => `echo '${line}'`).join(';');
     const transport = launching(shell(`read line; ${lines}; read line`));
-    const { heard, answered } = listening(transport);
+    const { heard } = listening(transport);
     await transport.start();
     await transport.send(ping);
-    await answered.pass();
+    await expect.poll(() => heard.length).toBe(8);
     expect(heard).toEqual([
       expect.stringContaining('The server sent what is no message: Parse error'),
       expect.stringContaining('A message is a JSON object, this is 7'),
       { jsonrpc: '2.0', method: 'notifications/one' },
       'The server could not read a message: What?',
-      expect.stringContaining('cannot be read'),
+      expect.stringMatching(/^The server's answer cannot be read: .*"result" must be an object/),
       { jsonrpc: '2.0', id: 1, error: { code: -32603, message: expect.any(String) as string } },
+      expect.stringContaining('The server sent what is no message: '),
+      { jsonrpc: '2.0', id: 2, error: { code: -32603, message: expect.any(String) as string } },
     ]);
   });
 

@@ -44,6 +44,7 @@ describe('a channel to a process', () => {
     owner.close();
     owner.close();
     await owner.told('channel.stopped');
+    owner.close();
     expect(owner.order).toEqual(['opened', 'stopped']);
     expect(kind.launches).toBe(1);
     expectEmpty(kind.pid as number);
@@ -61,8 +62,11 @@ describe('a channel to a process', () => {
   });
 
   test('is lost with the signal if the process is killed in the middle of a request', async () => {
-    const { kind, owner } = open({ command: 'cat' });
+    const { kind, owner } = open({ command: 'cat', env: { 'odd-name': '1' } });
     await owner.told('channel.opened');
+    expect(owner.facts).toMatchObject([
+      { name: 'process.unwatched', message: expect.stringMatching(/^cat would outlive/) as string },
+    ]);
     owner.send('ping');
     await owner.frame();
     process.kill(kind.pid as number, 'SIGKILL');
@@ -139,10 +143,19 @@ describe('a channel to a process', () => {
   });
 
   test('whose actor is stopped leaves nothing', async () => {
-    const { kind, owner } = open(shell('trap "" TERM; sleep 1000 & cat'));
+    const kind = stdioChannel(shell('trap "" TERM; sleep 1000 & cat'), { stop: patient });
+    const clock = new TestClock();
+    const owner = new ChannelOwner(kind, clock);
+    owners.push([owner, kind]);
     await owner.told('channel.opened');
+    const idle = clock.liveTimers;
+    for (let n = 0; n < 2; n++) owner.channel.send({ type: 'input.ended' });
+    expect(clock.liveTimers).toBe(idle + 1);
     owner.end();
     await emptied(kind.pid as number);
+    clock.increment(60_000);
+    expect(owner.order).toEqual(['opened']);
+    expect(clock.liveTimers).toBe(0);
   });
 
   test('of the same server is a new process each time', async () => {
@@ -175,7 +188,8 @@ describe('a channel to a process', () => {
     // No process can end as fast.
     for (let step = 0; step < 3; step++) clock.increment(1);
     await owner.told('channel.stopped');
-    expect(owner.facts).toMatchObject([{ name: 'process.unkillable', level: 'warning' }]);
+    const message = `Some of the process group ${kind.pid} is still there after SIGKILL`;
+    expect(owner.facts).toMatchObject([{ name: 'process.unkillable', level: 'warning', message }]);
     expect(membersOf(process.pid)).not.toContain(kind.pid);
   });
 });

@@ -150,7 +150,7 @@ class ChannelTransport implements ProcessTransport {
       };
       const rejected = (error: unknown): void => {
         this.#untaken.delete(reject);
-        reject(error instanceof Error ? error : new Error(String(error)));
+        reject(error as Error);
       };
       ends.writer.send({ type: 'frames.send', frames, taken, rejected });
     });
@@ -211,7 +211,6 @@ class ChannelTransport implements ProcessTransport {
         return this.#channel?.send(event);
       case 'output.blocked':
       case 'output.flowing':
-        if (!this.#state.matches('open')) return;
         this.#move(event.type);
         this.#ends?.reader.send(event);
         return;
@@ -299,7 +298,6 @@ class ChannelTransport implements ProcessTransport {
 
   #rejectUntaken(error: Error): void {
     for (const reject of this.#untaken) reject(error);
-    this.#untaken.clear();
   }
 }
 

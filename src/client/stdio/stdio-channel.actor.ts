@@ -143,7 +143,6 @@ interface Plan extends Required<Pick<StdioOptions, 'inheritEnv' | 'endsWithHost'
 
 interface StdioChannelView {
   readonly state: string;
-  readonly pid: number | undefined;
   readonly machines: readonly MachineActor[];
 }
 
@@ -173,7 +172,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
       shownChart('stdio-channel', () => this.#state),
       { machine: 'process', actor: this.#process },
     ];
-    return { state: stateName(this.#state), pid: this.#plan.launched.pid, machines };
+    return { state: stateName(this.#state), machines };
   }
 
   receive(event: ChannelEvent): void {
@@ -305,7 +304,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     const before = this.#state;
     this.#state = stdioChannelChart.next(before, event);
     if (this.#state === before) return false;
-    if (before.matches('ailing')) this.#tools.clock.clearTimeout(this.#lossTimer);
+    this.#tools.clock.clearTimeout(this.#lossTimer);
     return true;
   }
 
