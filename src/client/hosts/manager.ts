@@ -50,7 +50,7 @@ export class ServerManager implements Servers {
   /**
    * The results of `forServer` for connections that are not made yet: it is called once for each.
    */
-  readonly #ownOptions = new Map<string, ReturnType<NonNullable<ManagedOptions['forServer']>>>();
+  readonly #ownOptions = new Map<string, Partial<ConnectionOptions> | undefined>();
   #config: HostsConfig;
   /** The merged list; undefined after a change until it is needed. */
   #mergedNow: ReadonlyMap<string, MergedTool> | undefined = undefined;
@@ -68,7 +68,7 @@ export class ServerManager implements Servers {
       open: (...wanted) => maker.open(...wanted),
       callerOf: (name, entry) => {
         const own = this.#ownOptions.get(name) ?? options.forServer?.(name);
-        if (own) this.#ownOptions.set(name, own);
+        this.#ownOptions.set(name, own);
         return maker.callerOf(entry, { ...options, ...own });
       },
       clock,
@@ -83,12 +83,9 @@ export class ServerManager implements Servers {
     this.#search = new ToolSearch({ clock, slots: this.#slots, merged: () => this.#merged() });
     this.#turns = new PartyTurns(options.maxStarting ?? defaultMaxStarting);
     this.#config = config;
-    const started = [...config.servers].filter(([name, server]) => this.#add(name, server));
+    for (const [name, server] of config.servers) this.#add(name, server);
     const { startupMs = defaultStartupMs } = options;
-    this.#startup = this.#waitForStart(
-      started.map(([name]) => name),
-      startupMs,
-    );
+    this.#startup = this.#waitForStart([...config.servers.keys()], startupMs);
     const { watchers = [] } = options;
     this.#unconnected = new UnconnectedServers(watchers, clock, (name, { state }) => {
       const slot = this.#slots.get(name);
@@ -187,7 +184,7 @@ export class ServerManager implements Servers {
     );
     const { timeoutMs = defaultConnectionLimits.requestTimeoutMs } = options;
     const enough = new AbortController();
-    const signal = AbortSignal.any([enough.signal, ...(options.signal ? [options.signal] : [])]);
+    const { signal } = enough;
     // Servers that fail or are late are missing from the list; their status says why.
     const lists = asked.map(async (slot) => {
       const isLate = options.whenAway === 'refuse' && isUnderway(slot.status.state);
@@ -274,14 +271,11 @@ export class ServerManager implements Servers {
     this.#feed.happened({ type: 'config-failed', error });
   }
 
-  /** @returns whether it was started */
-  #add(name: string, server: HostedServer, after: Promise<void> = Promise.resolve()): boolean {
-    if (server.kind !== 'enabled') return false;
+  #add(name: string, server: HostedServer, after: Promise<void> = Promise.resolve()): void {
+    if (server.kind !== 'enabled') return;
     const slot = new ServerSlot(name, server.settings, this.#host, after);
     this.#slots.set(name, slot);
-    if (server.settings.lazy) return false;
-    this.#start(slot);
-    return true;
+    if (!server.settings.lazy) this.#start(slot);
   }
 
   /** Only processes wait for a place: an HTTP request costs this machine next to nothing. */
@@ -366,13 +360,10 @@ export class ServerManager implements Servers {
   async #end(): Promise<void> {
     for (const end of this.#ends) end();
     this.#search.end();
-    const ends = [...this.#slots.values()].map((slot) => slot.close());
-    const results = await Promise.allSettled(ends);
+    await Promise.all([...this.#slots.values()].map((slot) => slot.close()));
     this.#settleStart();
     this.#unconnected.end();
     this.#feed.complete();
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -78,7 +78,7 @@ export class ServerSlot {
     if (this.#owner === undefined) return;
     void host.cache?.read(this.#owner).then((cached) => {
       this.#cached = cached;
-      if (cached !== undefined) host.changed();
+      host.changed();
     });
   }
 
@@ -89,7 +89,6 @@ export class ServerSlot {
   /** Takes settings that do not need a new connection. */
   adjust(settings: ServerSettings): void {
     this.#settings = settings;
-    this.#host.changed();
   }
 
   get connection(): Connection | undefined {
@@ -145,8 +144,7 @@ export class ServerSlot {
   #known(): SlotTools {
     if (this.#standing.state === 'failed') return noTools;
     const report = this.#report;
-    const isGiven = report?.state !== 'asking' && report?.state !== 'failed';
-    if (report !== undefined && (isGiven || report.items.length > 0)) {
+    if (report !== undefined && report.state !== 'asking' && report.state !== 'failed') {
       return { items: report.items, cachedAt: undefined };
     }
     const cached = this.#cached;
@@ -245,8 +243,7 @@ export class ServerSlot {
   /** Ends it for good. Resolves when nothing of it is left, and its tools are cached for the next run. */
   async close(): Promise<void> {
     this.#endConnection();
-    if (this.chart.state !== 'closed') this.chart.send({ type: 'server.close' });
-    this.#host.changed();
+    this.chart.send({ type: 'server.close' });
     await Promise.all([this.#ended, this.#written]);
   }
 

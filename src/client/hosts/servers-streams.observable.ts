@@ -66,6 +66,5 @@ export class ServersFeed implements ServersStreams {
   complete(): void {
     this.#tools.complete();
     this.#own.complete();
-    this.#opened.complete();
   }
 }

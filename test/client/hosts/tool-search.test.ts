@@ -1,11 +1,16 @@
 import { join } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { filter, firstValueFrom } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/actors/clock.ts';
 import { openServers } from '../../../src/client/connect-all.ts';
+import { turn } from 'mcp-actors/testing';
 import { mayBeNamed, mergedName } from '../../../src/client/hosts/merged-names.ts';
 import type { Servers, ManagedOptions } from '../../../src/client/hosts/servers.ts';
+import { toolsCache } from '../../../src/client/hosts/tools-cache.ts';
+import { ScriptedServers } from './scripted-servers.ts';
 
 const node = (script: string, ...args: readonly string[]) => ({
   command: process.execPath,
@@ -159,6 +164,124 @@ describe('a list of tools that cannot be had', () => {
       state: 'connecting',
       tools: { state: 'asking' },
     });
+  });
+});
+
+describe('a search, step by step', () => {
+  const launched = { command: 'x' };
+  /** Servers that have said nothing: each lists its tools once it is told to. */
+  const silent = (tools: { readonly [name: string]: readonly string[] }, options = {}) => {
+    const entries = Object.fromEntries(Object.keys(tools).map((name) => [name, launched]));
+    return new ScriptedServers(entries, options, (servers) => {
+      for (const [name, own] of Object.entries(tools)) {
+        const plan = servers.plan(name);
+        plan.tools = own;
+        plan.held.add('tools/list');
+      }
+    });
+  };
+  /** What has not settled in this turn is undefined. */
+  const now = <T>(promise: Promise<T>): Promise<T | undefined> =>
+    Promise.race([promise, turn().then(() => undefined)]);
+  const ownersOf = (found: readonly { readonly server: string }[] | undefined) =>
+    found?.map(({ server }) => server);
+
+  test('waits for the list of another server that could have the name, though it spells one out', async () => {
+    const name = mergedName({ server: 'a.b', tool: 'c' });
+    const servers = silent({ a_b: ['d'], 'a.b': ['c'] });
+    await turn();
+    const called = servers.manager.callTool(name);
+    expect(await now(called)).toBeUndefined();
+    servers.answer('a.b', 'tools/list');
+    expect(textOf((await now(called)) ?? { content: [] })).toBe('a.b c');
+  });
+
+  test('of a name in the list ends when its server says that it has the tool, or when its time is over', async () => {
+    const servers = silent({ a: ['one'] });
+    const found = servers.manager.findTools('a__one');
+    expect(await now(found)).toBeUndefined();
+    servers.answer('a', 'tools/list');
+    expect(await now(found)).toEqual([
+      { server: 'a', tool: 'one', listed: servers.manager.tools[0] },
+    ]);
+    expect(ownersOf(await now(servers.manager.findTools('a__one')))).toEqual(['a']);
+    const deaf = silent({ a: ['one'] });
+    const late = deaf.manager.findTools('a__one', { timeoutMs: 50 });
+    await turn();
+    deaf.clock.increment(50);
+    expect(await now(late)).toEqual([{ server: 'a', tool: 'one', listed: undefined }]);
+    const nobody = deaf.manager.findTools('one', { timeoutMs: 50 });
+    deaf.clock.increment(50);
+    await expect(nobody).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
+  });
+
+  test('of a name that one server has gives the others a second, and no longer than they need', async () => {
+    const find = async (tools: { readonly [name: string]: readonly string[] }) => {
+      const servers = silent(tools);
+      await turn();
+      const controller = new AbortController();
+      const found = servers.manager.findTools('one', { signal: controller.signal });
+      servers.answer('a', 'tools/list');
+      expect(await now(found)).toBeUndefined();
+      return { servers, found, controller };
+    };
+    const overdue = await find({ a: ['one'], b: ['one'] });
+    overdue.servers.clock.increment(999);
+    expect(await now(overdue.found)).toBeUndefined();
+    overdue.servers.clock.increment(1);
+    expect(ownersOf(await now(overdue.found))).toEqual(['a']);
+    const without = await find({ a: ['one'], b: ['two'] });
+    without.servers.answer('b', 'tools/list');
+    expect(ownersOf(await now(without.found))).toEqual(['a']);
+    const having = await find({ a: ['one'], b: ['one'], deaf: [] });
+    having.servers.answer('b', 'tools/list');
+    expect(ownersOf(await now(having.found))).toEqual(['a', 'b']);
+    const cancelled = await find({ a: ['one'], b: ['one'] });
+    cancelled.controller.abort('enough');
+    await expect(cancelled.found).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
+  });
+
+  test('waits for nobody who is away, if the host does not want that, and starts nobody before its turn', async () => {
+    const servers = new ScriptedServers(
+      { a: launched, deaf: launched, waiting: launched },
+      { maxStarting: 1 },
+      (all) => {
+        all.plan('a').tools = ['one'];
+        all.plan('deaf').held.add('initialize');
+      },
+    );
+    await turn();
+    const { manager, clock, opened } = servers;
+    expect(ownersOf(await now(manager.findTools('one', { whenAway: 'refuse' })))).toEqual(['a']);
+    expect(await now(manager.findTools('two', { whenAway: 'refuse' }))).toEqual([]);
+    const waiting = manager.findTools('two', { timeoutMs: 50 });
+    expect(await now(waiting)).toBeUndefined();
+    expect(opened.map(({ options }) => options.name)).toEqual(['a', 'deaf']);
+    clock.increment(50);
+    await expect(waiting).rejects.toThrow('deaf (connecting), waiting (connecting)');
+  });
+
+  test('does not take what was cached for what a server says', async () => {
+    const cacheFolder = await mkdtemp(join(tmpdir(), 'tool-search-'));
+    onTestFinished(() => rm(cacheFolder, { recursive: true }));
+    const cached = { tools: [{ name: 'one' }], date: '2026-01-01T00:00:00.000Z' };
+    await toolsCache(cacheFolder).write({ entry: launched, caller: '' }, cached);
+    const servers = silent({ a: ['one'] }, { cacheFolder });
+    const { manager } = servers;
+    await firstValueFrom(manager.tools$.pipe(filter(({ length }) => length === 1)));
+    for (const name of ['a__one', 'one']) {
+      const found = manager.findTools(name, { timeoutMs: 50 });
+      expect(await now(found)).toBeUndefined();
+      servers.clock.increment(50);
+      expect(ownersOf(await now(found))).toEqual(['a']);
+    }
+    // Two are ambiguous, whatever they say.
+    const two = silent({ a: ['one'], b: ['one'] }, { cacheFolder });
+    await firstValueFrom(two.manager.tools$.pipe(filter(({ length }) => length === 2)));
+    expect(ownersOf(await now(two.manager.findTools('one')))).toEqual(['a', 'b']);
+    const found = manager.findTools('a__one');
+    servers.answer('a', 'tools/list');
+    expect(await now(found)).toMatchObject([{ listed: { cachedAt: undefined } }]);
   });
 });
 

@@ -1,0 +1,116 @@
+/** Many servers in this process, under a manager whose clock is the test's. Each does what the test lets it do. */
+import { onTestFinished } from 'vitest';
+import { openConnection } from 'mcp-actors/client';
+import type { ConnectionOptions, ServerEntry } from '../../../src/client/connection/options.ts';
+import { readHosts } from '../../../src/client/hosts/hosts-file.ts';
+import { ServerManager } from '../../../src/client/hosts/manager.ts';
+import type { ManagedOptions } from '../../../src/client/hosts/servers.ts';
+import { TestClock } from '../../../src/testing/clock.ts';
+import { ScriptedTransport } from '../scripted-transport.ts';
+
+/** A server as it is to be: its tools, and the methods that it leaves unanswered until it is told to go on. */
+export interface Plan {
+  tools: readonly string[];
+  readonly held: Set<string>;
+  /** Why no connection can be made. */
+  refused?: Error;
+  /** What becomes of the processes that are ended: by default they are gone at once. */
+  ending?: Promise<void>;
+}
+
+export interface Opened {
+  readonly entry: ServerEntry;
+  readonly options: ConnectionOptions;
+}
+
+const listOf = (names: readonly string[]) => ({
+  tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })),
+});
+
+export class ScriptedServers {
+  readonly clock = new TestClock();
+  readonly manager: ServerManager;
+  /** What the manager has opened, in order. */
+  readonly opened: Opened[] = [];
+  /** The options of each server whose identity was asked for, in order. */
+  readonly callers: ConnectionOptions[] = [];
+  /** What has been reported. */
+  readonly facts: { readonly name: string; readonly message: string }[] = [];
+  readonly #plans = new Map<string, Plan>();
+  readonly #transports = new Map<string, ScriptedTransport[]>();
+  /** What is left unanswered, by server and method. */
+  readonly #unanswered = new Map<string, () => void>();
+
+  constructor(
+    mcpServers: object,
+    { file, ...options }: ManagedOptions & { readonly file?: string } = {},
+    plan: (servers: ScriptedServers) => void = () => {},
+  ) {
+    plan(this);
+    const config = readHosts({ mcpServers }, { environment: {}, file });
+    const { clock } = this;
+    this.manager = new ServerManager(
+      config,
+      {
+        ...{ restart: 'none', cacheFolder: false, clock, report: (fact) => this.facts.push(fact) },
+        ...options,
+      },
+      {
+        open: (entry, given) => this.#open(entry, given),
+        callerOf: (_entry, given) => {
+          this.callers.push(given);
+          return '';
+        },
+      },
+    );
+    onTestFinished(() => this.manager.close().catch(() => {}));
+  }
+
+  plan(name: string): Plan {
+    const plan = this.#plans.get(name) ?? { tools: [name], held: new Set() };
+    this.#plans.set(name, plan);
+    return plan;
+  }
+
+  /** What was launched of a server, the last one last. */
+  launched(name: string): readonly ScriptedTransport[] {
+    return this.#transports.get(name) ?? [];
+  }
+
+  /** Answers what a server has left unanswered, and holds nothing of this method any more. */
+  answer(name: string, method: string): void {
+    this.plan(name).held.delete(method);
+    this.#unanswered.get(`${name} ${method}`)?.();
+  }
+
+  #open(entry: ServerEntry, options: ConnectionOptions) {
+    this.opened.push({ entry, options });
+    const { name = '' } = options;
+    const { refused, ending } = this.plan(name);
+    if (refused) throw refused;
+    const transport = () => {
+      const made: ScriptedTransport = new ScriptedTransport(({ id, method = '', params }) => {
+        if (!this.plan(name).held.has(method)) return this.#result(name, method, params);
+        this.#unanswered.set(`${name} ${method}`, () => {
+          const { protocolVersion } = params ?? {};
+          const serverInfo = { name, version: '1' };
+          const greeting = { protocolVersion, capabilities: { tools: {} }, serverInfo };
+          const result = method === 'initialize' ? greeting : this.#result(name, method, params);
+          made.say({ id, result });
+        });
+        return 'never';
+      });
+      const close = made.close.bind(made);
+      if (ending) made.close = () => ending.then(close);
+      this.#transports.set(name, [...this.launched(name), made]);
+      return made;
+    };
+    return openConnection({ transport }, { ...options, era: 'legacy' });
+  }
+
+  #result(name: string, method: string, params: { readonly [name: string]: unknown } = {}) {
+    if (method === 'tools/list') return listOf(this.plan(name).tools);
+    if (method !== 'tools/call') return undefined;
+    return { content: [{ type: 'text', text: `${name} ${String(params['name'])}` }] };
+  }
+}
