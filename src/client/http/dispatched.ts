@@ -62,7 +62,7 @@ class DispatchedRequest implements HttpResponse, BodyReader {
   #unread = 0;
   #error: Error | undefined = undefined;
   #waiting: { resolve(piece: BodyPiece): void; reject(error: Error): void } | undefined = undefined;
-  #end: ((reason?: Error) => void) | undefined = undefined;
+  #end: ((reason: Error) => void) | undefined = undefined;
   #resume = (): void => {};
   #body: BodyReader | undefined = undefined;
 
@@ -135,7 +135,7 @@ class DispatchedRequest implements HttpResponse, BodyReader {
   // The callbacks of undici 7 and later.
 
   onRequestStart(controller: DispatchController): void {
-    this.onConnect((reason) => controller.abort(reason ?? new Error('The exchange was ended')));
+    this.onConnect((reason) => controller.abort(reason));
   }
 
   onResponseStart(controller: DispatchController, status: number, headers: HeaderObject): void {
@@ -156,9 +156,9 @@ class DispatchedRequest implements HttpResponse, BodyReader {
 
   // The callbacks of undici 6, which is built into Node 20 and 22.
 
-  onConnect(abort: (reason?: Error) => void): void {
+  onConnect(abort: (reason: Error) => void): void {
     this.#end = abort;
-    if (this.#state !== 'asked') abort(this.#error);
+    if (this.#error) abort(this.#error);
   }
 
   onHeaders(status: number, headers: ResponseHeaders, resume: () => void): boolean {

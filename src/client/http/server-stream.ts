@@ -9,14 +9,10 @@ import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
 import { scatterMs, watchSleep } from '../../actors/sleep.ts';
-import { observedMachine, unobserved } from '../../actors/transitions.ts';
+import { observedMachine } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { httpStreamMachine } from '../../machines/http-stream.machine.ts';
-import type {
-  HttpStreamEvent,
-  HttpStreamInput,
-  HttpStreamPort,
-} from '../../machines/http-stream.machine.ts';
+import type { HttpStreamEvent, HttpStreamPort } from '../../machines/http-stream.machine.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import { retryAfterMs, statusError, tooMuch, violation } from './failures.ts';
@@ -75,8 +71,8 @@ const graceMs = 1000;
 const maxIdLength = 4096;
 
 const observedStream = observedMachine('stream', httpStreamMachine, (input) => {
-  const { port } = input as HttpStreamInput;
-  return port instanceof ServerStream ? port.observed : unobserved;
+  const { port } = input as { readonly port: ServerStream };
+  return port.observed;
 });
 
 export class ServerStream implements HttpStreamPort {
@@ -147,16 +143,9 @@ export class ServerStream implements HttpStreamPort {
       if (sent.kind === 'answered') await discard(sent.response);
       return;
     }
-    switch (sent.kind) {
-      case 'unreachable':
-      case 'broken':
-        return void this.#cut([sent.error, sent.kind === 'broken' ? 'cut' : 'unreachable']);
-      case 'redirected':
-      case 'unauthorized':
-        return this.#refuse(sent.error);
-      case 'answered':
-        return this.#answered(sent.response, sent.url);
-    }
+    if (sent.kind === 'answered') return this.#answered(sent.response, sent.url);
+    if (sent.kind === 'refused') return this.#refuse(sent.error);
+    this.#cut([sent.error, sent.kind === 'broken' ? 'cut' : 'unreachable']);
   }
 
   async #answered(response: HttpResponse, url: URL): Promise<void> {

@@ -25,8 +25,7 @@ export type SendOutcome =
   | { readonly kind: 'answered'; readonly response: HttpResponse; readonly url: URL }
   | NetworkFailure
   /** It was redirected elsewhere, or needs a login that cannot be obtained. */
-  | { readonly kind: 'redirected'; readonly error: RuntimeError }
-  | { readonly kind: 'unauthorized'; readonly error: RuntimeError };
+  | { readonly kind: 'refused'; readonly error: RuntimeError };
 
 export interface WireOptions {
   readonly send: SendRequest;
@@ -58,7 +57,7 @@ export class HttpWire {
   async send(request: WireRequest): Promise<SendOutcome> {
     for (let retries = 0; ; retries++) {
       const login = await this.#login(request.url);
-      if (login instanceof RuntimeError) return { kind: 'unauthorized', error: login };
+      if (login instanceof RuntimeError) return { kind: 'refused', error: login };
       const sent = await this.#follow(request, login);
       if (sent.kind !== 'answered') return sent;
       const { status } = sent.response;
@@ -122,7 +121,7 @@ export class HttpWire {
     const refused = (why: string, cause?: unknown): Verdict => {
       const message = `${request.what}: ${placeOf(url)} answered with status ${status}: ${why}`;
       return {
-        kind: 'unauthorized',
+        kind: 'refused',
         error: new RuntimeError('UNAUTHORIZED', message, { status, cause }),
       };
     };
@@ -186,7 +185,7 @@ function redirected(
       : 'nothing is sent to another origin than its own. If that is the server, give its URL';
   const message = `${what}: ${placeOf(url)} redirects ${where} (status ${status}): ${why}`;
   return {
-    kind: 'redirected',
+    kind: 'refused',
     error: new RuntimeError('HTTP_STATUS', message, { status }),
   };
 }

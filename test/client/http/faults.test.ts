@@ -32,6 +32,8 @@ describe('an answer over HTTP', () => {
   test.each<[what: string, type: string, body: string, message: string]>([
     ['a page', 'text/html', '<h1>\n Hello </h1>', 'is text/html (status 200): <h1> Hello </h1>'],
     ['nothing', '', '', 'is nothing (status 200)'],
+    ['an empty page', 'text/html', '', 'is text/html (status 200)'],
+    ['of no type', '', 'Hello', 'is a body of no type (status 200): Hello'],
     ['no JSON', 'application/json', '{"jsonrpc"', 'is no message: Parse error: '],
     ['no message', 'application/json', '{"ok":true}', 'is no message: Invalid request: '],
     ['empty', 'application/json', '', 'is no message: Parse error: '],
@@ -282,7 +284,10 @@ describe('a handshake', () => {
     });
     const host = new HttpHost(anywhere, { fetch });
     const error = errorOf(await host.initialize());
-    expect(error.code).toBe('CLOSED');
+    expect([error.code, error.message]).toEqual([
+      'CLOSED',
+      expect.stringMatching(/(?:to|of) initialize/),
+    ]);
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable', error } });
   });
 

@@ -1,5 +1,6 @@
 /** The part of a connection that a channel over HTTP sees: it takes what the channel tells, and writes and reads at its ends. */
 import { unobserved } from '../../../src/actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../../src/actors/transitions.ts';
 import { createActor } from 'xstate';
 import type { AnyActorRef } from 'xstate';
 import { onTestFinished } from 'vitest';
@@ -31,6 +32,7 @@ export type Outcome =
 
 export interface HostOptions extends HttpChannelKindOptions {
   readonly clock?: Clock;
+  readonly observed?: ObservedScope;
   readonly limits?: { readonly maxLineBytes?: number; readonly maxOutboundBytes?: number };
 }
 
@@ -79,7 +81,10 @@ export class HttpHost {
   /** What the host answers to what the server asks; by default nothing. */
   answer: ((asked: InboundFrame & { readonly kind: 'request' }) => OutboundFrame) | undefined;
 
-  constructor(entry: HttpEntry, { clock = systemClock, limits, ...options }: HostOptions = {}) {
+  constructor(
+    entry: HttpEntry,
+    { clock = systemClock, observed = unobserved, limits, ...options }: HostOptions = {},
+  ) {
     const MiB = 2 ** 20;
     const kind = httpChannelKind(entry, options);
     const logic = kind.logic({
@@ -92,7 +97,7 @@ export class HttpHost {
       report: (fact) => this.facts.add(fact),
       clock,
       stderr: () => {},
-      observed: unobserved,
+      observed,
       authorize: () => {},
     });
     const connection = this.#actor<ChannelReport>((report) => {
@@ -156,6 +161,15 @@ export class HttpHost {
 
   cancel(requestId: string | number): void {
     this.notify('notifications/cancelled', { requestId });
+  }
+
+  /** The machines that its channel shows in a dump, and where they stand. */
+  get machines(): readonly (readonly [id: string, state: unknown])[] {
+    const { machines } = viewOf(this.channel) as { machines: readonly MachineActor[] };
+    return machines.map(({ actor }) => {
+      const { value } = actor.getSnapshot() as { readonly value: unknown };
+      return [actor.id, value];
+    });
   }
 
   /** What its writer shows in a dump. */

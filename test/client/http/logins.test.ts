@@ -1,5 +1,7 @@
 /** Requests that want a login: who is asked for it, and what becomes of them. */
 import { describe, expect, test } from 'vitest';
+import { shownChart } from '../../../src/actors/transitions.ts';
+import { httpChannelChart } from '../../../src/machines/http-channel.machine.ts';
 import type {
   Challenge,
   ChallengeOutcome,
@@ -7,7 +9,7 @@ import type {
 } from '../../../src/client/http/authorization.ts';
 import { turn } from 'mcp-actors/testing';
 import { HttpHost, errorOf } from './http-host.ts';
-import { Poured, anywhere, resultOf, scriptedFetch } from './scripted-fetch.ts';
+import { Poured, anywhere, greetedIn, resultOf, scriptedFetch } from './scripted-fetch.ts';
 import { greeted, scriptedServer } from './scripted-server.ts';
 import type { Scripted } from './scripted-server.ts';
 
@@ -168,8 +170,28 @@ describe('a login', () => {
     const error = errorOf(await host.ask('server/discover'));
     expect(error).toMatchObject({ code: 'UNAUTHORIZED', cause });
     expect(error.message).toBe('There is no login: Error: no key');
+    expect(host.machines.map(([id]) => id)).toEqual(['http-channel']);
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unauthorized' } });
     expect(asked).toEqual([]);
+  });
+
+  test('that cannot be read any more costs the stream of the server itself, and is shown', async () => {
+    const authorization = new Logins(() => ({ kind: 'retry' }));
+    const { fetch } = scriptedFetch((asked) => {
+      if (asked.message?.method === 'notifications/initialized') {
+        authorization.headers = () => {
+          throw new Error('no key');
+        };
+      }
+      return greetedIn('s-1', asked);
+    });
+    const machine = shownChart('authorization', () => httpChannelChart.begun);
+    const made = () => Object.assign(authorization, { machine });
+    const host = new HttpHost(anywhere, { fetch, authorization: made });
+    await host.greet();
+    const { message } = await host.facts.first(({ name }) => name === 'stream.absent');
+    expect(message).toBe('There is no login: Error: no key');
+    expect(host.machines.map(([id]) => id)).toEqual(['http-channel', 'authorization']);
   });
 
   const scoped = 'Bearer error="insufficient_scope", scope="files:write"';

@@ -109,6 +109,15 @@ describe("the server's own stream", () => {
       },
     ]);
     expect(host.reports.all).toHaveLength(1);
+    expect(host.machines.map(([id]) => id)).toEqual(['http-channel']);
+  });
+
+  test('is shown while it is open', async () => {
+    const { host } = await withPoured(() => new Poured().answer());
+    expect(host.machines.slice(1)).toEqual([
+      ["the server's own stream", 'open'],
+      ['server-push', 'served'],
+    ]);
   });
 
   test('that is refused after it was served has ended; the session has not', async () => {

@@ -15,8 +15,8 @@ export const anywhere = { url: 'http://127.0.0.1/mcp' };
 export function scriptedFetch(script: (asked: Fetched) => unknown) {
   const asked: Fetched[] = [];
   const answer = async (url: URL, { method, headers, body }: RequestInit): Promise<unknown> => {
-    const message =
-      typeof body === 'string' ? (JSON.parse(body) as Scripted['message']) : undefined;
+    const text = typeof body === 'string' ? body : '';
+    const message = text === '' ? undefined : (JSON.parse(text) as Scripted['message']);
     const one = { method, url, headers: new Headers(headers), message };
     asked.push(one);
     return (await script(one)) ?? new Promise(() => {});

@@ -222,6 +222,13 @@ test('a request that is cancelled while it waits for a connection is not sent on
   const abort = vi.fn();
   handler.onConnect(abort);
   expect(abort).toHaveBeenCalledOnce();
+  const other = held();
+  other.cancelling.abort(new Error('enough'));
+  await expect(other.sent).rejects.toThrow();
+  other.handler.onRequestStart({ abort, pause: () => {}, resume: () => {} });
+  expect(abort).toHaveBeenLastCalledWith(
+    expect.objectContaining({ message: 'The request was aborted' }),
+  );
 });
 
 test('an answer that ends while more of it is waited for is whole', async () => {
@@ -328,6 +335,25 @@ test('an answer that nobody reads any more ends its connection, and has no more 
   expect(handler.onData(Buffer.from('more'))).toBe(true);
   handler.onError(new Error('It was ended'));
   expect(await body.read()).toEqual({ done: true });
+});
+
+test('an answer that is cancelled while more of it is waited for has ended', async () => {
+  const { sent, handler } = held();
+  handler.onConnect(() => {});
+  handler.onHeaders(200, [], () => {});
+  const { body } = await sent;
+  const more = body.read();
+  await body.cancel();
+  expect(await more).toEqual({ done: true });
+});
+
+test('an answer in a coding that was not asked for ends its connection', async () => {
+  const { sent, handler } = held();
+  const abort = vi.fn();
+  handler.onConnect(abort);
+  handler.onHeaders(200, rawHeaders('content-encoding', 'zip'), () => {});
+  await expect((await sent).body.read()).rejects.toThrow('"zip"');
+  expect(abort).toHaveBeenCalledOnce();
 });
 
 test('a whole answer leaves its connection to the next one, though it is cancelled', async () => {

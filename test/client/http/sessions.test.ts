@@ -229,6 +229,9 @@ describe('a session that the server has forgotten', () => {
     const lost = ['tools/list', 'prompts/list'].map((method) => host.request(method));
     expect(await Promise.all(lost)).toEqual([{ kind: 'returned' }, { kind: 'returned' }]);
     expect(asked.map(({ message }) => message?.method)).not.toContain('prompts/list');
+    isForgotten = false;
+    await host.greet();
+    expect(await host.request('ping')).toEqual({ kind: 'result', result: {} });
   });
 
   test('has no stream of its own any more, and the next one has', async () => {

@@ -1,5 +1,6 @@
 /** The streams of requests: cut, resumed, given up. */
 import { describe, expect, test } from 'vitest';
+import { Transitions } from '../../../src/actors/transitions.ts';
 import { retryAfterMs } from '../../../src/client/http/failures.ts';
 import type { HttpResponse } from '../../../src/client/http/response.ts';
 import { ReadGate } from '../../../src/client/http/server-stream.ts';
@@ -233,6 +234,7 @@ describe('the stream of a request', () => {
     await clock.pass(1);
     await turn();
     expect(asked.at(-1)?.headers.get('last-event-id')).toBe('1');
+    expect(asked.at(-1)?.method).toBe('GET');
     expect(host.pauses).toEqual([]);
     expect(errorOf(await outcome).code).toBe('CLOSED');
     const other = new Poured();
@@ -314,6 +316,25 @@ describe('the stream of a request', () => {
       asked.response.write(`\ufeffevent: message${end}: a comment${end}data: ${text}${end}${end}`);
     });
     expect(await host.request('tools/call')).toEqual({ kind: 'result', result: { ok: 1 } });
+  });
+
+  test('is seen by who watches the machines of the connection', async () => {
+    const observedTransitions = new Transitions(() => {});
+    const seen: [machine: string, id: string, type: string][] = [];
+    observedTransitions.listen(({ machine, actor, event }) => {
+      seen.push([machine, actor.id, event.type]);
+    });
+    const body = new Poured();
+    const { host } = await pouring(body, { observed: { observedTransitions } });
+    const outcome = host.request('tools/call', {}, 2);
+    await turn();
+    const shown = () => host.machines.map(([id]) => id);
+    expect(shown()).toContain('tools/call');
+    body.event({ jsonrpc: '2.0', id: 2, result: {} });
+    await outcome;
+    await turn();
+    expect(shown()).not.toContain('tools/call');
+    expect(seen).toContainEqual(['stream', 'tools/call', 'stream.finished']);
   });
 
   test('may come in single bytes', async () => {

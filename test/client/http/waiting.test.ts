@@ -73,6 +73,7 @@ describe('what waits for a server that takes nothing', () => {
     const { host, asked } = fetchingHost(() => undefined);
     const { error } = (await host.request('tools/call', { n: 1n as never })) as { error: Error };
     expect(error.message).toContain('BigInt');
+    await turn();
     expect(asked).toEqual([]);
   });
 
@@ -125,6 +126,8 @@ describe('what a host has given up', () => {
     void host.ask('tools/call', {}, 5).then(settled);
     await given.arrived();
     host.cancel(5);
+    await turn();
+    expect(host.written).toEqual({ state: 'flowing', queuedBytes: 0 });
     given.release();
     await body.letGo;
     expect([methods(), typesOf(host)]).toEqual([['tools/call'], ['channel.opened']]);
