@@ -7,14 +7,16 @@ import {
   readdir,
   rename,
   rm,
+  readlink,
   stat,
   symlink,
   utimes,
   writeFile,
 } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { credentialStoreContract, gate } from 'mcp-actors/testing';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { withFileLock } from '../../../src/client/auth/file-lock.ts';
@@ -22,6 +24,7 @@ import {
   defaultCredentialFolder,
   fileCredentialStore,
 } from '../../../src/client/auth/file-store.ts';
+import { Grants, grantFrom } from '../../../src/client/auth/grants.ts';
 import { temporaryDirectory } from '../../roots/temporary-directory.ts';
 import { makeNamedPipe } from '../../roots/named-pipe.ts';
 import { LineProcess } from './line-process.ts';
@@ -76,7 +79,33 @@ describe('a store in files', () => {
         expect((await stat(join(folder, name))).mode % 0o1000, name).toBe(0o600);
       }
     });
-    expect((await stat(folder)).mode % 0o1000).toBe(0o700);
+    // So are those above it that were made for it (XDG Base Directory).
+    for (const made of [folder, join(folder, '..')]) {
+      expect((await stat(made)).mode % 0o1000, made).toBe(0o700);
+    }
+  });
+
+  test.runIf(isPosix)(
+    'may have other files in its folder if nobody else may open that',
+    async () => {
+      const folder = join(await temporaryDirectory(), 'mine');
+      await mkdir(folder, { mode: 0o700 });
+      await writeFile(join(folder, 'notes'), '');
+      const store = fileCredentialStore({ folder });
+      await store.write('a', { token: 'secret' });
+      expect([await store.read('a'), await store.keys()]).toEqual([{ token: 'secret' }, ['a']]);
+    },
+  );
+
+  test.runIf(process.platform === 'linux')('leaves no file open', async () => {
+    const folder = join(await temporaryDirectory(), 'credentials');
+    const store = fileCredentialStore({ folder });
+    await store.write('a', { token: 'secret' });
+    await store.read('a');
+    const open = (await readdir('/proc/self/fd')).map((name) =>
+      readlink(`/proc/self/fd/${name}`).catch(() => ''),
+    );
+    expect((await Promise.all(open)).filter((path) => path.startsWith(folder))).toEqual([]);
   });
 
   test('shows neither key nor secret in the name of a file, and leaves nothing else', async () => {
@@ -147,9 +176,9 @@ describe('a store in files', () => {
       await symlink(elsewhere, file);
       await expect(store.read('a')).rejects.toThrow(`${file} is a symbolic link`);
       await symlink(folder, `${folder}-link`);
-      await expect(fileCredentialStore({ folder: `${folder}-link` }).read('a')).rejects.toThrow(
-        'it is no directory',
-      );
+      const linked = fileCredentialStore({ folder: `${folder}-link` });
+      await expect(linked.read('a')).rejects.toThrow('it is no directory');
+      await expect(linked.write('a', {})).rejects.toThrow('it is no directory');
     });
 
     test('a pipe, which nobody waits for', async () => {
@@ -185,8 +214,17 @@ describe('a store in files', () => {
     await expect(store.read('a')).rejects.toThrow(
       `${join(folder, name)} holds no credentials as this version writes them; remove it`,
     );
-    await writeFile(join(folder, name), '{"key":"a","val');
-    await expect(store.read('a')).rejects.toThrow('holds no credentials');
+    for (const text of [
+      '{"key":"a","val',
+      '{"key":"a","value":7}',
+      '{"key":7,"value":{}}',
+      'null',
+      JSON.stringify({ key: 'a', value: { token: 'x'.repeat(1024 * 1024) } }),
+    ]) {
+      await writeFile(join(folder, name), text);
+      await expect(store.read('a'), text.slice(0, 40)).rejects.toThrow('holds no credentials');
+      await expect(store.keys(), text.slice(0, 40)).rejects.toThrow('holds no credentials');
+    }
   });
 
   test.each([
@@ -196,6 +234,101 @@ describe('a store in files', () => {
     ['win32', { LOCALAPPDATA: 'C:\\l' }, /^C:\\l[/\\]mcp-actors[/\\]credentials$/],
   ] as const)('is where %s keeps state, with %j', (platform, environment, folder) => {
     expect(defaultCredentialFolder(environment, platform)).toMatch(folder);
+  });
+});
+
+describe('the grants of a store', () => {
+  const [one, other] = ['https://one.example.com/mcp', 'https://other.example.com/mcp'].map(
+    (url) => new URL(url),
+  ) as [URL, URL];
+  const issuer = 'https://as.example.com';
+  const grant = { issuer, client: { client_id: 'c' }, accessToken: 'a', scope: 'read' };
+
+  test('are those of one server', async () => {
+    const store = memoryCredentialStore();
+    const [ours, theirs] = [new Grants(store, one), new Grants(store, other)];
+    await ours.write(grant);
+    await ours.writeDeclined({ at: 1, scope: undefined, kind: 'declined', message: 'no' });
+    await ours.writeClient(issuer, { client_id: 'c', redirect_uris: ['http://127.0.0.1:1/'] });
+    expect(await new Grants(store, new URL('#part', one)).read()).toEqual(grant);
+    expect(await theirs.read()).toBeUndefined();
+    await theirs.write({ ...grant, issuer: 'https://others.example.com', accessToken: 'b' });
+    expect([await ours.read(), (await theirs.read())?.accessToken]).toEqual([grant, 'b']);
+    expect([await theirs.declined(), await theirs.redirectUrl()]).toEqual([undefined, undefined]);
+    expect(await theirs.client(issuer)).toMatchObject({ client_id: 'c' });
+  });
+
+  test('have a client for each way to log in, and for one issuer alone', async () => {
+    const grants = new Grants(memoryCredentialStore(), one);
+    const browser = { client_id: 'browser', redirect_uris: ['http://127.0.0.1:1/back'] };
+    await grants.writeClient(issuer, { client_id: 'device', redirect_uris: ['x'] }, 'device');
+    expect([await grants.client(issuer), await grants.redirectUrl()]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    await grants.writeClient(issuer, browser);
+    expect(await grants.client(issuer)).toEqual(browser);
+    expect(await grants.client(issuer, 'device')).toMatchObject({ client_id: 'device' });
+    expect(await grants.client('https://others.example.com')).toBeUndefined();
+    expect(await grants.redirectUrl()).toBe('http://127.0.0.1:1/back');
+    for (const first of [issuer, 'https://others.example.com', 'https://third.example.com']) {
+      expect(await grants.pinnedIssuer('c', first)).toBe(issuer);
+    }
+  });
+
+  test('remember who was declined, and why', async () => {
+    const grants = new Grants(memoryCredentialStore(), one);
+    for (const kind of ['declined', 'unanswered'] as const) {
+      const declined = { at: 1, scope: 'read', kind, message: 'no' };
+      await grants.writeDeclined(declined);
+      expect(await grants.declined()).toEqual(declined);
+    }
+  });
+
+  test('are not those that another version has written', async () => {
+    const store = memoryCredentialStore();
+    const grants = new Grants(store, one);
+    await grants.write(grant);
+    const [key = ''] = (await store.keys()).filter((each) => each.startsWith('grant '));
+    for (const wrong of [
+      { ...grant, accessToken: 7 },
+      { ...grant, issuer: 'https://other.example.com' },
+    ]) {
+      await store.write(key, wrong);
+      expect(await grants.read()).toBeUndefined();
+    }
+    await store.write(`resource ${one.href}`, { issuer: 7 });
+    await store.write(`declined ${one.href}`, { at: 1, kind: 'unsafe', message: 'no' });
+    await store.write(`client ${issuer}`, { client_id: 7 });
+    expect(await grants.issuer()).toBeUndefined();
+    expect(await grants.declined()).toBeUndefined();
+    expect(await grants.client(issuer)).toBeUndefined();
+  });
+
+  test('are renewed shortly before they expire', () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const of = { issuer, client: grant.client, resource: one.href };
+    const times = (expires_in?: number) => {
+      const { renewAt, expiresAt } = grantFrom({ access_token: 'a', expires_in }, 'read', of);
+      return [renewAt, expiresAt];
+    };
+    expect(times(3600)).toEqual([4_590_000, 4_600_000]);
+    expect(times(8)).toEqual([1_004_000, 1_008_000]);
+    expect(times()).toEqual([undefined, undefined]);
+    // A renewed grant has the times of its own token alone.
+    const renewed = grantFrom({ access_token: 'b' }, 'read', {
+      ...of,
+      expiresAt: 1,
+      renewAt: 1,
+    } as never);
+    expect(renewed).toMatchObject({
+      ...of,
+      scope: 'read',
+      renewAt: undefined,
+      expiresAt: undefined,
+    });
+    expect(grantFrom({ access_token: 'b', scope: 'less' }, 'read', of).scope).toBe('less');
   });
 });
 
@@ -285,29 +418,93 @@ describe('a lock between processes', () => {
     const path = await lockPath();
     await writeFile(path, text);
     const giving = new AbortController();
-    const waiting = withFileLock(path, () => Promise.resolve(1), giving.signal, {
-      ...quick,
-      pollMs: 100_000,
-    });
-    // As many steps as it needs to look at the lock, and more.
-    for (let n = 0; n < 3; n++) {
-      await withFileLock(`${path}.other`, () => Promise.resolve(n), undefined, quick);
-    }
+    const { pausing, times } = pauses(100_000);
+    const waiting = withFileLock(path, () => Promise.resolve(1), giving.signal, times);
+    await pausing;
+    expect(await readFile(path, 'utf8')).toBe(text);
     giving.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow(/enough|aborted/);
     expect(await readFile(path, 'utf8')).toBe(text);
   });
 
-  test('is touched while its holder works', async () => {
+  /** Times that say when somebody begins to pause. */
+  function pauses(pollMs: number) {
+    let begin = () => {};
+    const pausing = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const times = {
+      ...quick,
+      get pollMs() {
+        begin();
+        return pollMs;
+      },
+    };
+    return { pausing, times };
+  }
+
+  test('that another process is taking over is left to that one', async () => {
+    const path = await lockPath();
+    await writeFile(path, heldBy(nobody));
+    await writeFile(`${path}.claim`, '');
+    const { pausing, times } = pauses(1);
+    const waiting = withFileLock(path, () => Promise.resolve(1), undefined, times);
+    await pausing;
+    expect(await readFile(path, 'utf8')).toBe(heldBy(nobody));
+    await rm(`${path}.claim`);
+    expect(await waiting).toBe(1);
+    expect(await readdir(join(path, '..'))).toEqual([]);
+  });
+
+  test('that somebody has got meanwhile is not taken over', async () => {
+    const path = await lockPath();
+    await writeFile(path, heldBy(nobody, 'another.example.com'));
+    const old = new Date(Date.now() - 61_000);
+    await utimes(path, old, old);
+    const { pausing, times } = pauses(100_000);
+    let looks = 0;
+    const racing = {
+      ...quick,
+      get pollMs() {
+        return times.pollMs;
+      },
+      // It looks twice, and between the two another process takes over.
+      get staleMs() {
+        if (++looks === 2) writeFileSync(path, heldBy(process.pid));
+        return quick.staleMs;
+      },
+    };
+    const giving = new AbortController();
+    const waiting = withFileLock(path, () => Promise.resolve(1), giving.signal, racing);
+    await pausing;
+    expect(await readFile(path, 'utf8')).toBe(heldBy(process.pid));
+    giving.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow(/enough|aborted/);
+  });
+
+  test('is touched while its holder works, and says who that is', async () => {
     const path = await lockPath();
     const held = gate();
+    const [set, cleared] = [
+      vi.spyOn(globalThis, 'setInterval'),
+      vi.spyOn(globalThis, 'clearInterval'),
+    ];
+    onTestFinished(() => void vi.restoreAllMocks());
     const working = withFileLock(path, () => held.pass(), undefined, quick);
     await held.arrived();
+    const holder = { pid: process.pid, host: hostname() };
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject(holder);
+    const timers = set.mock.results
+      .filter((_, at) => set.mock.calls[at]?.[1] === quick.touchMs)
+      .map(({ value }) => value as NodeJS.Timeout);
+    // It is no reason for a process to go on.
+    expect(timers.map((timer) => timer.hasRef())).toEqual([false]);
     const old = new Date(Date.now() - 61_000);
     await utimes(path, old, old);
     await expect.poll(async () => Date.now() - (await stat(path)).mtimeMs).toBeLessThan(60_000);
     held.release();
     await working;
+    expect(cleared).toHaveBeenCalledWith(timers[0]);
   });
 
   test('that another has taken over is left to that one', async () => {

@@ -6,10 +6,11 @@ import { memoryCredentialStore } from '../../../src/client/auth/credential-store
 import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { fileCredentialStore } from '../../../src/client/auth/file-store.ts';
 import { Grants } from '../../../src/client/auth/grants.ts';
+import type { Grant } from '../../../src/client/auth/grants.ts';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
 import { temporaryDirectory } from '../../roots/temporary-directory.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
-import { authorize } from './authorizing.ts';
+import { authorize, query, refusal } from './authorizing.ts';
 import { LineProcess } from './line-process.ts';
 import { call, challengeNaming, person, startProtected } from './protected-server.ts';
 import type { Protected } from './protected-server.ts';
@@ -185,10 +186,21 @@ describe('a token that is refused', () => {
     const grants = new Grants(store, url);
     const kept = await grants.read();
     if (!kept) throw new Error('There is no grant');
-    await grants.write({ ...kept, refreshToken: undefined });
+    await grants.write({ ...kept, scope: 'notes:read notes:share', refreshToken: undefined });
     await revoke();
     expect(await call(another(), url, 'read')).toMatchObject({ text: 'read' });
-    expect([refreshes(), scopes.length]).toEqual([1, 2]);
+    expect(refreshes()).toBe(1);
+    // They are asked for what is wanted now.
+    expect(scopes).toEqual(['notes:read', 'notes:read']);
+  });
+
+  test('and that is wanted with one more scope keeps those that it has', async () => {
+    const { url, store, another, scopes } = await logIn();
+    const grants = new Grants(store, url);
+    const kept = await grants.read();
+    await grants.write({ ...(kept as Grant), scope: 'notes:read notes:share' });
+    expect(await call(another(), url, 'write')).toMatchObject({ text: 'write' });
+    expect(scopes.at(-1)).toBe('notes:read notes:share notes:write');
   });
 
   test('is renewed before it is sent, if it ends soon', async () => {
@@ -246,6 +258,7 @@ describe('a refresh that fails [LOGIN-11]', () => {
     ['because the server has failed', 500],
     ['because the server is overloaded', 503],
     ['with an answer that is no error of OAuth', 404],
+    ['because the server is busy', 400],
   ])('%s deletes nothing, and is tried again by the next request', async (_, status) => {
     const session = await logIn();
     const { issuer, url, authorization, revoke, scopes } = session;
@@ -253,7 +266,9 @@ describe('a refresh that fails [LOGIN-11]', () => {
     const before = await keptIn(session);
     issuer.fault = (request, response) => {
       if (request.url !== '/token') return false;
-      response.writeHead(status).end('down');
+      response
+        .writeHead(status)
+        .end(status === 400 ? '{"error":"temporarily_unavailable"}' : 'down');
       return true;
     };
     expect(await call(authorization, url, 'read')).toMatchObject({ kind: 'unreachable' });
@@ -327,6 +342,30 @@ describe('a refresh that fails [LOGIN-11]', () => {
     expect(await calling).toMatchObject({ text: 'read' });
     expect((await keptIn(session))?.refreshToken).toBe('newer');
     expect(scopes).toHaveLength(1);
+  });
+
+  test('because the token is spent deletes it, whatever the person says then', async () => {
+    const session = await logIn();
+    const { issuer, url, authorization, revoke } = session;
+    await revoke();
+    issuer.forgetRefreshTokens();
+    issuer.sendBack = query((q) => q.set('state', 'x'));
+    expect(await call(authorization, url, 'read')).toMatchObject({ kind: 'refused' });
+    expect(await keptIn(session)).toBeUndefined();
+  });
+
+  test('with an answer that is too long is refused', async () => {
+    const { issuer, url, authorization, revoke } = await logIn();
+    await revoke();
+    issuer.fault = (request, response) => {
+      if (request.url !== '/token') return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ access_token: 'x'.repeat(300_000), token_type: 'Bearer' }));
+      return true;
+    };
+    expect(refusal(await call(authorization, url, 'read'))).toBe(
+      `refused: ${issuer.issuer} has answered with more than 262144 bytes`,
+    );
   });
 
   test('because the client is unknown registers it anew', async () => {

@@ -5,7 +5,7 @@ import { memoryCredentialStore } from '../../../src/client/auth/credential-store
 import { loadOfficial } from '../../../src/client/auth/official-client.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
 import { authorize as authorizeBy } from './authorizing.ts';
-import { call, challengeNaming, startProtected } from './protected-server.ts';
+import { agree, call, challengeNaming, startProtected } from './protected-server.ts';
 
 const nobody = (where: string) => {
   throw new Error(`Somebody was sent to ${where}`);
@@ -130,6 +130,24 @@ describe('a host that logs in for itself', () => {
     });
     expect(issuer.count('/token')).toBe(1);
   });
+});
+
+test('a login that is kept is renewed; if there is none, nobody is asked', async () => {
+  const { issuer, url } = await startProtected();
+  const store = memoryCredentialStore();
+  const stored = { kind: 'stored', store } as const;
+  const none = `There is no login at ${url.href}, or it is over: log in there (mcp-actors login)`;
+  const refused = { kind: 'refused', error: { code: 'UNAUTHORIZED', message: none } };
+  expect(await call(authorize(url, stored), url, 'read')).toMatchObject(refused);
+  expect(issuer.count('/register')).toBe(0);
+  expect(await call(authorizeBy(url, { visit: agree, store }), url, 'read')).toMatchObject({
+    text: 'read',
+  });
+  const authorization = authorize(url, stored);
+  const { authorization: header = '' } = await authorization.headers(url.href);
+  issuer.revoke(header.replace('Bearer ', ''));
+  expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+  expect([issuer.count('/authorize'), issuer.count('/token')]).toEqual([1, 2]);
 });
 
 describe('a token that the host has', () => {
