@@ -38,8 +38,6 @@ export async function connectAll(
     await servers.started();
     return servers;
   } catch (error) {
-    // The awaiting caller is known only once it awaits.
-    await Promise.resolve();
     throw withCallers(error);
   }
 }

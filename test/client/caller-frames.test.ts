@@ -1,7 +1,7 @@
 /** What a call fails with names who called: in a host, and in a handler that asks its client. */
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { ServerDefinition } from 'mcp-actors';
-import { connect } from 'mcp-actors/client';
+import { connect, connectAll } from 'mcp-actors/client';
 import type { ConnectOptions, Connection } from 'mcp-actors/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { gate } from '../../src/testing/gate.ts';
@@ -82,6 +82,15 @@ test('a timeout has them, through functions that hand the promise on', async () 
   // Where it was noticed is told too, but not the whole loop around it.
   expect(frames.filter((line) => line.includes('/src/')).length).toBeGreaterThan(1);
   expect(frames.filter((line) => line.includes('/src/')).length).toBeLessThan(6);
+});
+
+test('a configuration that is none has them, though it is noticed at once', async () => {
+  async function author() {
+    await connectAll({ mcpServers: 7 });
+  }
+  const { error, frames } = await failureOf(author);
+  expect(error).toMatchObject({ code: 'CONFIG_INVALID' });
+  expect(frames).toContainEqual(naming('author'));
 });
 
 test('calls of one Promise.all each have them', async () => {

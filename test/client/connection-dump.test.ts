@@ -259,6 +259,33 @@ test('it counts from when each of its timers began, and from the last word of an
   expect(moved(undefined, heardBy(9))).toEqual([undefined, 9]);
 });
 
+test('its channels, their routers and who listens report to its host, and share its ids and its times', () => {
+  const facts: string[] = [];
+  let tools: object = {};
+  const own = {
+    limits: { connectTimeoutMs: 30 },
+    clock: new TestClock(),
+    report: ({ name }: { readonly name: string }) => void facts.push(name),
+  };
+  const parts = { ...own, onStderr: () => {}, onAuthorize: () => {}, handlers: new Map() };
+  const kind = { logic: (given: object) => (tools = given) };
+  const scope = new ConnectionScope({ ...parts, kind } as unknown as ConnectionParts);
+  const { onStderr: stderr, onAuthorize: authorize, handlers } = parts;
+  expect(tools).toEqual({ ...own, observed: scope, stderr, authorize });
+  const { requestIds, traffic } = scope;
+  const routing = { ...own, peer: 'server', handlers, requestIds, traffic };
+  for (const [name, value] of Object.entries(routing)) {
+    expect(scope.routing).toHaveProperty(name, value);
+  }
+  traffic.listen({
+    received: () => {
+      throw new Error('a listener');
+    },
+  });
+  traffic.received([], 0);
+  expect(facts).toEqual(['listener.failed']);
+});
+
 test('an actor of a host’s own machine is told what its input lacks', () => {
   expect(() => connectionIn({ scope: {} })).toThrow('hand on what it was given');
   const scope = Object.create(ConnectionScope.prototype) as ConnectionScope;

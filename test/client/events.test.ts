@@ -393,7 +393,10 @@ describe('a host is refused', () => {
   test('limits and entries that are none', async () => {
     await expect(connected({ limits: { maxPendng: 1 } as never })).rejects.toThrow(/maxPendng/);
     await expect(connected({ era: 'modrn' as never })).rejects.toThrow(/era.*modrn/);
-    await expect(connect({} as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await expect(connect({} as never)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('must have "command", "url" or "transport"') as string,
+    });
   });
 
   test.each<[string, (close: () => void) => Promise<void>, RegExp]>([

@@ -3,7 +3,7 @@ import type { Era, EraKnowledge } from '../../machines/connection-context.ts';
 import { processRestart, restartPolicyWith } from '../channel/restart-option.ts';
 import type { RestartPolicy } from '../../machines/restart-policy.ts';
 import type { RestartOption } from '../channel/restart-option.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { describe } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
 import { tasksExtension } from '../../protocol/tasks.ts';
@@ -73,8 +73,7 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
 
 /** The capabilities since 2026-07-28: calls may be answered with a task. */
 function takingTasks(capabilities: JsonObject): JsonObject {
-  const { extensions } = capabilities;
-  const given = isJsonObject(extensions) ? extensions : {};
+  const given = capabilities['extensions'] as JsonObject | undefined;
   return { ...capabilities, extensions: { [tasksExtension]: {}, ...given } };
 }
 

@@ -123,12 +123,10 @@ const unknown: EraKnowledge = { kind: 'unknown' };
 
 /** What is known of a server under this key. */
 export function knownEra(key: string | undefined): EraKnowledge {
-  return (key === undefined ? undefined : remembered.get(key)) ?? unknown;
+  return remembered.get(key as string) ?? unknown;
 }
 
-/** Remembers the era for later connections; `unknown` forgets it. */
+/** Remembers the era for later connections. */
 export function rememberEra(key: string | undefined, era: EraKnowledge): void {
-  if (key === undefined) return;
-  if (era.kind === 'unknown') remembered.delete(key);
-  else remembered.set(key, era);
+  if (key !== undefined) remembered.set(key, era);
 }

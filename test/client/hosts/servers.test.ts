@@ -1,9 +1,11 @@
+import { watch } from 'node:fs';
+import type { FSWatcher } from 'node:fs';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { filter, firstValueFrom, map, startWith } from 'rxjs';
 import type { Observable } from 'rxjs';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connectAll, openServers } from '../../../src/client/connect-all.ts';
 import type { WatchedConnection } from '../../../src/client/connection/watched-connection.ts';
 import type { ServersEvent } from '../../../src/client/hosts/server-reports.ts';
@@ -336,6 +338,17 @@ describe('a file that changes', () => {
     await change({ a: { ...small('one', 'two'), tools: { deny: ['two'] } } });
     await listed(servers, 'a__one');
     expect(servers.get('a')).toBe(before);
+  });
+
+  test('is watched no longer than its servers are there', async () => {
+    const { servers } = await watched({ a: { ...small('one'), disabled: true } });
+    const another = watch(tmpdir());
+    const ends = vi.spyOn(Object.getPrototypeOf(another) as FSWatcher, 'close');
+    onTestFinished(() => ends.mockRestore());
+    another.close();
+    expect(ends).toHaveBeenCalledTimes(1);
+    await servers.close();
+    expect(ends).toHaveBeenCalledTimes(2);
   });
 
   test('and cannot be used is told, and all goes on', async () => {
