@@ -1,6 +1,6 @@
 /** What a host hears of its connection, and what it is refused. */
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
-import { connect, connectionLogic } from 'mcp-actors/client';
+import { connect, connectionLogic, connectionOf } from 'mcp-actors/client';
 import type {
   ConnectOptions,
   Connection,
@@ -290,6 +290,16 @@ describe('a host', () => {
     await unopened.connection.close();
     expect([servers, unopened.servers]).toEqual([[expect.any(ScriptedTransport)], []]);
     await expect(unopened.connection.ready()).rejects.toMatchObject({ code: 'NOT_READY' });
+  });
+
+  test('that stops its actor leaves no request without an end', async () => {
+    const input = { entry: { transport: () => new ScriptedTransport(() => 'never') } };
+    const actor = createActor(connectionLogic, { input });
+    actor.start();
+    const asked = connectionOf(actor).request('ping');
+    actor.stop();
+    await expect(asked).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(connectionOf(actor).request('ping')).rejects.toBeInstanceOf(Error);
   });
 
   test('that does not wait any longer hears why', async () => {

@@ -94,6 +94,8 @@ test('a progress callback that fails ends its request, with what it threw, and n
         calls++;
         throw new Error('a bug');
       },
+      // It is not sent again, and nobody is left who would hear of that.
+      retry: 'reads',
     },
   );
   await turn();
@@ -185,15 +187,25 @@ describe('what a bridge hands on', () => {
       void connection.request(method, { at: 1 }, some).catch(() => {});
     ask('x/waits', raw());
     await connection.ready();
-    for (const each of options) ask('x/goes', each);
-    expect(servers[0]?.methods()).not.toContain('x/goes');
     await turn();
-    expect(servers[0]?.sent.slice(2).map(({ params }) => params)).toEqual([
-      { at: 1 },
-      { at: 1 },
-      { at: 1, _meta: { progressToken: 3 + 1 } },
-      { at: 1 },
-    ]);
+    const paramsOf = (sent: ScriptedTransport['sent'] = []) => sent.map(({ params }) => params);
+    expect(paramsOf(servers[0]?.sent.slice(2))).toEqual([{ at: 1 }]);
+    for (const turnOf of ['the first', 'another']) {
+      const { length } = servers[0]?.sent ?? [];
+      ask('x/own', {});
+      for (const each of options) ask('x/goes', each);
+      expect(servers[0]?.methods().slice(length)).toEqual(['x/own']);
+      await turn();
+      const [own, ...handedOn] = servers[0]?.sent.slice(length) ?? [];
+      expect(own?.params).toEqual({ at: 1, _meta: { progressToken: own?.id } });
+      const progressToken = handedOn[1]?.id;
+      expect([turnOf, ...paramsOf(handedOn)]).toEqual([
+        turnOf,
+        { at: 1 },
+        { at: 1, _meta: { progressToken } },
+        { at: 1 },
+      ]);
+    }
   });
 
   test('is not sent if its call has ended in the same turn, and is given up if it ends later', async () => {
@@ -248,6 +260,7 @@ describe('a call that a modern server asks something', () => {
     };
     const { connection, servers, clock } = scriptedConnection(script, { era: 'modern' });
     await connection.ready();
+    clock.increment(5000);
     const called = connection.callTool('any', {}, options);
     const outcome = called.catch((error: unknown) => error);
     await expect.poll(() => servers[0]?.sent.at(-1)?.params?.['requestState']).toBe('again');
@@ -255,7 +268,8 @@ describe('a call that a modern server asks something', () => {
   }
 
   test('has its time from the first request on, and each of its requests its own', async () => {
-    const { connection, clock, outcome } = await asking(20_000, { maxTotalMs: 70_000 });
+    const { connection, server, clock, outcome } = await asking(20_000, { maxTotalMs: 70_000 });
+    expect(server.sent.at(-1)?.params).toMatchObject({ name: 'any', arguments: {} });
     expect(connection.dump().pending).toMatchObject([{ leftMs: 60_000 }]);
     clock.increment(49_999);
     await turn();
@@ -398,6 +412,30 @@ test('a server that was of the legacy era is not asked for its era again', async
     expect(server.asked[0]?.message?.method).toBe(first);
   }
 });
+
+test.each(['lost', 'closed'])(
+  'a resource that is to be watched is waited for until the connection is %s',
+  async (end) => {
+    const capabilities = { resources: { subscribe: true } };
+    const { connection, servers } = scriptedConnection(
+      ({ method }) =>
+        method === 'server/discover'
+          ? {
+              ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' },
+              ...{ supportedVersions: ['2026-07-28'], capabilities },
+            }
+          : 'never',
+      { era: 'modern' },
+    );
+    await connection.ready();
+    const watched = connection.subscribe('test://a');
+    await expect.poll(() => servers[0]?.methods()).toContain('subscriptions/listen');
+    const refused = expect(watched).rejects.toMatchObject({ code: 'CLOSED' });
+    if (end === 'lost') servers[0]?.onclose?.();
+    else await connection.close();
+    await refused;
+  },
+);
 
 describe('that a server was of the legacy era', () => {
   const { restart, report } = { restart: 'none', report: () => {} } as const;

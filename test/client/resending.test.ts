@@ -98,6 +98,7 @@ test('a request that is sent again has no more than what is left of its time', a
   const connection = await connect({ url: server.url.href }, { clock, report: () => {} });
   onTestFinished(() => connection.close());
   await connection.listTools();
+  clock.increment(5000);
   const times = { timeoutMs: 10_000, maxTotalMs: 10_000 };
   const called = connection.callTool('reading', {}, { retry: 'reads', ...times });
   const outcome = called.catch(({ code }: { readonly code: string }) => code);

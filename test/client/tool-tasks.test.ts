@@ -475,6 +475,24 @@ describe('before a server of 2025-11-25 that follows a script', () => {
     expect(task.status.status).toBe('cancelled');
   });
 
+  test('has the results of its tasks read as all results are', async () => {
+    const { connection, clock } = before(({ method }) =>
+      method === 'tasks/result' ? {} : undefined,
+    );
+    const task = await connection.callToolAsTask('long');
+    clock.increment(1000);
+    expect(await task.result()).toEqual({ content: [] });
+  });
+
+  test('ends its tasks with the connection, at once', async () => {
+    const { connection } = before();
+    const task = await connection.callToolAsTask('long');
+    const ended = expect(task.result()).rejects.toMatchObject({ code: 'CLOSED' });
+    await connection.close();
+    await ended;
+    expect(task.status.status).toBe('failed');
+  });
+
   test('ends a task whose progress its host fails to take', async () => {
     const { connection, server, sent } = before();
     const onProgress = () => {
@@ -523,14 +541,15 @@ describe('a server', () => {
 
   test('whose task asks more often than it may has it cancelled', async () => {
     let asked = 0;
-    const asking = () => ({
-      ...{ resultType: 'task', taskId: 't', status: 'input_required' },
-      inputRequests: { [`q${++asked}`]: { method: 'roots/list' } },
-    });
+    const asking = () =>
+      asked < 20 && {
+        ...{ resultType: 'task', taskId: 't', status: 'input_required' },
+        inputRequests: { [`q${++asked}`]: { method: 'roots/list' } },
+      };
     const { connection, servers } = scriptedConnection(
       ({ method }) => {
         if (method === 'server/discover') return discovered({ extensions });
-        if (method === 'tools/call') return asking();
+        if (method === 'tools/call') return asking() || 'never';
         if (method === 'tasks/get') return { ...asking(), resultType: 'complete' };
         return method?.startsWith('tasks/') ? { resultType: 'complete' } : 'never';
       },

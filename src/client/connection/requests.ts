@@ -250,8 +250,9 @@ export class Requests {
     return roundsAfter(this.#rounds, call, { result, startedAt });
   }
 
-  async repeat(request: AskedOfServer, error: Error): Promise<JsonObject> {
-    if (!this.#mayRepeat(request, error)) throw error;
+  /** Sends it once more, if that does no harm and may help. */
+  repeat(request: AskedOfServer, error: Error): Promise<JsonObject> | undefined {
+    if (!this.#mayRepeat(request, error)) return undefined;
     const { method, params, manner } = request;
     const { clock } = this.#scope.parts;
     const now = clock.now();
@@ -408,20 +409,17 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   }
 
   settle(outcome: RequestOutcome): void {
-    // An error in its callback has already ended it.
-    if (this.state === 'settled') return;
-    this.#end();
+    this.state = 'settled';
+    this.manner.signal?.removeEventListener('abort', this);
     if (outcome.ok) this.#succeed(outcome.result);
     else this.#fail(hostError(outcome.error));
   }
 
-  /** An error in the host's callback ends only this request. */
+  /** An error in the host's callback ends only this request. What it fails with later is not heard. */
   static #progressed(this: HostRequest<unknown>, progress: ProgressReport): void {
-    if (this.state === 'settled') return;
     try {
       this.manner.onProgress?.(progress);
     } catch (error) {
-      this.#end();
       this.#reject(error as Error);
       this.manner.owner.cancel(this, progressFailed);
     }
@@ -437,11 +435,6 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     else if (this.state === 'unsent') {
       this.settle({ ok: false, error: cancelledUnsent(this.method, reason()) });
     }
-  }
-
-  #end(): void {
-    this.state = 'settled';
-    this.manner.signal?.removeEventListener('abort', this);
   }
 
   /**
@@ -462,8 +455,10 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
   }
 
   #fail(error: Error): void {
-    if (this.manner.retry !== 'reads') return this.#reject(error);
-    this.#resolve(this.manner.owner.repeat(this, error).then(this.#read, failWithCallers));
+    const { retry, owner } = this.manner;
+    const again = retry === 'reads' ? owner.repeat(this, error) : undefined;
+    if (again) this.#resolve(again.then(this.#read, failWithCallers));
+    else this.#reject(error);
   }
 }
 
