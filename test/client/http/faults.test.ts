@@ -362,9 +362,10 @@ describe('a server that cannot be reached', () => {
 
   test('is not told any more by a channel that was ended meanwhile', async () => {
     const body = new Poured();
-    const { host } = fetchingHost(({ message }) =>
-      message?.method === 'tools/list' ? brokenWith('ECONNREFUSED') : body.answer(),
-    );
+    const { host } = fetchingHost(({ message }) => {
+      if (message?.method === 'tools/list') return brokenWith('ECONNREFUSED');
+      return message?.method === 'prompts/list' ? body.answer() : undefined;
+    });
     void host.request('prompts/list');
     void host.tell('notifications/roots/list_changed');
     await turn();
@@ -432,6 +433,16 @@ describe('redirections', () => {
     expect(errorOf(outcome).code).toBe('HTTP_STATUS');
     expect(server.asked).toHaveLength(location === 'http://[' ? 1 : 6);
     if (location === '/mcp') expect(errorOf(outcome).message).toMatch(/one redirection too many$/);
+  });
+
+  test('in a handshake are a loss, with their status', async () => {
+    const { fetch } = scriptedFetch(
+      () => new Response(null, { status: 307, headers: { location: 'http://b/' } }),
+    );
+    const host = new HttpHost(anywhere, { fetch });
+    const { message } = errorOf(await host.ask('server/discover'));
+    const { loss } = await host.told('channel.lost');
+    expect(loss).toEqual({ kind: 'http', status: 307, message });
   });
 
   test('leave nothing unread', async () => {

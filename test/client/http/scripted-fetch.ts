@@ -76,8 +76,8 @@ export class Poured {
     return new Response(this.#body, { status, headers: { 'content-type': type, ...headers } });
   }
 
-  write(text: string): void {
-    this.#controller.enqueue(new TextEncoder().encode(text));
+  write(piece: string | Uint8Array): void {
+    this.#controller.enqueue(typeof piece === 'string' ? new TextEncoder().encode(piece) : piece);
   }
 
   event(message: unknown): void {

@@ -84,7 +84,8 @@ describe('the transport of 2024-11-05', () => {
     const stream = new Poured();
     const { asked, fetch } = scriptedFetch((one) => {
       if (one.method === 'GET') return stream.answer();
-      return one.message?.method === 'initialize' ? refusal : new Response(null, { status: 202 });
+      const isRefused = one.message?.method === 'initialize' && asked.length < 3;
+      return isRefused ? refusal : new Response(null, { status: 202 });
     });
     const host = new HttpHost({ ...anywhere, type }, { fetch });
     return { host, stream, asked };

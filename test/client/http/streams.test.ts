@@ -224,6 +224,7 @@ describe('the stream of a request', () => {
     [new TypeError('terminated', { cause: new Error('other side closed') }), 'other side closed'],
     [new Error('other side closed'), 'other side closed'],
     ['closed', 'closed'],
+    [null, 'null'],
   ])('that breaks with %j is resumed, but has not paused', async (thrown, why) => {
     const [body, clock] = [new Poured(), new WaitClock()];
     const { host, asked } = await pouring(body, { clock, streamRetry: { maxAttempts: 1 } });
@@ -330,28 +331,27 @@ describe('the stream of a request', () => {
     await turn();
     const shown = () => host.machines.map(([id]) => id);
     expect(shown()).toContain('tools/call');
+    body.event(note);
+    await turn();
     body.event({ jsonrpc: '2.0', id: 2, result: {} });
     await outcome;
     await turn();
     expect(shown()).not.toContain('tools/call');
+    expect(host.heard.all).toHaveLength(1);
     expect(seen).toContainEqual(['stream', 'tools/call', 'stream.finished']);
   });
 
-  test('may come in single bytes', async () => {
-    const { host } = await connected(async (asked) => {
-      asked.stream();
-      const { id } = asked.message ?? {};
-      const text = JSON.stringify({ jsonrpc: '2.0', id, result: { text: 'ü €😀' } });
-      const lines = text.replace(',', ',\r\ndata: ');
-      for (const byte of Buffer.from(`id: 1\r\ndata: ${lines}\r\n\r\n`)) {
-        await new Promise((resolve) => asked.response.write(Buffer.from([byte]), resolve));
-      }
-    });
-    expect(await host.request('tools/call')).toEqual({
-      kind: 'result',
-      result: { text: 'ü €😀' },
-    });
-  });
+  test.each(['\n', '\r\n', '\r'])(
+    'may come in single bytes, with lines that end in %j',
+    async (end) => {
+      const body = new Poured();
+      const { host } = await pouring(body);
+      const outcome = host.request('tools/call', {}, 2);
+      const text = `id: 1\ndata: {"jsonrpc":"2.0","id":2,\ndata: "result":{"text":"ü €😀"}}\n\n`;
+      for (const byte of Buffer.from(text.replaceAll('\n', end))) body.write(Uint8Array.of(byte));
+      expect(await outcome).toEqual({ kind: 'result', result: { text: 'ü €😀' } });
+    },
+  );
 
   test.each([
     [
