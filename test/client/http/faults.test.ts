@@ -385,6 +385,8 @@ describe('a server that cannot be reached', () => {
     void host.request('ping');
     expect(await Promise.all(told.slice(64))).toEqual(['rejected', 'rejected']);
     expect(asked).toHaveLength(65);
+    // Its end would wait for the others.
+    host.channel.stop();
   });
 
   test('before the handshake fails it', async () => {

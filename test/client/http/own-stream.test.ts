@@ -173,7 +173,8 @@ describe("the server's own stream", () => {
     await turn();
     expect(asked).toHaveLength(length);
     expect(clock.liveTimers).toBe(0);
-    expect(warned).not.toHaveBeenCalled();
+    const toNobody = expect.stringContaining('was sent to stopped actor') as string;
+    expect(warned).not.toHaveBeenCalledWith(toNobody);
   });
 
   const forgottenWith =

@@ -67,6 +67,8 @@ describe('what waits for a server that takes nothing', () => {
     await turn();
     expect(asked).toHaveLength(open);
     expect(host.facts.all.map(({ name }) => name)).toEqual(['answers.waiting']);
+    // Its end would wait for them.
+    host.channel.stop();
   });
 
   test('is nothing that cannot be written', async () => {
