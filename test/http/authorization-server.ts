@@ -86,6 +86,8 @@ export class AuthorizationServer {
   readonly exchanger = { clientId: 'exchanger', clientSecret: 'exchange secret' };
   /** Whether a client that shows no secret has signed for itself. */
   isAsserted: (form: URLSearchParams) => boolean = () => false;
+  /** What it says otherwise of a token. */
+  granted: object = {};
   /** What it says otherwise of an exchanged token. */
   exchanged: object = {};
   /** How long its tokens are valid, seconds. */
@@ -303,6 +305,7 @@ export class AuthorizationServer {
       expires_in: this.lifetime,
       refresh_token: refresh,
       scope,
+      ...this.granted,
     };
   }
 

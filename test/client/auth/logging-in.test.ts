@@ -3,6 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestClock, gate } from 'mcp-actors/testing';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
 import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
+import { Grants } from '../../../src/client/auth/grants.ts';
+import type { Grant } from '../../../src/client/auth/grants.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import { Transitions } from '../../../src/actors/transitions.ts';
 import type { PersonAuth } from '../../../src/client/auth/options.ts';
@@ -312,6 +314,25 @@ test('a login is seen by whoever watches its connection', async () => {
     expect(seen).toContain(`authorization authorization ${event}`);
   }
   expect(authorization.machine).toMatchObject({ machine: 'authorization' });
+});
+
+test('a scope that a newer token has lost is asked for again, whoever had brought it', async () => {
+  const { issuer, url, store, first, second, away, callBoth, asked } = await twoConnections();
+  for (const tool of ['read', 'write']) {
+    const calls = await callBoth(tool, tool);
+    away.release(1);
+    await Promise.all(calls);
+  }
+  away.release();
+  const grants = new Grants(store, url);
+  for (const each of [first, second]) {
+    const kept = await grants.read();
+    const accessToken = await issuer.issue({ aud: url.href, scope: 'notes:read', client_id: 'c' });
+    await grants.write({ ...(kept as Grant), accessToken, scope: 'notes:read' });
+    issuer.revoke(kept?.accessToken ?? '');
+    expect(await call(each, url, 'write')).toMatchObject({ text: 'write' });
+  }
+  expect(asked()).toEqual(['notes:read notes:write']);
 });
 
 describe('a refusal that no login helps against', () => {

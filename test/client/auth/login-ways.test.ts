@@ -5,7 +5,8 @@ import { Grants } from '../../../src/client/auth/grants.ts';
 import type { Grant } from '../../../src/client/auth/grants.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
 import { authorizeBy, persons, ways, without } from './login-ways.ts';
-import { call, challengeNaming, startProtected } from './protected-server.ts';
+import { authorize } from './authorizing.ts';
+import { call, challengeNaming, person, startProtected } from './protected-server.ts';
 
 describe.each(ways)('a login of %s', (way) => {
   test('asks where the metadata of the issuer say, for this server alone', async () => {
@@ -24,10 +25,13 @@ describe.each(ways)('a login of %s', (way) => {
       request.url = request.url?.replace('/elsewhere', '') ?? '';
       return false;
     };
+    // An issuer may leave out the scopes that were asked for (RFC 6749, section 5.1).
+    issuer.granted = { scope: undefined };
     const store = memoryCredentialStore();
     const authorization = authorizeBy(way, issuer, url, { store });
     expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
     const kept = await new Grants(store, url).read();
+    expect(kept).toMatchObject({ issuer: issuer.issuer, scope: 'notes:read' });
     issuer.revoke(kept?.accessToken ?? '');
     expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
     for (const name of endpoints) expect(asked).not.toContain(`/${name}`);
@@ -68,6 +72,14 @@ describe.each(ways)('a login of %s', (way) => {
     expect(await asks('', named)).toEqual(new Set(['named']));
     expect(await asks('', { scopes_supported: [] })).toEqual(new Set(['given']));
   });
+});
+
+test('a person is asked for a login that can be renewed where that is a scope', async () => {
+  const { issuer, url } = await startProtected();
+  issuer.metadata = (own) => ({ ...own, scopes_supported: ['notes:read', 'offline_access'] });
+  const { visit, scopes } = person();
+  expect(await call(authorize(url, { visit }), url, 'read')).toMatchObject({ text: 'read' });
+  expect(scopes).toEqual(['notes:read offline_access']);
 });
 
 describe.each(persons)('a client for %s', (way) => {

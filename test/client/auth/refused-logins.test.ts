@@ -26,6 +26,14 @@ describe('an answer that is not as it should be is refused [LOGIN-03] [LOGIN-07]
       query((q) => q.delete('iss')),
       /^refused: The issuer is not/,
     ],
+    [
+      'an error without an issuer where there must be one',
+      query((q) => {
+        q.set('error', 'access_denied');
+        q.delete('iss');
+      }),
+      /^refused: The issuer is not/,
+    ],
     ['no code', query((q) => q.delete('code')), /has no code$/],
     [
       'another place',
