@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { filter, firstValueFrom } from 'rxjs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { turn } from 'mcp-actors/testing';
-import type { MachineTransition } from '../../../src/actors/transitions.ts';
 import type { WatchedConnection } from '../../../src/client/connection/watched-connection.ts';
 import { readHosts } from '../../../src/client/hosts/hosts-file.ts';
 import type { ServersEvent } from '../../../src/client/hosts/server-reports.ts';
 import { toolsCache } from '../../../src/client/hosts/tools-cache.ts';
-import { ScriptedServers } from './scripted-servers.ts';
+import { ScriptedServers, now } from './scripted-servers.ts';
 
 const launched = { command: 'x' };
 const lazy = { ...launched, lazy: true };
@@ -20,10 +19,6 @@ const config = (mcpServers: object) => readHosts({ mcpServers }, { environment: 
 
 const namesOf = (tools: readonly { readonly name: string }[]) => tools.map(({ name }) => name);
 const stateOf = ({ manager }: ScriptedServers, name: string) => manager.status.get(name)?.state;
-
-/** What has not settled in this turn is undefined. */
-const now = <T>(promise: Promise<T> | undefined): Promise<T | undefined> =>
-  Promise.race([promise, turn().then(() => undefined)]);
 
 describe('what a manager says of servers', () => {
   test('that cannot run is why, at once', async () => {
@@ -253,7 +248,72 @@ describe('an idle time', () => {
   });
 });
 
+describe('a lazy server', () => {
+  test('is started by its first use, or to be listed if nothing is known of it', async () => {
+    const servers = new ScriptedServers({ called: lazy, listed: lazy });
+    const { manager } = servers;
+    await turn();
+    expect(manager.status.get('called')).toEqual({
+      ...{ state: 'idle', launches: 0 },
+      tools: { state: 'asking' },
+    });
+    expect([manager.get('called'), manager.tools]).toEqual([undefined, []]);
+    await manager.callTool('called__called');
+    expect(manager.status.get('called')).toMatchObject({ state: 'ready', launches: 1 });
+    expect(stateOf(servers, 'listed')).toBe('idle');
+    expect(namesOf(await manager.listTools())).toEqual(['called__called', 'listed__listed']);
+  });
+
+  test('is listed from the cache, with the date, until it has answered itself', async () => {
+    const cacheFolder = await mkdtemp(join(tmpdir(), 'manager-'));
+    onTestFinished(() => rm(cacheFolder, { recursive: true }));
+    const first = new ScriptedServers({ a: lazy }, { cacheFolder });
+    await first.manager.listTools();
+    await first.manager.close();
+    const { manager } = new ScriptedServers({ a: lazy }, { cacheFolder });
+    const [tool] = await firstValueFrom(manager.tools$.pipe(filter(({ length }) => length > 0)));
+    expect(tool).toMatchObject({
+      name: 'a__a',
+      cachedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
+    await manager.listTools();
+    expect(manager.status.get('a')?.launches).toBe(0);
+    await manager.callTool('a__a');
+    await turn();
+    expect(manager.tools).toMatchObject([{ name: 'a__a', cachedAt: undefined }]);
+    expect(manager.status.get('a')?.launches).toBe(1);
+  });
+});
+
+test('a server whose connection the host has closed is started again if it is used, not if it is only listed', async () => {
+  const servers = new ScriptedServers({ a: launched, b: launched });
+  const { manager } = servers;
+  await turn();
+  const closed = manager.get('a')?.close();
+  const other = await manager.use('a');
+  await closed;
+  await manager.callTool('a__a');
+  expect(manager.status.get('a')).toMatchObject({ state: 'ready', launches: 2 });
+  await other.close();
+  await manager.listTools();
+  expect([stateOf(servers, 'a'), stateOf(servers, 'b')]).toEqual(['closed', 'ready']);
+});
+
 describe('the merged list', () => {
+  test('leaves out what a filter denies, which can then not be called', async () => {
+    const tools = { allow: ['read_*'], deny: ['*_b'] };
+    const servers = new ScriptedServers({ a: { ...launched, tools } });
+    servers.plan('a').tools = ['read_a', 'read_b', 'write'];
+    const { manager } = servers;
+    await turn();
+    expect(namesOf(manager.tools)).toEqual(['a__read_a']);
+    await expect(manager.callTool('a__write')).rejects.toMatchObject({ code: -32602 });
+    await expect(manager.callTool('a__read_x')).rejects.toThrow(
+      'There is no tool "a__read_x". Did you mean a__read_a?',
+    );
+    await expect(manager.callTool('nowhere')).rejects.toThrow(/There is no tool "nowhere"$/);
+  });
+
   test('has nothing more of a server that cannot be opened again', async () => {
     const servers = new ScriptedServers({ a: launched });
     const { manager } = servers;
@@ -355,13 +415,8 @@ describe('the merged list', () => {
     await turn();
     expect(namesOf(manager.tools)).toEqual(['b__old']);
     // A server that says that it has no tools has none.
-    servers.plan('b').held.add('initialize');
+    servers.plan('b').capabilities = {};
     await manager.use('b');
-    await turn();
-    const [, again] = servers.launched('b');
-    const serverInfo = { name: 'b', version: '1' };
-    const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo };
-    again?.say({ id: again.sent[0]?.id, result });
     await turn();
     expect(manager.status.get('b')).toMatchObject({ tools: { state: 'unsupported' } });
     expect(manager.tools).toEqual([]);
@@ -403,15 +458,33 @@ describe('another configuration', () => {
     expect([...manager.status.keys()]).not.toContain('c');
   });
 
-  test('tells of a filter alone', async () => {
+  test('restarts nothing for another filter of tools, and tells of that', async () => {
     const servers = new ScriptedServers({ a: launched });
     await turn();
+    const before = servers.manager.get('a');
     const told: (readonly string[])[] = [];
     servers.manager.tools$.subscribe((tools) => told.push(namesOf(tools)));
     servers.manager.apply(config({ a: { ...launched, tools: { deny: ['a'] } } }));
     await turn();
     expect(told).toEqual([['a__a'], []]);
+    expect(servers.manager.get('a')).toBe(before);
+    expect(servers.opened).toHaveLength(1);
   });
+});
+
+test('what happens on each connection is told, and which it was', async () => {
+  const servers = new ScriptedServers({ a: launched });
+  const told: string[] = [];
+  servers.manager.events$.subscribe((each) => {
+    if (each.type === 'tools')
+      told.push(`${each.server} lists ${namesOf(each.report.items).join()}`);
+    if (each.type !== 'connection' || each.event.type !== 'state') return;
+    told.push(`${each.server} ${each.event.state.value}`);
+  });
+  await turn();
+  await servers.manager.close();
+  expect(told).toEqual(expect.arrayContaining(['a connecting', 'a ready', 'a lists a']));
+  expect(told.at(-1)).toBe('a closed');
 });
 
 describe('the end', () => {
@@ -445,113 +518,5 @@ describe('the end', () => {
       ...{ state: 'closed', launches: 1 },
       tools: { state: 'known' },
     });
-  });
-});
-
-describe('what watches the connections', () => {
-  const watching = (mcpServers: object, plan?: (servers: ScriptedServers) => void) => {
-    const seen: WatchedConnection[] = [];
-    const watchers = [(watched: WatchedConnection) => seen.push(watched)];
-    return { seen, servers: new ScriptedServers(mcpServers, { watchers }, plan) };
-  };
-  const slot = (state: string) => ({ id: 'slot', kind: 'machine', status: 'active', state });
-
-  test('is shown each server without one, where it stands and since when', async () => {
-    const { seen, servers } = watching({ lazy, off, faulty });
-    await turn();
-    servers.clock.increment(4);
-    // What changes nothing of them is no new beginning.
-    servers.manager.apply(config({ lazy, off, faulty }));
-    await turn();
-    servers.clock.increment(6);
-    const none = { count: 0, max: 0 };
-    const dump = (name: string, state: string, chart = state) => ({
-      ...{ side: 'host', id: expect.any(String), name, state, launches: 0, attempt: 0 },
-      ...{ ageMs: 10, quietMs: 10, isUnheard: true, sinceMs: 10 },
-      ...{ lists: [], calls: [], pending: [] },
-      queues: { running: none, waiting: none, pending: none, outboundBytes: none, holds: [] },
-      actors: [slot(chart)],
-    });
-    const reason = 'server "faulty", key "command": 5 is not the name or path of a program';
-    const dumps = seen.map((each) => each.dump());
-    expect(dumps).toStrictEqual([
-      dump('lazy', 'idle'),
-      dump('off', 'disabled'),
-      {
-        ...dump('faulty', 'failed', 'faulty'),
-        loss: { kind: 'not started', message: reason },
-      },
-    ]);
-    for (const [at, { side, id, actor, traffic }] of seen.entries()) {
-      expect([side, id, actor.id]).toEqual(['host', dumps[at]?.id, 'slot']);
-      expect(traffic.listen({})()).toBeUndefined();
-    }
-    // Those that the configuration has no more are gone.
-    servers.manager.apply(config({ lazy, off: { ...launched, command: 'y' } }));
-    const [, removed, replaced] = seen;
-    for (const each of [removed, replaced]) expect(await each?.closed).toBeUndefined();
-    await turn();
-    const [first, , , last] = seen;
-    expect(seen).toHaveLength(4);
-    for (const each of [first, last])
-      expect(await now(each?.closed.then(() => 'gone'))).toBeUndefined();
-    await servers.manager.close();
-    for (const each of [first, last]) expect(await each?.closed).toBeUndefined();
-  });
-
-  test('sees a server go from idle to its connection and back, under one id for as long', async () => {
-    const { seen, servers } = watching({ a: { ...lazy, idleMs: 1000 } });
-    const { manager, clock } = servers;
-    await turn();
-    const transitions: MachineTransition[] = [];
-    const [idle] = seen;
-    idle?.transitions.listen((each) => transitions.push(each));
-    idle?.transitions.listen(() => {
-      throw new Error('A listener is broken');
-    });
-    let ending = (): void => {};
-    servers.plan('a').ending = new Promise((resolve) => (ending = resolve));
-    onTestFinished(() => ending());
-    await manager.use('a');
-    expect(transitions.map(({ machine, event }) => [machine, event.type])).toContainEqual([
-      ...['slot', 'server.use'],
-    ]);
-    expect(servers.facts.map(({ message }) => message).join('\n')).toContain('A listener');
-    const [, open] = seen;
-    expect(open?.id).toBe(idle?.id);
-    expect(open?.dump()).toMatchObject({ id: idle?.id, state: 'connecting.greeting' });
-    expect(open?.dump().actors).toContainEqual(slot('open'));
-    expect(open?.dump().actors.length).toBeGreaterThan(1);
-    const both: string[] = [];
-    const stop = open?.transitions.listen(({ machine }) => both.push(machine));
-    await turn();
-    clock.increment(1000);
-    expect(new Set(both)).toEqual(new Set(['connection', 'catalog', 'slot']));
-    const count = both.length;
-    stop?.();
-    await turn();
-    const [, , again] = seen;
-    expect(again?.dump()).toMatchObject({ state: 'idle', launches: 1, sinceMs: 0 });
-    expect(again?.id).not.toBe(idle?.id);
-    // The next process waits until the last one is gone: meanwhile it is shown as connecting.
-    clock.increment(5);
-    const used = manager.use('a');
-    await turn();
-    clock.increment(3);
-    expect(again?.dump()).toMatchObject({ state: 'connecting', ageMs: 8, sinceMs: 3 });
-    expect(seen).toHaveLength(3);
-    ending();
-    await used;
-    expect(both).toHaveLength(count);
-    expect(seen[3]?.id).toBe(again?.id);
-  });
-
-  test('has the id of a connection that was not shown before from the connection itself', async () => {
-    const { seen, servers } = watching({ a: launched });
-    await turn();
-    expect(seen).toHaveLength(1);
-    expect(seen[0]?.dump()).toMatchObject({ id: seen[0]?.id, state: 'ready.fresh' });
-    await servers.manager.close();
-    expect(await seen[0]?.closed).toBeUndefined();
   });
 });

@@ -1,31 +1,35 @@
 /** Many servers in this process, under a manager whose clock is the test's. Each does what the test lets it do. */
 import { onTestFinished } from 'vitest';
 import { openConnection } from 'mcp-actors/client';
+import { TestClock, turn } from 'mcp-actors/testing';
 import type { ConnectionOptions, ServerEntry } from '../../../src/client/connection/options.ts';
 import { readHosts } from '../../../src/client/hosts/hosts-file.ts';
 import { ServerManager } from '../../../src/client/hosts/manager.ts';
 import type { ManagedOptions } from '../../../src/client/hosts/servers.ts';
-import { TestClock } from '../../../src/testing/clock.ts';
 import { ScriptedTransport } from '../scripted-transport.ts';
 
 /** A server as it is to be: its tools, and the methods that it leaves unanswered until it is told to go on. */
-export interface Plan {
+interface Plan {
   tools: readonly string[];
   readonly held: Set<string>;
+  /** What it can do: by default it has tools. */
+  capabilities?: object;
+  /** Why it does not say which tools it has. */
+  listFault?: string;
   /** Why no connection can be made. */
   refused?: Error;
   /** What becomes of the processes that are ended: by default they are gone at once. */
   ending?: Promise<void>;
 }
 
-export interface Opened {
+interface Opened {
   readonly entry: ServerEntry;
   readonly options: ConnectionOptions;
 }
 
-const listOf = (names: readonly string[]) => ({
-  tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })),
-});
+/** What has not settled in this turn is undefined. */
+export const now = <T>(promise: Promise<T> | undefined): Promise<T | undefined> =>
+  Promise.race([promise, turn().then(() => undefined)]);
 
 export class ScriptedServers {
   readonly clock = new TestClock();
@@ -90,14 +94,10 @@ export class ScriptedServers {
     if (refused) throw refused;
     const transport = () => {
       const made: ScriptedTransport = new ScriptedTransport(({ id, method = '', params }) => {
-        if (!this.plan(name).held.has(method)) return this.#result(name, method, params);
-        this.#unanswered.set(`${name} ${method}`, () => {
-          const { protocolVersion } = params ?? {};
-          const serverInfo = { name, version: '1' };
-          const greeting = { protocolVersion, capabilities: { tools: {} }, serverInfo };
-          const result = method === 'initialize' ? greeting : this.#result(name, method, params);
-          made.say({ id, result });
-        });
+        if (id === undefined) return undefined;
+        const reply = () => made.say({ id, ...this.#reply(name, method, params) });
+        if (this.plan(name).held.has(method)) this.#unanswered.set(`${name} ${method}`, reply);
+        else queueMicrotask(reply);
         return 'never';
       });
       const close = made.close.bind(made);
@@ -108,9 +108,19 @@ export class ScriptedServers {
     return openConnection({ transport }, { ...options, era: 'legacy' });
   }
 
-  #result(name: string, method: string, params: { readonly [name: string]: unknown } = {}) {
-    if (method === 'tools/list') return listOf(this.plan(name).tools);
-    if (method !== 'tools/call') return undefined;
-    return { content: [{ type: 'text', text: `${name} ${String(params['name'])}` }] };
+  #reply(name: string, method: string, params: { readonly [name: string]: unknown } = {}): object {
+    const { tools, capabilities = { tools: {} }, listFault } = this.plan(name);
+    if (method === 'initialize') {
+      const serverInfo = { name, version: '1' };
+      return { result: { protocolVersion: params['protocolVersion'], capabilities, serverInfo } };
+    }
+    if (method === 'tools/list') {
+      if (listFault !== undefined) return { error: { code: -32_000, message: listFault } };
+      return {
+        result: { tools: tools.map((each) => ({ name: each, inputSchema: { type: 'object' } })) },
+      };
+    }
+    const text = `${name} ${String(params['name'])}`;
+    return { result: method === 'tools/call' ? { content: [{ type: 'text', text }] } : {} };
   }
 }

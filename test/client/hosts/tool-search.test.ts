@@ -1,166 +1,159 @@
-import { join } from 'node:path';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { filter, firstValueFrom } from 'rxjs';
-import type { Observable } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/actors/clock.ts';
-import { openServers } from '../../../src/client/connect-all.ts';
 import { turn } from 'mcp-actors/testing';
 import { mayBeNamed, mergedName } from '../../../src/client/hosts/merged-names.ts';
-import type { Servers, ManagedOptions } from '../../../src/client/hosts/servers.ts';
+import type { ManagedOptions } from '../../../src/client/hosts/servers.ts';
 import { toolsCache } from '../../../src/client/hosts/tools-cache.ts';
-import { ScriptedServers } from './scripted-servers.ts';
+import { ScriptedServers, now } from './scripted-servers.ts';
 
-const node = (script: string, ...args: readonly string[]) => ({
-  command: process.execPath,
-  args: [join(import.meta.dirname, script), ...args],
-});
-const small = (...args: readonly string[]) => node('small-server.mjs', ...args);
-const badList = node('bad-list-server.mjs');
-const withoutTools = node('bad-list-server.mjs', '--without');
-
-/** Servers of which nothing is known yet. */
-function opened(mcpServers: object, options: ManagedOptions = {}): Servers {
-  const servers = openServers({ mcpServers }, { restart: 'none', cacheFolder: false, ...options });
-  onTestFinished(() => servers.close());
-  return servers;
+interface Tools {
+  readonly [server: string]: readonly string[];
 }
+const launched = { command: 'x' };
 
-/** Resolves when the list of a server stands there. */
-const standing = ({ events$, status }: Servers, server: string, state: string) =>
-  status.get(server)?.tools.state === state ||
-  firstValueFrom(
-    (events$ as Observable<{ type: string; server?: string; report?: { state: string } }>).pipe(
-      filter((each) => each.server === server && each.report?.state === state),
-    ),
-  );
+/** Servers with these tools, in this process; those that are called as if they were deaf never answer anything. */
+function opened(tools: Tools, options: ManagedOptions = {}, held?: string): ScriptedServers {
+  const entries = Object.fromEntries(Object.keys(tools).map((name) => [name, launched]));
+  return new ScriptedServers(entries, options, (servers) => {
+    for (const [name, own] of Object.entries(tools)) {
+      const plan = servers.plan(name);
+      plan.tools = own;
+      if (held !== undefined) plan.held.add(held);
+      if (/^de\.?af$/.test(name)) plan.held.add('initialize');
+    }
+  });
+}
+/** Servers that are there, and list their tools once they are told to. */
+const silent = (tools: Tools, options?: ManagedOptions) => opened(tools, options, 'tools/list');
 
+const ownersOf = (found: readonly { readonly server: string }[] | undefined) =>
+  found?.map(({ server }) => server);
 const textOf = ({ content: [block] }: { readonly content: readonly object[] }): string =>
   String((block as { readonly text?: string }).text);
 
-/** Others have no time after the first one has said that it has the tool. */
-const hasty = {
-  ...systemClock,
-  setTimeout: (callback: () => void, ms: number) =>
-    systemClock.setTimeout(callback, ms === 1000 ? 0 : ms),
-};
-
 describe('a name that is used before any list is known', () => {
   test('is called at its server, if it spells that out', async () => {
-    const servers = opened({ deaf: small('--deaf'), a: small('one') });
-    expect(textOf(await servers.callTool('a__one', { text: 'x' }))).toBe('one x');
+    const { manager } = opened({ deaf: [], a: ['one'] });
+    expect(textOf(await manager.callTool('a__one'))).toBe('a one');
   });
 
   test('waits for the lists that could have it, if it has a digest, and for no other', async () => {
-    const servers = opened({ deaf: small('--deaf'), 'a.b': small('one') });
+    const { manager } = opened({ deaf: [], 'a.b': ['one'] });
     const name = mergedName({ server: 'a.b', tool: 'one' });
     expect(name).toMatch(/_[0-9a-f]{8}$/);
-    expect(textOf(await servers.callTool(name))).toBe('one');
+    expect(textOf(await manager.callTool(name))).toBe('a.b one');
   });
 
   test('and has a digest of nothing is refused when those lists are known', async () => {
-    const servers = opened({ deaf: small('--deaf'), 'a.b': small('one') });
-    await expect(servers.callTool('a_b__two_01234567')).rejects.toThrow(
+    const { manager } = opened({ deaf: [], 'a.b': ['one'] });
+    await expect(manager.callTool('a_b__two_01234567')).rejects.toThrow(
       'There is no tool "a_b__two_01234567"',
     );
   });
 
   test('starts the lazy server that could have it, and no other', async () => {
-    const lazy = { ...small('one'), lazy: true };
-    const servers = opened({ other: lazy, 'a.b': lazy });
-    await servers.callTool(mergedName({ server: 'a.b', tool: 'one' }));
-    expect([...servers.status].map(([name, { state }]) => [name, state])).toEqual([
+    const lazy = { ...launched, lazy: true };
+    const servers = new ScriptedServers({ other: lazy, 'a.b': lazy });
+    servers.plan('a.b').tools = ['one'];
+    await servers.manager.callTool(mergedName({ server: 'a.b', tool: 'one' }));
+    expect([...servers.manager.status].map(([name, { state }]) => [name, state])).toEqual([
       ['other', 'idle'],
       ['a.b', 'ready'],
     ]);
   });
 
   test('is not waited for longer than its time, and it is told for whom', async () => {
-    const servers = opened({ 'de.af': small('--deaf') });
-    await expect(servers.callTool('de_af__x_01234567', {}, { timeoutMs: 30 })).rejects.toThrow(
+    const { manager, clock } = opened({ 'de.af': [] });
+    const called = manager.callTool('de_af__x_01234567', {}, { timeoutMs: 30 });
+    expect(await now(called.catch(() => 'over'))).toBeUndefined();
+    clock.increment(30);
+    await expect(called).rejects.toThrow(
       'Nobody was known to have the tool "de_af__x_01234567" within 30 ms. These have not said what they have: de.af (connecting)',
     );
   });
 
   test('is waited for by nobody once that was cancelled, or the servers are closed', async () => {
-    const servers = opened({ 'de.af': small('--deaf') });
+    const { manager } = opened({ 'de.af': [] });
     const name = 'de_af__x_01234567';
     const controller = new AbortController();
-    const cancelled = servers.callTool(name, {}, { signal: controller.signal });
+    const cancelled = manager.callTool(name, {}, { signal: controller.signal });
     controller.abort('enough');
     await expect(cancelled).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
-    const called = servers.callTool(name);
-    const closed = servers.close();
+    const called = manager.callTool(name);
+    const closed = manager.close();
     await expect(called).rejects.toMatchObject({ code: 'NOT_READY' });
     await closed;
   });
 
   test('is not waited for, if the host does not want to wait for who is away', async () => {
-    const servers = opened({ 'de.af': small('--deaf') });
+    const { manager } = opened({ 'de.af': [] });
     await expect(
-      servers.callTool('de_af__x_01234567', {}, { whenAway: 'refuse' }),
+      manager.callTool('de_af__x_01234567', {}, { whenAway: 'refuse' }),
     ).rejects.toMatchObject({ code: -32602 });
   });
 });
 
-describe('the own name of a tool', () => {
-  test('means the tool of the server that has it, though others have said nothing', async () => {
-    const servers = opened({ deaf: small('--deaf'), a: small('one') }, { clock: hasty });
-    expect(await servers.findTools('one')).toEqual([
-      { server: 'a', tool: 'one', listed: servers.tools[0] },
-    ]);
-  });
-
-  test('means all tools of that name', async () => {
-    const servers = opened({ a: small('one'), b: small('one'), c: small('two') });
-    const found = await servers.findTools('one');
-    expect(found.map(({ server }) => server)).toEqual(['a', 'b']);
-    expect(await servers.findTools('three')).toEqual([]);
-  });
+test('the own name of a tool means all tools of that name', async () => {
+  const { manager } = opened({ a: ['one'], b: ['one'], c: ['two'] });
+  expect(ownersOf(await manager.findTools('one'))).toEqual(['a', 'b']);
+  expect(await manager.findTools('three')).toEqual([]);
 });
 
 describe('a list of tools that cannot be had', () => {
   test('is told with its reason, and hides no tool that is named', async () => {
-    const servers = opened({ bad: badList, a: small('one') });
-    await standing(servers, 'bad', 'failed');
-    expect(servers.status.get('bad')).toMatchObject({
+    const servers = opened({ bad: [], a: ['one'] });
+    servers.plan('bad').listFault = 'The database is away';
+    const { manager } = servers;
+    await turn();
+    expect(manager.status.get('bad')).toMatchObject({
       state: 'ready',
       tools: { state: 'failed', reason: expect.stringContaining('The database is away') },
     });
-    expect(textOf(await servers.callTool('bad__echo', { text: 'x' }))).toBe('echo x');
-    expect(await servers.findTools('bad__echo')).toEqual([
+    expect(textOf(await manager.callTool('bad__echo'))).toBe('bad echo');
+    expect(await manager.findTools('bad__echo')).toEqual([
       { server: 'bad', tool: 'echo', listed: undefined },
     ]);
   });
 
   test('is why a name with a digest is refused', async () => {
-    const servers = opened({ 'b.ad': badList });
-    await standing(servers, 'b.ad', 'failed');
-    await expect(servers.callTool(mergedName({ server: 'b.ad', tool: 'echo' }))).rejects.toThrow(
+    const servers = opened({ 'b.ad': [] });
+    servers.plan('b.ad').listFault = 'The database is away';
+    await turn();
+    const called = servers.manager.callTool(mergedName({ server: 'b.ad', tool: 'echo' }));
+    await expect(called).rejects.toThrow(
       /The tools of b\.ad are not known: .*The database is away/,
     );
   });
 
   test('is unsupported if the server has no tools', async () => {
-    const servers = opened({ without: withoutTools, off: { command: 'x', disabled: true } });
-    await standing(servers, 'without', 'unsupported');
-    expect(servers.status.get('without')?.tools).toEqual({
+    const servers = new ScriptedServers({
+      without: launched,
+      off: { ...launched, disabled: true },
+    });
+    servers.plan('without').capabilities = {};
+    const { manager } = servers;
+    await turn();
+    expect(manager.status.get('without')?.tools).toEqual({
       state: 'unsupported',
       reason: 'The server declares no "tools" capability',
     });
-    await expect(servers.callTool('without__x')).rejects.toMatchObject({
+    await expect(manager.callTool('without__x')).rejects.toMatchObject({
       code: 'CAPABILITY_MISSING',
     });
-    await expect(servers.callTool('off__x')).rejects.toThrow('it is disabled');
+    await expect(manager.callTool('off__x')).rejects.toThrow('it is disabled');
   });
 
   test('keeps nobody from the other lists for longer than the time that it is waited for', async () => {
-    const servers = opened({ deaf: small('--deaf'), a: small('one') });
-    await standing(servers, 'a', 'known');
-    const tools = await servers.listTools({ timeoutMs: 20 });
-    expect(tools.map(({ name }) => name)).toEqual(['a__one']);
-    expect(servers.status.get('deaf')).toMatchObject({
+    const { manager, clock } = opened({ deaf: [], a: ['one'] });
+    await turn();
+    const listed = manager.listTools({ timeoutMs: 20 });
+    expect(await now(listed)).toBeUndefined();
+    clock.increment(20);
+    expect((await listed).map(({ name }) => name)).toEqual(['a__one']);
+    expect(manager.status.get('deaf')).toMatchObject({
       state: 'connecting',
       tools: { state: 'asking' },
     });
@@ -168,24 +161,6 @@ describe('a list of tools that cannot be had', () => {
 });
 
 describe('a search, step by step', () => {
-  const launched = { command: 'x' };
-  /** Servers that have said nothing: each lists its tools once it is told to. */
-  const silent = (tools: { readonly [name: string]: readonly string[] }, options = {}) => {
-    const entries = Object.fromEntries(Object.keys(tools).map((name) => [name, launched]));
-    return new ScriptedServers(entries, options, (servers) => {
-      for (const [name, own] of Object.entries(tools)) {
-        const plan = servers.plan(name);
-        plan.tools = own;
-        plan.held.add('tools/list');
-      }
-    });
-  };
-  /** What has not settled in this turn is undefined. */
-  const now = <T>(promise: Promise<T>): Promise<T | undefined> =>
-    Promise.race([promise, turn().then(() => undefined)]);
-  const ownersOf = (found: readonly { readonly server: string }[] | undefined) =>
-    found?.map(({ server }) => server);
-
   test('waits for the list of another server that could have the name, though it spells one out', async () => {
     const name = mergedName({ server: 'a.b', tool: 'c' });
     const servers = silent({ a_b: ['d'], 'a.b': ['c'] });
