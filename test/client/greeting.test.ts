@@ -104,6 +104,11 @@ test('each request of the modern era says its revision and what the host is capa
       'io.modelcontextprotocol/clientInfo': { name: 'host', version: '7' },
     });
   }
+  // A server that asks all the same gets no answer: in this era there are none.
+  server.say({ id: 's1', method: 'roots/list' });
+  server.say({ id: 's2', method: 'ping' });
+  await connection.callTool('any');
+  expect(server.methods().slice(3)).toEqual(['tools/call']);
 });
 
 test.each([-32_000, -32_001, -32_003, -32_019])(

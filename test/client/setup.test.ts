@@ -6,9 +6,15 @@ import type { ChannelKind } from '../../src/client/channel/channel-kind.ts';
 import { httpRestart, processRestart } from '../../src/client/channel/restart-option.ts';
 import { connectionInput } from '../../src/client/connect-options.ts';
 import { Envelopes, withEnvelope } from '../../src/client/connection/enveloped.ts';
+import {
+  ConnectionScope,
+  withClientEnvelope,
+} from '../../src/client/connection/connection-scope.ts';
+import type { ConnectionParts } from '../../src/client/connection/connection-scope.ts';
 import { setupOf } from '../../src/client/connection/connection-setup.ts';
 import { rememberEra } from '../../src/client/connection/era.ts';
 import type { ServerEntry } from '../../src/client/connection/options.ts';
+import type { FramesToSend } from '../../src/machines/peer-ports.ts';
 import type { JsonObject, OutboundFrame } from '../../src/protocol/frames.ts';
 
 const kindWith = (members: Partial<ChannelKind> = {}): ChannelKind => ({
@@ -106,6 +112,32 @@ describe('an envelope', () => {
     expect(made.of('r1', 'debug')).toBe(made.of('r1', 'debug'));
     expect(made.of('r1', undefined)).toStrictEqual(plain);
     expect(made.of('r2', undefined)).toMatchObject({ [meta('protocolVersion')]: 'r2' });
+  });
+
+  test('is put on requests to a modern server, which gets no answers', () => {
+    const event = (...frames: readonly object[]) =>
+      ({ type: 'frames.send', frames: [...frames] }) as unknown as FramesToSend;
+    const sentTo = (era: string, given: FramesToSend) => {
+      const profile = { era, revision: '2026-07-28' };
+      const scope = new ConnectionScope({
+        actor: { getSnapshot: () => ({ value: { ready: 'fresh' }, context: { profile } }) },
+        host: { info, capabilities: () => ({}) },
+        logLevel: () => 'debug',
+        kind: kindWith({ logic: () => ({}) as never }),
+      } as unknown as ConnectionParts);
+      return withClientEnvelope({ scope }, given);
+    };
+    const [request, answer] = [
+      { jsonrpc: '2.0', id: 1, method: 'x' },
+      { jsonrpc: '2.0', id: 's1', result: {} },
+    ];
+    const enveloped = { ...request, params: { _meta: { [meta('logLevel')]: 'debug' } } };
+    expect(sentTo('legacy', event(request, answer)).frames).toEqual([request, answer]);
+    expect(sentTo('modern', event(request, answer)).frames).toMatchObject([enveloped]);
+    expect(sentTo('modern', event(answer, request)).frames).toHaveLength(1);
+    const asked = event(request);
+    expect(sentTo('modern', asked)).toBe(asked);
+    expect(asked.frames).toMatchObject([enveloped]);
   });
 
   test('is that of a request, whose own members win', () => {

@@ -65,7 +65,7 @@ export function formAnswer(schema: JsonObject, answer: unknown): JsonObject {
 }
 
 function propertiesOf({ properties }: JsonObject): readonly (readonly [string, unknown])[] {
-  return isJsonObject(properties) ? Object.entries(properties) : [];
+  return Object.entries(properties as JsonObject);
 }
 
 /** The content, with the defaults of missing properties (SEP-1034). */

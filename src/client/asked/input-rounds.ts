@@ -43,10 +43,10 @@ export interface RoundsCall {
   send(params: JsonObject | undefined, signal: AbortSignal): Promise<JsonObject>;
 }
 
-/** What a result asks for. The members that are present are copied into the next request. */
+/** What a result asks for. What it has of them is copied into the next request. */
 interface Wanted {
-  readonly inputRequests?: JsonObject;
-  readonly requestState?: string;
+  readonly inputRequests: JsonObject | undefined;
+  readonly requestState: string | undefined;
 }
 
 const questions: ReadonlySet<unknown> = new Set([
@@ -294,10 +294,7 @@ function wantedBy(method: string, result: JsonObject): Wanted | undefined {
   if (inputRequests !== undefined && !isJsonObject(inputRequests)) {
     throw violation(`"inputRequests" must be an object, this is ${describe(inputRequests)}`);
   }
-  return {
-    ...(inputRequests === undefined ? {} : { inputRequests }),
-    ...(requestState === undefined ? {} : { requestState }),
-  };
+  return { inputRequests, requestState };
 }
 
 function violation(fault: string): RuntimeError {

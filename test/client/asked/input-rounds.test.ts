@@ -258,10 +258,12 @@ describe('a result that the protocol does not allow', () => {
   });
 
   test('is one that asks in answer to another request', async () => {
-    const { send } = scripted(asks('x'));
-    await expect(hostWith({ elicit }).call(send, { method: 'tools/list' })).rejects.toMatchObject({
+    const { call, heard } = hostWith({ elicit });
+    await expect(call(scripted(asks('x')).send, { method: 'tools/list' })).rejects.toMatchObject({
       code: 'PROTOCOL_VIOLATION',
+      message: expect.stringContaining('tools/list asks for input, which it must not') as string,
     });
+    expect(heard).toEqual([]);
   });
 
   test('is one with more questions than are ever answered', async () => {
