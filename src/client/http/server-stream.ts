@@ -185,6 +185,7 @@ export class ServerStream implements HttpStreamPort {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       why = cause instanceof Error ? cause.message : textOfError(cause);
     }
+    if (this.#reader !== body) return;
     const message = `The stream of ${what} was cut before all was said: ${why ?? 'it has ended'}`;
     const isResumable = this.#cut([new RuntimeError('CLOSED', message), 'cut'], heard);
     if (isResumable && why === undefined) this.#owner.paused?.();

@@ -84,9 +84,9 @@ describe("the server's own stream", () => {
     old.event(note);
     await turn();
     clock.increment(nightMs);
-    await old.letGo;
     // Each stream has a moment of its own within two seconds.
     clock.increment(2000);
+    await old.letGo;
     host.flow('output.flowing');
     next.event({ ...note, method: 'notifications/next' });
     await host.heard.first(() => true);
