@@ -202,7 +202,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
 
   /** @returns false if it is to be read here: no other node is known to have its session */
   #handOn(exchange: HttpExchange, text: string): boolean {
-    if (this.isClosing || isOfModernClient(exchange)) return false;
+    if (!this.#nodes || this.isClosing || isOfModernClient(exchange)) return false;
     const again = (sinceMs: number) => this.#read(exchange, text, sinceMs);
     return this.#sessions.handOn(exchange, text, again);
   }
