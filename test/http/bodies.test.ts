@@ -34,6 +34,7 @@ describe('unfinished bodies', () => {
     expect([...refused]).toEqual([
       ['third', expect.objectContaining({ status: 503, headers: { 'retry-after': '1' } })],
     ]);
+    expect(refused.get('third')?.message).toContain('This client has sent 11 bytes');
     // Whatever else comes of it is not kept, and counts towards nothing.
     send(third, 5);
     expect(third.finish()).toHaveLength(0);
@@ -92,6 +93,7 @@ describe('unfinished bodies', () => {
 
   test('are refused after their time, and not before', () => {
     const { begin, send, clock, refused, upkeep } = reading(10);
+    clock.increment(500);
     const [slow, done] = [begin('slow'), begin('done')];
     send(slow, 1);
     clock.increment(990);
@@ -99,7 +101,9 @@ describe('unfinished bodies', () => {
     expect(refused.size).toBe(0);
     clock.increment(10);
     const message = 'The body was not at its end after 1000 ms';
-    expect([...refused]).toEqual([['slow', expect.objectContaining({ status: 408, message })]]);
+    const headers = { connection: 'close' };
+    const late = expect.objectContaining({ status: 408, message, headers }) as BodyRefusal;
+    expect([...refused]).toEqual([['slow', late]]);
     expect(upkeep.size).toBe(0);
   });
 

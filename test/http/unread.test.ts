@@ -162,7 +162,11 @@ test('a client of HTTP+SSE that takes nothing is cut off, and its session ends [
   await pass(clock, 2);
   expect(facts.filter(({ name }) => name === 'stream.cut')).toEqual([]);
   await pass(clock, 8);
-  await told('session.closed');
+  const { details } = await told('session.closed');
+  const why = expect.stringContaining('The client has taken none of') as string;
+  expect(details).toMatchObject({ cause: { reason: why } });
+  const cut = facts.filter(({ name }) => name === 'stream.cut');
+  expect(cut).toMatchObject([{ level: 'warning', message: why }]);
   expect(await lengthOfRest(socket)).toBeLessThan(long);
 });
 

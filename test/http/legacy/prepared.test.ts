@@ -1,10 +1,12 @@
 /** Sessions of a server with an upstream: no actors either, until something needs these. */
 import { createMcpServer } from 'mcp-actors';
-import type { McpServer, McpSession, Upstream, UpstreamClient } from 'mcp-actors';
+import type { McpServer, McpSession, RuntimeError, Upstream, UpstreamClient } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
+import type { HttpOptions } from '../../../src/http/index.ts';
 import { ServedSession } from '../../../src/server/session.ts';
+import { EventReader } from '../raw-client.ts';
 
 const behind: Upstream = {
   serverInfo: { name: 'behind', version: '2' },
@@ -13,7 +15,10 @@ const behind: Upstream = {
 };
 
 /** A client of a server whose upstream is opened by `open`. */
-function clientOf(open: (client: UpstreamClient) => Upstream | Promise<Upstream>) {
+function clientOf(
+  open: (client: UpstreamClient) => Upstream | Promise<Upstream>,
+  options: HttpOptions = {},
+) {
   const opened: UpstreamClient[] = [];
   const server = createMcpServer({
     name: 'front',
@@ -33,7 +38,7 @@ function clientOf(open: (client: UpstreamClient) => Upstream | Promise<Upstream>
     },
   };
   const report = Object.assign(() => {}, { threshold: 'error' } as const);
-  const endpoint = httpHandler(observed, { session: { report } });
+  const endpoint = httpHandler(observed, { report: () => {}, session: { report }, ...options });
   onTestFinished(() => endpoint.close());
   let id = '';
   const send = (method: string, message?: object) =>
@@ -101,6 +106,28 @@ test('what the upstream tells before the client is ready waits until it is', asy
   let text = '';
   while (!text.includes('notifications/early')) text += (await chunks?.read())?.value ?? '';
   expect(opened).toHaveLength(1);
+});
+
+test('a question of the upstream that no stream was there for is told to be lost, and one that is sent is answered', async () => {
+  const limits = { maxWaitingPushes: 1 };
+  const { send, greet, beReady, opened } = clientOf(() => behind, { limits });
+  await greet();
+  await beReady();
+  const ask = () =>
+    opened[0]?.request('test/question').then(
+      () => 'answered',
+      ({ code }: RuntimeError) => code,
+    );
+  const lost = ask();
+  opened[0]?.notify('notifications/late');
+  expect(await lost).toBe('TRANSPORT_CLOSED');
+  const asked = ask();
+  const stream = new EventReader(await send('GET'));
+  const { id, method } = (await stream.message()).data;
+  expect(method).toBe('test/question');
+  expect((await send('POST', { id, result: {} })).status).toBe(202);
+  expect(await asked).toBe('answered');
+  await stream.leave();
 });
 
 test('actors that are made while the upstream is opened go on with it', async () => {

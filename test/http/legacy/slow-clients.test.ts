@@ -184,6 +184,9 @@ test('a JSON-only endpoint has no streams: GET is 405, and a call that asks its 
   const session = await begin(url);
   const { response } = await session.get();
   expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST, DELETE']);
+  // Its clients need not take streams.
+  const ping = { jsonrpc: '2.0', id: 'p1', method: 'ping' };
+  expect((await session.post(ping, { accept: 'application/json' })).status).toBe(200);
   const answer = await jsonOf(await session.call('ask'));
   expect(JSON.stringify(answer)).toContain('answers with JSON alone');
 });

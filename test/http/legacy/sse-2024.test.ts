@@ -8,9 +8,11 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
+import { httpHandler } from '../../../src/http/index.ts';
 import type { HttpOptions, ServerOf } from '../../../src/http/index.ts';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
-import { gate } from '../../../src/testing/index.ts';
+import type { HandlerContext, RuntimeError } from '../../../src/index.ts';
+import { TestClock, gate, turn } from '../../../src/testing/index.ts';
 import { EventReader, initializeOf, jsonOf, post } from '../raw-client.ts';
 import { reported, serveEndpoint, serveHttp, serveTools } from '../serving.ts';
 
@@ -200,11 +202,137 @@ describe('HTTP+SSE', () => {
     ['an environment', plain, { environment: fail }],
     ['a session of its options', plain, { session: { limits: { maxRunning: -1 } } }],
   ])('tells why %s could not be made [HTTP-17]', async (_, server, options) => {
-    const facts: string[] = [];
-    const report = ({ name }: { readonly name: string }) => void facts.push(name);
+    const { facts, report } = reported();
     const url = await serveHttp(server, { ...options, sse: true, report });
-    expect((await fetch(at(url, '/sse'))).status).toBe(500);
-    expect(facts).toEqual(['server.failed']);
+    const failed = await fetch(at(url, '/sse'));
+    expect([failed.status, await failed.text()]).toEqual([
+      500,
+      expect.stringContaining('No server could be made for this session'),
+    ]);
+    const error = expect.any(Error) as Error;
+    const message = expect.stringMatching(/^No server was made for a session: ./) as string;
+    expect(facts).toMatchObject([{ name: 'server.failed', message, details: { error } }]);
+  });
+});
+
+/** An endpoint in this process, whose tool is `run`, and what opens streams of it. */
+function inProcess(
+  run: (context: HandlerContext) => string | Promise<string>,
+  options: HttpOptions = {},
+) {
+  const clock = new TestClock();
+  const tool = defineTool({ name: 'run', description: 'Runs', handler: (_, it) => run(it) });
+  const server = createMcpServer({ name: 'old', version: '1', tools: [tool] });
+  const report = () => {};
+  const common = { sse: true, clock, report, session: { report }, ...options };
+  const handler = httpHandler(server, common);
+  onTestFinished(() => void handler.close(0));
+  const send = (path: string, init: RequestInit) =>
+    handler(new Request(new URL(path, 'http://localhost'), init));
+  const open = async (who = 'ada') => {
+    const authorization = `Bearer ${who}`;
+    const response = await send('/sse', { headers: { authorization } });
+    const events = new EventReader(response);
+    const path = `/${String((await events.next())?.data)}`;
+    const headers = { authorization, 'content-type': 'application/json' };
+    const say = async (message: object) => {
+      const answer = await send(path, { method: 'POST', headers, body: JSON.stringify(message) });
+      return answer.status;
+    };
+    return { events, say };
+  };
+  return { clock, handler, send, open };
+}
+
+const verifyToken = (subject: string) => ({ subject });
+const call = { jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { name: 'run' } };
+const hello = initializeOf('2025-03-26');
+const ready = { jsonrpc: '2.0', method: 'notifications/initialized' };
+
+describe('the place of a session of HTTP+SSE', () => {
+  test.each([
+    ['that was opened first', [], 404, 202],
+    ['that was used first', [hello], 202, 404],
+  ])('goes to another client if it is silent, the one %s', async (_, said, first, second) => {
+    const limits = { maxSessions: 2 };
+    const { clock, open } = inProcess(() => '', { limits, authorization: { verifyToken } });
+    const one = await open();
+    clock.increment(1);
+    const two = await open();
+    clock.increment(1);
+    for (const message of said) expect(await one.say(message)).toBe(202);
+    await open('bob');
+    expect([await one.say(ready), await two.say(ready)]).toEqual([first, second]);
+  });
+
+  test('is its own once its client has asked for something', async () => {
+    const limits = { maxSessions: 1 };
+    const { send, open } = inProcess(() => '', { limits, authorization: { verifyToken } });
+    const greeted = await open();
+    for (const message of [hello, ready]) await greeted.say(message);
+    const asking = await open('bob');
+    expect(await greeted.say(ready)).toBe(404);
+    for (const message of [hello, ready, call]) await asking.say(message);
+    const refused = await send('/sse', { headers: { authorization: 'Bearer carol' } });
+    expect(refused.status).toBe(503);
+    expect(await asking.say(ready)).toBe(202);
+  });
+});
+
+describe('a session of HTTP+SSE', () => {
+  test('knows who has posted what, in a batch, too; what cannot be said in JSON is not said', async () => {
+    const { open } = inProcess(
+      (context) => {
+        context.notify('test/step', { tokens: 1n } as never);
+        return 'never';
+      },
+      { authorization: { verifyToken } },
+    );
+    const { events, say } = await open();
+    for (const message of [hello, ready, call]) expect(await say(message)).toBe(202);
+    expect((await events.message()).data.id).toBe('init');
+    expect(await events.next()).toMatchObject({ data: { id: 'c', result: { isError: true } } });
+    const { open: openOther } = inProcess(
+      ({ principal, http }) => `${principal?.id} by ${http?.method}`,
+      { authorization: { verifyToken } },
+    );
+    const other = await openOther();
+    for (const message of [hello, ready, [call]]) await other.say(message);
+    await other.events.message();
+    const { data } = await other.events.message();
+    expect(JSON.stringify(data)).toMatch(/"text":"\S*ada\S* by POST"/);
+  });
+
+  test('has the time of its endpoint, whose end waits for its calls', async () => {
+    const [asked, held] = [gate(), gate()];
+    const { clock, handler, open } = inProcess(async (context) => {
+      const answer = context.request('test/question', undefined, { timeoutMs: 5000 });
+      void asked.pass();
+      const code = await answer.then(
+        () => 'answered',
+        ({ code }: RuntimeError) => code,
+      );
+      await held.pass();
+      return code;
+    });
+    const { events, say } = await open();
+    for (const message of [hello, ready, call]) await say(message);
+    await asked.arrived();
+    clock.increment(5000);
+    await held.arrived();
+    let isClosed = false;
+    const closed = handler.close().then(() => void (isClosed = true));
+    await turn();
+    expect(isClosed).toBe(false);
+    held.release();
+    const told = await events.messages();
+    expect(told.at(-1)).toMatchObject({
+      id: 'c',
+      result: { content: [{ text: 'REQUEST_TIMEOUT' }] },
+    });
+    await closed;
+    clock.increment(1000);
+    expect(clock.liveTimers).toBe(0);
   });
 });
 

@@ -1,4 +1,4 @@
-import { createMcpServer, defineResource, defineTool } from 'mcp-actors';
+import { createMcpServer, definePrompt, defineResource, defineTool } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { ask, callTool, request } from './asking.ts';
@@ -110,6 +110,30 @@ test('prompts are named by their names, and tasks by their ids [HMOD-02]', async
       () => 'Header mismatch: The header Mcp-Name is "other", and "taskId" is "some"',
     ),
   ]);
+});
+
+test('a prompt that has the name of a tool needs no header for a parameter of that [HMOD-03]', async () => {
+  const inputSchema = {
+    type: 'object',
+    properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
+  } as const;
+  const server = createMcpServer({
+    name: 'namesakes',
+    version: '1',
+    tools: [defineTool({ name: 'same', description: 'A tool', inputSchema, handler: () => '' })],
+    prompts: [
+      definePrompt({
+        name: 'same',
+        description: 'A prompt',
+        arguments: { region: { description: 'A region' } },
+        get: ({ region = '' }) => region,
+      }),
+    ],
+  });
+  const url = await serveHttp(server);
+  const args = { name: 'same', arguments: { region: 'north' } };
+  expect((await ask(url, 'prompts/get', args)).status).toBe(200);
+  expect((await ask(url, 'tools/call', args)).error?.code).toBe(headerMismatch);
 });
 
 test('a request without a name needs no header for it [HMOD-02]', async () => {
