@@ -8,6 +8,8 @@ import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
 import type { Stores } from '../../../src/http/nodes/stores.ts';
 import { TestClock, gate, turn } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
+import { callTool, request } from '../modern/asking.ts';
+import type { Asking } from '../modern/asking.ts';
 import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
 import { reported, serveEndpoint } from '../serving.ts';
 
@@ -174,6 +176,88 @@ describe('a request that the owner of its session does not read', () => {
       expect(Array.isArray(said)).toBe(Array.isArray(told));
     },
   );
+});
+
+describe('a request whose node is known', () => {
+  const asking = { capabilities: { elicitation: { form: {} } } } satisfies Asking;
+  const ask = defineTool({
+    name: 'ask',
+    description: 'Asks for a name',
+    replay: false,
+    handler: async (_, { elicit }) => {
+      const schema = { type: 'object', properties: { name: { type: 'string' } } } as const;
+      return JSON.stringify(await elicit({ message: 'Who?', schema }));
+    },
+  });
+
+  /** Two nodes, of which the second hands on what is called `lost` with these stores. */
+  async function known(lose: (shared: MemoryNodes, text: string) => string | undefined) {
+    let kind: 'heard' | 'lost' = 'heard';
+    const sent = gate();
+    const pair = await startPair({
+      tools: [echo, ask],
+      second: ({ inbox }, shared) => ({
+        inbox: {
+          ...inbox,
+          send: async (node, text) => {
+            if (kind === 'heard' || !text.includes('"request"')) return inbox.send(node, text);
+            void sent.pass();
+            return lose(shared, text);
+          },
+          withdraw: async () => {
+            shared.lose(shared.rules.copy());
+            return true;
+          },
+        },
+      }),
+    });
+    onTestFinished(
+      async () => void (await pair.until(Promise.all([pair.here.close(), pair.there.close()]))),
+    );
+    const session = await pair.beginHere();
+    expect((await session.call('echo')).status).toBe(200);
+    const { result } = await callTool(pair.here.url, 'ask', {}, asking);
+    const [key = ''] = Object.keys(result?.['inputRequests'] as object);
+    const retry = {
+      name: 'ask',
+      arguments: {},
+      requestState: result?.['requestState'] as string,
+      inputResponses: { [key]: { action: 'accept', content: { name: 'Ada' } } },
+    };
+    kind = 'lost';
+    return {
+      ...pair,
+      sent,
+      answers: [
+        session.request('ping', undefined, 1),
+        request(pair.there.url, 'tools/call', retry, asking),
+      ],
+    };
+  }
+
+  test('is answered under its id if it may have been read, in a session or without', async () => {
+    const { sent, until, answers } = await known(() => 'its place');
+    await sent.arrived();
+    for (const answer of answers) {
+      const given = await until(answer);
+      expect([given.status, await jsonOf(given)]).toMatchObject([
+        200,
+        { id: 1, error: { data: { reason: 'process-ended' } } },
+      ]);
+    }
+  });
+
+  test('is served as one of a node that is no more if that ends meanwhile', async () => {
+    let kill = () => {};
+    const { here, until, answers } = await known(() => {
+      kill();
+      return undefined;
+    });
+    kill = () => here.kill();
+    const [ping, retried] = await Promise.all(answers.map((answer) => until(answer)));
+    expect([ping?.status, await jsonOf(ping!)]).toMatchObject([200, { id: 1, result: {} }]);
+    expect(await retried?.text()).toContain('NOT_RESUMABLE');
+  });
 });
 
 describe('a request whose owner has no inbox any more', () => {

@@ -33,10 +33,13 @@ beforeEach(() => {
   shared = new MemoryNodes({ clock, leaseMs: 40_000 });
 });
 
-/** Lets time pass until something has come, however long the machine takes. */
+/** Lets time pass until something has come. */
 async function passing<T>(coming: Promise<T>): Promise<T> {
-  while (!(await hasCome(coming))) clock.increment(50);
-  return coming;
+  for (let times = 0; times < 2000; times++) {
+    if (await hasCome(coming)) return coming;
+    clock.increment(50);
+  }
+  throw new Error('It has not come in 100 s of the test’s clock');
 }
 
 /** Whether it has come by now. */
@@ -338,7 +341,8 @@ describe('a session of another node', () => {
   test('is not brought back without a place, nor by a node that closes', async () => {
     const [here, full] = [start(), start(undefined, { limits: { maxSessions: 1 } })];
     const sessions = [await here.begin(), await here.begin()];
-    const stream = await full.send('GET', undefined, await full.begin());
+    const other = await full.begin();
+    const stream = await full.send('GET', undefined, other);
     here.kill();
     const refused = await full.send('POST', ping(), sessions[0]);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
@@ -346,7 +350,10 @@ describe('a session of another node', () => {
     const closing = start(() => held.pass().then(() => 'done'));
     const running = closing.send('POST', call('run'), await closing.begin());
     await held.arrived();
+    expect((await passing(closing.send('POST', ping(), other))).status).toBe(200);
     const closed = closing.handler.close();
+    // Nor does that hand on what is new.
+    expect((await passing(closing.send('POST', ping(), other))).status).toBe(503);
     const late = await closing.send('DELETE', undefined, sessions[1]);
     expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
     held.release();
@@ -381,7 +388,7 @@ describe('a session of another node', () => {
 });
 
 describe('a session of HTTP+SSE', () => {
-  const open = async ({ send }: ReturnType<typeof start>, more: object = {}) => {
+  const open = async ({ send }: Pick<ReturnType<typeof start>, 'send'>, more: object = {}) => {
     const events = new EventReader(await send('GET', undefined, more, '/sse'));
     return { events, address: async () => `/${String((await events.next())?.data)}` };
   };
@@ -420,6 +427,37 @@ describe('a session of HTTP+SSE', () => {
     expect((await events.message()).data).toMatchObject({ result: {} });
     expect((await here.send('POST', ping(), ada, at)).status).toBe(202);
     expect((await events.message()).data).toMatchObject({ id: 'p', result: {} });
+  });
+
+  test('hears what changes at any node, if it has a server of its own', async () => {
+    const started = () => {
+      const server = createMcpServer({
+        name: 'own',
+        version: '1',
+        stateKeys: [Buffer.alloc(32, 1).toString('base64')],
+        tools: [defineTool({ name: 'one', description: 'One', handler: () => '1' })],
+      });
+      const report = () => {};
+      const options = { clock, report, session: { report }, sse: true, stores: shared.start() };
+      const handler = httpHandler(() => server, options);
+      onTestFinished(() => passing(handler.close(0)));
+      const send = (method: string, message?: object, headers: object = {}, path = '/mcp') => {
+        const body = message ? { body: JSON.stringify(message) } : {};
+        const init = { method, headers: { ...postHeaders, ...headers }, ...body };
+        return handler(new Request(`http://localhost${path}`, init));
+      };
+      return { server, send };
+    };
+    const [here, there] = [started(), started()];
+    const { events, address } = await open(here);
+    const at = await address();
+    for (const message of [hello, ready]) await here.send('POST', message, {}, at);
+    expect((await events.message()).data.id).toBe('init');
+    await (await there.send('POST', initializeOf())).text();
+    const two = defineTool({ name: 'two', description: 'Two', handler: () => '2' });
+    there.server.tools.add(two);
+    const { data } = await passing(events.message());
+    expect(data.method).toBe('notifications/tools/list_changed');
   });
 
   test('is not found by an id that is none, nor brought back in the place of one of the newer transport', async () => {
