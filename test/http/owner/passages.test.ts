@@ -184,25 +184,21 @@ describe('a request whose node is known', () => {
     name: 'ask',
     description: 'Asks for a name',
     replay: false,
-    handler: async (_, { elicit }) => {
-      const schema = { type: 'object', properties: { name: { type: 'string' } } } as const;
-      return JSON.stringify(await elicit({ message: 'Who?', schema }));
-    },
+    handler: async (_, { elicit }) =>
+      (await elicit({ message: 'Sure?', schema: { type: 'object', properties: {} } })).action,
   });
 
   /** Two nodes, of which the second hands on what is called `lost` with these stores. */
-  async function known(lose: (shared: MemoryNodes, text: string) => string | undefined) {
+  async function known(lose: () => string | undefined) {
     let kind: 'heard' | 'lost' = 'heard';
-    const sent = gate();
     const pair = await startPair({
       tools: [echo, ask],
       second: ({ inbox }, shared) => ({
         inbox: {
           ...inbox,
           send: async (node, text) => {
-            if (kind === 'heard' || !text.includes('"request"')) return inbox.send(node, text);
-            void sent.pass();
-            return lose(shared, text);
+            const isHeard = kind === 'heard' || !text.includes('"request"');
+            return isHeard ? inbox.send(node, text) : lose();
           },
           withdraw: async () => {
             shared.lose(shared.rules.copy());
@@ -222,22 +218,15 @@ describe('a request whose node is known', () => {
       name: 'ask',
       arguments: {},
       requestState: result?.['requestState'] as string,
-      inputResponses: { [key]: { action: 'accept', content: { name: 'Ada' } } },
+      inputResponses: { [key]: { action: 'accept', content: {} } },
     };
     kind = 'lost';
-    return {
-      ...pair,
-      sent,
-      answers: [
-        session.request('ping', undefined, 1),
-        request(pair.there.url, 'tools/call', retry, asking),
-      ],
-    };
+    const retried = request(pair.there.url, 'tools/call', retry, asking);
+    return { ...pair, answers: [session.request('ping', undefined, 1), retried] };
   }
 
   test('is answered under its id if it may have been read, in a session or without', async () => {
-    const { sent, until, answers } = await known(() => 'its place');
-    await sent.arrived();
+    const { until, answers } = await known(() => 'its place');
     for (const answer of answers) {
       const given = await until(answer);
       expect([given.status, await jsonOf(given)]).toMatchObject([
