@@ -220,7 +220,6 @@ class ChannelTransport implements ProcessTransport {
   }
 
   #open({ reader, writer }: TransportEnds): void {
-    if (this.#state.value !== 'starting') return;
     const owner = this.#owner;
     const ends: Ends = {
       writer: createActor(writer, { input: { owner } }),
@@ -276,7 +275,6 @@ class ChannelTransport implements ProcessTransport {
   }
 
   #stopped(): void {
-    if (this.#state.value !== 'ending') return;
     this.#move('transport.closed');
     this.#ends?.reader.stop();
     this.#channel?.stop();
