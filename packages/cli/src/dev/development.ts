@@ -16,6 +16,9 @@ const maxOlder = 4;
 /** How often those are asked whether they still answer, milliseconds. */
 const probeIntervalMs = 5000;
 
+/** How long after a load the process for the next change is started, milliseconds: the calls that waited are served first. */
+const warmAfterMs = 1000;
+
 /** What a module in development tells. */
 export interface DevelopmentListener {
   /** Other code serves now. */
@@ -154,11 +157,11 @@ export class Development {
     setImmediate(() => this.#actor.send({ type: 'source.changed' }));
   }
 
-  /** Starts the process for the next change, once the calls that wait for this one have been served. */
+  /** Starts the process for the next change. */
   #warm(): void {
     setTimeout(() => {
       if (this.#actor.getSnapshot().status === 'active') this.#spare ??= new Code(this.#setup);
-    }, 50).unref();
+    }, warmAfterMs).unref();
   }
 
   /** Loading has a bound of its own, so a call waits for it and is never answered by old code. */
