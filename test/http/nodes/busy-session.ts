@@ -1,4 +1,4 @@
-/** A session that its client uses without a pause, at one node after the other, whatever happens to them meanwhile. */
+/** A session that its client uses again and again, at one node after the other, whatever happens to them meanwhile. */
 import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { MachineTime } from '../../tooling/machine-time.ts';
@@ -58,7 +58,8 @@ export class BusySession {
       else if (isServed) this.served++;
       else if (!isLost) this.wrong.push(`${response.status} ${text}`);
       if (took > patienceMs) this.wrong.push(`${response.status} after ${took} ms`);
-      await setTimeout(isRefused ? 50 : 5);
+      // Without a pause, the test would take the machine from the nodes whose failover it waits for.
+      await setTimeout(isRefused ? 50 : 25);
     }
   }
 }
