@@ -1,7 +1,7 @@
 /**
  * The scenarios of the conformance suite that play a server, against the host in
- * `examples/conformance/client.js`, on the built package. They run one by one: only so do the exit
- * code, a timeout and a warning of a scenario count.
+ * `examples/conformance/client.js`, on the built package. Those of a revision run one by one: only
+ * so do the exit code, a timeout and a warning of a scenario count.
  */
 import { runSuite } from './conformance-suite.ts';
 import type { Suite } from './conformance-suite.ts';
