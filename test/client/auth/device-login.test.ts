@@ -108,13 +108,18 @@ describe('a login on another device', () => {
       if (key.startsWith('grant')) await storing.pass();
       await store.write(key, value);
     };
-    const { issuer, clock, called, prompt } = await begin({ store: { ...store, write } });
+    const { issuer, url, clock, authorization, called, prompt } = await begin({
+      store: { ...store, write },
+    });
     await prompt();
     await clock.pass(5000, () => issuer.decide('CODE-1', 'agreed'));
     await storing.arrived();
     clock.increment(5 * 60_000);
     storing.release();
     expect(await called).toMatchObject({ text: 'read' });
+    // The login has come to something: its token is renewed.
+    issuer.revoke((await new Grants(store, url).read())?.accessToken ?? '');
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
   });
 
   test('that nobody has agreed to in time is not begun again by those who waited for it', async () => {

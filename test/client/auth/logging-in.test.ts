@@ -335,52 +335,35 @@ test('a scope that a newer token has lost is asked for again, whoever had brough
   expect(asked()).toEqual(['notes:read notes:write']);
 });
 
-describe('a refusal that no login helps against', () => {
-  test.each<[string, Partial<Challenge>, string, string]>([
+test('a refusal that no login helps against asks nobody', async () => {
+  const { issuer, url } = await startProtected();
+  const { visit, scopes } = person();
+  const authorization = authorize(url, { visit });
+  await call(authorization, url, 'read');
+  const sent = await authorization.headers(url.href);
+  const notTaken = 'does not take the token that it was sent (invalid_token) (HTTP 401)';
+  const refusals: readonly [Partial<Challenge>, string, string][] = [
+    // Another server's, and that of a request which was sent four times.
+    [{ url: 'http://127.0.0.1:1/mcp' }, 'UNAUTHORIZED', notTaken],
+    [{ retries: 3 }, 'UNAUTHORIZED', notTaken],
+    [{ status: 403 }, 'HTTP_STATUS', 'does not allow this (invalid_token) (HTTP 403)'],
+    // The token has this scope.
     [
-      'of another server',
-      { url: 'http://127.0.0.1:1/mcp' },
-      'UNAUTHORIZED',
-      'does not take the token that it was sent (invalid_token) (HTTP 401)',
-    ],
-    [
-      'of a request that was sent four times',
-      { retries: 3 },
-      'UNAUTHORIZED',
-      'does not take the token that it was sent (invalid_token) (HTTP 401)',
-    ],
-    [
-      'for another reason than a scope',
-      { status: 403 },
-      'HTTP_STATUS',
-      'does not allow this (invalid_token) (HTTP 403)',
-    ],
-    [
-      'for a scope that the token has',
       { status: 403, wwwAuthenticate: 'Bearer error="insufficient_scope", scope="notes:read"' },
       'HTTP_STATUS',
       'does not allow this without the scope "notes:read" (insufficient_scope) (HTTP 403)',
     ],
-  ])('%s asks nobody', async (_, challenge, code, message) => {
-    const { issuer, url } = await startProtected();
-    const { visit, scopes } = person();
-    const authorization = authorize(url, { visit });
-    await call(authorization, url, 'read');
-    const outcome = await authorization.challenged({
-      status: 401,
-      wwwAuthenticate: 'Bearer error="invalid_token"',
-      url: url.href,
-      sent: await authorization.headers(url.href),
-      retries: 0,
-      ...challenge,
-    });
+  ];
+  for (const [challenge, code, message] of refusals) {
+    const wwwAuthenticate = 'Bearer error="invalid_token"';
+    const usual = { status: 401, wwwAuthenticate, url: url.href, sent, retries: 0 } as const;
     const { status = 401 } = challenge;
-    expect(outcome).toMatchObject({
+    expect(await authorization.challenged({ ...usual, ...challenge })).toMatchObject({
       kind: 'refused',
       error: { code, status, message: `${url.origin} ${message}` },
     });
-    expect([scopes.length, issuer.count('/token')]).toEqual([1, 1]);
-  });
+  }
+  expect([scopes.length, issuer.count('/token')]).toEqual([1, 1]);
 });
 
 describe('a login that comes to nothing', () => {
