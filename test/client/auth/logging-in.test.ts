@@ -338,8 +338,9 @@ test('a scope that a newer token has lost is asked for again, whoever had brough
 test('a refusal that no login helps against asks nobody', async () => {
   const { issuer, url } = await startProtected();
   const { visit, scopes } = person();
-  const authorization = authorize(url, { visit });
-  await call(authorization, url, 'read');
+  const store = memoryCredentialStore();
+  await call(authorize(url, { visit, store }), url, 'read');
+  const authorization = authorize(url, { visit, store });
   const sent = await authorization.headers(url.href);
   const notTaken = 'does not take the token that it was sent (invalid_token) (HTTP 401)';
   const refusals: readonly [Partial<Challenge>, string, string][] = [
@@ -347,6 +348,11 @@ test('a refusal that no login helps against asks nobody', async () => {
     [{ url: 'http://127.0.0.1:1/mcp' }, 'UNAUTHORIZED', notTaken],
     [{ retries: 3 }, 'UNAUTHORIZED', notTaken],
     [{ status: 403 }, 'HTTP_STATUS', 'does not allow this (invalid_token) (HTTP 403)'],
+    [
+      { status: 403, wwwAuthenticate: 'Bearer error="invalid_token", scope="notes:write"' },
+      'HTTP_STATUS',
+      'does not allow this without the scope "notes:write" (invalid_token) (HTTP 403)',
+    ],
     // The token has this scope.
     [
       { status: 403, wwwAuthenticate: 'Bearer error="insufficient_scope", scope="notes:read"' },

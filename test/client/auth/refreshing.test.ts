@@ -211,6 +211,8 @@ describe('a token that is refused', () => {
     await grants.write({ ...kept, renewAt: Date.now() });
     issuer.lifetime = 8;
     const { held, refused } = gated(another());
+    const { authorization: sent } = await held.headers(url.href);
+    expect(sent).not.toBe(`Bearer ${kept.accessToken}`);
     expect(await call(held, url, 'read')).toMatchObject({ text: 'read' });
     expect(await call(held, url, 'read')).toMatchObject({ text: 'read' });
     expect([refreshes(), refused.arrivals]).toEqual([1, 0]);

@@ -255,7 +255,11 @@ test.each<[string, string, AuthOption]>([
     { clientSecret: 's' },
   ],
   ['"visitTimeoutMs" must be from 1', 'https://a.example.com', { visitTimeoutMs: 0 }],
-  ['"visitTimeoutMs" must be from 1', 'https://a.example.com', { visitTimeoutMs: 2 ** 31 }],
+  [
+    '"visitTimeoutMs" must be from 1 to 2147483647, not 2147483648',
+    'https://a.example.com',
+    { visitTimeoutMs: 2 ** 31 },
+  ],
   [
     '"clientMetadataUrl" must be an https://',
     'https://a.example.com',
