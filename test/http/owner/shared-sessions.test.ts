@@ -348,14 +348,17 @@ describe('a session of another node', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
     const held = gate();
     const closing = start(() => held.pass().then(() => 'done'));
+    const left = await closing.begin();
     const running = closing.send('POST', call('run'), await closing.begin());
     await held.arrived();
     expect((await passing(closing.send('POST', ping(), other))).status).toBe(200);
     const closed = closing.handler.close();
     // Nor does that hand on what is new.
     expect((await passing(closing.send('POST', ping(), other))).status).toBe(503);
-    const late = await closing.send('DELETE', undefined, sessions[1]);
-    expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
+    for (const session of [sessions[1], left]) {
+      const late = await passing(closing.send('DELETE', undefined, session));
+      expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
+    }
     held.release();
     await (await running).text();
     await closed;
