@@ -26,19 +26,18 @@ export async function learnTools(call: Post, channel: PostingChannel): Promise<v
   for (let page = 1; page <= maxPages; page++) {
     // The host's other ids are integers, so this id is unique.
     const id = `${call.id}/tools/${page}` as OutboundRequest['id'];
-    const params = { _meta: metaOf(call.params), cursor };
+    // Nobody hears of its progress.
+    const _meta = {
+      ...(call.params?.['_meta'] as JsonObject | undefined),
+      progressToken: undefined,
+    };
+    const params = { _meta, cursor };
     const frame: OutboundRequest = { jsonrpc: '2.0', id, method: 'tools/list', params };
     const result = await resultOf(frame, channel, call.signal);
     if (!result) return;
     cursor = result['nextCursor'];
     if (typeof cursor !== 'string') return;
   }
-}
-
-/** The call's own `_meta`, without its progress token. */
-function metaOf(params: JsonObject | undefined): JsonObject {
-  const meta = isJsonObject(params?.['_meta']) ? params['_meta'] : {};
-  return { ...meta, progressToken: undefined };
 }
 
 /** The result, once {@link ToolParameters} has read it. */

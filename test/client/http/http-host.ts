@@ -124,6 +124,7 @@ export class HttpHost {
   /** A request of the modern era. */
   ask(method: string, params: JsonObject = {}, id?: string | number): Promise<Outcome> {
     const _meta = {
+      ...(params['_meta'] as JsonObject | undefined),
       'io.modelcontextprotocol/protocolVersion': modern,
       'io.modelcontextprotocol/clientCapabilities': {},
       'io.modelcontextprotocol/clientInfo': { name: 'host', version: '1' },

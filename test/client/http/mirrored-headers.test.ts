@@ -13,7 +13,7 @@ describe('the headers that repeat a request [HOST-14]', () => {
     ['prompts/get', { name: 7 }, { 'mcp-method': 'prompts/get' }],
     ['tools/list', { name: 'not its name' }, { 'mcp-method': 'tools/list' }],
   ])('of %s with %j', (method, params, headers) => {
-    expect(mirroredHeaders(method, params)).toEqual(headers);
+    expect(mirroredHeaders(method, params)).toStrictEqual(headers);
   });
 
   test('are those of the declared parameters that have a value, at the path of each', () => {
@@ -23,7 +23,7 @@ describe('the headers that repeat a request [HOST-14]', () => {
     }));
     const nested = { region: 'Zürich', count: 1e21, share: 1.5, dry: false, null: null };
     const params = { name: 'run', arguments: { nested } };
-    expect(mirroredHeaders('tools/call', params, parameters)).toEqual({
+    expect(mirroredHeaders('tools/call', params, parameters)).toStrictEqual({
       'mcp-method': 'tools/call',
       'mcp-name': 'run',
       'mcp-param-Region': '=?base64?WsO8cmljaA==?=',

@@ -109,14 +109,18 @@ describe('a modern server over HTTP', () => {
   ])('is called again with what is known if its list %s', async (what, list) => {
     const regions: (string | null)[] = [];
     const { fetch } = scriptedFetch((asked) => {
-      if (asked.message?.method === 'tools/list') return list();
+      if (asked.message?.method === 'tools/list') {
+        expect(asked.message.params?.['_meta']).not.toHaveProperty('progressToken');
+        return list();
+      }
       regions.push(asked.headers.get('mcp-param-region'));
+      expect(asked.message?.params?.['_meta']).toHaveProperty('progressToken');
       const error = { code: -32_020, message: 'Header mismatch' };
       if (regions.length > 1) return resultOf(asked);
       return jsonOf({ jsonrpc: '2.0', id: asked.message?.id, error }, 400);
     });
     const host = new HttpHost(anywhere, { fetch });
-    const call = { name: 'run', arguments: { region: 'eu' } };
+    const call = { name: 'run', arguments: { region: 'eu' }, _meta: { progressToken: 7 } };
     expect(await host.ask('tools/call', call)).toEqual({ kind: 'result', result: {} });
     expect(regions).toEqual([null, what.startsWith('comes') ? 'eu' : null]);
   });
