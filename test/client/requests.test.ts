@@ -372,7 +372,7 @@ test('a read that its server refuses, or has no time for, is not sent again', as
 });
 
 test('a list that is waited for can be given up, and ends with its connection', async () => {
-  const { connection } = await before(silent);
+  const { connection, clock } = await before(silent);
   const controller = new AbortController();
   const given = connection.listTools({ signal: controller.signal });
   const other = connection.listTools();
@@ -381,6 +381,9 @@ test('a list that is waited for can be given up, and ends with its connection', 
   const ended = expect(other).rejects.toBeInstanceOf(Error);
   await connection.close();
   await ended;
+  await turn();
+  // Nobody asks for it again.
+  expect(clock.liveTimers).toBe(0);
 });
 
 test.each<[method: string, capabilities: object | undefined, missing: string | undefined]>([

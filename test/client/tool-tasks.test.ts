@@ -539,6 +539,26 @@ describe('a server', () => {
     expect(servers[0]?.methods()).not.toContain('tools/call');
   });
 
+  test('whose task is held goes on with it, whatever the call had been given', async () => {
+    const { connection, clock, servers } = scriptedConnection(
+      ({ method }) => {
+        if (method === 'server/discover') return discovered({ extensions });
+        if (method !== 'tools/call' && method !== 'tasks/get') return 'never';
+        const resultType = method === 'tools/call' ? 'task' : 'complete';
+        return { resultType, taskId: 't', status: 'working' };
+      },
+      { era: 'modern' },
+    );
+    const controller = new AbortController();
+    const options = { maxTotalMs: 1000, signal: controller.signal };
+    const task = await connection.callToolAsTask('any', {}, options);
+    controller.abort();
+    clock.increment(1000);
+    await turn();
+    expect(task.status).toEqual({ status: 'working' });
+    expect(servers[0]?.methods()).not.toContain('tasks/cancel');
+  });
+
   test('whose task asks more often than it may has it cancelled', async () => {
     let asked = 0;
     const asking = () =>
