@@ -4,7 +4,7 @@
  * @see RFC 6749, section 4.4; RFC 7523, section 2.2
  */
 import type { LoginInput } from '../../machines/authorization.machine.ts';
-import { assertIssuer, discover, issuerOf, scopeFor } from './discovery.ts';
+import { assertIssuer, assertNamed, discover, issuerOf, scopeFor } from './discovery.ts';
 import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { guardedFetch } from './guarded-fetch.ts';
@@ -32,6 +32,8 @@ async function logIn(
 ): Promise<Grant> {
   const fetchFn = guardedFetch(server, signal);
   const found = await discover({ official, server }, wanted.resourceMetadataUrl, fetchFn);
+  // Otherwise the server itself would be taken for it, and be sent the secret.
+  if (options.issuer === undefined) assertNamed(found);
   const issuer = issuerOf(found);
   await assertIssuer(issuer, options, grants);
   const asked = scopeFor(wanted, found, options);

@@ -8,7 +8,7 @@ import { authWith, loginTimeFor } from '../../../src/client/auth/options.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
 import { authorize, query, refusal } from './authorizing.ts';
-import { authorizeBy, persons, ways, without as withoutToken } from './login-ways.ts';
+import { authorizeBy, ways, without as withoutToken } from './login-ways.ts';
 import { agree, call, challengeNaming, startProtected } from './protected-server.ts';
 import type { Called } from './protected-server.ts';
 
@@ -176,7 +176,7 @@ describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
     },
   );
 
-  test.each(persons)('that is not named at all (%s)', async (way) => {
+  test.each(ways)('that is not named at all (%s)', async (way) => {
     const issuer = await AuthorizationServer.start();
     onTestFinished(() => issuer.close());
     issuer.fault = (_, response) => {

@@ -1,10 +1,12 @@
 /** Tokens that no person is asked for: a host logs in for itself, or has a token already. */
 import { generateKeyPair, exportPKCS8, jwtVerify } from 'jose';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { loadOfficial } from '../../../src/client/auth/official-client.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
+import { AuthorizationServer } from '../../http/authorization-server.ts';
 import { authorize as authorizeBy } from './authorizing.ts';
+import { without } from './login-ways.ts';
 import { agree, call, challengeNaming, startProtected } from './protected-server.ts';
 
 const nobody = (where: string) => {
@@ -106,6 +108,20 @@ describe('a host that logs in for itself', () => {
     });
     expect(issuer.count('/token')).toBe(1);
     expect(JSON.stringify(called)).not.toContain(clientSecret);
+  });
+
+  test('logs in at a server that names no issuer, if the host says that it is one', async () => {
+    const issuer = await AuthorizationServer.start();
+    onTestFinished(() => issuer.close());
+    issuer.fault = (request, response) => {
+      if (!request.url?.startsWith('/.well-known/')) return false;
+      response.writeHead(404).end();
+      return true;
+    };
+    const server = new URL(`${issuer.issuer}/mcp`);
+    const option = { kind, ...issuer.machine, issuer: `${issuer.issuer}/` } as const;
+    await authorize(server, option).challenged(without(server));
+    expect(issuer.count('/token')).toBe(1);
   });
 
   test('shows its secret to no other issuer than its own', async () => {
