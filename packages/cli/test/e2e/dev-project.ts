@@ -9,13 +9,13 @@ import { expect, onTestFinished } from 'vitest';
 import { textOf } from '../../../../test/e2e/both-eras-client.ts';
 import { command, gone, repository } from '../../../../test/e2e/server-process.ts';
 
-/** The text of a module whose server has these tools. */
+/** The text of a module whose server has these tools, in JavaScript and in TypeScript. */
 export function moduleWith(tools: string, more = ''): string {
   return `import { createMcpServer, defineResource, defineTool } from 'mcp-actors';
 import { createMachine } from 'xstate';
 import { serve } from 'mcp-actors/serve';
 ${more}
-const tool = (name: string, handler: any, description = name) =>
+const tool = (name, handler, description = name) =>
   defineTool({ name, description, handler });
 const server = createMcpServer({ name: 'tried', version: '1.0.0', tools: [${tools}],
   resources: [defineResource({ uri: 'note://one', name: 'one', read: () => 'text' })] });
@@ -28,28 +28,38 @@ export const says = (text: string): string => `tool('say', () => ${JSON.stringif
 
 export class DevProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'dev-project-'));
+  /** The file of its server. */
+  readonly main: string;
 
-  constructor() {
+  /**
+   * @param language that of its server. JavaScript is cheaper: the project's own tsx is taken, which does nothing then.
+   */
+  constructor(language: 'js' | 'ts' = 'js') {
+    this.main = `server.${language}`;
     onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }));
     const modules = join(this.folder, 'node_modules');
     mkdirSync(modules);
     symlinkSync(repository, join(modules, 'mcp-actors'), 'junction');
-    for (const name of ['tsx', 'xstate']) {
+    for (const name of language === 'ts' ? ['tsx', 'xstate'] : ['xstate']) {
       symlinkSync(join(repository, 'node_modules', name), join(modules, name), 'junction');
+    }
+    if (language === 'js') {
+      mkdirSync(join(modules, 'tsx'));
+      writeFileSync(join(modules, 'tsx/index.js'), '');
     }
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module" }');
   }
 
   /** Saves a file as many editors do: it is written beside, and renamed. */
-  save(text: string, name = 'server.ts'): void {
+  save(text: string, name = this.main): void {
     const path = join(this.folder, name);
     writeFileSync(`${path}~`, text);
     renameSync(`${path}~`, path);
   }
 
-  /** A host that launches the command for \`server.ts\`; the end of the test ends both. */
-  async host(options: ClientOptions = {}, args = ['dev', 'server.ts']): Promise<DevHost> {
-    const host = new DevHost(this, options, args);
+  /** A host that launches the command for its server; the end of the test ends both. */
+  async host(options: ClientOptions = {}, args = ['dev']): Promise<DevHost> {
+    const host = new DevHost(this, options, [...args, this.main]);
     await host.connect();
     return host;
   }

@@ -10,7 +10,7 @@ import { DevProject, moduleWith, says } from './dev-project.ts';
 import { atTerminal, hasTerminals } from './terminal.ts';
 
 const accept = { action: 'accept', content: {} } as const;
-const asks = (answer: string) => `tool('ask', async (_: unknown, context: any) => {
+const asks = (answer: string) => `tool('ask', async (_, context) => {
   const { action } = await context.elicit({ message: 'Sure?', schema: { type: 'object', properties: {} } });
   return ${JSON.stringify(answer)} + ' ' + action;
 })`;
@@ -67,9 +67,10 @@ describe('on a save', { timeout: 180_000 }, () => {
     expect(await asked).toBe('old accept');
     expect(await host.call('ask')).toBe('new accept');
 
-    // An endless loop holds up its own process alone.
-    project.save(moduleWith(`tool('loop', () => { console.log('for ever'); for (;;); })`));
-    const endless = host.call('loop').catch(String);
+    // Code that never ends holds up its own process alone. It waits for what never comes: a loop would take a processor until it is given up.
+    const never = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`;
+    project.save(moduleWith(`tool('stop', () => { console.log('for ever'); ${never}; })`));
+    const endless = host.call('stop').catch(String);
     await expect.poll(() => host.stderr).toContain('for ever');
     project.save(moduleWith(says('five')));
     expect(await host.call('say')).toBe('five');
@@ -79,7 +80,7 @@ describe('on a save', { timeout: 180_000 }, () => {
   });
 
   test('code that cannot be loaded leaves the old one running, and the model is told once', async () => {
-    const project = new DevProject();
+    const project = new DevProject('ts');
     project.save('export const nothing = 1;');
     const host = await project.host();
     const told: string[] = [];
@@ -184,11 +185,11 @@ describe('on a save', { timeout: 180_000 }, () => {
   test('serve --watch does the same', async () => {
     const project = new DevProject();
     project.save(moduleWith(says('one')));
-    const host = await project.host({}, ['serve', '--watch', 'server.ts']);
+    const host = await project.host({}, ['serve', '--watch']);
     expect(await host.call('say')).toBe('one');
     project.save(moduleWith(says('two')));
     expect(await host.call('say')).toBe('two');
-    const refused = spawnSync(process.execPath, [...command, '--watch=server.ts', '.'], {
+    const refused = spawnSync(process.execPath, [...command, `--watch=${project.main}`, '.'], {
       cwd: project.folder,
       encoding: 'utf8',
     });
@@ -203,7 +204,7 @@ describe.skipIf(!hasTerminals)('at a terminal, over HTTP', () => {
     project.save(moduleWith(says('one')));
     const port = await freePort();
     const screen = atTerminal(
-      ['dev', '--http', `${port}`, `${project.folder}/server.ts`],
+      ['dev', '--http', `${port}`, `${project.folder}/${project.main}`],
       project.folder,
     );
     await screen.shows('serves: 1 tool, 1 resource');
