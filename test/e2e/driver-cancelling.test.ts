@@ -2,11 +2,13 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { small } from './driver-commands.ts';
-import { startDriver } from './driver-process.ts';
+import { sharedDriver, startDriver } from './driver-process.ts';
 import type { DriverProcess } from './driver-process.ts';
 import { reapServers } from './server-process.ts';
 
 afterEach(reapServers);
+
+const takeDriver = sharedDriver();
 
 const odd = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
 const never = 600_000;
@@ -23,7 +25,7 @@ const connecting = (driver: DriverProcess, name: string) =>
 
 describe('what is cancelled ends with CANCELLED', () => {
   test('connect, and nothing is left of the connection', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const options = { connectMs: never, stop: { stdinMs: 1, termMs: 1 } };
     const target = driver.send({ op: 'connect', name: 'a', server: small('--deaf'), options });
     await connecting(driver, 'a');
@@ -53,7 +55,7 @@ describe('what is cancelled ends with CANCELLED', () => {
   });
 
   test('reconnect, and the connection goes on', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const server = { command: process.execPath, args: [odd, 'silent'] };
     driver.send({ op: 'connect', name: 'a', server, options: { connectMs: never } });
     await connecting(driver, 'a');
@@ -63,7 +65,7 @@ describe('what is cancelled ends with CANCELLED', () => {
   });
 
   test('setRoots, while there is nobody to tell it to', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const restart = { initialMs: never, maxMs: never, factor: 1, maxAttempts: 1 };
     const providers = { roots: { roots: [] } };
     const options = { era: 'legacy', restart, providers };

@@ -2,11 +2,13 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { call, connect, small, textOf } from './driver-commands.ts';
-import { startDriver } from './driver-process.ts';
+import { sharedDriver, startDriver } from './driver-process.ts';
 import type { DriverProcess, Told } from './driver-process.ts';
 import { lab, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
+
+const takeDriver = sharedDriver();
 
 const oddServer = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
 const odd = (what: string) => ({ command: process.execPath, args: [oddServer, what] });
@@ -43,7 +45,7 @@ const faults: readonly (readonly [object, string])[] = [
 
 describe('a command', () => {
   test('that is wrong is refused with CONFIG, which names what is wrong', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     for (const [wrong, message] of faults) {
       expect(await driver.fail(wrong)).toMatchObject({
         code: 'CONFIG',
@@ -53,7 +55,7 @@ describe('a command', () => {
   });
 
   test('is refused with UNSUPPORTED if it has an option that there is not', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     for (const options of [{ fly: true }, { auth: { realm: 'x' } }]) {
       const wrong = { op: 'connect', name: 'b', server: small(), options };
       expect(await driver.fail(wrong)).toMatchObject({ code: 'UNSUPPORTED' });
@@ -64,7 +66,7 @@ describe('a command', () => {
   });
 
   test('without a ref, or with one that is in use, is refused without one', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     await connect(driver, small('hang'));
     const ref = driver.send(call('hang'));
     driver.line('{"op":"servers"}');
@@ -116,7 +118,7 @@ describe('a command', () => {
   });
 
   test('of the same turn is carried out after those before it', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     await connect(driver, small('one', 'hang'));
     const lines = [
       { ...call('hang'), ref: 'before' },
@@ -132,7 +134,7 @@ describe('a command', () => {
 
 describe('the states of a connection', () => {
   test('are told once each, also if its attempts are counted from 0 again', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const restart = { initialMs: 1, maxMs: 1, factor: 1, maxAttempts: 2, stableMs: 1 };
     await connect(driver, small('die', 'one'), { restart, era: 'legacy' });
     await driver.fail(call('die'));
@@ -163,7 +165,7 @@ describe('the states of a connection', () => {
   });
 
   test('restart: false allows the launch that finds the era, and no other', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const launchesOf = async (what: string, era: string): Promise<unknown> => {
       // However long a process takes to begin, its end comes before the probe is given up.
       const options = { restart: false, era, probeMs: never };
@@ -215,7 +217,7 @@ describe('a manager', () => {
 });
 
 test('a list that is refreshed is told once', async () => {
-  const driver = startDriver();
+  const driver = takeDriver();
   const [program, ...args] = [process.execPath, ...lab];
   await connect(driver, { command: program, args }, { watch: true });
   await driver.told.find((line) => line.event === 'tools');

@@ -9,12 +9,14 @@ import { startProtected } from '../client/auth/protected-server.ts';
 import { greeted, scriptedServer } from '../client/http/scripted-server.ts';
 import type { Scripted } from '../client/http/scripted-server.ts';
 import { call, connect, small, textOf } from './driver-commands.ts';
-import { startDriver } from './driver-process.ts';
+import { sharedDriver, startDriver } from './driver-process.ts';
 import type { DriverProcess, Told } from './driver-process.ts';
 import { launchLab } from './http-process.ts';
 import { lab, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
+
+const takeDriver = sharedDriver();
 
 const laboratory = { command: process.execPath, args: lab };
 const crashing = fileURLToPath(new URL('../client/crashing-server.mjs', import.meta.url));
@@ -49,7 +51,7 @@ function temporaryFolder(): string {
 
 describe("a driver's times", () => {
   test('connectMs is that of one attempt, and requestMs that of a request', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const options = { connectMs: 300, probeMs: 20, restart: false };
     const deaf = { op: 'connect', name: 'deaf', server: small('--deaf'), options };
     expect(await driver.fail(deaf)).toMatchObject({ code: 'CONNECT_TIMEOUT' });
@@ -58,7 +60,7 @@ describe("a driver's times", () => {
   });
 
   test('progress begins timeoutMs anew, if there is a maxTotalMs, and is told', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     await connect(driver, laboratory);
     const times = { timeoutMs: 10_000, maxTotalMs: 20_000 };
     const ref = driver.send({ ...call('slow', { ms: 50 }), ...times });
@@ -75,7 +77,7 @@ describe("a driver's times", () => {
       command: process.execPath,
       args: [crashing, 'hang', 'tools/list', 'Infinity', folder],
     };
-    const driver = startDriver();
+    const driver = takeDriver();
     await connect(driver, server, { stop: { stdinMs: 1, termMs: 1 } });
     const listed = driver.send({ op: 'listTools', name: 'a' });
     await expect.poll(() => readFile(join(folder, 'messages'), 'utf8')).toContain('tools/list');
@@ -105,7 +107,7 @@ describe("a driver's times", () => {
       if (!isResumption) asked.event('', 'p-1');
       return asked.response.end();
     });
-    const driver = startDriver();
+    const driver = takeDriver();
     const streamRetry = { initialMs: 1, maxMs: 1, factor: 1, maxAttempts: 2 };
     await connect(driver, { type: 'http', url: server.url.href }, { streamRetry, era: 'legacy' });
     expect(await driver.fail(call('any'))).toMatchObject({ code: 'CLOSED' });
@@ -122,7 +124,7 @@ describe("a driver's times", () => {
 });
 
 test('limits: a message that is too long costs itself alone', async () => {
-  const driver = startDriver();
+  const driver = takeDriver();
   await connect(driver, small('one'), { limits: { maxLineBytes: 4000 } });
   const long = await driver.fail(call('one', { text: 'x'.repeat(5000) }));
   expect(long).toMatchObject({ code: 'LIMIT' });
@@ -131,7 +133,7 @@ test('limits: a message that is too long costs itself alone', async () => {
 
 describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
   test('answers with the roots that it was given last', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const providers = { roots: { roots: [{ uri: 'file:///one' }] } };
     await connect(driver, laboratory, { era, providers });
     const listed = async () =>
@@ -144,7 +146,7 @@ describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
   });
 
   test('tells the changes of a resource that it has subscribed to, and of its tools with watch', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     await connect(driver, laboratory, { era, watch: true });
     expect(await told(driver, 'tools')).toMatchObject({
       tools: expect.arrayContaining(['echo', 'change']) as string[],
@@ -161,7 +163,7 @@ describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
   });
 
   test('reads, asks for a method by its name, and lists anew', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     await connect(driver, laboratory, { era });
     expect(await driver.run({ op: 'readResource', name: 'a', uri: 'lab://a' })).toMatchObject({
       contents: [{ text: 'This is the resource a.' }],
@@ -173,7 +175,7 @@ describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
   });
 
   test('answers with an error, or throws, as its providers say', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const sampling = { error: { code: -1, message: 'not today' } };
     const elicitation = { throws: 'a secret of the host', delayMs: 1 };
     await connect(driver, laboratory, { era, providers: { sampling, elicitation } });
@@ -197,7 +199,7 @@ describe.each(['legacy', 'modern'])('in the era %s, a driver', (era) => {
 });
 
 test('tells log messages, what is no message, and roots that it cannot have', async () => {
-  const driver = startDriver();
+  const driver = takeDriver();
   await connect(driver, laboratory, { era: 'legacy' });
   const level = { op: 'request', name: 'a', method: 'logging/setLevel', params: { level: 'info' } };
   await driver.run(level);
@@ -216,7 +218,7 @@ test('tells log messages, what is no message, and roots that it cannot have', as
 });
 
 test('tells what the server asks and then withdraws', async () => {
-  const driver = startDriver();
+  const driver = takeDriver();
   const elicitation = { result: { action: 'decline' }, delayMs: 600_000 };
   await connect(driver, laboratory, { era: 'legacy', providers: { elicitation } });
   const target = driver.send(call('ask', { kind: 'elicitation', count: 1, concurrent: false }));
@@ -228,7 +230,7 @@ test('tells what the server asks and then withdraws', async () => {
 
 test('counts the sessions over HTTP, and tells the status of a refusal', async () => {
   const { url } = await launchLab();
-  const driver = startDriver();
+  const driver = takeDriver();
   await connect(driver, { type: 'http', url: url.href }, { era: 'legacy' });
   expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({ launches: 1 });
   await driver.run({ op: 'reconnect', name: 'a' });
@@ -278,7 +280,7 @@ describe('a login of a driver', () => {
     const { url, issuer } = await startProtected();
     const client = { clientId: 'desk', clientSecret: 's3 cr:t' };
     issuer.admit(client, [redirectUrl]);
-    const driver = startDriver();
+    const driver = takeDriver();
     const server = { type: 'http', url: url.href };
     await connect(driver, server, { auth: { ...client, redirectUrl } });
     expect(issuer.count('/register')).toBe(0);
@@ -306,7 +308,7 @@ describe('a login of a driver', () => {
       if (headers.authorization === undefined) return asking.json({}, 401);
       return greeted(asking) || asking.result();
     });
-    const driver = startDriver();
+    const driver = takeDriver();
     const auth = { scope: 'desk:all', redirectUrl };
     await connect(driver, { type: 'http', url: server.url.href }, { auth, era: 'legacy' });
     expect(asked(driver).get('scope')).toBe('desk:all');

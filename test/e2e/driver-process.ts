@@ -1,7 +1,7 @@
 /** The driver in a process of its own, and what it has told. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { program } from '../tooling/programs.ts';
 import { LineStream, eachLine } from './line-stream.ts';
 import { repository } from './server-process.ts';
@@ -28,20 +28,63 @@ export interface DriverProcess {
   readonly exited: Promise<number | null>;
 }
 
+/** A driver of the test's own, which ends with it. */
 export function startDriver(): DriverProcess {
+  const { driver, kill } = launchDriver();
+  onTestFinished(kill);
+  return driver;
+}
+
+/**
+ * What gives each test of a file the same driver: a test sees what is told while it runs, and at its
+ * end the connections that it has asked for are closed. Not for what is said of a name right after its
+ * `connect`, since that may be that of a connection that is closed; nor for managers, and for the end.
+ */
+export function sharedDriver(): () => DriverProcess {
+  let launched: LaunchedDriver | undefined;
+  afterAll(() => launched?.kill());
+  return () => {
+    if (!launched?.isRunning()) launched = launchDriver();
+    const { driver, tellTo } = launched;
+    const told = new LineStream<Told>('event');
+    const names = new Set<string>();
+    const send = (command: object): string => {
+      const { op, name } = command as { readonly op?: unknown; readonly name?: unknown };
+      if (op === 'connect' && typeof name === 'string') names.add(name);
+      return driver.send(command);
+    };
+    const leave = tellTo(told);
+    onTestFinished(async () => {
+      const closing = [...names].map((name) => driver.send({ op: 'close', name }));
+      await Promise.all(closing.map((ref) => driver.result(ref)));
+      leave();
+    });
+    return { ...driver, told, send, ...resultsOf(told, send) };
+  };
+}
+
+interface LaunchedDriver {
+  readonly driver: DriverProcess;
+  /** Tells it there too, until what this returns is called. */
+  tellTo(told: LineStream<Told>): () => void;
+  isRunning(): boolean;
+  kill(): Promise<void>;
+}
+
+function launchDriver(): LaunchedDriver {
   const child = spawn(process.execPath, program('examples/driver/client.ts'), {
     cwd: repository,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const told = new LineStream<Told>('event');
-  eachLine(child.stdout, (text) => told.push(JSON.parse(text) as Told));
-  const exited = once(child, 'close').then(([code]) => {
-    told.end('the driver has ended');
-    return code as number | null;
+  const streams = new Set([told]);
+  eachLine(child.stdout, (text) => {
+    const event = JSON.parse(text) as Told;
+    for (const stream of streams) stream.push(event);
   });
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await exited;
+  const exited = once(child, 'close').then(([code]) => {
+    for (const stream of streams) stream.end('the driver has ended');
+    return code as number | null;
   });
   let count = 0;
   const line = (text: string) => void child.stdin.write(`${text}\n`);
@@ -50,15 +93,41 @@ export function startDriver(): DriverProcess {
     line(JSON.stringify({ ...command, ref }));
     return ref;
   };
-  const result = (ref: string) =>
-    told.find(({ event, ref: its }) => event === 'result' && its === ref);
-  return {
+  const driver: DriverProcess = {
     told,
     send,
     line,
     text: (text) => void child.stdin.write(text),
-    result,
     exited,
+    ...resultsOf(told, send),
+    end: () => {
+      child.stdin.end();
+      return exited;
+    },
+    signal: (name) => void child.kill(name),
+  };
+  return {
+    driver,
+    tellTo: (stream) => {
+      streams.add(stream);
+      return () => void streams.delete(stream);
+    },
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+function resultsOf(
+  told: LineStream<Told>,
+  send: DriverProcess['send'],
+): Pick<DriverProcess, 'result' | 'run' | 'fail'> {
+  const result = (ref: string) =>
+    told.find(({ event, ref: its }) => event === 'result' && its === ref);
+  return {
+    result,
     run: async (command) => {
       const { ok, value, error } = await result(send(command));
       if (ok !== true) throw new Error(`${JSON.stringify(command)}: ${JSON.stringify(error)}`);
@@ -69,10 +138,5 @@ export function startDriver(): DriverProcess {
       if (ok !== false) throw new Error(`${JSON.stringify(command)}: ${JSON.stringify(value)}`);
       return error as Record<string, unknown>;
     },
-    end: () => {
-      child.stdin.end();
-      return exited;
-    },
-    signal: (name) => void child.kill(name),
   };
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startProtected } from '../client/auth/protected-server.ts';
 import { connect, small, textOf } from './driver-commands.ts';
-import { startDriver } from './driver-process.ts';
+import { sharedDriver, startDriver } from './driver-process.ts';
 import type { DriverProcess } from './driver-process.ts';
 import { launchLab } from './http-process.ts';
 import { lab, reapServers } from './server-process.ts';
@@ -13,6 +13,8 @@ const { version } = createRequire(import.meta.url)('mcp-actors/package.json') as
 };
 
 afterEach(reapServers);
+
+const takeDriver = sharedDriver();
 
 const statesTold = ({ told }: DriverProcess) =>
   told.all.flatMap(({ event, state }) => (event === 'state' ? [state] : []));
@@ -44,7 +46,7 @@ describe('the driver', () => {
   });
 
   test('connects, lists, calls, tells the state and closes', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const profile = await connect(driver, small('one', 'pid'));
     expect(profile).toMatchObject({ serverInfo: { name: 'small', version: '1.0.0' } });
     const { tools } = await driver.run({ op: 'listTools', name: 'a' });
@@ -73,13 +75,13 @@ describe('the driver', () => {
   });
 
   test.each(['legacy', 'modern'])('speaks the era that is asked for: %s', async (era) => {
-    const driver = startDriver();
+    const driver = takeDriver();
     expect(await connect(driver, small('one'), { era })).toMatchObject({ era });
     expect(textOf(await driver.run({ op: 'callTool', name: 'a', tool: 'one' }))).toBe('one');
   });
 
   test('tells a server’s error, a timeout and a cancellation apart', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     await connect(driver, small('one', 'hang'));
     const wrong = await driver.fail({ op: 'callTool', name: 'a', tool: 'none' });
     expect(wrong).toMatchObject({ code: 'RPC', rpcCode: -32602 });
@@ -96,7 +98,7 @@ describe('the driver', () => {
   });
 
   test('tells what cannot be started, and what has ended', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const missing = { op: 'connect', name: 'm', server: { command: 'no-such-command-anywhere' } };
     expect(await driver.fail(missing)).toMatchObject({ code: 'SPAWN' });
     expect(await driver.fail(missing)).toMatchObject({ code: 'SPAWN' });
@@ -124,7 +126,7 @@ describe('the driver', () => {
   });
 
   test('makes a lost connection again as its options say', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const restart = { initialMs: 10, maxMs: 10, factor: 1, maxAttempts: 2, stableMs: 60_000 };
     await connect(driver, small('die'), { restart });
     await driver.fail({ op: 'callTool', name: 'a', tool: 'die' });
@@ -151,7 +153,7 @@ describe('the driver', () => {
   });
 
   test('answers what the server asks, and tells it before', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const elicitation = { result: { action: 'accept', content: { name: 'Ada' } } };
     await connect(driver, small('ask'), { providers: { elicitation } });
     const ref = driver.send({ op: 'callTool', name: 'a', tool: 'ask' });
@@ -193,7 +195,7 @@ describe('the driver', () => {
   });
 
   test('keeps the last of stderr, and all progress', async () => {
-    const driver = startDriver();
+    const driver = takeDriver();
     const [program, ...args] = [process.execPath, ...lab];
     await connect(driver, { command: program, args }, { watch: true });
     const { tools } = await driver.told.find(({ event }) => event === 'tools');
@@ -219,7 +221,7 @@ describe('the driver', () => {
 
   test.each(['legacy', 'modern'])('reaches a server over HTTP, in the era %s', async (era) => {
     const { url } = await launchLab();
-    const driver = startDriver();
+    const driver = takeDriver();
     const server = { type: 'http', url: url.href };
     expect(await connect(driver, server, { era })).toMatchObject({
       era,
@@ -237,7 +239,7 @@ describe('the driver', () => {
 
   test('reaches a server over the transport of 2024-11-05', async () => {
     const { url } = await launchLab('--sse');
-    const driver = startDriver();
+    const driver = takeDriver();
     const server = { type: 'sse', url: new URL('/sse', url).href };
     expect(await connect(driver, server)).toMatchObject({ serverInfo: { name: 'lab' } });
     const echo = { op: 'callTool', name: 'a', tool: 'echo', arguments: { message: 'hi' } };
@@ -247,7 +249,7 @@ describe('the driver', () => {
 
   test('logs in as a person who agrees, and not with the state of another login', async () => {
     const { url } = await startProtected();
-    const driver = startDriver();
+    const driver = takeDriver();
     const server = { type: 'http', url: url.href };
     const refused = await driver.fail({ op: 'connect', name: 'x', server });
     expect(refused['code']).toBe('AUTH');
