@@ -40,6 +40,8 @@ export default class FaultRunner extends TestRunner {
   /** The one before, if it was noticed. */
   #noticed = none;
   #isPlainDue = true;
+  /** Whether the try before was without a fault. */
+  #isAfterPlain = false;
   #startedAt = 0;
   #plainMs = 0;
   #strayed = 0;
@@ -60,6 +62,7 @@ export default class FaultRunner extends TestRunner {
     }
     test.retry = Number.MAX_SAFE_INTEGER;
     this.#isPlainDue = !turns || journal.doubtful.has(name);
+    this.#isAfterPlain = false;
     this.#noticed = none;
     this.#plainMs = journal.reaches.get(name)?.ms ?? 0;
     this.#until = now() + Number(process.env['MUTATE_TEST_MS']);
@@ -115,6 +118,7 @@ export default class FaultRunner extends TestRunner {
       this.#isPlainDue = false;
       const name = nameOf(test);
       if (!hasFailed) {
+        this.#isAfterPlain = true;
         if (!turns)
           journal.write('reach', Math.round(this.#plainMs), name, rangesOf(faults.reached));
         return;
@@ -123,6 +127,15 @@ export default class FaultRunner extends TestRunner {
       if (this.#noticed === none) journal.write('spoilt', 0, name, why);
       else journal.write('doubt', this.#noticed, name, why);
       process.kill(process.pid, 'SIGKILL');
+      return;
+    }
+    const isSure = this.#isAfterPlain;
+    this.#isAfterPlain = false;
+    if (hasFailed && !isSure) {
+      // What the fault before has left behind may show only now: it is tried again, after a try without any.
+      this.#waiting.unshift(this.#awake);
+      this.#isPlainDue = true;
+      this.#noticed = this.#awake;
       return;
     }
     journal.write(hasFailed ? 'killed' : 'lived', this.#awake, nameOf(test), why.slice(0, 80));
