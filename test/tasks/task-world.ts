@@ -86,7 +86,7 @@ export class World {
 
 /** Everything that is due without time passing has happened; a digest takes the time of one here, however slow the machine is. */
 export async function settled(): Promise<void> {
-  for (let at = 0; at < 100; at++) {
+  for (let at = 0; at < 25; at++) {
     await digestOf(null);
     await turn();
   }

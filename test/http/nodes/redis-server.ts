@@ -75,6 +75,9 @@ export interface RedisServerOptions {
 const isReady = (line: string): boolean =>
   line.includes('Ready to accept connections') || line.includes('+monitor master');
 
+/** What commands are asked with: `createClient` would build the methods of all commands anew for each. */
+const asking = createClient({ RESP: 2 });
+
 /** One Redis. */
 export class RedisServer {
   readonly #folder: string;
@@ -139,7 +142,7 @@ export class RedisServer {
 
   /** The answer to one command, asked on a connection of its own. */
   async ask(...command: string[]): Promise<unknown> {
-    const client = createClient({ url: this.url, RESP: 2 });
+    const client = asking.duplicate({ url: this.url });
     client.on('error', () => {});
     await client.connect();
     try {
