@@ -199,7 +199,7 @@ test('the sequences are walks of a client of this era', () => {
     batches: false,
     movesTime: false,
   };
-  const walks = [...coveringSequences(features), ...randomWalks(features, 200, seededRandom(3))];
+  const walks = [...coveringSequences(features), ...randomWalks(features, 50, seededRandom(3))];
   expect(walks.filter((walk) => !isWalk(walk, features)).map(sequenceText)).toEqual([]);
   expect(walks.flat().some(({ type }) => type.startsWith('initialize'))).toBe(false);
 });

@@ -32,12 +32,15 @@ describe('the sequences', () => {
   const texts = covering.map(sequenceText);
 
   test('are walks of a client', () => {
-    const walks = [...covering, ...randomWalks(features, 200, seededRandom(3))];
+    const walks = [...covering, ...randomWalks(features, 50, seededRandom(3))];
     expect(walks.filter((walk) => !isWalk(walk, features)).map(sequenceText)).toEqual([]);
   });
 
   test('reach every state of the client', () => {
-    const moves: readonly Move[] = covering.flat().filter(({ type }) => type !== 'wait');
+    const made = covering.flat().filter(({ type }) => type !== 'wait');
+    const moves = [
+      ...new Map(made.map((move): [string, Move] => [sequenceText([move]), move])).values(),
+    ];
     const states = getShortestPaths(clientMachine, {
       input: features,
       events: (client) => moves.filter((move) => client.can(move)),
@@ -103,7 +106,7 @@ describe('the sequences', () => {
   });
 
   test('leave out what they are told to', () => {
-    const walks = randomWalks(features, 100, seededRandom(1), new Set(['malformed']));
+    const walks = randomWalks(features, 40, seededRandom(1), new Set(['malformed']));
     expect(walks.flat().some(({ type }) => type === 'malformed')).toBe(false);
   });
 

@@ -8,7 +8,9 @@ const totalCharacters = 20_000;
 const alphabet = 'a _\t:=./"\'\\[]{,*@\n'.split('');
 
 /** Each character and each pair of two: the shapes from which a pattern that tries again gets its square. */
-const units = alphabet.flatMap((first) => ['', ...alphabet].map((second) => first + second));
+const units = alphabet.flatMap((first) =>
+  ['', ...alphabet].flatMap((second) => (second === first ? [] : first + second)),
+);
 
 /** What stands before them: the beginning of a rule, of a string, of the section that is looked at. */
 const openings = ['', 'a ', '"', '{"tasks":{"', '[project.scripts]\n'];
@@ -32,11 +34,12 @@ function costOf({ read }: ScriptFile, text: string, times = 1): number {
  * How much more a text costs in one piece than as many characters in pieces of their own: the least that is measured, since whatever else
  * the process does can only add to a measurement. What is read again and again never costs the same.
  */
-function ratioOf(kind: ScriptFile, whole: string, piece: string): number {
+function ratioOf(kind: ScriptFile, whole: string, pieceOf: () => string): number {
   let least = Infinity;
   for (let run = 0; run < 20 && least >= maxRatio; run += 1) {
     const cost = costOf(kind, whole);
     if (cost < negligible) return 1;
+    const piece = pieceOf();
     least = Math.min(least, cost / costOf(kind, piece, totalCharacters / piece.length));
   }
   return least;
@@ -64,15 +67,17 @@ describe('a hostile file costs no more than its size', () => {
     ({ read }, index) => index === scriptFiles.findIndex((other) => other.read === read),
   );
   test.each(kinds.map((kind) => [kind.file, kind] as const))('%s', (_, kind) => {
+    const dear: object[] = [];
     for (const opening of openings) {
       for (const unit of units) {
         for (const lineLength of [totalCharacters, 1000]) {
           const whole = fileOf(unit, opening, totalCharacters, lineLength);
-          const ratio = ratioOf(kind, whole, fileOf(unit, opening, 40, 40));
-          expect(ratio, JSON.stringify({ opening, unit, lineLength })).toBeLessThan(maxRatio);
+          const ratio = ratioOf(kind, whole, () => fileOf(unit, opening, 40, 40));
+          if (ratio >= maxRatio) dear.push({ opening, unit, lineLength, ratio });
         }
       }
     }
+    expect(dear).toEqual([]);
   });
 });
 

@@ -2,22 +2,23 @@
 import { expect, test } from 'vitest';
 import { workspaceServer } from '../src/workspace-server.ts';
 import { callTool, fakeContext } from '../../../test/roots/fake-context.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory, writeAlike } from '../../../test/roots/temporary-directory.ts';
 
 const maxCharacters = 40_000;
 
 /** A line of ordinary source code: a tenth of it has to be escaped in JSON. */
 const line = `  const needle = { "name": 'value', path: "C:\\\\directory" };\n`;
-const longLine = `${line.repeat(200).replaceAll('\n', ' ')}\n`;
+const longLine = `${line.repeat(40).replaceAll('\n', ' ')}\n`;
 
 /** Much of all that is listed: long paths, many files, many matches, long lines, many scripts. */
-const files = Object.fromEntries([
-  ...Array.from({ length: 900 }, (_, at) => [
+const names = Array.from(
+  { length: 900 },
+  (_, at) =>
     `${'directory-'.repeat(4)}${at % 30}/${'package-'.repeat(8)}${at % 7}/${'file-'.repeat(8)}${at}.ts`,
-    `${line.repeat(20)}sparse\n${line.repeat(20)}${longLine}`,
-  ]),
+);
+const files = Object.fromEntries([
   ...Array.from({ length: 3 }, (_, at) => [`large-${at}.ts`, line.repeat(3000)]),
-  ['minified.js', longLine.repeat(100).replaceAll('\n', ' ')],
+  ['minified.js', longLine.repeat(500).replaceAll('\n', ' ')],
   [
     'package.json',
     JSON.stringify({
@@ -51,6 +52,7 @@ const calls: Readonly<Record<string, readonly object[]>> = {
 
 test('a result by default has less than 40,000 characters, as text and as JSON', async () => {
   const cwd = await temporaryDirectory(files);
+  await writeAlike(cwd, names, `${line.repeat(20)}sparse\n${line.repeat(20)}${longLine}`);
   const { definition } = workspaceServer({
     ...{ directories: [cwd], cwd, home: '/nobody', version: '1' },
   });

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { findCounts, findLines } from '../src/search/text-search.ts';
 import type { TextSearchRun } from '../src/search/text-search.ts';
 import { boundaryAt } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory, writeAlike } from '../../../test/roots/temporary-directory.ts';
 
 const asked = vi.hoisted(() => ({ processes: 0, realPaths: 0, searched: 0 }));
 
@@ -32,7 +32,8 @@ const never = new AbortController().signal;
 /** A search in files of one line each. */
 async function searchOf(line: string, limit: number, count = 200): Promise<TextSearchRun> {
   const names = Array.from({ length: count }, (_, index) => `${'x'.repeat(100)}${index}.txt`);
-  const cwd = await temporaryDirectory(Object.fromEntries(names.map((name) => [name, line])));
+  const cwd = await temporaryDirectory();
+  await writeAlike(cwd, names, line);
   Object.assign(asked, { processes: 0, realPaths: 0, searched: 0 });
   return {
     boundary: boundaryAt(cwd),
@@ -51,7 +52,7 @@ async function searchOf(line: string, limit: number, count = 200): Promise<TextS
 
 describe('a text search', () => {
   // The first search looks for the binary.
-  beforeEach(async () => void (await findLines(await searchOf('other', 1))));
+  beforeEach(async () => void (await findLines(await searchOf('other', 1, 1))));
 
   test('starts no process for lines if there is no match', async () => {
     expect(await findLines(await searchOf('other', 100, 50))).toMatchObject({ matchingLines: 0 });
@@ -59,11 +60,13 @@ describe('a text search', () => {
   });
 
   test('looks at no more files than a few parts if there are enough', async () => {
-    const found = await findCounts(await searchOf('needle', 5, 2000), false);
+    const search = await searchOf('needle', 5, 500);
+    const found = await findCounts(search, false);
     expect(found).toMatchObject({ endedBy: 'limit' });
     expect(found.files).toHaveLength(5);
     expect(asked.searched).toBeLessThan(200);
-    const { matchingLines, endedBy } = await findLines(await searchOf('needle', 5, 2000));
+    asked.searched = 0;
+    const { matchingLines, endedBy } = await findLines(search);
     expect([matchingLines, endedBy]).toEqual([5, 'limit']);
     expect(asked.searched).toBeLessThan(400);
   });

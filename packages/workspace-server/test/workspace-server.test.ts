@@ -169,8 +169,8 @@ describe('every tool', () => {
       search_text: { pattern: 'needle', contextLines: 1 },
       read_file: { path: 'a.txt', maxCharacters: 3 },
     };
+    const ajv = new Ajv2020({ strict: true });
     for (const tool of server.definition.tools ?? []) {
-      const ajv = new Ajv2020({ strict: true });
       expect(ajv.validate(tool.inputSchema, calls[tool.name]), tool.name).toBe(true);
       const { structured, text } = await callTool(tool, calls[tool.name] ?? {}, fakeContext());
       if (tool.outputSchema === undefined) expect(structured).toBeUndefined();

@@ -7,7 +7,7 @@ import { fakeContext, reportOf, toolError } from '../../../../test/roots/fake-co
 import { callTool } from '../../../../test/roots/fake-context.ts';
 import { readAnswer } from '../read-answer.ts';
 import { rootAt } from '../../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory, writeAlike } from '../../../../test/roots/temporary-directory.ts';
 import type { Files } from '../../../../test/roots/temporary-directory.ts';
 
 async function project(files: Files) {
@@ -267,7 +267,8 @@ describe('pages', () => {
   test('are bounded in size', async () => {
     const long = 'x'.repeat(200);
     const names = Array.from({ length: 400 }, (_, index) => `${long}${index}`);
-    const { find } = await project(Object.fromEntries(names.map((name) => [name, ''])));
+    const { find, cwd } = await project({});
+    await writeAlike(cwd, names, '');
     const pages = await pagesOf(find, { limit: 2000 });
     expect(pages.length).toBeGreaterThan(2);
     for (const { lines } of pages) expect(lines.join('\n').length).toBeLessThan(31_000);
@@ -275,8 +276,11 @@ describe('pages', () => {
   });
 
   test('behind the first cost no second walk', async () => {
-    const { find, context } = await project(
-      Object.fromEntries(Array.from({ length: 1200 }, (_, index) => [`${index}.f`, ''])),
+    const { find, context, cwd } = await project({});
+    await writeAlike(
+      cwd,
+      Array.from({ length: 1200 }, (_, index) => `${index}.f`),
+      '',
     );
     expect(await pagesOf(find, { limit: 100 })).toHaveLength(12);
     expect(context.reported.map(({ progress }) => progress)).toEqual([500, 1000]);

@@ -5,7 +5,7 @@ import { searchTextTool } from '../../src/tools/search-text.ts';
 import { createWorkspace } from '../../src/project/workspace.ts';
 import { callTool, fakeContext, toolError } from '../../../../test/roots/fake-context.ts';
 import type { readAnswer } from '../read-answer.ts';
-import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory, writeAlike } from '../../../../test/roots/temporary-directory.ts';
 import { found, placesOf, searchProject } from './search-project.ts';
 
 describe('patterns', () => {
@@ -71,9 +71,8 @@ describe('results', () => {
 
   test('equal calls with a limit give equal answers', async () => {
     const names = Array.from({ length: 300 }, (_, index) => `${index % 7}/${index}.txt`);
-    const { search } = await searchProject(
-      Object.fromEntries(names.map((name) => [name, 'needle'])),
-    );
+    const { search, cwd } = await searchProject({});
+    await writeAlike(cwd, names, 'needle');
     const answers = await Promise.all(
       [1, 2, 3, 4].map(async () => await search({ pattern: 'needle', limit: 10 })),
     );
@@ -131,16 +130,16 @@ describe('pages', () => {
   }
 
   const files = Object.fromEntries(
-    Array.from({ length: 40 }, (_, index) => [
+    Array.from({ length: 15 }, (_, index) => [
       `${'abc'[index % 3]}/${index}.txt`,
       'needle\nother\n'.repeat((index % 5) + 1),
     ]),
   );
 
-  test.each([4, 7, 64])('of %i lines join to all of them', async (limit) => {
+  test.each([4, 7, 32])('of %i lines join to all of them', async (limit) => {
     const { search } = await searchProject(files);
     const whole = await found(search({ pattern: 'needle', limit: 1000 }));
-    expect(whole).toHaveLength(120);
+    expect(whole).toHaveLength(45);
     const pages = await allOf(search, { pattern: 'needle', limit });
     for (const { lines } of pages) expect(placesOf(lines).length).toBeLessThanOrEqual(limit);
     expect(pages.flatMap(({ lines }) => placesOf(lines))).toEqual(whole);
@@ -156,8 +155,8 @@ describe('pages', () => {
   test.each(['files', 'count'])('of %s join to all of them', async (mode) => {
     const { search } = await searchProject(files);
     const whole = (await search({ pattern: 'needle', mode, limit: 1000 })).lines;
-    expect(whole).toHaveLength(40);
-    const pages = await allOf(search, { pattern: 'needle', mode, limit: 7 });
+    expect(whole).toHaveLength(15);
+    const pages = await allOf(search, { pattern: 'needle', mode, limit: 4 });
     expect(pages.flatMap(({ lines }) => lines)).toEqual(whole);
   });
 
