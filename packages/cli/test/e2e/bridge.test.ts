@@ -15,7 +15,7 @@ import { launchHttp } from '../../../../test/e2e/http-process.ts';
 import { command, launch, reapServers, repository } from '../../../../test/e2e/server-process.ts';
 import { greeted, scriptedServer } from '../../../../test/client/http/scripted-server.ts';
 import { processTable } from '../../../../test/processes/process-table.ts';
-import { startCommand, temporaryFolder } from './client-command.ts';
+import { smallServer, startCommand, temporaryFolder } from './client-command.ts';
 
 afterEach(async () => {
   await closeClients();
@@ -26,8 +26,9 @@ const serverOf = (era: string) => [process.execPath, `${repository}/test/bridge/
 const bridgeTo = (...args: readonly string[]) => [...command, 'bridge', ...args];
 
 /** The processes of a server that this test has caused, by a mark in their arguments. */
-const running = (era: string, mark: string) => {
-  const line = [...serverOf(era), mark].join(' ');
+const running = (server: string | readonly string[], mark: string) => {
+  const command = typeof server === 'string' ? serverOf(server) : server;
+  const line = [...command, mark].join(' ');
   return processTable().filter((entry) => entry.command === line);
 };
 
@@ -56,11 +57,11 @@ describe.each(['legacy', 'modern'])('before a server of the %s era', (server) =>
 describe('over stdio, the server', () => {
   test('is started before the host has said anything, and it is the one that answers', async () => {
     const mark = crypto.randomUUID();
-    const bridge = launch(bridgeTo('--', ...serverOf('legacy'), mark));
-    await expect.poll(() => running('legacy', mark)).toHaveLength(1);
-    const ahead = running('legacy', mark);
-    expect(await bridge.initialize()).toMatchObject({ result: { serverInfo: { name: 'legacy' } } });
-    expect(running('legacy', mark)).toEqual(ahead);
+    const bridge = launch(bridgeTo('--', ...smallServer, mark));
+    await expect.poll(() => running(smallServer, mark)).toHaveLength(1);
+    const ahead = running(smallServer, mark);
+    expect(await bridge.initialize()).toMatchObject({ result: { serverInfo: { name: 'small' } } });
+    expect(running(smallServer, mark)).toEqual(ahead);
     bridge.end();
     await bridge.exit;
     await nothingLeft(mark);
@@ -128,13 +129,13 @@ describe('over stdio, the server', () => {
 
   test('is started anew if it has ended before', async () => {
     const mark = crypto.randomUUID();
-    const bridge = launch(bridgeTo('--', ...serverOf('legacy'), mark));
-    await expect.poll(() => running('legacy', mark)).toHaveLength(1);
-    const [first] = running('legacy', mark);
+    const bridge = launch(bridgeTo('--', ...smallServer, mark));
+    await expect.poll(() => running(smallServer, mark)).toHaveLength(1);
+    const [first] = running(smallServer, mark);
     process.kill(first?.pid as number, 'SIGKILL');
-    await expect.poll(() => running('legacy', mark)).toEqual([]);
-    expect(await bridge.initialize()).toMatchObject({ result: { serverInfo: { name: 'legacy' } } });
-    expect(running('legacy', mark)).toHaveLength(1);
+    await expect.poll(() => running(smallServer, mark)).toEqual([]);
+    expect(await bridge.initialize()).toMatchObject({ result: { serverInfo: { name: 'small' } } });
+    expect(running(smallServer, mark)).toHaveLength(1);
     bridge.end();
     await bridge.exit;
     await nothingLeft(mark);
@@ -142,8 +143,8 @@ describe('over stdio, the server', () => {
 
   test.each(['end', 'SIGKILL'])('is gone after a host that said nothing: %s', async (how) => {
     const mark = crypto.randomUUID();
-    const bridge = launch(bridgeTo('--', ...serverOf('legacy'), mark));
-    await expect.poll(() => running('legacy', mark)).toHaveLength(1);
+    const bridge = launch(bridgeTo('--', ...smallServer, mark));
+    await expect.poll(() => running(smallServer, mark)).toHaveLength(1);
     if (how === 'end') bridge.end();
     else bridge.child.kill('SIGKILL');
     await bridge.exit;

@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { command as checkCommand } from '../../src/check.ts';
+import { UsageError } from '../../src/command.ts';
 import { listenBroken } from '../../../checker/test/broken-http.ts';
 import { command } from '../../../../test/e2e/server-process.ts';
 
@@ -172,17 +174,26 @@ describe('mcp-actors check', () => {
       ['--url', 'http://127.0.0.1:1/mcp', '--revision', '2024-11-05'],
     ],
     ['--header goes with --url: stdio has no headers', ['--header', 'a: b', ...server]],
-    [
-      'http://127.0.0.1:1/mcp could not be reached: connect ECONNREFUSED',
-      ['--url', 'http://127.0.0.1:1/mcp?key=secret'],
-    ],
-    ['Unknown option --time. Did you mean --timeout?', ['--time', '1', ...server]],
     ['--only: there is no invariant "pong"', ['--only', 'pong', ...server]],
     ['--play: there is no move "dance"', ['--play', 'initialize dance', ...server]],
     ['--call slow: {no is not JSON', ['--call', 'slow={no', ...server]],
     ['--call slow: [] is not a JSON object', ['--call', 'slow=[]', ...server]],
     ['--call: "=1" names no tool', ['--call', '=1', ...server]],
     ['--revision: "2020-01-01" is not one of 2025-11-25', ['--revision', '2020-01-01', ...server]],
+  ])('takes no such arguments: %s', async ([expected, args]) => {
+    const written = vi.spyOn(process.stdout, 'write');
+    const refused = checkCommand.run(args, import.meta.url);
+    await expect(refused).rejects.toThrow(UsageError);
+    await expect(refused).rejects.toSatisfy(({ message }: Error) => message.startsWith(expected));
+    expect(written).not.toHaveBeenCalled();
+  });
+
+  test.for<[expected: string, args: readonly string[]]>([
+    ['Unknown option --time. Did you mean --timeout?', ['--time', '1', ...server]],
+    [
+      'http://127.0.0.1:1/mcp could not be reached: connect ECONNREFUSED',
+      ['--url', 'http://127.0.0.1:1/mcp?key=secret'],
+    ],
     [
       'no-such-command could not be started: There is no command "no-such-command" in PATH',
       ['--', 'no-such-command'],
