@@ -43,7 +43,7 @@ export interface RoundsCall {
   send(params: JsonObject | undefined, signal: AbortSignal): Promise<JsonObject>;
 }
 
-/** What a result asks for. What it has of them is copied into the next request. */
+/** What a result asks for. The members that it has are copied into the next request. */
 interface Wanted {
   readonly inputRequests: JsonObject | undefined;
   readonly requestState: string | undefined;

@@ -92,7 +92,7 @@ async function isOld(path: string, staleMs: number): Promise<boolean> {
   }
 }
 
-/** Whether this is of a process on this machine that is gone. */
+/** Whether this is the lock of a process of this machine that has ended. */
 function isOfDead(text = ''): boolean {
   try {
     const { pid, host } = JSON.parse(text) as { readonly pid: number; readonly host: string };

@@ -28,7 +28,7 @@ export interface LoginScope<TOptions> {
   readonly grants: Grants;
   /** Stores the grant and uses it from now on. */
   readonly keep: (grant: Grant) => Promise<void>;
-  /** Uses a grant from now on that is stored already. */
+  /** Uses a grant that is stored already. */
   readonly use: (grant: Grant) => void;
   readonly signal: AbortSignal;
   /** The connection's clock. */
@@ -267,7 +267,7 @@ class PersonLogin implements OAuthClientProvider {
     const own = ownClient(options);
     if (own) {
       this.#client = own;
-      // With its issuer, it is not given to be stored.
+      // With the issuer, the official client does not have it stored.
       return { ...own, issuer };
     }
     if (this.#wanted.client === 'unknown') return undefined;

@@ -16,7 +16,7 @@ import { refusalFrom, refusedAuthorization } from './official-client.ts';
 import type { PersonAuth } from './options.ts';
 import type { LoginScope } from './person-login.ts';
 
-/** Whose grant it is. */
+/** A login, as far as a renewal needs it. */
 type RenewalScope = LoginScope<Pick<PersonAuth, 'clientId' | 'clientSecret'>>;
 
 const spent = (client: 'known' | 'unknown'): RefreshOutcome => ({ kind: 'spent', client });

@@ -1,15 +1,15 @@
-/** A request for a token that sends nobody anywhere: of a host itself, or of a device with its code. */
+/** Asks for a token without sending a person anywhere: for a host that logs in by itself, or a device that has its code. */
 import type { Discovered } from './discovery.ts';
 import type { GivenTokens, KnownClient } from './grants.ts';
 import type { Fetch } from './guarded-fetch.ts';
 import type { Official } from './official-client.ts';
 
-/** What a token is asked for with. */
+/** What a request for a token consists of. */
 interface TokenRequest {
   readonly client: KnownClient;
   /** The grant type, and what belongs to it. */
   readonly params: Readonly<Record<string, string>>;
-  /** Shows who the client is, instead of its secret. */
+  /** Authenticates the client in place of a secret. */
   readonly addClientAuthentication?: ReturnType<Official['createPrivateKeyJwtAuth']> | undefined;
 }
 

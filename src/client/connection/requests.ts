@@ -415,7 +415,7 @@ class HostRequest<T> implements SendableRequest, HostRequestSpec {
     else this.#fail(hostError(outcome.error));
   }
 
-  /** An error in the host's callback ends only this request. What it fails with later is not heard. */
+  /** An error in the host's callback ends only this request. Its outcome after that is ignored. */
   static #progressed(this: HostRequest<unknown>, progress: ProgressReport): void {
     try {
       this.manner.onProgress?.(progress);

@@ -370,8 +370,8 @@ export abstract class ServerFeatures {
 }
 
 /**
- * What servers declare of what their methods begin with. Of the first revisions, none declares
- * completion.
+ * The capabilities that methods begin with. Completion is not among them: the first revisions had no
+ * capability for it.
  */
 const declaredFeatures: ReadonlySet<string> = new Set(['tools', 'resources', 'prompts', 'logging']);
 

@@ -423,7 +423,7 @@ class HttpWriter implements Behaviour<WriterEvent> {
   }
 
   receive(event: WriterEvent): void {
-    // A host has nothing flushed, and drops no requests of its server.
+    // A host never flushes, and never drops the requests of its server.
     if (event.type !== 'frames.send') return;
     this.#channel.post(
       this.#state === 'blocked' ? this.#withoutRequests(event) : event,

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { unobserved } from '../../../src/actors/transitions.ts';
+import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
 import type { AskPerson } from '../../../src/client/channel/channel-kind.ts';
@@ -43,3 +44,18 @@ export const query = (change: (params: URLSearchParams) => void) => (url: URL) =
   change(url.searchParams);
   return url;
 };
+
+/** The same store. It tells of each lock that somebody waits for, or takes. */
+export function watchedStore(
+  store: CredentialStore,
+  wanted: (key: string) => void,
+): CredentialStore {
+  return {
+    ...store,
+    exclusive: (key, work, signal) => {
+      const taken = store.exclusive(key, work, signal);
+      wanted(key);
+      return taken;
+    },
+  };
+}

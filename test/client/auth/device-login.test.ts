@@ -9,7 +9,7 @@ import { Grants } from '../../../src/client/auth/grants.ts';
 import type { PersonAuth } from '../../../src/client/auth/options.ts';
 import type { DevicePrompt } from '../../../src/machines/connection-ports.ts';
 import { Inbox } from '../../../src/testing/inbox.ts';
-import { authorize, refusal } from './authorizing.ts';
+import { authorize, refusal, watchedStore } from './authorizing.ts';
 import { call, challengeNaming, startProtected } from './protected-server.ts';
 
 /** A clock that tells which pauses begin. */
@@ -126,14 +126,7 @@ describe('a login on another device', () => {
     const { url, clock, store, called, prompt } = await begin();
     await prompt();
     const waiting = gate();
-    const watched: CredentialStore = {
-      ...store,
-      exclusive: (key, work, signal) => {
-        const taken = store.exclusive(key, work, signal);
-        waiting.release();
-        return taken;
-      },
-    };
+    const watched = watchedStore(store, () => waiting.release());
     const other = authorize(url, { device: true, store: watched });
     const theirs = call(other, url, 'read');
     await waiting.pass();

@@ -2,7 +2,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestClock, gate } from 'mcp-actors/testing';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
-import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { Grants } from '../../../src/client/auth/grants.ts';
 import type { Grant } from '../../../src/client/auth/grants.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
@@ -12,7 +11,7 @@ import { AuthorizationServer } from '../../http/authorization-server.ts';
 import type { Challenge } from '../../../src/client/http/authorization.ts';
 import { agree, call, challengeNaming, person, startProtected } from './protected-server.ts';
 import type { Called } from './protected-server.ts';
-import { authorize, query, refusal } from './authorizing.ts';
+import { authorize, query, refusal, watchedStore } from './authorizing.ts';
 
 describe('a host without a token', () => {
   test('gets one when the server wants it, and uses it from then on', async () => {
@@ -209,14 +208,7 @@ async function twoConnections() {
   const first = authorize(url, { store, visit });
   const second = authorize(url, {
     visit: grace.visit,
-    store: {
-      ...store,
-      exclusive: (key, work, signal) => {
-        const taken = store.exclusive(key, work, signal);
-        if (key.startsWith('login')) void waiting.pass();
-        return taken;
-      },
-    },
+    store: watchedStore(store, (key) => void (key.startsWith('login') && waiting.pass())),
   });
   /** Both call. The second one is refused while the person of the first is away. */
   const callBoth = async (one: string, other: string) => {
@@ -529,14 +521,7 @@ describe('a login that comes to nothing', () => {
     const away = gate();
     const store = memoryCredentialStore();
     const waiting = gate();
-    const watched: CredentialStore = {
-      ...store,
-      exclusive: (key, work, signal) => {
-        const taken = store.exclusive(key, work, signal);
-        waiting.release();
-        return taken;
-      },
-    };
+    const watched = watchedStore(store, () => waiting.release());
     const clock = new TestClock();
     const first = authorize(url, { visit: () => away.pass().then(String), store }, () => {}, clock);
     const one = call(first, url, 'read');

@@ -3,7 +3,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { HandlerContext, McpServer } from 'mcp-actors';
 import { TestClock, enveloped, gate, initialize, toolCall, turn } from 'mcp-actors/testing';
 import type { EnvelopeOptions } from 'mcp-actors/testing';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
 import type { HttpOptions } from '../../../src/http/index.ts';
 import { EventReader, jsonOf, postHeaders } from '../raw-client.ts';
@@ -25,17 +25,10 @@ function endpoint(run: Run = () => 'done', options: HttpOptions = {}, serverOf?:
       ],
     });
   const server = made();
-  let listened = 0;
-  const counting: McpServer = {
-    ...server,
-    listen: (...args) => {
-      listened++;
-      return server.listen(...args);
-    },
-  };
+  const listen = vi.spyOn(server, 'listen');
   const report = () => {};
   const common = { clock, report, session: { report }, ...options };
-  const handler = httpHandler(serverOf ?? counting, common);
+  const handler = httpHandler(serverOf ?? server, common);
   onTestFinished(() => void handler.close(0));
   const post = (message: object, headers: object = {}, signal: AbortSignal | null = null) =>
     handler(
@@ -56,7 +49,7 @@ function endpoint(run: Run = () => 'done', options: HttpOptions = {}, serverOf?:
       await turn();
     }
   };
-  return { clock, handler, post, call, pass, made, listened: () => listened };
+  return { clock, handler, post, call, pass, made, listened: () => listen.mock.calls.length };
 }
 
 /** Whether it has come by now. */

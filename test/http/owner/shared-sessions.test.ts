@@ -1,8 +1,8 @@
 /** What a node writes down of its sessions, when it waits for that, and what it does with a session of another one. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { Fact, HandlerContext, McpServer } from 'mcp-actors';
+import type { Fact, HandlerContext } from 'mcp-actors';
 import { TestClock, gate, turn } from 'mcp-actors/testing';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
 import type { HttpOptions } from '../../../src/http/index.ts';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
@@ -73,18 +73,11 @@ function start(
     tools: [tool('run', run), tool('one', () => '1'), tool('two', () => '2')],
     logging: {},
   });
-  let listened = 0;
-  const counting: McpServer = {
-    ...server,
-    listen: (...args) => {
-      listened++;
-      return server.listen(...args);
-    },
-  };
+  const listen = vi.spyOn(server, 'listen');
   const facts = reported();
   // One that takes all states would watch each session.
   const report = Object.assign((fact: Fact) => facts.report(fact), { threshold: 'info' } as const);
-  const handler = httpHandler(counting, { clock, report, session: { report }, ...options, stores });
+  const handler = httpHandler(server, { clock, report, session: { report }, ...options, stores });
   onTestFinished(() => passing(handler.close(0)));
   const send = (method: string, message?: object, headers: object = {}, path = '/mcp') =>
     handler(
@@ -111,7 +104,7 @@ function start(
     send,
     greet,
     begin,
-    listened: () => listened,
+    listened: () => listen.mock.calls.length,
     closings: () => closings,
     kill: () => shared.kill(served),
   };
