@@ -86,7 +86,7 @@ function statementsIn(schema: string) {
     `SELECT task.id, s.key, s.body FROM task, unnest(${keys}::text[], ${texts}::text[]) WITH ORDINALITY
       s (key, body, place) ORDER BY s.place`;
   const appended = `step AS (INSERT INTO ${steps} (task, key, body) ${stepsFrom('$3', '$4')}
-    ON CONFLICT (task, key) DO UPDATE SET body = excluded.body)`;
+    ON CONFLICT (task, key) DO UPDATE SET body = excluded.body WHERE $2::bigint IS NOT NULL)`;
   /** Removes tasks, and counts them no more. In order, so that two who do it do not wait for each other. */
   const forget = (some: string) => `WITH gone AS (DELETE FROM ${tasks} WHERE id = ANY(ARRAY(
       SELECT id FROM ${tasks} WHERE ${some})) RETURNING share),

@@ -9,12 +9,14 @@ export const rememberedMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Adds the steps in ARGV from there on, keys and texts by turns. A step has its place before its text. */
 const addSteps = `
-local function addSteps(from)
+local function addSteps(from, keepsEarlier)
   for n = from, #ARGV, 2 do
     local field = ':' .. ARGV[n]
     local before = redis.call('HGET', KEYS[1], field)
-    local place = before and string.match(before, '^%d+') or redis.call('HINCRBY', KEYS[1], 'places', 1)
-    redis.call('HSET', KEYS[1], field, place .. ' ' .. ARGV[n + 1])
+    if not (before and keepsEarlier) then
+      local place = before and string.match(before, '^%d+') or redis.call('HINCRBY', KEYS[1], 'places', 1)
+      redis.call('HSET', KEYS[1], field, place .. ' ' .. ARGV[n + 1])
+    end
   end
 end
 `;
@@ -43,7 +45,7 @@ if ARGV[1] ~= '' and ARGV[1] ~= there[2] then return {2} end
 
 /** KEYS: task. ARGV: fence, how long it is parked or nothing, steps. Whose it was, and when it is due. */
 const append = luaScript(`${refuseOthers}${addSteps}
-addSteps(3)
+addSteps(3, ARGV[1] == '')
 local due
 if ARGV[1] == '' then due = now()
 elseif ARGV[2] ~= '' then

@@ -92,6 +92,7 @@ const statements = {
   steps: 'SELECT key, text FROM steps WHERE task = ? ORDER BY place',
   append: `INSERT INTO steps (task, key, text) VALUES (?, ?, ?)
     ON CONFLICT (task, key) DO UPDATE SET text = excluded.text`,
+  appendNew: 'INSERT INTO steps (task, key, text) VALUES (?, ?, ?) ON CONFLICT (task, key) DO NOTHING',
   tell: 'UPDATE tasks SET changed = ? WHERE id = ?',
   park: `UPDATE tasks SET owner = '', due_at = min(coalesce(due_at, ?1), ?1) WHERE id = ?2`,
   wake: 'UPDATE tasks SET due_at = ? WHERE id = ?',
@@ -264,16 +265,20 @@ class SqliteTaskStore implements TaskStore {
   ): Promise<TaskWritten> {
     const { taskId } = claim;
     return this.#written(claim, () => {
-      this.#append(taskId, steps);
       const isAnybodys = !('fence' in claim);
+      this.#append(taskId, steps, isAnybodys ? 'appendNew' : 'append');
       if (isAnybodys) this.#run('wake', this.#now(), taskId);
       else if (parkForMs !== undefined) this.#run('park', this.#now() + parkForMs, taskId);
       if (isAnybodys || isTold) this.#run('tell', this.#nextChange(), taskId);
     });
   }
 
-  #append(taskId: string, steps: readonly TaskStep[]): void {
-    for (const { key, text } of steps) this.#run('append', taskId, key, text);
+  #append(
+    taskId: string,
+    steps: readonly TaskStep[],
+    statement: 'append' | 'appendNew' = 'append',
+  ): void {
+    for (const { key, text } of steps) this.#run(statement, taskId, key, text);
   }
 
   async finish(claim: AnyClaim | TaskClaim, text: string, letsGo = false): Promise<TaskWritten> {

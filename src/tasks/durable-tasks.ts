@@ -23,8 +23,8 @@ import type { DetailedTask, Task } from '../protocol/tasks.ts';
 import { answerOf, cancelledByClient, expired, notFound, resultOf } from './seen-task.ts';
 import type { SeenTask } from './seen-task.ts';
 import type { LedgerLimits, LedgerPort, TaskLedger } from './task-ledger.ts';
-import { answerStep } from './written-steps.ts';
-import type { AskedStep } from './written-steps.ts';
+import { answerStep, answersTooLong } from './written-steps.ts';
+import type { AskedStep, StepLimits } from './written-steps.ts';
 import type {
   FoundWrittenTask,
   ResumedTask,
@@ -41,8 +41,7 @@ export interface TaskSession {
   readonly clock: Clock;
   /** Hears what happens. */
   readonly report: Report<TaskKeeperFactName>;
-  /** How many tasks of a client are kept. */
-  readonly limits: Pick<TaskLimits, 'maxKeptTasks'>;
+  readonly limits: Pick<TaskLimits, 'maxKeptTasks'> & StepLimits;
   /** The time of day, ISO 8601. */
   wallTime(): string;
 }
@@ -158,7 +157,7 @@ export class DurableTasks<TTask extends RunningTask> {
 
   /**
    * Answers what a task asks that does not run in this session.
-   * @throws {ProtocolError} -32602 naming the answer that is malformed; -32000, retryable
+   * @throws {ProtocolError} -32602 naming the answer that is malformed, or the bound that they exceed; -32000, retryable
    */
   async answer(taskId: string, answers: JsonObject): Promise<void> {
     const found = await this.read(taskId);
@@ -169,7 +168,9 @@ export class DurableTasks<TTask extends RunningTask> {
       if (fault !== undefined) throw invalidParams(`"inputResponses.${key}" ${fault}`);
       steps.push(answerStep(key, { answer: answers[key] as JsonObject }));
     }
-    if (steps.length === 0) return;
+    if (!found || steps.length === 0) return;
+    const excess = found.steps.sizes.excessOfAnswers(steps, this.#session.limits);
+    if (excess !== undefined) throw answersTooLong(excess);
     try {
       await this.#keeper.appendElsewhere(taskId, steps);
     } catch (error) {

@@ -22,8 +22,14 @@ import { CallQuestions } from '../rounds/questions.ts';
 import type { RoundQuestion } from '../rounds/questions.ts';
 import { digestOf } from '../rounds/request-state.ts';
 import type { TaskProgress, TaskStep, TaskWritten } from './task-store.ts';
-import { answerStep, stepKeys, stepName } from './written-steps.ts';
-import type { AskedStep, CheckpointStep, WrittenSteps } from './written-steps.ts';
+import { answerStep, answersTooLong, stepKeys, stepName } from './written-steps.ts';
+import type {
+  AskedStep,
+  CheckpointStep,
+  StepLimits,
+  StepSizes,
+  WrittenSteps,
+} from './written-steps.ts';
 
 /** What the ledger of a task stands on. */
 export interface LedgerPort {
@@ -48,15 +54,11 @@ export interface LedgerPort {
 }
 
 /** Bounds of the work of one task. */
-export interface LedgerLimits {
+export interface LedgerLimits extends StepLimits {
   /** What may be pending at once. */
   readonly maxPending: number;
   /** How long a session is asked that the task was begun in, milliseconds; then the task waits on. */
   readonly humanTimeoutMs: number;
-  /** How many steps it may write. */
-  readonly maxTaskSteps: number;
-  /** What they come to together, UTF-16 units. */
-  readonly maxTaskBytes: number;
   /** How long it has to wait yet, at least, to be given up, milliseconds. */
   readonly taskParkMs: number;
 }
@@ -85,9 +87,7 @@ export class TaskLedger implements WorkLedger {
   /** The text of a checkpoint that is not being written yet. */
   #unwrittenCheckpoint: CheckpointStep | undefined = undefined;
   #slept: number;
-  /** How long what is written is, by its keys, and together. */
-  readonly #lengths: Map<string, number>;
-  #length: number;
+  readonly #sizes: StepSizes;
   /** For people: the step that was written last. */
   #lastStep: string | undefined;
   /** How the questions of this run are sent, by what they ask. */
@@ -110,8 +110,7 @@ export class TaskLedger implements WorkLedger {
     this.#earlier = steps;
     this.#checkpoint = steps.checkpoint;
     this.#slept = steps.checkpoint?.slept ?? 0;
-    this.#lengths = steps.lengths;
-    this.#length = [...this.#lengths.values()].reduce((sum, length) => sum + length, 0);
+    this.#sizes = steps.sizes;
     this.#lastStep = steps.last;
     this.#parkMs = port.limits.taskParkMs;
     const before = steps.checkpoint?.asked ?? 0;
@@ -345,33 +344,63 @@ export class TaskLedger implements WorkLedger {
 
   /**
    * Takes answers; those to what is not open are ignored.
-   * @throws {ProtocolError} -32602 naming the answer that is malformed; none is taken then
+   * @throws {ProtocolError} -32602 naming the answer that is malformed, or the bound that they exceed; none is taken then
    */
   async answer(answers: JsonObject): Promise<void> {
     const given = await this.#questions.read(answers);
-    if (this.#state.hasTag('here')) return await this.#answered(given);
+    if (this.#state.hasTag('here')) {
+      try {
+        return await this.#answered(given);
+      } catch (error) {
+        if (!(error instanceof RuntimeError)) throw error;
+        if (error.code === 'LIMIT_EXCEEDED') throw answersTooLong(error.message);
+        // The task has ended, or goes on elsewhere.
+      }
+    }
     await this.#written;
     await this.#port.answerElsewhere(answers);
   }
 
+  /**
+   * Writes answers and settles their questions in one turn of the writes, so that of two answers the one
+   * that the handler gets is the one that stays written.
+   * @throws {RuntimeError} LIMIT_EXCEEDED: they are too long; none is taken, and the questions stay open
+   */
   async #answered(given: readonly (readonly [RoundQuestion, JsonObject])[]): Promise<void> {
-    const open = given.filter(([{ state }]) => state === 'open');
-    if (open.length === 0) return;
-    await this.#during(async () => {
-      await this.#write(() => open.map(([{ key }, answer]) => answerStep(key, { answer })));
-      this.#questions.settle(open);
-    });
+    const open = () => given.filter(([{ state }]) => state === 'open');
+    await this.#during(() =>
+      this.#inOrder(async () => {
+        const taken = open();
+        if (taken.length === 0) return 'written';
+        const steps = taken.map(([{ key }, answer]) => answerStep(key, { answer }));
+        const excess = this.#sizes.excessOfAnswers(steps, this.#port.limits);
+        if (excess !== undefined) throw new RuntimeError('LIMIT_EXCEEDED', excess);
+        this.#sizes.add(steps);
+        const became = await this.#append(steps);
+        if (became === 'written') this.#questions.settle(open());
+        return became;
+      }),
+    );
   }
 
-  /** Others have written to the task. */
+  /** Takes what others have written to the task: answers, in turn with those given here. */
   async heard(steps: WrittenSteps): Promise<void> {
-    for (const [key, question] of this.#asked) {
-      const known = steps.answer(key);
-      if (!known || question.state !== 'open') continue;
-      if ('error' in known) continue;
-      const fault = await question.faultOf(known.answer);
-      if (fault === undefined) this.#questions.settle([[question, known.answer]]);
-      else question.fail(new RuntimeError('INVALID_RESPONSE', `The answer to ${key} ${fault}`));
+    const hear = async (): Promise<TaskWritten> => {
+      for (const [key, question] of this.#asked) {
+        const known = steps.answer(key);
+        if (!known || 'error' in known || question.state !== 'open') continue;
+        this.#sizes.add([answerStep(key, known)]);
+        const fault = await question.faultOf(known.answer);
+        if (fault === undefined) this.#questions.settle([[question, known.answer]]);
+        else question.fail(new RuntimeError('INVALID_RESPONSE', `The answer to ${key} ${fault}`));
+      }
+      return 'written';
+    };
+    try {
+      await this.#inOrder(hear);
+    } catch (error) {
+      // The task has ended, or goes on elsewhere with these answers.
+      if (!(error instanceof RuntimeError)) throw error;
     }
   }
 
@@ -478,11 +507,18 @@ export class TaskLedger implements WorkLedger {
     return this.#inOrder(async () => {
       const written = steps();
       this.#count(written);
-      const name = written.map(({ key }) => stepName(key, this.#checkpoint)).at(-1);
-      const became = await this.#port.append({ steps: written, ...more });
-      this.#lastStep = name ?? this.#lastStep;
-      return became;
+      return this.#append(written, more);
     });
+  }
+
+  async #append(
+    steps: readonly TaskStep[],
+    more: Pick<TaskProgress, 'isTold'> = {},
+  ): Promise<TaskWritten> {
+    const name = steps.map(({ key }) => stepName(key, this.#checkpoint)).at(-1);
+    const became = await this.#port.append({ steps, ...more });
+    this.#lastStep = name ?? this.#lastStep;
+    return became;
   }
 
   /**
@@ -490,19 +526,9 @@ export class TaskLedger implements WorkLedger {
    * @throws {RuntimeError} LIMIT_EXCEEDED
    */
   #count(steps: readonly TaskStep[]): void {
-    const { maxTaskSteps, maxTaskBytes } = this.#port.limits;
-    for (const { key, text } of steps) {
-      this.#length += text.length - (this.#lengths.get(key) ?? 0);
-      this.#lengths.set(key, text.length);
-    }
-    const exceeds =
-      this.#lengths.size > maxTaskSteps
-        ? `write ${maxTaskSteps} steps`
-        : this.#length > maxTaskBytes
-          ? `write steps of ${maxTaskBytes} bytes together, and these are ${this.#length}`
-          : undefined;
-    if (exceeds === undefined) return;
-    throw new RuntimeError('LIMIT_EXCEEDED', `A task may ${exceeds}`);
+    this.#sizes.add(steps);
+    const excess = this.#sizes.excess(this.#port.limits);
+    if (excess !== undefined) throw new RuntimeError('LIMIT_EXCEEDED', excess);
   }
 
   /** Writes after everything that was to be written before. */

@@ -159,7 +159,7 @@ export interface TaskStore {
   /**
    * Adds to a task that has not ended.
    * @param claim without a fence anybody adds, such as an answer to what the task asks: if the task is parked it is
-   *   due at once
+   *   due at once, and a step whose key is there already stays as it is
    */
   append(claim: AnyClaim | TaskClaim, progress: TaskProgress): Promise<TaskWritten>;
   /**

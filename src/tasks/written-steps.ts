@@ -1,6 +1,8 @@
 /** What is written of a task that can go on in another process: its steps, and what they say. */
 import { stateValueName } from '../machines/names.ts';
 import { isJsonObject } from '../protocol/classify.ts';
+import { invalidParams } from '../protocol/errors.ts';
+import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { inputRequestsOf } from '../protocol/input-required.ts';
 import type { Principal } from '../protocol/request-origin.ts';
@@ -86,6 +88,55 @@ export function stepName(key: string, checkpoint: CheckpointStep | undefined): s
   return machine ? `state ${stateValueName(machine.value)}` : key;
 }
 
+/** Bounds of what one task writes, in all its processes together. */
+export interface StepLimits {
+  readonly maxTaskSteps: number;
+  /** Of all steps together, UTF-16 units. */
+  readonly maxTaskBytes: number;
+}
+
+/** The sizes of the steps of a task. */
+export class StepSizes {
+  readonly #lengths = new Map<string, number>();
+  /** UTF-16 units. */
+  #total = 0;
+
+  constructor(steps: readonly TaskStep[]) {
+    this.add(steps);
+  }
+
+  /** Adds steps, each in place of an earlier one of its key. */
+  add(steps: readonly TaskStep[]): void {
+    for (const { key, text } of steps) {
+      this.#total += text.length - (this.#lengths.get(key) ?? 0);
+      this.#lengths.set(key, text.length);
+    }
+  }
+
+  /** The bound that is exceeded, as a sentence; undefined if none is. */
+  excess({ maxTaskSteps, maxTaskBytes }: StepLimits): string | undefined {
+    return this.#lengths.size > maxTaskSteps
+      ? `A task may write ${maxTaskSteps} steps`
+      : excessOfBytes(this.#total, maxTaskBytes);
+  }
+
+  /** The same for answers to come. Their number is bounded by that of the questions. */
+  excessOfAnswers(steps: readonly TaskStep[], { maxTaskBytes }: StepLimits): string | undefined {
+    const total = steps.reduce((sum, { text }) => sum + text.length, this.#total);
+    return excessOfBytes(total, maxTaskBytes);
+  }
+}
+
+function excessOfBytes(total: number, max: number): string | undefined {
+  if (total <= max) return undefined;
+  return `A task may write steps of ${max} bytes together, and these are ${total}`;
+}
+
+/** The error of a client whose answers exceed a bound of the task. */
+export function answersTooLong(excess: string): ProtocolError {
+  return invalidParams(`"inputResponses" must be shorter: ${excess}`);
+}
+
 /** The steps of a task, read. */
 export class WrittenSteps {
   readonly #texts: ReadonlyMap<string, string>;
@@ -137,9 +188,8 @@ export class WrittenSteps {
     return inputRequestsOf(this.open);
   }
 
-  /** How long each is, UTF-16 units. */
-  get lengths(): Map<string, number> {
-    return new Map([...this.#texts].map(([key, text]) => [key, text.length]));
+  get sizes(): StepSizes {
+    return new StepSizes([...this.#texts].map(([key, text]) => ({ key, text })));
   }
 
   /** For people: the step that came last; undefined if there was none. */

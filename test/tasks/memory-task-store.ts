@@ -95,11 +95,12 @@ export class MemoryTaskStore implements TaskStore {
     await this.fault('append');
     const table = this.#table;
     return this.#written(claim, (kept) => {
+      const isAnybodys = claim.fence === undefined;
       for (const step of progress.steps) {
         const at = kept.steps.findIndex(({ key }) => key === step.key);
-        kept.steps = at < 0 ? [...kept.steps, step] : kept.steps.with(at, step);
+        if (at < 0) kept.steps = [...kept.steps, step];
+        else if (!isAnybodys) kept.steps = kept.steps.with(at, step);
       }
-      const isAnybodys = claim.fence === undefined;
       const { parkForMs } = progress;
       if (isAnybodys) kept.dueAt = table.now;
       else if (parkForMs !== undefined) {
