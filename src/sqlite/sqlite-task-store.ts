@@ -92,7 +92,8 @@ const statements = {
   steps: 'SELECT key, text FROM steps WHERE task = ? ORDER BY place',
   append: `INSERT INTO steps (task, key, text) VALUES (?, ?, ?)
     ON CONFLICT (task, key) DO UPDATE SET text = excluded.text`,
-  appendNew: 'INSERT INTO steps (task, key, text) VALUES (?, ?, ?) ON CONFLICT (task, key) DO NOTHING',
+  appendNew:
+    'INSERT INTO steps (task, key, text) VALUES (?, ?, ?) ON CONFLICT (task, key) DO NOTHING',
   tell: 'UPDATE tasks SET changed = ? WHERE id = ?',
   park: `UPDATE tasks SET owner = '', due_at = min(coalesce(due_at, ?1), ?1) WHERE id = ?2`,
   wake: 'UPDATE tasks SET due_at = ? WHERE id = ?',

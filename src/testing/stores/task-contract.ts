@@ -262,18 +262,24 @@ export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
     same(idsOf(await claimed(b, 'b')), ['t1'], 'what has been woken');
     same(await a.append({ taskId: 't2' }, oneStep('k', 'v')), 'ended', 'what is not there');
   }),
-  taskCase('a write without a fence keeps a step that is there, the owner replaces it', async (play) => {
-    const { a, b } = play;
-    const claim = await a.create(taskOf());
-    const textsOf = async () => (await b.read('t1'))?.record.steps.map(({ text }) => text);
-    for (const text of ['first', 'second']) await b.append({ taskId: 't1' }, oneStep('answer', text));
-    same(await textsOf(), ['first'], 'the answer after two writes without a fence');
-    const both = { steps: [...oneStep('other', 'new').steps, ...oneStep('answer', 'third').steps] };
-    same(await b.append({ taskId: 't1' }, both), 'written', 'a write of which one step is new');
-    same(await textsOf(), ['first', 'new'], 'the steps after it');
-    await a.append(claim, oneStep('answer', 'by its owner'));
-    same(await textsOf(), ['by its owner', 'new'], 'the steps after a write of the owner');
-  }),
+  taskCase(
+    'a write without a fence keeps a step that is there, the owner replaces it',
+    async (play) => {
+      const { a, b } = play;
+      const claim = await a.create(taskOf());
+      const textsOf = async () => (await b.read('t1'))?.record.steps.map(({ text }) => text);
+      for (const text of ['first', 'second'])
+        await b.append({ taskId: 't1' }, oneStep('answer', text));
+      same(await textsOf(), ['first'], 'the answer after two writes without a fence');
+      const both = {
+        steps: [...oneStep('other', 'new').steps, ...oneStep('answer', 'third').steps],
+      };
+      same(await b.append({ taskId: 't1' }, both), 'written', 'a write of which one step is new');
+      same(await textsOf(), ['first', 'new'], 'the steps after it');
+      await a.append(claim, oneStep('answer', 'by its owner'));
+      same(await textsOf(), ['by its owner', 'new'], 'the steps after a write of the owner');
+    },
+  ),
   taskCase('progress is told to those who look for changes, if it is to be', async ({ a, b }) => {
     const claim = await a.create(taskOf());
     const { upTo, now } = await b.changes(undefined);
