@@ -5,6 +5,7 @@
  * requests, and a client since 2026-07-28 is asked in results; the client's call waits for both.
  */
 import { systemClock } from '../actors/clock.ts';
+import { fullParties } from '../actors/limits.ts';
 import { untoldCapabilities } from '../client/asked/answers.ts';
 import { DialogPlaces, roundsAfter } from '../client/asked/input-rounds.ts';
 import type { RoundsCall, RoundsHost } from '../client/asked/input-rounds.ts';
@@ -12,7 +13,7 @@ import type { RawAnswer, RawAsked } from '../client/asked/providers.ts';
 import type { ConnectOptions } from '../client/connect-options.ts';
 import type { Connection } from '../client/connection/connection.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
-import { listsOf } from '../client/connection/host-connection.ts';
+import { listsOf, pauseReading, queuedBytesOf } from '../client/connection/host-connection.ts';
 import type { HostRequestOptions } from '../client/connection/options.ts';
 import type { SentOptions } from '../client/connection/requests.ts';
 import { listKinds } from '../client/lists/list-kinds.ts';
@@ -124,6 +125,12 @@ export class BridgedServer {
   readonly #calls = new Set<OpenCall>();
   /** How many listen to each resource, since 2026-07-28. */
   #watched: Map<string, number> | undefined = undefined;
+  /** Bytes sent to the client of a shared server since it stopped reading; undefined while it reads. */
+  #unreadBytes: number | undefined = undefined;
+  /** Limit of what waits for the client, and of what waits for the server. */
+  readonly #maxQueuedBytes: number;
+  /** Size of the client's open requests to a shared server. */
+  #openBytes = 0;
   /** The level that the server was set to for clients that want one with each request. */
   #logLevel: LogLevel | undefined = undefined;
 
@@ -134,6 +141,7 @@ export class BridgedServer {
     this.#client = client;
     this.era = client.peer.dialect.sessionOfRequest(client) === undefined ? 'modern' : 'legacy';
     this.#maxTotalMs = limits.requestMaxTotalMs;
+    this.#maxQueuedBytes = limits.maxOutboundBytes;
     this.#rounds = { clock, maxRounds: limits.maxRounds, places: new DialogPlaces(limits) };
   }
 
@@ -172,8 +180,30 @@ export class BridgedServer {
       list: (name) => this.#list(name),
       skills: () => this.#skills(),
       setLogLevel: (level) => (seat ? Promise.resolve() : connection.setLogLevel(level)),
+      pause: () => this.#pause(true),
+      resume: () => this.#pause(false),
       close: () => (seat ? seat.leave() : connection.close()),
     };
+  }
+
+  /**
+   * Applies backpressure. A server that others share is read on: what this client would get is limited
+   * instead. Progress is dropped first, then the client is disconnected; log messages never reach it.
+   */
+  #pause(isPaused: boolean): void {
+    if (!this.#seat) return pauseReading(this.#open, isPaused);
+    this.#unreadBytes = isPaused ? 0 : undefined;
+  }
+
+  /** Disconnects the client of a shared server that does not read and is sent too much. */
+  #countUnread(sent: JsonObject = {}): void {
+    if (this.#unreadBytes === undefined) return;
+    this.#unreadBytes += JSON.stringify(sent).length;
+    if (this.#unreadBytes <= this.#maxQueuedBytes) return;
+    this.#unreadBytes = 0;
+    this.#client.disconnect(
+      `The client is not reading and was sent ${this.#maxQueuedBytes} bytes more: closing its session`,
+    );
   }
 
   async #list(name: CatalogName): Promise<ServerList> {
@@ -235,10 +265,14 @@ export class BridgedServer {
     asks?: Asks,
   ): Promise<JsonObject> {
     this.#refuseMissing(method);
+    const size = this.#seat ? (CallContext.callOf(context)?.request.size ?? 0) : 0;
+    this.#refuseBeyondShare(size);
     const call: OpenCall = { method, params, context, asks, questions: undefined };
     this.#calls.add(call);
+    this.#openBytes += size;
     try {
       const result = await this.#answered(call);
+      this.#countUnread(result);
       // The server may have asked for another call of the client, which this one has carried.
       if (call.questions) await Promise.allSettled(call.questions);
       return result;
@@ -246,7 +280,25 @@ export class BridgedServer {
       throw this.#errorFor(error);
     } finally {
       this.#calls.delete(call);
+      this.#openBytes -= size;
     }
+  }
+
+  /**
+   * A client of a shared server that reads slowly cannot fill the server's queue alone.
+   *
+   * @throws {ProtocolError} -32000, once half of the queue is in use and a quarter is this client's
+   */
+  #refuseBeyondShare(size: number): void {
+    const open = this.#openBytes;
+    const max = this.#maxQueuedBytes;
+    if (open === 0 || open + size <= max / fullParties) return;
+    // Requests of this turn are open, and not queued yet.
+    const queued = queuedBytesOf(this.#open);
+    if (queued + open <= max / 2) return;
+    const message = `Overloaded: ${open} bytes of this client's requests are in flight, and ${queued} bytes wait for the shared server; try again when some have been answered`;
+    const data = { reason: 'overloaded', retryable: true };
+    throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
 
   #answered(call: OpenCall): Promise<JsonObject> {
@@ -281,7 +333,10 @@ export class BridgedServer {
     const onProgress: SentOptions['onProgress'] =
       token === undefined
         ? undefined
-        : (report) => void context.notify(Method.progress, { progressToken: token, ...report });
+        : (report) => {
+            if (this.#unreadBytes === undefined)
+              context.notify(Method.progress, { progressToken: token, ...report });
+          };
     const within = CallContext.callOf(context);
     // A host with a stream of its own comes back, as the bridge does.
     const { http } = this.era === 'legacy' ? context : {};
@@ -493,6 +548,7 @@ export class BridgedServer {
   heard(method: string, params: JsonObject | undefined): void {
     if (method === Method.subscriptionAcknowledged) return;
     if (method === Method.logMessage) return this.#heardLog(params);
+    this.#countUnread(params);
     // The id of our own subscription is nothing to the client.
     this.#client.notify(method, params && withoutMeta(params, [MetaKey.subscriptionId]));
   }

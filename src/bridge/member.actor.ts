@@ -54,6 +54,7 @@ export class Member {
   /** What the last attempt has opened. */
   #opened: OpenedServer | undefined = undefined;
   #end = new AbortController();
+  #isPaused = false;
   readonly #lists = new Map<CatalogName, ServerList>();
   /** The names of the last list, by their names in the merged list. */
   readonly #names = new WeakMap<ServerList, ReadonlyMap<string, string>>();
@@ -169,6 +170,7 @@ export class Member {
       principal: client.principal,
       signal: AbortSignal.any([client.signal, end.signal]),
       letGo: () => client.letGo(() => this.#rest()),
+      disconnect: (reason) => client.disconnect(reason),
       exchangeToken: (wanted) => client.exchangeToken(wanted),
       notify: (method, params) => this.#host.told(this, method, params),
       request: (...asked) => client.request(...asked),
@@ -176,7 +178,15 @@ export class Member {
     await before?.close?.();
     const opened = await this.#named.entry.open(own, (state) => this.#heard(state));
     this.#opened = opened;
+    if (this.#isPaused) opened.pause?.();
     if (end.signal.aborted) await opened.close?.();
+  }
+
+  /** Stops or continues reading the server, also one that connects later. */
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    if (isPaused) this.#opened?.pause?.();
+    else this.#opened?.resume?.();
   }
 
   /** Makes room for another client's process. */

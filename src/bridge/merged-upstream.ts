@@ -86,6 +86,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   readonly #twice = new BoundedMap<string, true>(maxReportedNames);
   /** Until the client has its first answer, there is nothing to tell. */
   #moved: (member: Member) => void = () => {};
+  #isPaused = false;
 
   constructor(client: UpstreamClient, named: readonly NamedEntry[], options: MergingOptions) {
     this.client = withoutTasks(client);
@@ -124,7 +125,9 @@ export class MergedUpstream implements Upstream, MemberHost {
     for (const each of all) {
       const kept = begun.has(each.name) ? undefined : before.get(each.name);
       kept?.adjust(each);
-      this.#members.set(each.name, kept ?? new Member(each, this));
+      const member = kept ?? new Member(each, this);
+      member.pause(this.#isPaused);
+      this.#members.set(each.name, member);
     }
     this.#announceAll();
     const gone = [...ended].flatMap((name) => before.get(name) ?? []);
@@ -574,6 +577,16 @@ export class MergedUpstream implements Upstream, MemberHost {
       uris: agreed.map(({ uri }) => uri),
       end: () => agreed.forEach((each) => each.end()),
     };
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    for (const member of this.#members.values()) member.pause(true);
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    for (const member of this.#members.values()) member.pause(false);
   }
 
   async close(): Promise<void> {

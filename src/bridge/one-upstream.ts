@@ -19,6 +19,7 @@ export class OneUpstream implements Upstream, MemberHost {
   #member: Member;
   /** As it was when its client was told of it. */
   #told: OpenedServer | undefined = undefined;
+  #isPaused = false;
 
   constructor(client: UpstreamClient, named: NamedEntry, clock: Clock) {
     this.client = client;
@@ -61,7 +62,10 @@ export class OneUpstream implements Upstream, MemberHost {
   ): Promise<void> {
     const before = this.#member;
     const [named] = all;
-    if (named && begun.has(named.name)) this.#member = new Member(named, this);
+    if (named && begun.has(named.name)) {
+      this.#member = new Member(named, this);
+      this.#member.pause(this.#isPaused);
+    }
     if (ended.has(before.name)) await before.close();
   }
 
@@ -106,6 +110,16 @@ export class OneUpstream implements Upstream, MemberHost {
   async watch(uris: readonly string[]): Promise<UpstreamWatch> {
     const { watch } = await this.#member.ready();
     return watch ? watch(uris) : { uris, end: () => {} };
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#member.pause(true);
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#member.pause(false);
   }
 
   async close(): Promise<void> {

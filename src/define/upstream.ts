@@ -30,6 +30,8 @@ export interface UpstreamClient {
    * @param part ends a part of it in its place: the rest is kept
    */
   letGo(part?: () => Promise<void>): Promise<void> | undefined;
+  /** Ends the client's session at once, without waiting for its calls. */
+  disconnect(reason: string): void;
   /**
    * Sends a notification that belongs to no request. It waits until the client is ready. Since
    * 2026-07-28 a client gets only what it listens for: changes of lists and of resources.
@@ -95,6 +97,13 @@ export interface Upstream {
   notified?(method: string, params: JsonObject | undefined): void;
   /** The client listens for the changes of these resources (2026-07-28). */
   watch?(uris: readonly string[]): Promise<UpstreamWatch>;
+  /**
+   * The client has stopped reading, and `maxOutboundBytes` wait for it: nothing more should be sent to it until
+   * {@link resume}.
+   */
+  pause?(): void;
+  /** The client has read everything that waited for it. */
+  resume?(): void;
   /** Where the servers that it is made of stand, for a dump of the session. */
   readonly standings?: readonly ServerStanding[];
   /** Called once, when the client no longer needs it. The end of the session waits for it. */

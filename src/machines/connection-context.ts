@@ -135,4 +135,6 @@ export interface ConnectionContext extends ConnectionInput {
   readonly delayMs: number;
   /** Whether the server reads its input. */
   readonly output: 'blocked' | 'flowing';
+  /** Paused while the host cannot take more of what the server sends. */
+  readonly reading: 'open' | 'paused';
 }

@@ -24,6 +24,9 @@ export type ConnectionMachineEvent =
   | TransportFact
   /** A request waits for a connection. */
   | { readonly type: 'connection.wanted' }
+  /** The host cannot take more of what the server sends, or can again. */
+  | { readonly type: 'reading.pause' }
+  | { readonly type: 'reading.resume' }
   /** From the router, once it takes no more requests from the server. */
   | CallsFact
   | ErrorActorEvent;

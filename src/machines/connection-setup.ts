@@ -349,7 +349,22 @@ export const connectionSetup = setup({
       enqueue.assign({ output: event.type === 'output.blocked' ? 'blocked' : 'flowing' });
       if (!context.messaging) return;
       enqueue.sendTo(context.messaging.router, event);
+      if (event.type === 'output.flowing' && context.reading === 'paused') return;
       enqueue.sendTo(context.messaging.reader, event);
+    }),
+    pauseReading: enqueueActions(({ context: { messaging }, enqueue }) => {
+      enqueue.assign({ reading: 'paused' });
+      if (messaging) enqueue.sendTo(messaging.reader, { type: 'output.blocked' });
+    }),
+    resumeReading: enqueueActions(({ context: { messaging, output }, enqueue }) => {
+      enqueue.assign({ reading: 'open' });
+      if (messaging && output === 'flowing')
+        enqueue.sendTo(messaging.reader, { type: 'output.flowing' });
+    }),
+    /** The reader of a new channel begins paused; its read-ahead has room for the handshake. */
+    keepPaused: enqueueActions(({ context: { messaging, reading }, enqueue }) => {
+      if (messaging && reading === 'paused')
+        enqueue.sendTo(messaging.reader, { type: 'output.blocked' });
     }),
   },
 });

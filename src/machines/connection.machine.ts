@@ -36,6 +36,7 @@ export const connectionMachine = connectionSetup.createMachine({
     launches: 0,
     delayMs: 0,
     output: 'flowing',
+    reading: 'open',
   }),
   initial: 'closed',
   on: {
@@ -43,6 +44,8 @@ export const connectionMachine = connectionSetup.createMachine({
     'output.broken': { actions: 'askChannel' },
     'output.blocked': { actions: 'tellFlow' },
     'output.flowing': { actions: 'tellFlow' },
+    'reading.pause': { actions: 'pauseReading' },
+    'reading.resume': { actions: 'resumeReading' },
     // A host waits for neither its output nor its answers, and has no streams.
     'calls.drained': {},
     'calls.running': {},
@@ -118,6 +121,7 @@ export const connectionMachine = connectionSetup.createMachine({
                     target: 'greeted',
                     actions: [
                       { type: 'startMessaging', params: ({ event }) => event },
+                      'keepPaused',
                       'offerWriter',
                       { type: 'settle', params: profileFrom.memory },
                     ],
@@ -127,6 +131,7 @@ export const connectionMachine = connectionSetup.createMachine({
                     target: 'greeting',
                     actions: [
                       { type: 'startMessaging', params: ({ event }) => event },
+                      'keepPaused',
                       'offerWriter',
                       { type: 'sendGreeting', params: { behind: 'nothing' } },
                     ],
@@ -135,6 +140,7 @@ export const connectionMachine = connectionSetup.createMachine({
                     target: 'probing',
                     actions: [
                       { type: 'startMessaging', params: ({ event }) => event },
+                      'keepPaused',
                       'offerWriter',
                       'sendProbe',
                     ],

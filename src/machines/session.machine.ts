@@ -212,11 +212,12 @@ export const sessionMachine = setup({
     spendPromptTime: assign({
       drainTimeoutMs: ({ context }) => context.drainTimeoutMs - promptMs(context),
     }),
-    tellFlow: ({ context, event }) => {
+    // Not by a custom action: the router may pause an upstream, whose machine then moves.
+    tellFlow: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'output.blocked' && event.type !== 'output.flowing') return;
-      context.router.send(event);
-      context.reader.send(event);
-    },
+      enqueue.sendTo(context.router, event);
+      enqueue.sendTo(context.reader, event);
+    }),
     closeInboundGate: sendTo(({ context }) => context.router, { type: 'gate.closed' }),
     closeOutboundGate: sendTo(
       ({ context }) => context.correlation,

@@ -220,6 +220,10 @@ export class ServedSession extends SessionScope implements McpSession {
     return this.core.upstreams?.forwards(this, method, params) ?? false;
   }
 
+  flowed(isBlocked: boolean): void {
+    for (const upstream of this.core.upstreams?.in(this) ?? []) upstream.pause(isBlocked);
+  }
+
   get closed(): Promise<CloseCause> {
     if (this.#closing.value !== 'closed') this.#releaseProcess ??= heldProcess();
     return this.#ended;

@@ -237,6 +237,7 @@ export class ClientUpstream {
   #state = upstreamChart.begun;
   /** How many hold it. */
   #holders = 0;
+  #isPaused = false;
   /** What its client was told of the tools. */
   readonly #listed = new ListedParameters();
   #idle: { readonly afterMs: number; readonly ended: () => void } | undefined = undefined;
@@ -263,6 +264,8 @@ export class ClientUpstream {
       signal,
       exchangeToken: (wanted) => exchangedFor({ principal, tokens: this.tokens }, wanted),
       letGo: (part) => this.#letGo(part),
+      disconnect: (reason) =>
+        session.actor.send({ type: 'session.shutdown', reason, drainTimeoutMs: 0 }),
       notify: (method, params) => {
         if (method === toolsChanged) this.#listed.forget();
         told(method, params);
@@ -288,6 +291,7 @@ export class ClientUpstream {
     this.opened.then(
       (upstream) => {
         this.upstream = upstream;
+        if (this.#isPaused) upstream.pause?.();
         this.#move('upstream.opened');
         this.#rest();
       },
@@ -303,6 +307,13 @@ export class ClientUpstream {
   /** Whether it may be closed to make room. */
   get isIdle(): boolean {
     return this.#state.value === 'idle';
+  }
+
+  /** Applies backpressure: the client does not read, or reads again. */
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    if (isPaused) this.upstream?.pause?.();
+    else this.upstream?.resume?.();
   }
 
   /** Closes it after this time without a request. */

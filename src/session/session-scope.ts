@@ -184,6 +184,9 @@ export abstract class SessionScope implements SessionHandle {
   /** Hands a notification to the upstream. @returns false if there is none that takes it */
   abstract forwards(notification: InboundNotification): boolean;
 
+  /** Pauses the upstreams while the client does not read. */
+  abstract flowed(isBlocked: boolean): void;
+
   elicitationCompleted(elicitationId: string): boolean {
     if (!this.isOperating || !this.#contexts?.elicitations.close(elicitationId)) return false;
     this.notify(Method.elicitationComplete, { elicitationId });

@@ -180,6 +180,8 @@ const connection: Table<Exclude<ConnectionMachineEvent, { readonly type: Unheard
   'connection.reopen': true,
   'connection.close': true,
   'connection.wanted': true,
+  'reading.pause': true,
+  'reading.resume': true,
   'channel.opened': true,
   'channel.lost': true,
   'channel.stopped': true,

@@ -145,8 +145,8 @@ const ignored = 'emit notification.ignored';
 const anywhere = (state: string): Row => ({
   initialized: [state, ignored],
   'roots changed': [state, ignored],
-  'output blocked': [state, 'tellFlow'],
-  'output flowing': [state, 'tellFlow'],
+  'output blocked': [state, 'router<output.blocked', 'reader<output.blocked'],
+  'output flowing': [state, 'router<output.flowing', 'reader<output.flowing'],
 });
 const negotiates = ['negotiated', answer, 'router<gate.opened', 'emit session.negotiated'] as const;
 const rootsUpdated = ['rootsKnown', 'emit roots.updated'] as const;

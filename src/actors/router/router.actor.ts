@@ -56,6 +56,8 @@ export interface RouterOptions extends CallsInFlightOptions {
   readonly traffic: Pick<Traffic, 'received'>;
   /** The peer's name in texts. */
   readonly peer: PeerRole;
+  /** Called when the peer stops reading what it is sent, and once it has read all. */
+  flowed?(isBlocked: boolean): void;
 }
 
 /**
@@ -267,9 +269,11 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
         break;
       case 'output.blocked':
         this.calls.hold('output');
+        this.options.flowed?.(true);
         break;
       case 'output.flowing':
         this.#calls?.release('output');
+        this.options.flowed?.(false);
         break;
     }
     this.#endTurn();

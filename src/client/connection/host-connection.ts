@@ -7,6 +7,8 @@ import { heldProcess, systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Fact, Report } from '../../actors/facts.ts';
 import { waitFor } from '../../actors/waiting.ts';
+import { viewOf } from '../../machines/port.ts';
+import type { WriterView } from '../../actors/writer/outbound-flow.ts';
 import type { ConnectionInput, ServerProfile } from '../../machines/connection-context.ts';
 import type { ConnectionEmitted } from '../../machines/connection-events.ts';
 import { errorOf } from '../../protocol/losses.ts';
@@ -259,6 +261,17 @@ export class HostConnection extends ServerFeatures {
     return this.ready(options);
   }
 
+  /** Bytes that wait for the server to read them. */
+  get queuedBytes(): number {
+    const { messaging } = this.#scope.snapshot.context;
+    return (messaging && viewOf<WriterView>(messaging.writer)?.queuedBytes) ?? 0;
+  }
+
+  /** Stops reading the server after the read-ahead, or reads it again. */
+  pauseReading(isPaused: boolean): void {
+    this.actor.send({ type: isPaused ? 'reading.pause' : 'reading.resume' });
+  }
+
   close(): Promise<void> {
     const { actor } = this;
     if (actor.getSnapshot().status !== 'active') return Promise.resolve();
@@ -416,4 +429,14 @@ export function listsOf(connection: Connection): Lists {
 /** What happens on a connection, without the cost of observables. */
 export function eventsOf(connection: Connection): Pick<EventLog, 'listen'> {
   return (connection as HostConnection).events;
+}
+
+/** Bytes that wait for the server to read them. */
+export function queuedBytesOf(connection: Connection): number {
+  return (connection as HostConnection).queuedBytes;
+}
+
+/** Applies backpressure to the server: its output is not read while this is paused. */
+export function pauseReading(connection: Connection, isPaused: boolean): void {
+  (connection as HostConnection).pauseReading(isPaused);
 }

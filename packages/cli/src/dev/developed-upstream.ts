@@ -207,6 +207,7 @@ export class DevelopedUpstream implements Upstream {
     const upstream = await entry.open({
       ...{ peer, principal, signal },
       letGo: () => this.#client.letGo(),
+      disconnect: (reason) => this.#client.disconnect(reason),
       exchangeToken: (wanted) => this.#client.exchangeToken(wanted),
       request: (...request) => this.#client.request(...request),
       // Whether its lists are those of the client is decided when they are compared.
