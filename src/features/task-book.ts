@@ -310,7 +310,8 @@ export class TaskBook {
     const peer = this.#watched.get(taskId);
     if (!peer || this.#tasks.has(taskId)) return;
     const found = await this.#durable?.read(taskId).catch(() => undefined);
-    if (!found) return;
+    // Its end may have been told while it was read.
+    if (!found || this.#watched.get(taskId) !== peer) return;
     if (found.hasEnded) this.#watched.delete(taskId);
     const { task, steps, response } = found;
     const detailed = { ...task, inputRequests: steps.inputRequests, response };

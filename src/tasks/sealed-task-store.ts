@@ -18,8 +18,8 @@ interface Sealer {
 const own = '';
 
 /**
- * A store whose texts are sealed. If a task cannot be opened, because its key is gone or its text was changed, it
- * is as if there were no such task.
+ * A store whose texts are sealed. A task that cannot be opened, because its key is gone or its text was changed, is
+ * neither read nor listed. A claim brings it without its text, so that the claimer can give it back.
  */
 export function sealedTaskStore(store: TaskStore, sealer: Sealer): TaskStore {
   const seal = (...whole: readonly [taskId: string, name: string, text: string]) =>
@@ -84,8 +84,9 @@ export function sealedTaskStore(store: TaskStore, sealer: Sealer): TaskStore {
       store.finish(claim, await seal(claim.taskId, own, text), letsGo),
     async claim(request) {
       const claimed = await store.claim(request);
-      const tasks = await Promise.all(claimed.tasks.map(openRecord));
-      return { ...claimed, tasks: tasks.flatMap((task) => task ?? []) };
+      const open = async (record: TaskRecord) =>
+        (await openRecord(record)) ?? { ...record, text: '', steps: [] };
+      return { ...claimed, tasks: await Promise.all(claimed.tasks.map(open)) };
     },
     async list(request) {
       const found = await Promise.all((await store.list(request)).map(openFound));

@@ -20,6 +20,7 @@ import type {
   WrittenTask,
 } from './written-task.ts';
 import { stepKeys } from './written-steps.ts';
+import { isSealed } from './sealed-task-store.ts';
 import type {
   AnyClaim,
   ClaimedTasks,
@@ -87,6 +88,11 @@ export class TaskKeeper implements TaskWriter {
   readonly #closing = new AbortController();
   #beat: unknown = undefined;
   #seen: number | undefined = undefined;
+  /** Tasks that the store has said have changed, until they were read. */
+  readonly #changed = new Set<string>();
+  /** Settles after the last look at what others have done. Looks are made one after the other: none tells what another has told. */
+  #looks: Promise<void> = Promise.resolve();
+  #nextLook: Promise<void> | undefined = undefined;
   readonly #resumer: TaskResumer | undefined;
   readonly #limits: KeeperLimits;
   /** The tasks that go on here. */
@@ -304,7 +310,7 @@ export class TaskKeeper implements TaskWriter {
   /** The task as it is now; undefined if none is kept. @throws what the store throws */
   async find(taskId: string): Promise<FoundWrittenTask | undefined> {
     const found = await this.#options.store.read(taskId);
-    if (!found) return undefined;
+    if (!found || !this.#isKnown(found.record)) return undefined;
     const { record, isOwned } = found;
     const isOurs = record.owner === this.#owner || this.#isRefused(taskId);
     const isLeft = record.state === 'open' && !isOwned && record.dueInMs === undefined;
@@ -312,6 +318,11 @@ export class TaskKeeper implements TaskWriter {
     await this.#takeOver(taskId);
     const after = await this.#options.store.read(taskId);
     return after && this.#seenHere(after.record);
+  }
+
+  /** True for tasks of this server that a state key opens: others do not exist for its clients. */
+  #isKnown({ server, text }: TaskRecord): boolean {
+    return server === this.#options.server && !isSealed(text);
   }
 
   /** What runs here says more of itself than is written. */
@@ -386,8 +397,9 @@ export class TaskKeeper implements TaskWriter {
   }
 
   async #goOn(record: TaskRecord): Promise<void> {
-    const { store, report, clock } = this.#options;
+    const { store, report } = this.#options;
     const { taskId, claims } = record;
+    if (isSealed(record.text)) return this.#refuse(record, 'no state key of this server opens it');
     const found = readWritten(record);
     const { steps } = found;
     const { call } = steps;
@@ -414,7 +426,14 @@ export class TaskKeeper implements TaskWriter {
       return report({ level: 'debug', name: 'task.resumed', message, details });
     }
     this.#resumed.delete(taskId);
-    const message = `The task ${taskId} does not go on here: ${refusal}`;
+    return this.#refuse(record, refusal);
+  }
+
+  /** Gives a claimed task back, and leaves it to other processes for a while. */
+  async #refuse(record: TaskRecord, why: string): Promise<void> {
+    const { store, report, clock } = this.#options;
+    const { taskId } = record;
+    const message = `The task ${taskId} does not go on here: ${why}`;
     report({ level: 'warning', name: 'task.refused', message, details: { taskId } });
     this.#refused.delete(taskId);
     this.#refused.set(taskId, clock.now() + refusedMs);
@@ -471,14 +490,27 @@ export class TaskKeeper implements TaskWriter {
     if (!this.#closing.signal.aborted) this.#beatLater();
   }
 
-  /** Looks what others have done, and what time it is. */
-  async #lookAround(): Promise<void> {
+  /** Looks what others have done, and what time it is: once more after a look that is under way, however many ask. */
+  #lookAround(): Promise<void> {
+    return (this.#nextLook ??= this.#looks.then(() => {
+      this.#nextLook = undefined;
+      const looking = this.#lookOnce();
+      this.#looks = looking.catch(() => {});
+      return looking;
+    }));
+  }
+
+  async #lookOnce(): Promise<void> {
     const { store, clock } = this.#options;
     const { upTo, taskIds, now } = await store.changes(this.#seen);
     this.#aheadMs = now - clock.now();
-    for (const taskId of taskIds) await this.#look(taskId);
     this.#seen = upTo;
-    for (const taskId of taskIds) for (const listener of this.#listeners) listener(taskId);
+    for (const taskId of taskIds) this.#changed.add(taskId);
+    for (const taskId of this.#changed) {
+      await this.#look(taskId);
+      this.#changed.delete(taskId);
+      for (const listener of this.#listeners) listener(taskId);
+    }
   }
 
   /** The store has told that something has changed. */

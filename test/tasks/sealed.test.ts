@@ -1,8 +1,10 @@
+import type { TaskStore } from 'mcp-actors';
 import { taskStoreContract } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { textSealer } from '../../src/rounds/request-state.ts';
 import { sealedTaskStore } from '../../src/tasks/sealed-task-store.ts';
 import { MemoryTaskStore, TaskTable } from './memory-task-store.ts';
+import { World, charging, settled, textOf } from './task-world.ts';
 
 const [key, newer] = ['11'.repeat(32), '22'.repeat(32)];
 
@@ -42,7 +44,31 @@ describe('sealed tasks', () => {
     const other = sealed(table, [newer]);
     expect(await other.read('t1')).toBeUndefined();
     expect(await other.list({ max: 9 })).toEqual([]);
-    expect((await other.claim({ owner: 'b', server: 'shop', max: 9 })).tasks).toEqual([]);
+    const claim = { owner: 'b', server: 'shop', max: 9 };
+    expect((await other.claim(claim)).tasks).toMatchObject([{ text: '', steps: [] }]);
+  });
+
+  test.each([
+    ['no key', (store: TaskStore) => store],
+    ['another key', (store: TaskStore) => sealedTaskStore(store, textSealer([newer]))],
+  ])('go on at a process with their key, if one with %s has claimed them first', async (_, seal) => {
+    const world = new World();
+    const { charges, door, tool } = charging();
+    const withKey = (store: TaskStore) => sealedTaskStore(store, textSealer([key]));
+    const first = await world.start([tool], {}, undefined, withKey);
+    const sealedTask = await first.begin('charge');
+    await settled();
+    await world.kill(first);
+    const without = await world.start([tool], {}, undefined, seal);
+    const own = await without.begin('charge');
+    expect(without.facts).toEqual(['task.refused']);
+    expect(world.table.tasks.get(sealedTask.taskId)).toMatchObject({ owner: '', state: 'open' });
+    const second = await world.start([tool], {}, undefined, withKey);
+    await settled();
+    door.release();
+    expect(textOf(await second.sees(sealedTask, 'completed'))).toBe('charge 1');
+    await without.sees(own, 'completed');
+    expect(charges).toHaveLength(2);
   });
 
   test('cannot be given the text of another task, or of another step', async () => {

@@ -1,8 +1,9 @@
 /** What a process says of tasks that others have too, and what becomes of them if an answer of the store is lost. */
 import { defineTool, describeDump } from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
 import { enveloped } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import type { MemoryTaskStore } from './memory-task-store.ts';
+import { MemoryTaskStore } from './memory-task-store.ts';
 import { World, capabilities, charging, required, settled, textOf } from './task-world.ts';
 
 /** Loses the next answer of the store to this. */
@@ -65,6 +66,50 @@ test('a process says nothing old of a task that others have ended, before it hea
   await second.ask('tasks/cancel', { taskId: task.taskId });
   expect(await first.look(task)).toMatchObject({ status: 'cancelled' });
   expect(first.facts).not.toContain('task.overtaken');
+});
+
+test('listeners are told an end once, however often the store says that something has changed', async () => {
+  const world = new World();
+  const { tool } = charging();
+  const store = new MemoryTaskStore(world.table);
+  let changed = () => {};
+  Object.assign(store, {
+    watch(callback: () => void) {
+      changed = callback;
+      return () => {};
+    },
+  });
+  const first = await world.start([tool]);
+  const second = await world.start([tool], {}, store);
+  const { taskId } = await first.begin('charge');
+  const listening = { notifications: { taskIds: [taskId] } };
+  second.peer.send(enveloped(99, 'subscriptions/listen', listening, { capabilities }));
+  await second.peer.notification('notifications/subscriptions/acknowledged');
+  await first.ask('tasks/cancel', { taskId });
+  for (let n = 0; n < 3; n++) changed();
+  await settled();
+  changed();
+  await settled();
+  const received = second.peer.received as readonly JsonObject[];
+  const ends = received.filter(({ method }) => method === 'notifications/tasks');
+  expect(ends).toMatchObject([{ params: { status: 'cancelled' } }]);
+});
+
+test('a change whose task could not be read is looked at again', async () => {
+  const world = new World();
+  const { tool } = charging();
+  const [first, second] = [await world.start([tool]), await world.start([tool])];
+  const { taskId } = await first.begin('charge');
+  await settled();
+  await second.ask('tasks/cancel', { taskId });
+  first.store.fault = (method) => {
+    if (method === 'read') throw new Error('the connection is lost');
+  };
+  await world.pass(3000);
+  expect(first.facts).not.toContain('task.overtaken');
+  first.store.fault = () => {};
+  await world.pass(3000);
+  expect(first.facts).toContain('task.overtaken');
 });
 
 test('a dump says how old a task is, its last step, what it waits for, and what was given up', async () => {

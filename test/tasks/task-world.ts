@@ -1,6 +1,6 @@
 /** Several processes that share a store of tasks in memory, and a clock that a test moves. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { JsonObject, Limits, Task, TaskSupport } from 'mcp-actors';
+import type { JsonObject, Limits, Task, TaskStore, TaskSupport } from 'mcp-actors';
 import { TestClock, converse, enveloped, gate, turn } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
 import { digestOf } from '../../src/rounds/request-state.ts';
@@ -28,7 +28,12 @@ export class World {
   }
 
   /** A process, with a client of 2026-07-28. */
-  async start(tools: Tools, limits: Partial<Limits> = {}, store = new MemoryTaskStore(this.table)) {
+  async start(
+    tools: Tools,
+    limits: Partial<Limits> = {},
+    store = new MemoryTaskStore(this.table),
+    seal: (store: TaskStore) => TaskStore = (plain) => plain,
+  ) {
     const { clock } = this;
     const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
     const facts: string[] = [];
@@ -38,7 +43,7 @@ export class World {
       said.push(message);
     };
     const keeper = new TaskKeeper({
-      ...{ store, server: 'shop', clock, report },
+      ...{ store: seal(store), server: 'shop', clock, report },
       limits: { maxRestarts: 5, maxTasks: 64, ...limits },
       resumer: (by) => new SessionlessTasks(server, by, { clock, report, limits }),
     });
