@@ -53,11 +53,11 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
     const listening = { notifications: { taskIds } };
     second.peer.send(enveloped(99, 'subscriptions/listen', listening, { capabilities }));
     await second.peer.notification('notifications/subscriptions/acknowledged');
-    const told: unknown[] = [];
+    const told: string[] = [];
     for (const taskId of taskIds) await first.ask('tasks/cancel', { taskId });
     while (new Set(told).size < taskIds.length) {
       const { params } = await second.peer.notification('notifications/tasks');
-      if (params?.['status'] === 'cancelled') told.push(params['taskId']);
+      if (params?.['status'] === 'cancelled') told.push(String(params['taskId']));
     }
     expect(told.toSorted()).toEqual(taskIds.toSorted());
   });

@@ -51,25 +51,28 @@ describe('sealed tasks', () => {
   test.each([
     ['no key', (store: TaskStore) => store],
     ['another key', (store: TaskStore) => sealedTaskStore(store, textSealer([newer]))],
-  ])('go on at a process with their key, if one with %s has claimed them first', async (_, seal) => {
-    const world = new World();
-    const { charges, door, tool } = charging();
-    const withKey = (store: TaskStore) => sealedTaskStore(store, textSealer([key]));
-    const first = await world.start([tool], {}, undefined, withKey);
-    const sealedTask = await first.begin('charge');
-    await settled();
-    await world.kill(first);
-    const without = await world.start([tool], {}, undefined, seal);
-    const own = await without.begin('charge');
-    expect(without.facts).toEqual(['task.refused']);
-    expect(world.table.tasks.get(sealedTask.taskId)).toMatchObject({ owner: '', state: 'open' });
-    const second = await world.start([tool], {}, undefined, withKey);
-    await settled();
-    door.release();
-    expect(textOf(await second.sees(sealedTask, 'completed'))).toBe('charge 1');
-    await without.sees(own, 'completed');
-    expect(charges).toHaveLength(2);
-  });
+  ])(
+    'go on at a process with their key, if one with %s has claimed them first',
+    async (_, seal) => {
+      const world = new World();
+      const { charges, door, tool } = charging();
+      const withKey = (store: TaskStore) => sealedTaskStore(store, textSealer([key]));
+      const first = await world.start([tool], {}, undefined, withKey);
+      const sealedTask = await first.begin('charge');
+      await settled();
+      await world.kill(first);
+      const without = await world.start([tool], {}, undefined, seal);
+      const own = await without.begin('charge');
+      expect(without.facts).toEqual(['task.refused']);
+      expect(world.table.tasks.get(sealedTask.taskId)).toMatchObject({ owner: '', state: 'open' });
+      const second = await world.start([tool], {}, undefined, withKey);
+      await settled();
+      door.release();
+      expect(textOf(await second.sees(sealedTask, 'completed'))).toBe('charge 1');
+      await without.sees(own, 'completed');
+      expect(charges).toHaveLength(2);
+    },
+  );
 
   test('cannot be given the text of another task, or of another step', async () => {
     const table = new TaskTable();
