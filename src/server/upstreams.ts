@@ -21,6 +21,7 @@ import { skillRoot } from '../protocol/skills.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { ListedParameters, parameterMismatch } from '../schema/mirrored-parameters.ts';
 import { methodNotOffered } from '../protocol/methods.ts';
+import { printableName } from '../protocol/printable.ts';
 import type { RequestOrigin, TokenExchange } from '../protocol/request-origin.ts';
 import { exchangedFor } from '../context/token-exchange.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
@@ -38,6 +39,9 @@ const toolsChanged = 'notifications/tools/list_changed';
 
 /** How many notifications wait for a client that is not ready; later ones are dropped. */
 const maxHeldNotices = 1024;
+
+/** How many dropped methods of one client and its upstream are reported, each once. */
+const maxReportedMethods = 20;
 
 export class Upstreams {
   readonly #make: UpstreamOf;
@@ -107,11 +111,12 @@ export class Upstreams {
     return this.#of.known(session)?.all ?? [];
   }
 
-  /** Hands a notification of the client on. @returns false if nobody takes it */
+  /** Forwards a notification of the client to its upstream. @returns false if nothing takes it */
   forwards(session: SessionScope, method: string, params: JsonObject | undefined): boolean {
-    const upstream = this.#of.known(session)?.own?.upstream;
-    upstream?.notified?.(method, params);
-    return upstream?.notified !== undefined;
+    const own = this.#of.known(session)?.own;
+    if (!own?.upstream?.notified) return false;
+    if (own.mayForward(method, 'client')) own.upstream.notified(method, params);
+    return true;
   }
 
   /** Ends all upstreams of a session that is over. */
@@ -240,6 +245,8 @@ export class ClientUpstream {
   #isPaused = false;
   /** What its client was told of the tools. */
   readonly #listed = new ListedParameters();
+  /** The methods reported by {@link mayForward}. */
+  readonly #dropped = new Set<string>();
   #idle: { readonly afterMs: number; readonly ended: () => void } | undefined = undefined;
   #timer: unknown;
   #closed: Promise<void> | undefined = undefined;
@@ -267,6 +274,7 @@ export class ClientUpstream {
       disconnect: (reason) =>
         session.actor.send({ type: 'session.shutdown', reason, drainTimeoutMs: 0 }),
       notify: (method, params) => {
+        if (!this.mayForward(method, 'upstream')) return;
         if (method === toolsChanged) this.#listed.forget();
         told(method, params);
       },
@@ -302,6 +310,20 @@ export class ClientUpstream {
         making.then((late) => late.close?.()).catch(() => {});
       },
     );
+  }
+
+  /**
+   * Whether a message without an id is forwarded. A request without one is dropped and reported once:
+   * it would pass every check of requests, and nobody could answer it.
+   */
+  mayForward(method: string, sender: 'client' | 'upstream'): boolean {
+    if (method.startsWith('notifications/')) return true;
+    const key = `${sender} ${method.slice(0, 100)}`;
+    if (this.#dropped.has(key) || this.#dropped.size >= maxReportedMethods) return false;
+    this.#dropped.add(key);
+    const message = `The ${sender} sent ${printableName(method)} without an id, which is not a notification: not forwarded`;
+    this.#session.report({ level: 'warning', name: 'notification.ignored', message });
+    return false;
   }
 
   /** Whether it may be closed to make room. */
