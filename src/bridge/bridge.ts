@@ -24,7 +24,7 @@ import type { BridgeAuth } from './outward-auth.ts';
 import type { ServerSettings } from '../client/hosts/server-entry.ts';
 import { faultsOfPolicies } from '../client/hosts/server-entry.ts';
 import type { ToolPolicies } from '../client/hosts/tool-policies.ts';
-import { PolicyGuard } from './policy-guard.ts';
+import { PatternUses, PolicyGuard } from './policy-guard.ts';
 import { defaultReport } from '../session/default-report.ts';
 import type { ServersLock } from '../client/hosts/servers-lock.ts';
 import { describe } from '../protocol/classify.ts';
@@ -168,25 +168,29 @@ export function bridge(
   };
   const locked = Object.keys(lock?.servers ?? {});
   const alone = options.name ?? (locked.length === 1 ? locked[0] : undefined) ?? 'bridge';
-  /** @param shown the prefix that clients see before the names of its tools */
+  const uses = policies && new PatternUses(policies, report);
+  /** @param shown whether clients see its name before the names of its tools */
   const entryOf = (
     entry: ServerEntry,
     { bridging, timeoutMs, restart, era, tools }: Partial<ServerSettings> = {},
-    { name, shown = '' }: { readonly name?: string | undefined; readonly shown?: string } = {},
+    { name, shown = false }: { readonly name?: string | undefined; readonly shown?: boolean } = {},
   ) => {
     const called = name ?? alone;
     const { policies: ofEntry, ...more } = bridging ?? {};
     const { clock = systemClock } = options;
+    const server = shown ? name : undefined;
     const applied = [
-      ...(policies ? [{ policies, prefix: shown }] : []),
-      ...[ofEntry ?? {}, tools ?? {}].map((own) => ({ policies: own, prefix: '' })),
+      ...(policies && uses ? [{ policies, server, uses }] : []),
+      ...[ofEntry ?? {}, tools ?? {}].map((own) => {
+        return { policies: own, server: undefined, uses: new PatternUses(own, report) };
+      }),
     ].filter((each) => Object.values(each.policies).length > 0);
     return new BridgedEntry(entry, {
       ...connecting,
       // What holds for all concerns those that are launched.
       ...('url' in entry && bridging ? { share: 'session' } : {}),
       ...more,
-      ...(shown === '' ? connecting : {}),
+      ...(shown ? {} : connecting),
       ...(name === undefined ? {} : { name }),
       ...(restart === undefined ? {} : { restart }),
       ...(era === undefined ? {} : { era }),
@@ -194,7 +198,7 @@ export function bridge(
         timeoutMs === undefined
           ? limits
           : connectionLimitsWith({ ...limits, requestTimeoutMs: timeoutMs }),
-      onStderr: onStderr && ((text) => onStderr(text, shown === '' ? undefined : name)),
+      onStderr: onStderr && ((text) => onStderr(text, shown ? name : undefined)),
       guard:
         lock && trust !== 'all'
           ? new ToolGuard({ name: called, entry, lock, trust, report })
@@ -223,7 +227,7 @@ export function bridge(
     // The tools of many are filtered by their members, which hear of a change.
     entryOf: (name, { tools, ...each }) =>
       only === undefined
-        ? entryOf(each.entry, each, { name, shown: `${name}__` })
+        ? entryOf(each.entry, each, { name, shown: true })
         : entryOf(each.entry, { ...each, tools }, { name }),
   });
   return createMcpServer({ ...own, upstream: upstreamOf(servers) });

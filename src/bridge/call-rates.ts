@@ -16,7 +16,7 @@ interface Bucket {
 export interface RateBounds {
   /** Pairs of a principal and a tool in all. */
   readonly maxPairs: number;
-  /** Of one principal, who may make up names. */
+  /** Of one principal. */
   readonly maxOfOne: number;
 }
 

@@ -85,6 +85,8 @@ export class Member {
   /** Takes settings that need no new connection. */
   adjust(named: NamedEntry): void {
     this.#named = named;
+    // The new filter may deny some of the known tools.
+    this.#lists.delete('tools');
   }
 
   /** Where it stands, since when (the clock's milliseconds), and why it cannot be used. */
@@ -218,14 +220,15 @@ export class Member {
   }
 
   #allowed(name: CatalogName, list: ServerList): ServerList {
+    if (name !== 'tools' || !this.isFiltered) return list;
     const { tools } = this.#named;
-    if (name !== 'tools' || (tools.allow === undefined && tools.deny === undefined)) return list;
-    return { ...list, items: list.items.filter((item) => this.allows(String(item['name']))) };
+    return { ...list, items: list.items.filter((item) => isAllowed(String(item['name']), tools)) };
   }
 
-  /** Whether a tool of it is offered. */
-  allows(tool: string): boolean {
-    return isAllowed(tool, this.#named.tools);
+  /** Whether some of its tools may not be offered. */
+  get isFiltered(): boolean {
+    const { allow, deny } = this.#named.tools;
+    return allow !== undefined || deny !== undefined;
   }
 
   /** Its name in the merged list. */

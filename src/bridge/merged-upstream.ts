@@ -378,12 +378,13 @@ export class MergedUpstream implements Upstream, MemberHost {
     const { server = '', tool: own = '' } = splitName(name) ?? {};
     const spelt = this.#members.get(server);
     const isPlain = spelt?.shown(own) === name;
-    const isOffered = list === 'prompts' || spelt?.allows(own) === true;
-    const plain = spelt && isPlain && isOffered ? { member: spelt, own } : undefined;
+    // Where some tools are not offered, a name that is not listed may be another name of one of them.
+    const isListed = list === 'tools' && spelt?.isFiltered === true;
+    const plain = spelt && isPlain && !isListed ? { member: spelt, own } : undefined;
     // A name with a digest may look as if it spelt out its server.
     const isDigested = mayHaveDigest(name);
     if (plain && !isDigested) return plain;
-    if (!isPlain || isDigested) {
+    if (!isPlain || isDigested || isListed) {
       const may = [...this.#members.values()].filter((member) => mayBeNamed(member.name, name));
       const look = () =>
         may.flatMap((member) => {

@@ -6,41 +6,54 @@ import { isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { quoted } from '../protocol/printable.ts';
+import { toolIn } from './bridged-server.ts';
 import type { OpenedServer, ServerList } from './bridged-server.ts';
+
+/** The whole list of a server's tools, its last page, or another page. */
+export type ListPart = 'whole' | 'last' | 'other';
 
 /** Says which tools are held back, with why. */
 export interface HoldingBack {
-  /** @param isWhole whether these are all tools of the server */
-  readonly among: (tools: readonly JsonObject[], isWhole: boolean) => ReadonlyMap<string, string>;
-  /** True if the name of a tool says enough, so that a call needs no list. */
+  readonly among: (tools: readonly JsonObject[], part: ListPart) => ReadonlyMap<string, string>;
+  /** True if the name of a tool decides, so that a listed tool needs no newer list. */
   readonly byName: boolean;
 }
 
-/** The server with the tools that are offered. */
-export function withOffered(opened: OpenedServer, { among, byName }: HoldingBack): OpenedServer {
+/** A server with the tools that are offered, and the lookup of a called one. */
+export interface Offering {
+  readonly server: OpenedServer;
+  /**
+   * The tool that a call names, as it is listed.
+   *
+   * @throws {ProtocolError} -32602: no such tool is offered
+   */
+  readonly calledTool: (params: JsonObject | undefined) => Promise<JsonObject>;
+}
+
+export function withOffered(opened: OpenedServer, { among, byName }: HoldingBack): Offering {
   let held: ReadonlyMap<string, string> = new Map();
+  let known: ServerList = { items: [], ttlMs: undefined };
   const list = async (name: Parameters<OpenedServer['list']>[0]): Promise<ServerList> => {
     const whole = await opened.list(name);
     if (name !== 'tools') return whole;
-    held = among(whole.items, true);
-    return { ...whole, items: offered(whole.items, held) };
+    held = among(whole.items, 'whole');
+    return (known = { ...whole, items: offered(whole.items, held) });
   };
-  const has = async (name: unknown): Promise<boolean> => {
-    if (byName) return among([{ name }], false).size === 0;
-    const { items } = await list('tools');
-    return items.some((tool) => tool['name'] === name);
+  const calledTool: Offering['calledTool'] = async (params) => {
+    const name = params?.['name'];
+    if (typeof name !== 'string') throw invalidParams('"name" must be a string');
+    const tool = (byName && toolIn(known, name)) || toolIn(await list('tools'), name);
+    if (tool) return tool;
+    throw invalidParams(`There is no tool ${quoted(name)}`);
   };
   const request: OpenedServer['request'] = async (method, params, context, asks) => {
-    if (method === 'tools/call') {
-      const name = params?.['name'];
-      if (!(await has(name))) throw invalidParams(`There is no tool ${quoted(String(name))}`);
-    }
+    if (method === 'tools/call') await calledTool(params);
     const result = await opened.request(method, params, context, asks);
     const { tools, nextCursor } = result;
     if (method !== 'tools/list' || !Array.isArray(tools)) return result;
-    const items = tools.filter(isJsonObject);
+    const items = tools.filter(isNamed);
     const isWhole = params?.['cursor'] === undefined && nextCursor === undefined;
-    const ofPage = among(items, isWhole);
+    const ofPage = among(items, isWhole ? 'whole' : nextCursor === undefined ? 'last' : 'other');
     held = isWhole ? ofPage : new Map([...held, ...ofPage]);
     return { ...result, tools: offered(items, ofPage) };
   };
@@ -48,8 +61,11 @@ export function withOffered(opened: OpenedServer, { among, byName }: HoldingBack
     ...(opened.heldBack?.() ?? []),
     ...[...held].map(([tool, why]) => ({ tool, why })),
   ];
-  return { ...opened, list, request, heldBack };
+  return { server: { ...opened, list, request, heldBack }, calledTool };
 }
+
+const isNamed = (tool: unknown): tool is JsonObject =>
+  isJsonObject(tool) && typeof tool['name'] === 'string';
 
 const offered = (tools: readonly JsonObject[], held: ReadonlyMap<string, string>) =>
   held.size === 0 ? tools : tools.filter((tool) => !held.has(String(tool['name'])));

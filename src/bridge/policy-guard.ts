@@ -7,24 +7,61 @@
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import { jsonDigest } from '../client/hosts/servers-lock.ts';
+import { mergedName } from '../client/hosts/merged-names.ts';
 import { fitsTool, isAnnotation, readRate } from '../client/hosts/tool-policies.ts';
 import type { Rate, ToolPolicies } from '../client/hosts/tool-policies.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { CallCounts } from '../http/nodes/stores.ts';
 import { ErrorCode, ProtocolError, RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { printable, printableJson, printableName } from '../protocol/printable.ts';
-import { toolIn } from './bridged-server.ts';
+import { printable, printableJson, printableName, quoted } from '../protocol/printable.ts';
 import type { OpenedServer } from './bridged-server.ts';
 import { CallRates } from './call-rates.ts';
 import { withOffered } from './offered-tools.ts';
+import type { HoldingBack } from './offered-tools.ts';
 
 /** Policies, and the names that their patterns are of. */
 export interface AppliedPolicies {
   readonly policies: ToolPolicies;
-  /** Comes before a tool's own name when it is compared with a pattern. */
-  readonly prefix: string;
+  /** The server whose name comes before those of its tools; undefined if patterns are of a tool's own name. */
+  readonly server: string | undefined;
+  readonly uses: PatternUses;
 }
+
+/** Reports, once, the patterns of policies that match no tool of any server. */
+export class PatternUses {
+  readonly #report: Report;
+  readonly #unmatched: Set<string>;
+  /** The servers that have not listed all their tools. */
+  readonly #unlisted = new Set<string>();
+
+  constructor(policies: ToolPolicies, report: Report) {
+    this.#report = report;
+    // An annotation that no tool has now may be that of a later one.
+    this.#unmatched = new Set(patternsOf(policies).filter((pattern) => !isAnnotation(pattern)));
+  }
+
+  /** Waits for the tools of one more server. */
+  expect(server: string): void {
+    this.#unlisted.add(server);
+  }
+
+  /** @param isLast whether no further tools of the server follow */
+  listed(server: string, names: readonly string[], isLast: boolean): void {
+    for (const pattern of this.#unmatched) {
+      if (names.some((name) => fitsTool(pattern, name, undefined))) this.#unmatched.delete(pattern);
+    }
+    if (isLast) this.#unlisted.delete(server);
+    if (this.#unlisted.size > 0 || this.#unmatched.size === 0) return;
+    const patterns = [...this.#unmatched].slice(0, maxNamedPatterns).map((each) => quoted(each));
+    this.#unmatched.clear();
+    const message = `No tool matches the policy pattern ${patterns.join(', ')}`;
+    this.#report({ level: 'warning', name: 'bridge.pattern-unmatched', message });
+  }
+}
+
+/** How many patterns one line of the log names. */
+const maxNamedPatterns = 20;
 
 export interface PolicyGuardOptions {
   /** The server. */
@@ -76,45 +113,56 @@ export class PolicyGuard {
     this.#counts = counts;
     this.#report = report;
     this.#byName = !applied.some(({ policies }) => patternsOf(policies).some(isAnnotation));
+    for (const { uses } of applied) uses.expect(name);
   }
 
   /** The server, with the tools and the calls that the policies allow. */
   over(opened: OpenedServer): OpenedServer {
-    const among = (tools: readonly JsonObject[]) => this.#held(tools);
-    const offered = withOffered(opened, { among, byName: this.#byName });
-    const judge = async (params: JsonObject | undefined): Promise<Verdict> => {
-      const name = String(params?.['name']);
-      if (this.#byName) return this.#verdict({ name });
-      return this.#verdict(toolIn(await offered.list('tools'), name) ?? { name });
+    const among: HoldingBack['among'] = (tools, part) => {
+      this.#noteUses(tools, part !== 'other');
+      return this.#held(tools);
     };
+    const { server, calledTool } = withOffered(opened, { among, byName: this.#byName });
     return {
-      ...offered,
+      ...server,
       asksInResults: async (method, params) => {
         if (!(await opened.asksInResults(method, params))) return false;
         if (method !== 'tools/call') return true;
-        const { asks, rates } = await judge(params);
-        return !asks && rates.size === 0;
+        try {
+          const { asks, rates } = this.#verdict(await calledTool(params));
+          return !asks && rates.size === 0;
+        } catch {
+          // The request itself says why it cannot be answered.
+          return false;
+        }
       },
       request: async (method, params, context, asks) => {
-        if (method !== 'tools/call') return offered.request(method, params, context, asks);
-        const verdict = await judge(params);
+        if (method !== 'tools/call') return server.request(method, params, context, asks);
+        const verdict = this.#verdict(await calledTool(params));
         if (!verdict.asks && verdict.rates.size === 0) {
-          return offered.request(method, params, context, asks);
+          return opened.request(method, params, context, asks);
         }
         // A call that was counted, or allowed by a person, is one call, whatever it asks.
-        const go = () => offered.request(method, params, context, 'inCall');
+        const go = () => opened.request(method, params, context, 'inCall');
         return this.#policed(params ?? {}, context, verdict, go);
       },
     };
+  }
+
+  #noteUses(tools: readonly JsonObject[], isLast: boolean): void {
+    for (const applied of this.#applied) {
+      const names = tools.flatMap((tool) => shownNames(applied, String(tool['name'])));
+      applied.uses.listed(this.#name, names, isLast);
+    }
   }
 
   #held(tools: readonly JsonObject[]): ReadonlyMap<string, string> {
     const names = tools.map((tool) => [String(tool['name']), tool] as const);
     const denied = names.filter(
       ([name, tool]) =>
-        !this.#applied.every(({ policies, prefix }) => {
-          const fits = (pattern: string) => fitsTool(pattern, prefix + name, tool);
-          const { allow, deny = [] } = policies;
+        !this.#applied.every((applied) => {
+          const fits = fitting(applied, name, tool);
+          const { allow, deny = [] } = applied.policies;
           return (allow === undefined || allow.some(fits)) && !deny.some(fits);
         }),
     );
@@ -125,12 +173,14 @@ export class PolicyGuard {
     const rates = new Map<string, Rate>();
     let asks = false;
     const name = String(tool['name']);
-    for (const { policies, prefix } of this.#applied) {
-      const fits = (pattern: string) => fitsTool(pattern, prefix + name, tool);
+    for (const applied of this.#applied) {
+      const { policies, server } = applied;
+      const fits = fitting(applied, name, tool);
       asks ||= policies.ask?.some(fits) === true;
       for (const [pattern, text] of Object.entries(policies.rate ?? {})) {
         const rate = fits(pattern) ? readRate(text) : undefined;
-        if (rate) rates.set(`${prefix}${pattern}\n${name}`, rate);
+        if (rate)
+          rates.set(`${server === undefined ? '' : `${server}__`}${pattern}\n${name}`, rate);
       }
     }
     return { asks, rates };
@@ -217,6 +267,16 @@ function questionOf(called: string, args: unknown = {}): string {
   const text = printable(printableJson(args), maxShownArguments);
   // One line: some hosts show no others.
   return `Allow one call of ${called}? Its arguments are ${text} (sha256 ${jsonDigest(args)})`;
+}
+
+/** The names of a tool that patterns are compared with: as it is spelt out, and as it is listed. */
+const shownNames = ({ server }: AppliedPolicies, tool: string): readonly string[] =>
+  server === undefined ? [tool] : [`${server}__${tool}`, mergedName({ server, tool })];
+
+/** Whether a pattern matches the tool. */
+function fitting(applied: AppliedPolicies, name: string, tool: JsonObject) {
+  const names = shownNames(applied, name);
+  return (pattern: string): boolean => names.some((each) => fitsTool(pattern, each, tool));
 }
 
 const patternsOf = ({ allow = [], deny = [], ask = [], rate = {} }: ToolPolicies) => [

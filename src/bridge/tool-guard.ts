@@ -19,6 +19,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { printableName } from '../protocol/printable.ts';
 import type { OpenedServer } from './bridged-server.ts';
 import { withOffered } from './offered-tools.ts';
+import type { HoldingBack } from './offered-tools.ts';
 
 /**
  * Which tools are offered: `locked`: those that are in the lock and unchanged; `new`: also those that
@@ -70,9 +71,8 @@ export class ToolGuard {
 
   /** The server with the tools that are offered, and no others. */
   over(opened: OpenedServer): OpenedServer {
-    const among = (tools: readonly JsonObject[], isWhole: boolean) =>
-      this.#heldBack(tools, isWhole);
-    return withOffered(opened, { among, byName: false });
+    const among: HoldingBack['among'] = (tools, part) => this.#heldBack(tools, part === 'whole');
+    return withOffered(opened, { among, byName: false }).server;
   }
 
   /** The tools that are not offered, with why. */

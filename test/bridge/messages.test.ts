@@ -1,6 +1,6 @@
 /** What a bridge forwards of each message, and what it does not. */
 import { describe, expect, test } from 'vitest';
-import type { Fact } from 'mcp-actors';
+import type { Fact, JsonObject } from 'mcp-actors';
 import { rawHost, rawServer } from './raw-host.ts';
 
 const warns = ({ name, level }: Fact) => name === 'notification.ignored' && level === 'warning';
@@ -35,4 +35,29 @@ describe.each([
     const reports = host.facts.filter(warns);
     expect(reports).toHaveLength(2);
   });
+});
+
+test.each([
+  ['a policy', rawServer(), { policies: { rate: { '*': '9/s' } } }],
+  ['an annotation', rawServer(), { policies: { ask: ['@readOnly'] } }],
+  ['many servers', { mcpServers: { a: rawServer() } }, {}],
+])(
+  'with %s, a name of a tool that is not a string is refused with -32602',
+  async (_, source, options) => {
+    const host = await rawHost(source, options);
+    for (const name of ['{"toString":"x"}', '{"__proto__":null}', 'null', '["say"]', '7']) {
+      const answer = JSON.parse(await host.request('tools/call', `{"name":${name}}`)) as JsonObject;
+      expect(answer).toMatchObject({ error: { code: -32602 } });
+    }
+  },
+);
+
+test('a listed tool whose name is not a string is left out where policies apply', async () => {
+  const host = await rawHost(rawServer(undefined, '{"toString":"x"}'), {
+    policies: { deny: ['seen'] },
+  });
+  const answer = JSON.parse(await host.request('tools/list')) as {
+    result: { tools: JsonObject[] };
+  };
+  expect(answer.result.tools.map(({ name }) => name)).toEqual(['say']);
 });

@@ -192,9 +192,53 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
     expect(retryAfterMs).toBeGreaterThan(0);
     expect(retryAfterMs).toBeLessThanOrEqual(12 * 3_600_000);
     expect(await to.callTool('link')).toBeDefined();
-    const long = 'w'.repeat(513);
-    await expect(call(to, long)).rejects.toMatchObject({ data: { retryable: false } });
+    await call(to, 'grow', { called: 'w'.repeat(513) });
+    const long = call(to, 'w'.repeat(513));
+    await expect(long).rejects.toMatchObject({ data: { retryable: false } });
   });
+
+  test('is denied a tool by its listed name and by the name of its server and its own', async () => {
+    // Names that no model accepts are listed with a digest.
+    const odd = { CROWD_TOOLS: JSON.stringify({ 'read all': {}, ['long'.repeat(20)]: {} }) };
+    const mcpServers = { 'my server': { ...crowd('a'), env: odd }, plain: crowd('b') };
+    const all = await tools(await host(era, { mcpServers }, {}));
+    expect(all).toHaveLength(14);
+    expect(
+      await tools(await host(era, { mcpServers }, { policies: { deny: all as string[] } })),
+    ).toEqual([]);
+    const some = await host(
+      era,
+      { mcpServers },
+      { policies: { deny: ['my_server__*', '*__t*ch'] } },
+    );
+    expect(await tools(some)).toEqual(all.filter((name) => /^plain__(?!touch)/.test(String(name))));
+    for (const name of all.slice(0, 8)) {
+      await expect(call(some, String(name))).rejects.toMatchObject({ code: -32602 });
+    }
+    const raw = await host(era, { mcpServers }, { policies: { allow: ['my server__read all'] } });
+    expect(await tools(raw)).toEqual([all.find((name) => String(name).includes('read'))]);
+  });
+
+  test.each([
+    ['a rate', crowd('a'), { policies: { rate: { '*': '1/day' } } }, ''],
+    ['an annotation', crowd('a'), { policies: { deny: ['@readOnly'] } }, ''],
+    [
+      'a denied tool',
+      { mcpServers: { a: crowd('a') } },
+      { policies: { deny: ['a__link'] } },
+      'a__',
+    ],
+    ['a filter', { mcpServers: { a: { ...crowd('a'), tools: { deny: ['link'] } } } }, {}, 'a__'],
+  ])(
+    'with %s cannot call a tool by a name that no list contains',
+    async (_, source, options, prefix) => {
+      const to = await host(era, source, options);
+      for (const name of ['LINK', 'link ', 'link\0', 'WHO', 'who ', 'who\0']) {
+        await expect(call(to, prefix + name)).rejects.toMatchObject({ code: -32602 });
+      }
+      expect(await to.callTool(`${prefix}who`)).toBe('a');
+    },
+  );
 });
 
 describe('an agreement of a person', () => {
@@ -354,6 +398,48 @@ test.each([
   expect(() => bridge(crowd('a'), { policies: policies as never })).toThrow(said);
   const { faults } = readHosts({ mcpServers: { a: { ...crowd('a'), policies } } });
   expect(faults.map(({ key, message }) => `${key}: ${message}`).join('\n')).toContain(said);
+});
+
+test('invented names of tools count against no rate', async () => {
+  const to = await host('legacy', crowd('a'), { policies: { rate: { '*': '1/day' } } });
+  const calls = Array.from({ length: 1001 }, (_, nth) => call(to, `invented ${nth}`));
+  const settled = await Promise.allSettled(calls);
+  expect(settled.every((each) => each.status === 'rejected')).toBe(true);
+  expect(await to.callTool('who')).toBe('a');
+});
+
+describe('a pattern that matches no tool', () => {
+  const reported = async (source: Parameters<typeof bridge>[0], options: BridgeOptions) => {
+    const facts: Fact[] = [];
+    const to = await host('legacy', source, { ...options, report: (fact) => facts.push(fact) });
+    await tools(to);
+    await tools(to);
+    return facts.filter(({ name }) => name === 'bridge.pattern-unmatched');
+  };
+
+  test('is reported once, when all servers have listed their tools', async () => {
+    const policies = { deny: ['a__who', '*link', 'c__*', '@readOnly'], ask: ['b__grown'] };
+    const facts = await reported({ mcpServers: { a: crowd('a'), b: crowd('b') } }, { policies });
+    expect(facts).toHaveLength(1);
+    expect(facts[0]?.level).toBe('warning');
+    expect(facts[0]?.message).toMatch(/"c__\*", "b__grown"$/);
+  });
+
+  test('is reported of the policies of one server, and of a bridge of one', async () => {
+    const own = { ...crowd('a'), policies: { ask: ['whom'], deny: ['who'] } };
+    expect(await reported({ mcpServers: { a: own, b: crowd('b') } }, {})).toHaveLength(1);
+    expect(await reported(crowd('a'), { policies: { rate: { 'a__*': '1/s' } } })).toHaveLength(1);
+  });
+
+  test('is not reported while a server has listed no tools', async () => {
+    const broken = {
+      command: process.execPath,
+      args: ['test/bridge/crowd-server.mjs', 'b', 'crash'],
+    };
+    const policies = { deny: ['b__who'] };
+    const source = { mcpServers: { a: crowd('a'), b: broken } };
+    expect(await reported(source, { policies })).toEqual([]);
+  });
 });
 
 test('a single server of a configuration has its own names, filter and policies', async () => {

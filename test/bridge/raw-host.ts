@@ -7,9 +7,10 @@ import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { LineStream, eachLine } from '../e2e/line-stream.ts';
 
-export const rawServer = (...args: readonly string[]) => ({
+/** @param tools further names of tools, as JSON */
+export const rawServer = (initialize = '', ...tools: readonly string[]) => ({
   command: process.execPath,
-  args: ['test/bridge/raw-server.mjs', ...args],
+  args: ['test/bridge/raw-server.mjs', initialize, ...tools],
 });
 
 export interface RawHost {

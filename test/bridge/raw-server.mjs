@@ -3,7 +3,7 @@
  *
  * `say` writes `lines`, with `$ID` for the call's id and `$TOKEN` for its progress token, both as JSON. It
  * answers by itself unless one of the lines has `$ID`, or `silent` is true. `seen` returns the lines that
- * have arrived. Arguments of the process: the text of the `initialize` result, and further names of tools.
+ * have arrived. Arguments of the process: the text of the `initialize` result, and further names of tools, as JSON.
  */
 import { createInterface } from 'node:readline';
 
@@ -12,12 +12,14 @@ const defaultInitialize = JSON.stringify({
   capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, prompts: {} },
   serverInfo: { name: 'raw', version: '1' },
 });
-const [initialize = defaultInitialize, ...names] = process.argv.slice(2);
+const [given = '', ...names] = process.argv.slice(2);
+const initialize = given === '' ? defaultInitialize : given;
 const seen = [];
 
 const write = (line) => process.stdout.write(`${line}\n`);
 const answer = (id, result) => write(JSON.stringify({ jsonrpc: '2.0', id, result }));
-const tools = ['say', 'seen', ...names].map((name) => ({ name, inputSchema: { type: 'object' } }));
+const named = (name) => ({ name, inputSchema: { type: 'object' } });
+const tools = [named('say'), named('seen'), ...names.map((name) => named(JSON.parse(name)))];
 const text = (said) => ({ content: [{ type: 'text', text: said }] });
 
 function say(id, { arguments: { lines = [], silent = false } = {}, _meta: meta = {} }) {
@@ -32,7 +34,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   seen.push(line);
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || method === undefined) return;
-  if (method === 'initialize') write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${initialize}}`);
+  if (method === 'initialize')
+    write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${initialize}}`);
   else if (method === 'tools/list') answer(id, { tools });
   else if (method !== 'tools/call') answer(id, {});
   else if (params.name === 'say') say(id, params);
