@@ -7,7 +7,7 @@
  * again otherwise, and if no user of the library has a use for it; what users have a use for is public.
  */
 // Words and values.
-export { systemClock } from './actors/clock.ts';
+export { systemClock, timeoutSignal } from './actors/clock.ts';
 export { BoundedMap } from './protocol/bounded-map.ts';
 export { describe, isJsonObject } from './protocol/classify.ts';
 export { textOfError } from './protocol/errors.ts';

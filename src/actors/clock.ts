@@ -141,3 +141,16 @@ export function refuseDuration(name: string, value: number): void {
   if (Number.isFinite(value) && value > 0) return;
   throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
 }
+
+/**
+ * A signal that fires with a `TimeoutError` after so many milliseconds, or when the other one does.
+ *
+ * Node 20 holds the sources of `AbortSignal.any` weakly, and collects a timeout without listeners
+ * before it fires. The listener keeps it.
+ */
+export function timeoutSignal(ms: number, other?: AbortSignal): AbortSignal {
+  const timeout = AbortSignal.timeout(ms);
+  if (!other) return timeout;
+  timeout.addEventListener('abort', () => {}, { once: true });
+  return AbortSignal.any([other, timeout]);
+}

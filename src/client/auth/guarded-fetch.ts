@@ -1,4 +1,5 @@
 /** Requests to authorization servers: only over https, bounded in time and size. */
+import { timeoutSignal } from '../../actors/clock.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import { isLoopback } from '../../protocol/oauth.ts';
 
@@ -36,7 +37,7 @@ export function guardedFetch(server: URL, signal?: AbortSignal): Fetch {
     assertTrusted(url, server, 'A URL that the login leads to');
     const response = await fetch(url, {
       ...init,
-      signal: AbortSignal.any([AbortSignal.timeout(requestMs), ...(signal ? [signal] : [])]),
+      signal: timeoutSignal(requestMs, signal),
     });
     return new Response(await bounded(response, url), response);
   };
