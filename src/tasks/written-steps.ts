@@ -57,11 +57,19 @@ export const stepKeys = {
   checkpoint: 'checkpoint',
   /** After how many deaths of its process a task waits before it goes on. */
   restarts: 'restarts',
-  once: (key: string) => `once:${key}`,
-  asked: (key: string) => `asked:${key}`,
-  answer: (key: string) => `answer:${key}`,
+  once: (key: string) => `once:${storable(key)}`,
+  asked: (key: string) => `asked:${storable(key)}`,
+  answer: (key: string) => `answer:${storable(key)}`,
   sleep: (nth: number) => `${sleepKey}${nth}`,
 } as const;
+
+/**
+ * A key that every store gives back unchanged. A lone surrogate has no UTF-8, and SQLite cuts a text at a
+ * NUL: keys with either are stored as JSON, and so are keys that look like JSON.
+ */
+function storable(key: string): string {
+  return /\p{Surrogate}|\0|^"/u.test(key) ? JSON.stringify(key) : key;
+}
 
 /** The step of an answer. */
 export function answerStep(key: string, answer: AnswerStep): TaskStep {

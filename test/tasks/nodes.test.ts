@@ -1,9 +1,10 @@
 /** What two nodes on one store say of a task, over each kind of store. */
-import { enveloped } from 'mcp-actors/testing';
+import { defineTool } from 'mcp-actors';
+import { enveloped, turn } from 'mcp-actors/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startNode, storeKinds } from './real-stores.ts';
 import type { SharedStore } from './real-stores.ts';
-import { capabilities, charging } from './task-world.ts';
+import { capabilities, charging, required } from './task-world.ts';
 
 const [key, other] = ['11'.repeat(32), '22'.repeat(32)];
 
@@ -60,5 +61,29 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
       if (params?.['status'] === 'cancelled') told.push(String(params['taskId']));
     }
     expect(told.toSorted()).toEqual(taskIds.toSorted());
+  });
+
+  test('keys of "once" that no UTF-8 holds are made once, and told apart', async () => {
+    const made: string[] = [];
+    const keys = ['a\ud800', 'a\ud801', '\udc00', String.raw`"a\ud800"`, 'a\u0000', 'ä🥊'];
+    const tool = defineTool({
+      name: 'note',
+      description: 'Notes',
+      taskSupport: required,
+      durable: true,
+      handler: async (_, { once, sleep }) => {
+        for (const name of keys) await once(name, () => made.push(name));
+        await sleep(1000);
+        for (const name of keys) await once(name, () => made.push(name));
+        return 'noted';
+      },
+    });
+    const first = await startNode(shared, [tool]);
+    const task = await first.begin('note');
+    while (made.length < keys.length) await turn();
+    await first.end();
+    const second = await startNode(shared, [tool]);
+    await second.sees(task, ({ status }) => status === 'completed');
+    expect(made).toEqual(keys);
   });
 });
