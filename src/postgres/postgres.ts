@@ -4,6 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import type { SqlConnection } from '../actors/exchange.ts';
+import { missingPackage } from '../processes/missing-package.ts';
 import { sqlName } from './migrations.ts';
 
 /** A connection of a pool, as `pg` has it. */
@@ -54,8 +55,7 @@ async function madePool({
   try {
     module = (await import(packageName)) as PgModule;
   } catch (cause) {
-    const message = `Tasks in Postgres need the package ${packageName}: npm install ${packageName}`;
-    throw new Error(message, { cause });
+    throw missingPackage('Tasks in Postgres need', packageName, cause);
   }
   const pool = new module.default.Pool({
     ...(url === undefined ? {} : { connectionString: url }),

@@ -1,5 +1,6 @@
 /** Opens what keeps the tasks of a process: in a directory, in Postgres or Redis, or in a store that is there already. */
 import { systemClock } from '../actors/clock.ts';
+import { missingPackage } from '../processes/missing-package.ts';
 import { textSealer } from '../rounds/request-state.ts';
 import { environmentKeys } from '../server/server-core.ts';
 import { sealedTaskStore } from '../tasks/sealed-task-store.ts';
@@ -33,13 +34,22 @@ export async function openKeeper(
   }
 }
 
+async function redisModule() {
+  try {
+    return await import('../redis/index.ts');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw missingPackage('Tasks in Redis need', 'redis', error);
+  }
+}
+
 /** By their schemes. Whatever else is written is a directory, `C:\state` too. */
 const stores: readonly (readonly [RegExp, (url: string) => Promise<TaskStore>])[] = [
   [
     /^postgres(?:ql)?:\/\//,
     async (url) => (await import('../postgres/index.ts')).postgresTaskStore({ url }),
   ],
-  [/^rediss?:\/\//, async (url) => (await import('../redis/index.ts')).redisTaskStore({ url })],
+  [/^rediss?:\/\//, async (url) => (await redisModule()).redisTaskStore({ url })],
 ];
 
 /**

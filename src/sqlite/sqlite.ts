@@ -3,6 +3,8 @@
  * is loaded before somebody asks for a database.
  */
 
+import { missingPackage } from '../processes/missing-package.ts';
+
 /** A value of a column. */
 export type Column = string | number | null;
 
@@ -48,7 +50,7 @@ async function sqliteModule(): Promise<SqliteModule> {
   try {
     return (await import(packageName)) as SqliteModule;
   } catch (cause) {
-    const message = `Durable tasks need SQLite, which Node has since 22.13. This is ${process.version}: npm install ${packageName}`;
-    throw new Error(message, { cause });
+    const purpose = `Tasks in a directory need SQLite, which Node has since 22.13. This Node (${process.version}) needs`;
+    throw missingPackage(purpose, packageName, cause);
   }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Task } from '@modelcontextprotocol/sdk/experimental/tasks/types.js';
@@ -161,4 +161,32 @@ test('without a store a task of an earlier process is told from one that has exp
     data: { reason: 'process-ended' },
   });
   await expect(tasks.getTask('x')).rejects.toMatchObject({ ...unknown, data: undefined });
+});
+
+describe('a store whose package is missing', () => {
+  test.each([
+    ['a project', true, (folder: string) => `install NAME in ${folder}`],
+    ['all users', false, () => 'install --global NAME'],
+  ])('names the folder to install it in, for a command of %s', async (_, isProject, how) => {
+    const folder = join(await realpath(state), 'installed');
+    const dist = join(folder, 'node_modules/@mcp-actors/cli/dist');
+    await cp(join(cli, '..'), dist, { recursive: true });
+    if (isProject) await writeFile(join(folder, 'package.json'), '{}');
+    for (const [name, scheme] of [
+      ['pg', 'postgres'],
+      ['redis', 'redis'],
+    ] as const) {
+      // An empty folder ends the search: one further up may have the package.
+      await mkdir(join(dist, 'node_modules', name), { recursive: true });
+      const args = [join(dist, 'cli.js'), 'tasks', '--durable', `${scheme}://127.0.0.1:1/`];
+      const { status, stderr } = spawnSync(process.execPath, args, {
+        cwd: state,
+        encoding: 'utf8',
+      });
+      expect([status, stderr]).toEqual([
+        2,
+        expect.stringContaining(`run npm ${how(folder).replace('NAME', name)}\n`),
+      ]);
+    }
+  });
 });

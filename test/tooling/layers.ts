@@ -113,14 +113,21 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['redis'],
     node: true,
   },
+  processes: {
+    holds:
+      'processes that serve us: how they are launched, how nothing of them is left, and what differs between systems',
+    imports: core,
+    packages: ['xstate', 'cross-spawn'],
+    node: true,
+  },
   postgres: {
     holds: 'tasks in Postgres; an entry of its own',
-    imports: ['actors', 'tasks'],
+    imports: ['actors', 'tasks', 'processes'],
     node: true,
   },
   sqlite: {
     holds: 'tasks in a directory',
-    imports: ['actors', 'tasks'],
+    imports: ['actors', 'tasks', 'processes'],
     node: true,
   },
   'client/channel': {
@@ -165,13 +172,6 @@ export const layers: { readonly [path: string]: Layer } = {
       'client/connection',
     ],
     packages: ['xstate'],
-    node: true,
-  },
-  processes: {
-    holds:
-      'processes that serve us: how they are launched, how nothing of them is left, and what differs between systems',
-    imports: core,
-    packages: ['xstate', 'cross-spawn'],
     node: true,
   },
   'client/stdio': {
