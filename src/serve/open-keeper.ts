@@ -1,5 +1,6 @@
 /** Opens what keeps the tasks of a process: in a directory, in Postgres or Redis, or in a store that is there already. */
 import { systemClock } from '../actors/clock.ts';
+import type { TaskDirectoryOptions } from '../sqlite/private-directory.ts';
 import { missingPackage } from '../processes/missing-package.ts';
 import { textSealer } from '../rounds/request-state.ts';
 import { environmentKeys } from '../server/server-core.ts';
@@ -22,7 +23,9 @@ export async function openKeeper(
   const { name: server, stateKeys = environmentKeys() ?? [] } =
     typeof of === 'function' ? { name: '' } : of.definition;
   const sealer = stateKeys.length > 0 ? textSealer(stateKeys) : undefined;
-  const opened = typeof durable === 'string' ? await openTaskStore(durable) : durable;
+  const warn = (message: string) =>
+    options.report({ level: 'warning', name: 'tasks.exposed', message });
+  const opened = typeof durable === 'string' ? await openTaskStore(durable, { warn }) : durable;
   const store = sealer ? sealedTaskStore(opened, sealer) : opened;
   const keeper = new TaskKeeper({ store, server, clock: systemClock, ...options });
   try {
@@ -54,9 +57,14 @@ const stores: readonly (readonly [RegExp, (url: string) => Promise<TaskStore>])[
 
 /**
  * @param where a directory, `postgres://…` or `redis://…`
+ * @param options what a directory may be like
  * @throws {TypeError} it is the URL of something else
+ * @throws {Error} the store cannot be used; everybody can write to the directory, or another user owns it
  */
-export async function openTaskStore(where: string): Promise<TaskStore> {
+export async function openTaskStore(
+  where: string,
+  options: TaskDirectoryOptions = {},
+): Promise<TaskStore> {
   const open = stores.find(([form]) => form.test(where))?.[1];
   if (open) return open(where);
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(where)?.[1];
@@ -64,5 +72,5 @@ export async function openTaskStore(where: string): Promise<TaskStore> {
     const message = `Tasks cannot be kept by ${scheme}://; give a directory, postgres://… or redis://…`;
     throw new TypeError(message);
   }
-  return (await import('../sqlite/sqlite-task-store.ts')).sqliteTaskStore(where);
+  return (await import('../sqlite/sqlite-task-store.ts')).sqliteTaskStore(where, options);
 }

@@ -8,7 +8,7 @@
  * As long as it lives, a process holds a lock that the kernel lets go of. So the lease of a process that
  * was killed is over at once.
  */
-import { mkdir, open as openFile, rm } from 'node:fs/promises';
+import { open as openFile, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
@@ -28,11 +28,19 @@ import type {
   TaskWritten,
 } from '../tasks/task-store.ts';
 import { noRoomFor } from '../tasks/task-store.ts';
+import {
+  createPrivateFile,
+  databaseFile,
+  locksFolder,
+  openPrivateDirectory,
+  unlessMissing,
+} from './private-directory.ts';
+import type { TaskDirectoryOptions } from './private-directory.ts';
 import { loadSqlite } from './sqlite.ts';
 import type { Column, Database, OpenDatabase, Statement } from './sqlite.ts';
 
 /** How a directory of tasks is opened. */
-export interface SqliteTaskStoreOptions {
+export interface SqliteTaskStoreOptions extends TaskDirectoryOptions {
   /**
    * How long a lease lasts without a sign of life, milliseconds; 30 s by default. Only a process that
    * is stopped is waited for: one that has ended is known by its lock.
@@ -137,14 +145,16 @@ export async function sqliteTaskStore(
   directory: string,
   options: SqliteTaskStoreOptions = {},
 ): Promise<TaskStore> {
-  await mkdir(ownersIn(directory), { recursive: true });
-  const store = new SqliteTaskStore(directory, await loadSqlite(), options);
+  const mode = await openPrivateDirectory(directory, options);
+  const openDatabase = await loadSqlite();
+  const open: OpenDatabase = (path, timeoutMs) => {
+    if (mode !== undefined) createPrivateFile(path, mode);
+    return openDatabase(path, timeoutMs);
+  };
+  const store = new SqliteTaskStore(directory, open, options);
   await store.begin();
   return store;
 }
-
-/** Where the locks are. */
-const ownersIn = (directory: string) => join(directory, 'owners');
 
 class SqliteTaskStore implements TaskStore {
   readonly leaseMs: number;
@@ -153,7 +163,8 @@ class SqliteTaskStore implements TaskStore {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #compiled = new Map<string, Statement>();
-  readonly #logPath: string;
+  readonly #directory: string;
+  readonly #path: string;
   #log: FileHandle | undefined = undefined;
   /** Settles once the sync that runs is over, and the one after it. */
   #syncs: { readonly running: Promise<void>; next?: Promise<void> | undefined } = {
@@ -170,10 +181,10 @@ class SqliteTaskStore implements TaskStore {
     this.leaseMs = leaseMs;
     this.#now = now;
     this.#open = open;
-    this.#owners = ownersIn(directory);
-    const path = join(directory, 'tasks.db');
-    this.#logPath = `${path}-wal`;
-    const database = open(path, busyTimeoutMs);
+    this.#directory = directory;
+    this.#owners = join(directory, locksFolder);
+    this.#path = join(directory, databaseFile);
+    const database = open(this.#path, busyTimeoutMs);
     this.#database = database;
     try {
       database.exec(
@@ -190,7 +201,7 @@ class SqliteTaskStore implements TaskStore {
   async begin(): Promise<void> {
     try {
       // As long as the database is open here, it keeps its log.
-      this.#log = await openFile(this.#logPath, 'r+');
+      this.#log = await openFile(`${this.#path}-wal`, 'r+');
     } catch (error) {
       this.#database.close();
       throw error;
@@ -216,6 +227,7 @@ class SqliteTaskStore implements TaskStore {
       this.#run('forgetLeases', now);
       this.#run('lease', owner, now + this.leaseMs);
     });
+    await this.#refuseRemoved();
   }
 
   async leave(owner: string): Promise<void> {
@@ -355,11 +367,22 @@ class SqliteTaskStore implements TaskStore {
       // Its own callers hear of it.
       .catch(() => {})
       .then(() => {
-        const running = this.#log?.datasync() ?? Promise.resolve();
+        const syncing = this.#log?.datasync() ?? Promise.resolve();
+        const running = syncing.then(() => this.#refuseRemoved());
         this.#syncs = { running };
         return running;
       });
     return syncs.next;
+  }
+
+  /** Files that were removed are written on, and lost with the process. @throws {Error} they were removed */
+  async #refuseRemoved(): Promise<void> {
+    const found = stat(this.#path).catch(unlessMissing);
+    const [log, database] = await Promise.all([this.#log?.stat(), found]);
+    if (log?.nlink !== 0 && database) return;
+    throw new Error(
+      `The directory of tasks ${this.#directory} was removed or replaced while in use: restart the process`,
+    );
   }
 
   /** Writes to a task that has not ended, if nobody else has claimed it. */

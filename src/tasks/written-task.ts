@@ -14,6 +14,8 @@ import type { WrittenCall } from './written-steps.ts';
 export type TaskKeeperFactName =
   /** The store could not be asked, and what is to be written is tried again; or a client what its task asks, and the task waits on. */
   | 'tasks.away'
+  /** A group can use the directory that tasks are kept in. */
+  | 'tasks.exposed'
   /** The process that ran a task has ended, and the task cannot go on. */
   | 'task.orphaned'
   /** Another process has ended or claimed a task that runs here. */
