@@ -2,12 +2,47 @@ import { describe, expect, test } from 'vitest';
 import { charts } from '../../../src/machines/charts.ts';
 import type { ChartName } from '../../../src/machines/charts.ts';
 import { svgDiagram } from '../src/charts/chart-svg.ts';
+import { mermaidDiagram } from '../src/charts/diagram.ts';
+import { machineDefinition } from '../src/charts/machine-definition.ts';
+import type { StateDefinition } from '../src/charts/machine-definition.ts';
 import type { AnyStateNode } from 'xstate';
 
 const names = Object.keys(charts) as ChartName[];
 
 const pathsIn = (node: AnyStateNode): string[] =>
   Object.values(node.states).flatMap((child) => [child.path.join('_'), ...pathsIn(child)]);
+
+/** Each pair of states that a transition of the code connects, with `always` if no event is needed: `a --> b: always`. */
+function connectionsIn(node: AnyStateNode): string[] {
+  const by = (
+    cause: string,
+    transitions: readonly { target?: readonly AnyStateNode[] | undefined }[],
+  ) =>
+    transitions.flatMap(({ target = [] }) =>
+      target.map((to) => `${node.path.join('_')} --> ${to.path.join('_')}${cause}`),
+    );
+  // The root's are drawn from each state.
+  const own = node.parent
+    ? [...by('', [...node.transitions.values()].flat()), ...by(': always', node.always ?? [])]
+    : [];
+  return [...own, ...Object.values(node.states).flatMap(connectionsIn)];
+}
+
+/** How many transitions a definition has. */
+function countIn({ on, after, always, onDone, invoke, states }: StateDefinition): number {
+  const own = [on, after].flatMap((each) => Object.values(each ?? {})).flat();
+  const ends = (invoke ?? []).flatMap((each) => [...(each.onDone ?? []), ...(each.onError ?? [])]);
+  const inner = Object.values(states ?? {}).map(countIn);
+  return [own, ends, always ?? [], onDone ?? []]
+    .map(({ length }) => length)
+    .concat(inner)
+    .reduce((sum, each) => sum + each, 0);
+}
+
+const transitionsIn = (node: AnyStateNode): number =>
+  [...node.transitions.values()].flat().length +
+  (node.always ?? []).length +
+  Object.values(node.states).reduce((sum, each) => sum + transitionsIn(each), 0);
 
 describe('the drawn charts', () => {
   test.each(names)('have every state of %s once, by its path', (name) => {
@@ -17,6 +52,35 @@ describe('the drawn charts', () => {
     );
     expect(drawn.toSorted()).toEqual(paths.toSorted());
   });
+
+  test.each(names)(
+    'have every transition of %s, with or without an event, in each format',
+    (name) => {
+      const connections = [...new Set(connectionsIn(charts[name].root))];
+      const arrows = mermaidDiagram(charts[name])
+        .split('\n')
+        .flatMap((line) => {
+          const [, arrow = '', label = ''] = /^ +(\w+ --> \w+): (.*)$/.exec(line) ?? [];
+          const causes = label.split(' <br/> ');
+          const always = causes.filter((cause) => /^always\b/.test(cause));
+          const isAnyEvent = always.length < causes.length;
+          return [
+            ...(isAnyEvent ? [arrow] : []),
+            ...(always.length > 0 ? [`${arrow}: always`] : []),
+          ];
+        });
+      expect(connections.filter((each) => !arrows.includes(each))).toEqual([]);
+      const pictured = [...svgDiagram(charts[name]).matchAll(/\bt-(\w+--\w+)/g)].map(
+        ([, pair = '']) => pair.replace('--', ' --> '),
+      );
+      const pairs = connections
+        .map((each) => each.replace(/: always$/, ''))
+        // A row without an arrow.
+        .filter((each) => !/^(\w+) --> \1$/.test(each));
+      expect(pairs.filter((each) => !pictured.includes(each))).toEqual([]);
+      expect(countIn(machineDefinition(charts[name]))).toBe(transitionsIn(charts[name].root));
+    },
+  );
 
   test.each(names)('stand alone with a style for light and dark: %s', (name) => {
     const svg = svgDiagram(charts[name]);

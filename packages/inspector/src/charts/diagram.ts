@@ -65,12 +65,18 @@ function descendants(node: AnyStateNode): AnyStateNode[] {
  * not handle itself.
  */
 function transitionsOf(node: AnyStateNode, root: AnyStateNode): DrawnTransition[] {
-  const own: DrawnTransition[] = [...node.transitions.values()].flat();
+  const own = ownTransitions(node);
   const handled = new Set(own.map(({ eventType }) => eventType));
   const inherits = node.parent === root && node.type !== 'final';
-  const inherited: DrawnTransition[] = inherits ? [...root.transitions.values()].flat() : [];
+  const inherited = inherits ? ownTransitions(root) : [];
   const leading = inherited.filter(({ eventType, target }) => target && !handled.has(eventType));
   return [...own, ...leading].filter(({ target, actions }) => target || actions.length > 0);
+}
+
+/** XState keeps eventless transitions apart from those of events. */
+function ownTransitions(node: AnyStateNode): DrawnTransition[] {
+  const always = (node.always ?? []) as readonly DrawnTransition[];
+  return [...node.transitions.values(), always].flat();
 }
 
 function labelOf({ eventType, guard, actions }: DrawnTransition): string {

@@ -1,5 +1,7 @@
 /** A readable name for XState's built-in events; other events keep their name. */
 export function readableEvent(type: string): string {
+  // An eventless transition.
+  if (type === '') return 'always';
   const [source, kind, subject, name] = type.split('.');
   if (source !== 'xstate') return type;
   if (kind === 'after') return `after ${subject}`;

@@ -5,13 +5,22 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { reapServers } from '../../../../test/e2e/server-process.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
+import { keepRecord } from './screenshots.ts';
 import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
 
 const { SCREENSHOTS: folder } = process.env;
 const viewport = { viewport: { width: 1440, height: 900 } };
 
 async function picture(page: Page, name: string): Promise<void> {
-  if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
+  if (folder === undefined) return;
+  await page.screenshot({ path: `${folder}/${name}.png` });
+  const shown = await page
+    .locator('[id^=chart-]')
+    .evaluateAll((charts) => charts.map(({ id }) => id));
+  keepRecord(
+    name,
+    shown.map((id) => id.replace('chart-', '')),
+  );
 }
 
 describe('the page shows at a glance', () => {

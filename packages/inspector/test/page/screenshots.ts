@@ -1,0 +1,55 @@
+/** The screenshots of the docs, and a record of what they were taken of: the built page and the charts that they show. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { charts } from '../../../../src/machines/charts.ts';
+import { machineDefinition } from '../../src/charts/machine-definition.ts';
+
+const images = new URL('../../../../docs/images/', import.meta.url);
+const recordFile = new URL('screenshots.json', images);
+
+/** The pictures of the page that the docs have, by name. */
+export const screenshots = readdirSync(images)
+  .filter((file) => /^inspect-.+\.png$/.test(file))
+  .map((file) => file.replace(/\.png$/, ''))
+  .sort();
+
+export interface ScreenshotRecord {
+  /** The names of the charts that it shows. */
+  readonly charts: readonly string[];
+  /** Digest of the page as built: its scripts, without comments, and its style. */
+  readonly page: string;
+  /** Digest of the charts' states and events. */
+  readonly definitions: string;
+}
+
+/** What a screenshot of these charts would show today. */
+export function recordOf(shown: readonly string[]): ScreenshotRecord {
+  const definitions = shown.map((name) => machineDefinition(charts[name as keyof typeof charts]));
+  return { charts: shown, page: pageDigest(), definitions: digestOf(JSON.stringify(definitions)) };
+}
+
+/** The records by screenshot. */
+export function recorded(): { readonly [name: string]: ScreenshotRecord } {
+  return existsSync(recordFile)
+    ? (JSON.parse(readFileSync(recordFile, 'utf8')) as { [name: string]: ScreenshotRecord })
+    : {};
+}
+
+/** Records a screenshot that has been taken. */
+export function keepRecord(name: string, shown: readonly string[]): void {
+  const all = { ...recorded(), [name]: recordOf(shown) };
+  const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(recordFile, `${JSON.stringify(sorted, undefined, 2)}\n`);
+}
+
+function pageDigest(): string {
+  const built = new URL('../../dist/', import.meta.url);
+  const scripts = readdirSync(new URL('page/', built)).filter((file) => file.endsWith('.js'));
+  const files = [...scripts.sort().map((file) => `page/${file}`), 'page-assets.js'];
+  return digestOf(
+    files.map((file) => readFileSync(fileURLToPath(new URL(file, built)), 'utf8')).join('\0'),
+  );
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
