@@ -60,6 +60,8 @@ const common = {
   alias: {
     rxjs: './node_modules/rxjs/dist/esm/index.js',
     'jsonc-parser': './node_modules/jsonc-parser/lib/esm/main.js',
+    // yaml's module for Node requires `process`, which an ES module cannot; the one for browsers is an ES module.
+    yaml: './node_modules/yaml/browser/index.js',
   },
 };
 
@@ -491,6 +493,15 @@ const withoutNoise = ({ path, text, contents }) =>
   path.endsWith('.js')
     ? Buffer.from(text.replace(/^(?:import "\.[^"\n]+\.js";|\/\/ src\/.*)$/gm, ''))
     : contents;
+// esbuild leaves a `require` in a bundled CommonJS module, and only the call that loads it would fail: "Dynamic require of … is not supported".
+for (const { metafile } of results) {
+  for (const [path, { imports }] of Object.entries(metafile.outputs)) {
+    const required = imports.filter(({ kind }) => kind === 'require-call').map((each) => each.path);
+    if (required.length === 0) continue;
+    console.error(`${path} requires ${required.join(', ')}, which no ES module can`);
+    process.exit(1);
+  }
+}
 const outputs = new Map(
   results.flatMap(({ outputFiles }, index) =>
     outputFiles.map((file) => [file.path, index === 0 ? withoutNoise(file) : file.contents]),

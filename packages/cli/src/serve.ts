@@ -7,7 +7,7 @@ import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server
 import type { ChosenProject, WorkspaceOptions } from '@mcp-actors/workspace-server';
 import type { ServeInvocation } from './options/arguments.ts';
 import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
-import { options } from './options/serve-options.ts';
+import { options, primaryRootIn } from './options/serve-options.ts';
 import { openInspector } from './inspector.ts';
 import { fileSink } from './log-file.ts';
 import { UsageError, commandNames, packageVersion } from './command.ts';
@@ -32,6 +32,8 @@ type WorkspaceFact = Fact<
   | 'project.chosen'
   /** No directory may be worked in: neither the roots nor what may stand in for them gives one. */
   | 'project.missing'
+  /** A skill of the project is not served. */
+  | 'skill.skipped'
 >;
 
 /**
@@ -59,16 +61,18 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   const directories = given.all;
   const limits = { ...defaultLimits, ...invocation.limits };
   let session: McpSession | undefined = undefined;
-  const { logLevel: level, logFile } = invocation;
+  const { logLevel: level, logFile, primaryRoot } = invocation;
   const log = processLog({
     level,
     sink: logFile === undefined ? undefined : fileSink(logFile),
     state: () => session && stateName(session.actor.getSnapshot()),
   });
 
+  const primary = primaryRootIn(primaryRoot);
   const workspace: WorkspaceOptions = {
     directories,
     followRoots: invocation.followRoots,
+    ...(primary === undefined ? {} : { primaryRoot: primary }),
     environment: process.env,
     cwd,
     home: homedir(),
@@ -76,6 +80,10 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
     searchTimeoutMs: invocation.searchTimeoutMs,
     version: packageVersion(),
     onProject: (project) => log.report(projectFact(project)),
+    onSkippedSkill: (message) => {
+      const fact: WorkspaceFact = { level: 'warning', name: 'skill.skipped', message };
+      log.report(fact);
+    },
   };
   const { http, record } = invocation;
   const api =
@@ -83,7 +91,12 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   const developed =
     watch === undefined ? undefined : (await import('./dev/dev.ts')).develop(watch, !!http);
   const own = api ?? developed?.server;
-  const launch = { directories, followRoots: invocation.followRoots, cwd };
+  const launch = {
+    directories,
+    followRoots: invocation.followRoots,
+    ...(primaryRoot === undefined ? {} : { primaryRoot }),
+    cwd,
+  };
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   const common = { ...inspector?.options, limits, report: log.report };
   let serving: Parameters<typeof untilEnd>[0];

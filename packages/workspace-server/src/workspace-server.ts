@@ -18,6 +18,8 @@ export interface WorkspaceOptions extends WorkspaceSources {
   readonly version: string;
   /** Called after each roots update that leads to another project, or to another reason for it. */
   readonly onProject?: (project: ChosenProject) => void;
+  /** Called with why a skill of the project is left out, once until that changes. Default: a process warning. */
+  readonly onSkippedSkill?: (problem: string) => void;
 }
 
 /** The project that a session works in; `path` is undefined if there is none. */
@@ -67,7 +69,7 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
         readFileTool(workspace),
       ],
       resources: [rootsResource(workspace)],
-      skills: projectSkills(workspace),
+      skills: projectSkills(workspace, options.onSkippedSkill),
       resolveRoots: rootsResolver(),
       // The message of an unexpected error may name what lies outside of the roots.
       errors: 'mask',

@@ -1,5 +1,5 @@
 /** The skills of a project, as the workspace server offers them. */
-import { symlink } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createMcpServer } from 'mcp-actors';
@@ -39,6 +39,29 @@ test('are those of the project, once each, and their files are read inside of it
     contents: [{ text: '1. Ship' }],
   });
   await expect(client.readResource('skill://review/link.md')).rejects.toThrow();
+});
+
+test('that are left out are reported with the reason, once until that changes', async () => {
+  const directory = await temporaryDirectory({
+    'a/.agents/skills/broken/SKILL.md': 'broken',
+    'a/.agents/skills/review/SKILL.md': manifest('review', 'of agents'),
+    'a/.claude/skills/review/SKILL.md': manifest('review', 'of claude'),
+  });
+  const problems: string[] = [];
+  const { definition } = workspaceServer({
+    ...{ directories: [join(directory, 'a')], cwd: '/', home: '/nobody', version: '1' },
+    onSkippedSkill: (problem) => problems.push(problem),
+  });
+  const client = await testClient(createMcpServer(definition));
+  await client.request('skills/list');
+  await client.request('skills/list');
+  expect(problems).toEqual([
+    expect.stringContaining('broken is left out: It must begin with a line ---'),
+    expect.stringContaining('The skill "review" in .claude/skills is left out'),
+  ]);
+  await writeFile(join(directory, 'a/.agents/skills/broken/SKILL.md'), '---\nname: 7\n---\n');
+  await client.request('skills/list');
+  expect(problems).toHaveLength(3);
 });
 
 test('may lie in one directory that another links to', async () => {

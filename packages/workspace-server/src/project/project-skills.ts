@@ -1,5 +1,6 @@
 /** The skills that lie in the project, for hosts that know skills. */
-import type { HandlerContext, RootsReport, SkillFinder } from 'mcp-actors';
+import { quoted } from 'mcp-actors/internal';
+import type { HandlerContext, RootsReport, Skill, SkillFinder } from 'mcp-actors';
 import { SkillDirectory } from 'mcp-actors/skills';
 import type { UsableRoot } from './project.ts';
 import type { Workspace } from './workspace.ts';
@@ -7,20 +8,55 @@ import type { Workspace } from './workspace.ts';
 /** Where projects keep skills. Of two with one name the first counts: many a project links one directory to the other. */
 const directories = ['.agents/skills', '.claude/skills'] as const;
 
-/** Finds the skills of the project that a session works in, inside its root. Those that cannot be served are left out. */
-export function projectSkills(workspace: Workspace): SkillFinder {
+/**
+ * Finds the skills of the project that a session works in, inside its root.
+ *
+ * @param onProblem receives why a skill is left out, once until that changes; by default the process is warned
+ */
+export function projectSkills(
+  workspace: Workspace,
+  onProblem: (problem: string) => void = (problem) => process.emitWarning(problem),
+): SkillFinder {
+  // A set: two directories may be one, by a link.
+  const problems = new Set<string>();
   const looking = directories.map((path) => {
-    const directory = new SkillDirectory({ onProblem: () => {} });
+    const directory = new SkillDirectory({ onProblem: (problem) => problems.add(problem) });
     return { path, directory };
   });
+  let shadowedBefore: ReadonlySet<string> = new Set();
   return async (context) => {
     const root = await rootFor(context, workspace);
     if (!root) return [];
     const boundary = { directories: [root], base: root };
     const found = looking.map(({ path, directory }) => directory.skills(boundary, path));
-    return (await Promise.all(found)).flat();
+    const skills = (await Promise.all(found)).flat();
+    const shadowed = await shadowedIn(skills);
+    for (const problem of shadowed) if (!shadowedBefore.has(problem)) problems.add(problem);
+    shadowedBefore = shadowed;
+    for (const problem of problems) onProblem(problem);
+    problems.clear();
+    return skills;
   };
 }
+
+/** The problems of skills that another skill of the same name hides. A link to that other skill is no problem. */
+async function shadowedIn(skills: readonly Skill[]): Promise<ReadonlySet<string>> {
+  const first = new Map<string, Skill>();
+  const problems = new Set<string>();
+  for (const skill of skills) {
+    const other = first.get(skill.uri);
+    if (!other) first.set(skill.uri, skill);
+    else if ((await digestOf(skill)) !== (await digestOf(other))) {
+      const name = quoted(skill.frontmatter.name);
+      const [served, hidden] = directories;
+      problems.add(`The skill ${name} in ${hidden} is left out: ${served} has one of that name`);
+    }
+  }
+  return problems;
+}
+
+const digestOf = (skill: Skill): Promise<string> | undefined =>
+  skill.files.get('SKILL.md')?.digest?.();
 
 /** Stands for roots that are not asked for. */
 const notAsked: RootsReport = { status: 'undeclared', generation: 0, settled: true, roots: [] };
