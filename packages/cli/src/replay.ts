@@ -23,6 +23,7 @@ import { inspectorWish, openInspector } from './inspector.ts';
 import type { InspectorWish } from './inspector.ts';
 import type { OptionTable } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
+import { primaryRootIn } from './options/serve-options.ts';
 
 const options = {
   'live-handlers': {
@@ -127,9 +128,12 @@ function liveOptions({ name, header }: Recording, directories: readonly string[]
       `${name}:1: the header of the recording: "launch.directories" must be an array of strings, this is ${describe(recorded)}`,
     );
   }
+  const primaryRoot = launch['primaryRoot'];
+  const primary = typeof primaryRoot === 'string' ? primaryRootIn(primaryRoot) : undefined;
   const workspace = workspaceServer({
     directories: checkDirectories(directories.length > 0 ? directories : recorded, cwd).all,
     followRoots: launch['followRoots'] !== false,
+    ...(primary === undefined ? {} : { primaryRoot: primary }),
     environment: process.env,
     cwd,
     home: homedir(),

@@ -33,6 +33,8 @@ export interface ServeInvocation {
   readonly logLevel: LogThreshold;
   readonly logFile: string | undefined;
   readonly followRoots: boolean;
+  /** As given; not checked yet. */
+  readonly primaryRoot: string | undefined;
   readonly chdir: boolean;
   readonly searchTimeoutMs: number;
   readonly inspect: InspectorWish | undefined;
@@ -81,6 +83,7 @@ export function readArguments(
     logLevel: values['log-level'],
     logFile: values['log-file'],
     followRoots: values['follow-roots'],
+    primaryRoot: values['primary-root'],
     chdir: values['chdir'],
     searchTimeoutMs: values['search-timeout'] ?? defaultSearchTimeoutMs,
     inspect: inspectorWish(values['inspect']),

@@ -1,5 +1,6 @@
 /** The options of `mcp-actors serve`. */
 import type { HttpLimits } from 'mcp-actors/http';
+import type { PrimaryRoot } from 'mcp-actors/roots';
 import { limitTables } from 'mcp-actors/internal';
 import type { Limits } from 'mcp-actors';
 import { defaultSearchTimeoutMs } from '@mcp-actors/workspace-server';
@@ -177,6 +178,11 @@ export const options = {
     kind: 'switch',
     help: "Let the client's roots replace the directories. Otherwise roots choose within them.",
   },
+  'primary-root': {
+    kind: 'text',
+    placeholder: 'first|NAME|marker[:FILE]',
+    help: 'Which of several roots of the client is the project: the first, the one that the client calls NAME, or the first that holds FILE, which is .git by default.',
+  },
   chdir: {
     kind: 'switch',
     help: "Change the process's working directory to the project's.",
@@ -209,6 +215,20 @@ export const options = {
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
   version: { kind: 'switch', short: 'V', help: 'Print the version.' },
 } as const satisfies OptionTable;
+
+/**
+ * Reads `--primary-root`.
+ *
+ * @throws {UsageError} it is empty, or names no file
+ */
+export function primaryRootIn(value: string | undefined): PrimaryRoot | undefined {
+  if (value === undefined || value === 'first') return value;
+  if (value === 'marker') return { marker: '.git' };
+  const isMarker = value.startsWith('marker:');
+  const named = isMarker ? value.slice('marker:'.length) : value;
+  if (named !== '') return isMarker ? { marker: named } : { name: named };
+  throw new UsageError('--primary-root must be first, the name of a root, or marker:FILE');
+}
 
 /** The limits that were given: those of the session, and those of the HTTP endpoint. */
 export interface GivenLimits {

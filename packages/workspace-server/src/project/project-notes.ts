@@ -51,7 +51,8 @@ export function noProjectMessage(choice: ProjectChoice): string {
 export function whyChosen(choice: ProjectChoice): string {
   const { source, usable } = choice;
   if (source === undefined) return whyNoProject(choice);
-  const first = usable.length > 1 ? `, the first of ${usable.length}` : '';
+  const which = choice.isPrimary ? 'primary one' : 'first';
+  const first = usable.length > 1 ? `, the ${which} of ${usable.length}` : '';
   const isFallback = source === 'env' || source === 'cwd';
   return `${sourceWords[source]}${first}${isFallback ? `: ${whyNotRoots(choice)}` : ''}`;
 }

@@ -58,6 +58,8 @@ export interface ProjectChoice {
   readonly usable: readonly UsableRoot[];
   /** The source of all of `usable`; undefined if there is none. */
   readonly source: ProjectSource | undefined;
+  /** True if the `primaryRoot` of the workspace has chosen the first of `usable`. */
+  readonly isPrimary?: true;
   /** Every other source, in order of precedence, and why it did not choose. */
   readonly skipped: readonly SkippedSource[];
   /**

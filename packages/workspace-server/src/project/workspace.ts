@@ -1,7 +1,7 @@
 /** What the tools of one session share: the choice of the project, and the searches that run. */
 import { checkDirectory, contains, quoted } from 'mcp-actors/internal';
-import { assertRootAvailable } from 'mcp-actors/roots';
-import type { Boundary } from 'mcp-actors/roots';
+import { assertRootAvailable, rootsBoundary } from 'mcp-actors/roots';
+import type { Boundary, PrimaryRoot } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import type { HandlerContext, RootsReport } from 'mcp-actors';
 import { isAbsolute } from 'node:path';
@@ -16,6 +16,8 @@ export interface WorkspaceSources {
   readonly directories?: readonly string[];
   /** With true the client's usable roots replace `directories`. */
   readonly followRoots?: boolean;
+  /** The project among several roots of the client. Default: `first`. */
+  readonly primaryRoot?: PrimaryRoot;
   /** The project that the client asks for in the URL that it connects to. */
   readonly projectPath?: string;
   readonly environment?: { readonly MCP_PROJECT_PATH?: string | undefined };
@@ -99,7 +101,8 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   void readSources(sources, readDirectory);
 
   const chooseFor = async (report: RootsReport): Promise<ProjectChoice> => {
-    const choice = chooseProject({ ...(await readSources(sources, readDirectory)), report });
+    const readings = { ...(await readSources(sources, readDirectory)), report };
+    const choice = await primaryFirst(chooseProject(readings), sources.primaryRoot);
     if (chdirProblem === undefined) return choice;
     return { ...choice, warnings: [...choice.warnings, chdirProblem] };
   };
@@ -184,6 +187,33 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
     },
   };
   return workspace;
+}
+
+/**
+ * Puts the primary root first, which makes it the project. Without such a root there is no project: another one would be a
+ * guess.
+ */
+async function primaryFirst(
+  choice: ProjectChoice,
+  primary: PrimaryRoot = 'first',
+): Promise<ProjectChoice> {
+  const { usable, source, skipped } = choice;
+  if (primary === 'first' || source !== 'roots') return choice;
+  const report: RootsReport = { status: 'known', generation: 0, settled: true, roots: usable };
+  try {
+    const { path } = (await rootsBoundary(report, { primary })).base;
+    const isBase = (root: UsableRoot) => root.path === path;
+    const others = usable.filter((root) => !isBase(root));
+    return { ...choice, usable: [...usable.filter(isBase), ...others], isPrimary: true };
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    const reason = error.message.replace(/\.$/, '');
+    const none = { source, reason } as const;
+    const [argument, ...rest] = skipped;
+    const reasons =
+      argument?.source === 'argument' ? [argument, none, ...rest] : [none, ...skipped];
+    return { ...choice, usable: [], source: undefined, skipped: reasons };
+  }
 }
 
 /** Clients that keep no session share a workspace: one does not know what another was told. */

@@ -1,0 +1,61 @@
+/** Which of several roots of the client is the project. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createMcpServer } from 'mcp-actors';
+import type { PrimaryRoot } from 'mcp-actors/roots';
+import { testClient } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { workspaceServer } from '../src/workspace-server.ts';
+
+async function clientWith(primaryRoot: PrimaryRoot | undefined, more: object = {}) {
+  const directory = await temporaryDirectory({
+    'web/index.html': '',
+    'api/go.mod': '',
+    'api/.claude/skills/deploy/SKILL.md': '---\nname: deploy\ndescription: Deploys\n---\n',
+  });
+  const { definition } = workspaceServer({
+    ...{ cwd: directory, home: '/nobody', version: '1', ...more },
+    ...(primaryRoot === undefined ? {} : { primaryRoot }),
+  });
+  const roots = ['web', 'api'].map((name) => ({
+    uri: pathToFileURL(join(directory, name)).href,
+    name: `the ${name}`,
+  }));
+  return { directory, client: await testClient(createMcpServer(definition), { roots }) };
+}
+
+test.each<[string, PrimaryRoot | undefined, string]>([
+  ['the first by default', undefined, 'web'],
+  ['the first on request', 'first', 'web'],
+  ['the one of a name', { name: 'the api' }, 'api'],
+  ['the first with a marker', { marker: 'go.mod' }, 'api'],
+])('is %s, for tools and skills', async (_, primaryRoot, expected) => {
+  const { client, directory } = await clientWith(primaryRoot);
+  const { structured } = await client.callTool('workspace_info');
+  expect(structured).toMatchObject({ project: { path: join(directory, expected) } });
+  const listed = await client.callTool('list_directory', {});
+  expect(listed.text).toContain(expected === 'api' ? 'go.mod' : 'index.html');
+  const { skills } = await client.request('skills/list');
+  expect(skills).toHaveLength(expected === 'api' ? 1 : 0);
+  // The other one is still a root.
+  const other = await client.callTool('list_directory', { root: 'the web' });
+  expect(other.text).toContain('index.html');
+});
+
+test('is none if no root fits, and the error names the roots', async () => {
+  const { client } = await clientWith({ name: 'the docs' });
+  const failed = await client.callTool('list_directory', {});
+  expect(failed.isError).toBe(true);
+  expect(failed.text).toContain('NO_PROJECT');
+  expect(failed.text).toContain('"the web"');
+});
+
+test('leaves the directory of a client without roots as it is', async () => {
+  const directory = await temporaryDirectory({ 'one.txt': '' });
+  const { definition } = workspaceServer({
+    ...{ cwd: directory, home: '/nobody', version: '1', primaryRoot: { name: 'the api' } },
+  });
+  const client = await testClient(createMcpServer(definition));
+  expect((await client.callTool('list_directory', {})).text).toContain('one.txt');
+});
