@@ -39,7 +39,7 @@ export function projectSkills(
   };
 }
 
-/** The problems of skills that another skill of the same name hides. A link to that other skill is no problem. */
+/** The problems of skills that another skill of the same name hides. A link to that other skill hides nothing. */
 async function shadowedIn(skills: readonly Skill[]): Promise<ReadonlySet<string>> {
   const first = new Map<string, Skill>();
   const problems = new Set<string>();
