@@ -4,6 +4,7 @@
  * A name or a URI says which server a request is for. What is passed on is the server's own.
  */
 import { defaultLimits } from '../actors/limits.ts';
+import { waitFor } from '../actors/waiting.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import { listKinds } from '../client/lists/list-kinds.ts';
@@ -13,7 +14,7 @@ import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream
 import type { CatalogName } from '../machines/catalog.machine.ts';
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import { isJsonObject } from '../protocol/classify.ts';
-import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
+import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { without } from '../protocol/dialects/members.ts';
@@ -53,6 +54,9 @@ export interface MergingOptions {
 /** How many names that two tools have are remembered as reported. */
 const maxReportedNames = 1000;
 
+/** Longest time that the first list is held for servers that are starting, such as a cold `npx`, milliseconds. */
+const startTimeoutMs = 15_000;
+
 /** Where a request goes. */
 interface Routed {
   readonly member: Member;
@@ -87,6 +91,8 @@ export class MergedUpstream implements Upstream, MemberHost {
   /** Until the client has its first answer, there is nothing to tell. */
   #moved: (member: Member) => void = () => {};
   #isPaused = false;
+  /** Resolves once all servers have started or failed, or the first list was held for long enough. */
+  #starting: Promise<void> | undefined = undefined;
 
   constructor(client: UpstreamClient, named: readonly NamedEntry[], options: MergingOptions) {
     this.client = withoutTasks(client);
@@ -104,6 +110,30 @@ export class MergedUpstream implements Upstream, MemberHost {
     await withoutLate(settled, this.#options);
     this.#moved = (member) => this.#changed(member);
     return this;
+  }
+
+  /** Holds the first lists for servers that are starting: a client may never ask again. */
+  #started(): Promise<void> {
+    return (this.#starting ??= this.#awaitStart([...this.#members.values()]));
+  }
+
+  async #awaitStart(members: readonly Member[]): Promise<void> {
+    const { clock, patienceMs, note } = this.#options;
+    const timeoutMs = Math.max(startTimeoutMs, patienceMs);
+    const all = Promise.all(members.map((member) => member.settled()));
+    const cancelled = () => new RuntimeError('CANCELLED', 'no client waits for it');
+    await waitFor<unknown>(
+      { clock, timeoutMs, cancelled, overdue: ({ resolve }) => resolve(undefined) },
+      ({ resolve }) => {
+        void all.then(resolve);
+        return () => {};
+      },
+    );
+    const late = members.filter(({ standing: { state } }) => state === 'opening');
+    if (late.length === 0) return;
+    const names = late.map(({ name }) => printableName(name)).join(', ');
+    const message = `Listed without servers that were not ready within ${timeoutMs} ms: ${names}. They are listed once they are ready`;
+    note({ level: 'warning', name: 'bridge.server-late', message });
   }
 
   get members(): ReadonlyMap<string, Member> {
@@ -475,6 +505,7 @@ export class MergedUpstream implements Upstream, MemberHost {
    * client is told.
    */
   async #items(list: CatalogName): Promise<{ items: readonly JsonObject[]; ttlMs: number }> {
+    await this.#started();
     const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
     const before = members.map((member) => member.known(list));
     const lists = await withoutLate(
@@ -496,6 +527,7 @@ export class MergedUpstream implements Upstream, MemberHost {
 
   /** The skills of all. Of two with one URI the first is listed: an entry is its server's word for that URI. */
   async #skills(): Promise<readonly JsonObject[]> {
+    await this.#started();
     const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
     const lists = await withoutLate(
       members.map(async (member) => (await member.ready()).skills()),

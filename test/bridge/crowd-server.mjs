@@ -3,11 +3,14 @@
  * Its name is the first argument, how it behaves the second.
  */
 import { createInterface } from 'node:readline';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 
 const [name, behaviour = 'good', ...own] = process.argv.slice(2);
 const started = own.find((word) => word.startsWith('started='));
 if (started) appendFileSync(started.slice('started='.length), `${name} ${process.pid}\n`);
+const after = own.find((word) => word.startsWith('after='))?.slice('after='.length);
+while (after && !existsSync(after)) await setTimeout(10);
 const send = (message) =>
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const told = (method, params) => send({ method, ...(params ? { params } : {}) });

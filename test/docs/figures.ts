@@ -125,6 +125,7 @@ export const citations: {
     'maxExchangedTokens 1000': [[tokens, 'maxExchangedTokens: 1_000']],
   },
   'docs/bridge.md': {
+    '15 s': [['src/bridge/merged-upstream.ts', 'startTimeoutMs = 15_000']],
     '3 s': [firstServer],
     '1 s': [[bridged, 'retryMs: 1000']],
     '2 s': [
