@@ -130,12 +130,16 @@ export class BridgedEntry {
     moved: (state: ConnectionState) => void,
   ): Promise<OpenedServer> {
     const bridging = new BridgedServer(client, this.#bridging);
+    const hear = (state: ConnectionState) => {
+      bridging.moved(state);
+      moved(state);
+    };
     if (this.#shared) {
       const heard = (...told: Parameters<SharingClient['heard']>) => bridging.heard(...told);
-      const [connection, seat] = await this.#shared.join({ heard, moved }, client.signal);
+      const [connection, seat] = await this.#shared.join({ heard, moved: hear }, client.signal);
       return bridging.over(connection, seat);
     }
-    return bridging.over(await this.#connectOwn(client, bridging, moved));
+    return bridging.over(await this.#connectOwn(client, bridging, hear));
   }
 
   /** Ends what outlives a client. No client is connected, and none will be. */

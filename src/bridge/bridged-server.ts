@@ -5,7 +5,7 @@
  * requests, and a client since 2026-07-28 is asked in results; the client's call waits for both.
  */
 import { systemClock } from '../actors/clock.ts';
-import { fullParties } from '../actors/limits.ts';
+import { defaultLimits, fullParties } from '../actors/limits.ts';
 import { untoldCapabilities } from '../client/asked/answers.ts';
 import { DialogPlaces, roundsAfter } from '../client/asked/input-rounds.ts';
 import type { RoundsCall, RoundsHost } from '../client/asked/input-rounds.ts';
@@ -13,10 +13,17 @@ import type { RawAnswer, RawAsked } from '../client/asked/providers.ts';
 import type { ConnectOptions } from '../client/connect-options.ts';
 import type { Connection } from '../client/connection/connection.ts';
 import { connectionLimitsWith } from '../client/connection/limits.ts';
-import { listsOf, pauseReading, queuedBytesOf } from '../client/connection/host-connection.ts';
+import {
+  listsOf,
+  pauseReading,
+  preferencesOf,
+  queuedBytesOf,
+} from '../client/connection/host-connection.ts';
 import type { HostRequestOptions } from '../client/connection/options.ts';
 import type { SentOptions } from '../client/connection/requests.ts';
 import { listKinds } from '../client/lists/list-kinds.ts';
+import { preferenceMethods } from '../client/lists/preferences.ts';
+import type { ConnectionState } from '../client/connection/connection-streams.observable.ts';
 import { missingFor } from '../client/connection/server-features.ts';
 import { CallContext } from '../context/call-context.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
@@ -98,6 +105,8 @@ export interface OpenedServer extends Upstream {
   setLogLevel(level: LogLevel): Promise<void>;
 }
 
+const { maxSubscriptions } = defaultLimits;
+
 /** A server that has not listed its items after this time is asked again with the next list. */
 const listTimeoutMs = 60_000;
 
@@ -123,6 +132,10 @@ export class BridgedServer {
   readonly #options: BridgingOptions;
   /** The oldest first. */
   readonly #calls = new Set<OpenCall>();
+  /** Capabilities that the client knows of. */
+  #declared: JsonObject = {};
+  /** True from the loss of the server until it is ready again. */
+  #isLost = false;
   /** How many listen to each resource, since 2026-07-28. */
   #watched: Map<string, number> | undefined = undefined;
   /** Bytes sent to the client of a shared server since it stopped reading; undefined while it reads. */
@@ -167,9 +180,10 @@ export class BridgedServer {
     const { idleMs, retry } = this.#options;
     if (retry === 'reads') connection.tools$.subscribe();
     const { info, instructions } = this.#server;
+    this.#declared = this.#capabilities;
     return {
       serverInfo: info,
-      capabilities: this.#capabilities,
+      capabilities: this.#declared,
       instructions,
       idleMs,
       tool: async (name) => toolIn(await this.#list('tools'), name),
@@ -305,8 +319,20 @@ export class BridgedServer {
     const { method, params } = call;
     if (this.#seat && method.endsWith('subscribe')) return this.#subscribed(method, params);
     const isHeld = call.asks === 'inCall' && this.#server.era === 'modern';
-    if (this.#isSameEra && !isHeld) return this.#send(call, params);
+    if (this.#isSameEra && !isHeld) {
+      return preferenceMethods.has(method) ? this.#prefer(call) : this.#send(call, params);
+    }
     return this.#server.era === 'modern' ? this.#byModern(call) : this.#byLegacy(call);
+  }
+
+  /** Sets a preference of a legacy client, which a restarted server gets again. */
+  async #prefer(call: OpenCall): Promise<JsonObject> {
+    const { method, params } = call;
+    const preferences = preferencesOf(this.#open);
+    if (method === 'resources/subscribe') refuseMore(preferences.uris.length);
+    const result = await this.#send(call, params);
+    preferences.note(method, params);
+    return result;
   }
 
   async #subscribed(method: string, params: JsonObject | undefined): Promise<JsonObject> {
@@ -316,8 +342,10 @@ export class BridgedServer {
     return {};
   }
 
-  #subscribe(uri: string): Promise<void> {
-    return this.#seat ? this.#seat.watch(uri) : this.#open.subscribe(uri);
+  async #subscribe(uri: string): Promise<void> {
+    if (!this.#seat) return this.#open.subscribe(uri);
+    refuseMore(this.#seat.watched);
+    return this.#seat.watch(uri);
   }
 
   #unsubscribe(uri: string): Promise<void> {
@@ -544,6 +572,13 @@ export class BridgedServer {
 
   // What the server tells.
 
+  /** Takes a state of the connection. A server that returns may have other lists. */
+  moved({ value }: ConnectionState): void {
+    const isBack = value === 'ready' && this.#isLost;
+    this.#isLost = value !== 'ready';
+    if (isBack) for (const changed of listChanges(this.#declared)) this.heard(changed, undefined);
+  }
+
   /** Takes a notification of the server that belongs to no request. */
   heard(method: string, params: JsonObject | undefined): void {
     if (method === Method.subscriptionAcknowledged) return;
@@ -563,6 +598,23 @@ export class BridgedServer {
     if (call) call.context.notify(Method.logMessage, params);
     else this.#client.notify(Method.logMessage, params);
   }
+}
+
+/** The notifications that a server with these capabilities sends when its lists change. */
+export function listChanges(capabilities: JsonObject): ReadonlySet<string> {
+  const changes = Object.values(listKinds).flatMap(({ feature, changed }) => {
+    const declared = capabilities[feature];
+    return isJsonObject(declared) && declared['listChanged'] === true ? [changed] : [];
+  });
+  return new Set(changes);
+}
+
+/** @throws {ProtocolError} -32000: the client has too many subscriptions */
+function refuseMore(subscriptions: number): void {
+  if (subscriptions < maxSubscriptions) return;
+  const message = `The client has subscribed to ${maxSubscriptions} resources, and may subscribe to no more: unsubscribe from some first`;
+  const data = { reason: 'too-many-subscriptions', retryable: false };
+  throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
 }
 
 /** The methods whose results say since 2026-07-28 how long they may be kept. */

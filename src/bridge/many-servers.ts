@@ -74,7 +74,7 @@ export class ManyServers {
     const { only } = this.#options;
     if (only !== undefined) {
       const named = this.#named.get(only);
-      if (named) return new OneUpstream(client, named, this.#clock);
+      if (named) return new OneUpstream(client, named, { clock: this.#clock, note: this.#report });
       const { file } = this.#config;
       throw configInvalid([{ file, server: only, message: 'it is not there any more' }]);
     }

@@ -2,18 +2,21 @@
 import { createActor, fromPromise } from 'xstate';
 import type { Actor } from 'xstate';
 import type { Clock } from '../actors/clock.ts';
+import type { Report } from '../actors/facts.ts';
 import { unlessAborted } from '../actors/waiting.ts';
 import type { ConnectionState } from '../client/connection/connection-streams.observable.ts';
 import { isAllowed } from '../client/hosts/tool-policies.ts';
 import type { ToolFilter } from '../client/hosts/tool-policies.ts';
 import { mergedName } from '../client/hosts/merged-names.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
-import type { UpstreamClient } from '../define/upstream.ts';
+import type { UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
 import type { CatalogName } from '../machines/catalog.machine.ts';
 import { memberMachine } from '../machines/member.machine.ts';
 import { ErrorCode, ProtocolError, textOfError } from '../protocol/errors.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { logLevelOf } from '../protocol/log-levels.ts';
+import type { LogLevel } from '../protocol/log-levels.ts';
 import { errorOf } from '../protocol/losses.ts';
 import { printableName, printable } from '../protocol/printable.ts';
 import type { BridgedEntry } from './bridged-entry.ts';
@@ -34,8 +37,8 @@ export interface MemberHost {
   told(member: Member, method: string, params: JsonObject | undefined): void;
   /** It can be used now, or no longer. A rest is nothing that its client has to know of. */
   moved(member: Member): void;
-  /** It can be used again after a rest. What was told to its server has to be told anew. */
-  woken(member: Member): void;
+  /** Gets what could not be repeated at a server that takes the place of another. */
+  readonly note: Report;
 }
 
 const times = { retryMs: 1000, maxRetryMs: 5 * 60_000 };
@@ -55,6 +58,11 @@ export class Member {
   #opened: OpenedServer | undefined = undefined;
   #end = new AbortController();
   #isPaused = false;
+  /** Resources and log level that a legacy client has asked for. */
+  readonly #subscribed = new Set<string>();
+  #logLevel: LogLevel | undefined = undefined;
+  /** Resources that a client since 2026-07-28 listens to. */
+  readonly #watching = new Set<{ readonly uris: readonly string[]; end: () => void }>();
   readonly #lists = new Map<CatalogName, ServerList>();
   /** The names of the last list, by their names in the merged list. */
   readonly #names = new WeakMap<ServerList, ReadonlyMap<string, string>>();
@@ -76,8 +84,7 @@ export class Member {
       const before = last;
       last = value;
       if (value === 'resting' || value === 'waking') return;
-      if (value === 'ready' && before === 'waking') host.woken(this);
-      else host.moved(this);
+      if (value !== 'ready' || before !== 'waking') host.moved(this);
     });
     this.#actor.start();
   }
@@ -181,6 +188,7 @@ export class Member {
     const opened = await this.#named.entry.open(own, (state) => this.#heard(state));
     this.#opened = opened;
     if (this.#isPaused) opened.pause?.();
+    this.#repeat(opened);
     if (end.signal.aborted) await opened.close?.();
   }
 
@@ -189,6 +197,66 @@ export class Member {
     this.#isPaused = isPaused;
     if (isPaused) this.#opened?.pause?.();
     else this.#opened?.resume?.();
+  }
+
+  /** Notes a preference that the client has set in a request of its own. */
+  prefer(method: string, { uri, level }: JsonObject = {}): void {
+    if (method === 'logging/setLevel') this.#logLevel = logLevelOf(level);
+    if (typeof uri !== 'string') return;
+    if (method === 'resources/subscribe') this.#subscribed.add(uri);
+    if (method === 'resources/unsubscribe') this.#subscribed.delete(uri);
+  }
+
+  /** Sets the level of log messages, also at a server that connects later. */
+  async setLogLevel(level: LogLevel): Promise<void> {
+    this.#logLevel = level;
+    const { usable } = this;
+    if (usable && isJsonObject(usable.capabilities['logging'])) await usable.setLogLevel(level);
+  }
+
+  /** Watches resources, also at a server that takes the place of this one. */
+  async watch(uris: readonly string[]): Promise<UpstreamWatch> {
+    const { watch } = await this.ready();
+    if (!watch) return { uris, end: () => {} };
+    const { uris: agreed, end } = await watch(uris);
+    const watching = { uris: agreed, end };
+    this.#watching.add(watching);
+    return {
+      uris: watching.uris,
+      end: () => {
+        this.#watching.delete(watching);
+        watching.end();
+      },
+    };
+  }
+
+  /** Repeats what the client has asked of an earlier server. Sent before the client's next requests. */
+  #repeat(opened: OpenedServer): void {
+    const { note } = this.#host;
+    const server = printableName(this.name);
+    const failed = (what: string) => (error: unknown) => {
+      const message = `${what} was not repeated at ${server}: ${textOfError(error)}`;
+      note({ level: 'warning', name: 'bridge.not-repeated', message });
+    };
+    const level = this.#logLevel;
+    if (level !== undefined && isJsonObject(opened.capabilities['logging']))
+      opened.setLogLevel(level).catch(failed('The log level'));
+    const watch = async (uris: readonly string[]) => {
+      const watched = await opened.watch?.(uris);
+      const lost = uris.length - (watched?.uris.length ?? 0);
+      if (lost > 0) failed(`The subscription to ${lost} resources`)('the server refuses it');
+      return watched;
+    };
+    if (this.#subscribed.size > 0) watch([...this.#subscribed]).catch(failed('A subscription'));
+    for (const watching of this.#watching) {
+      watch(watching.uris)
+        .then((watched) => {
+          if (!watched) return;
+          if (this.#watching.has(watching)) watching.end = () => watched.end();
+          else watched.end();
+        })
+        .catch(failed('A subscription'));
+    }
   }
 
   /** Makes room for another client's process. */

@@ -8,6 +8,7 @@ import { waitFor } from '../actors/waiting.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import { listKinds } from '../client/lists/list-kinds.ts';
+import { preferenceMethods } from '../client/lists/preferences.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { uncached } from '../define/caching.ts';
 import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
@@ -89,7 +90,7 @@ export class MergedUpstream implements Upstream, MemberHost {
   /** Names that were reported because two have them. */
   readonly #twice = new BoundedMap<string, true>(maxReportedNames);
   /** Until the client has its first answer, there is nothing to tell. */
-  #moved: (member: Member) => void = () => {};
+  #moved: () => void = () => {};
   #isPaused = false;
   /** Resolves once all servers have started or failed, or the first list was held for long enough. */
   #starting: Promise<void> | undefined = undefined;
@@ -108,7 +109,7 @@ export class MergedUpstream implements Upstream, MemberHost {
       if (!member.usable) throw member.standing.error ?? new Error('it is not usable');
     });
     await withoutLate(settled, this.#options);
-    this.#moved = (member) => this.#changed(member);
+    this.#moved = () => this.#announceAll();
     return this;
   }
 
@@ -136,6 +137,10 @@ export class MergedUpstream implements Upstream, MemberHost {
     note({ level: 'warning', name: 'bridge.server-late', message });
   }
 
+  get note(): Report {
+    return this.#options.note;
+  }
+
   get members(): ReadonlyMap<string, Member> {
     return this.#members;
   }
@@ -157,6 +162,8 @@ export class MergedUpstream implements Upstream, MemberHost {
       kept?.adjust(each);
       const member = kept ?? new Member(each, this);
       member.pause(this.#isPaused);
+      // Not connected yet: it is only noted.
+      if (!kept && this.#logLevel) void member.setLogLevel(this.#logLevel);
       this.#members.set(each.name, member);
     }
     this.#announceAll();
@@ -201,17 +208,8 @@ export class MergedUpstream implements Upstream, MemberHost {
     return this.#options.report(this);
   }
 
-  moved(member: Member): void {
-    this.#moved(member);
-  }
-
-  woken(member: Member): void {
-    if (this.#logLevel) void this.#setLevel(member, this.#logLevel).catch(() => {});
-  }
-
-  #changed(member: Member): void {
-    this.woken(member);
-    this.#announceAll();
+  moved(): void {
+    this.#moved();
   }
 
   #announceAll(): void {
@@ -267,6 +265,7 @@ export class MergedUpstream implements Upstream, MemberHost {
     const server = await member.ready(context);
     const result = await server.request(method, this.#withoutTasks(params), context);
     this.#owners.seen(member, result);
+    if (preferenceMethods.has(method)) member.prefer(method, params);
     return answer ? answer(result) : result;
   }
 
@@ -334,12 +333,8 @@ export class MergedUpstream implements Upstream, MemberHost {
     if (level === undefined) throw invalidParams(`"level" must be one of ${logLevels.join(', ')}`);
     this.#logLevel = level;
     const members = [...this.#members.values()];
-    await Promise.allSettled(members.map((member) => this.#setLevel(member, level)));
+    await Promise.allSettled(members.map((member) => member.setLogLevel(level)));
     return {};
-  }
-
-  async #setLevel({ usable }: Member, level: LogLevel): Promise<void> {
-    if (usable && isJsonObject(usable.capabilities['logging'])) await usable.setLogLevel(level);
   }
 
   #status(): JsonObject {
@@ -589,8 +584,8 @@ export class MergedUpstream implements Upstream, MemberHost {
         if (uri === serversUri) return { uri, end: () => {} };
         try {
           const { member, uri: own } = await this.#resource(uri);
-          const watch = await (await member.ready()).watch?.([own]);
-          if (!watch || watch.uris.length === 0) return undefined;
+          const watch = await member.watch([own]);
+          if (watch.uris.length === 0) return undefined;
           this.#watchedNames.add(uri);
           return {
             uri,

@@ -3,12 +3,13 @@
  * entry changes, the client's session stays, and is connected to the new one.
  */
 import type { Clock } from '../actors/clock.ts';
-import { listKinds } from '../client/lists/list-kinds.ts';
+import type { Report } from '../actors/facts.ts';
+import { preferenceMethods } from '../client/lists/preferences.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
-import { isJsonObject } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { listChanges } from './bridged-server.ts';
 import type { OpenedServer } from './bridged-server.ts';
 import { Member } from './member.actor.ts';
 import type { MemberHost, NamedEntry } from './member.actor.ts';
@@ -16,14 +17,20 @@ import type { MemberHost, NamedEntry } from './member.actor.ts';
 export class OneUpstream implements Upstream, MemberHost {
   readonly client: UpstreamClient;
   readonly clock: Clock;
+  readonly note: Report;
   #member: Member;
   /** As it was when its client was told of it. */
   #told: OpenedServer | undefined = undefined;
   #isPaused = false;
 
-  constructor(client: UpstreamClient, named: NamedEntry, clock: Clock) {
+  constructor(
+    client: UpstreamClient,
+    named: NamedEntry,
+    { clock, note }: Pick<MemberHost, 'clock' | 'note'>,
+  ) {
     this.client = client;
     this.clock = clock;
+    this.note = note;
     this.#member = new Member(named, this);
   }
 
@@ -74,14 +81,8 @@ export class OneUpstream implements Upstream, MemberHost {
     const { usable } = member;
     if (member !== this.#member || !this.#told || !usable || usable === this.#told) return;
     this.#told = usable;
-    const changes = Object.values(listKinds).flatMap(({ feature, changed }) => {
-      const declared = this.capabilities[feature];
-      return isJsonObject(declared) && declared['listChanged'] === true ? [changed] : [];
-    });
-    for (const changed of new Set(changes)) this.client.notify(changed);
+    for (const changed of listChanges(this.capabilities)) this.client.notify(changed);
   }
-
-  woken(): void {}
 
   told(member: Member, method: string, params: JsonObject | undefined): void {
     if (member === this.#member) this.client.notify(method, params);
@@ -100,7 +101,10 @@ export class OneUpstream implements Upstream, MemberHost {
     params: JsonObject | undefined,
     context: HandlerContext,
   ): Promise<JsonObject> {
-    return (await this.#member.ready(context)).request(method, params, context);
+    const member = this.#member;
+    const result = await (await member.ready(context)).request(method, params, context);
+    if (preferenceMethods.has(method)) member.prefer(method, params);
+    return result;
   }
 
   notified(method: string, params: JsonObject | undefined): void {
@@ -108,8 +112,7 @@ export class OneUpstream implements Upstream, MemberHost {
   }
 
   async watch(uris: readonly string[]): Promise<UpstreamWatch> {
-    const { watch } = await this.#member.ready();
-    return watch ? watch(uris) : { uris, end: () => {} };
+    return this.#member.watch(uris);
   }
 
   pause(): void {

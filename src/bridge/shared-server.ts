@@ -32,6 +32,8 @@ export interface Seat {
   /** The client hears of changes of a resource. @throws what the server answers */
   watch(uri: string): Promise<void>;
   unwatch(uri: string): Promise<void>;
+  /** How many resources the client watches. */
+  readonly watched: number;
   /** Gives up the place, and all that the client watches. */
   leave(): void;
 }
@@ -120,9 +122,13 @@ export class SharedServer {
     try {
       const connection = await this.#opened;
       const watching = connection.state$.subscribe((state) => client.moved(state));
+      const uris = this.#clients.get(client);
       const seat: Seat = {
         watch: (uri) => this.#watch(connection, client, uri),
         unwatch: (uri) => this.#unwatch(client, uri),
+        get watched() {
+          return uris?.size ?? 0;
+        },
         leave: () => {
           watching.unsubscribe();
           signal.removeEventListener('abort', leave);

@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { bridge } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { converse, toolCall } from 'mcp-actors/testing';
+import { readHostsFile } from 'mcp-actors/client';
 import type { ServerEntry, WatchedConnection } from 'mcp-actors/client';
 
 const server = join(import.meta.dirname, 'journal-server.mjs');
@@ -72,6 +73,44 @@ describe.each(['session', 'shared'] as const)('a process that ends, with share: 
     expect(count('tools/call sent-look')).toBe(retry === 'reads' ? 2 : 1);
     expect([count('start'), count('initialize')]).toEqual([2, 2]);
   });
+});
+
+/** The server in a file. */
+async function inFile(entry: object) {
+  const file = `${journal}.json`;
+  writeFileSync(file, JSON.stringify({ mcpServers: { s: entry } }));
+  return readHostsFile(file);
+}
+
+describe.each([
+  ['alone', async (entry: object) => entry, '', {}, ['its connection']],
+  ['alone of a file', inFile, '', { server: 's' }, ['its connection', 'another connection']],
+  ['among many', inFile, 's__', {}, ['its connection', 'another connection']],
+] as const)('a server that restarts, %s', (_, sourceOf, prefix, options, starts) => {
+  test.each(starts)(
+    'with %s, gets subscriptions and log level again, and its lists are announced',
+    async (how) => {
+      const restart = how === 'its connection' ? { initialMs: 1, maxMs: 1 } : ('none' as const);
+      const source = (await sourceOf(launched())) as ServerEntry;
+      const peer = await hosted(source, { restart, patienceMs: 60_000, ...options });
+      await peer.ask('resources/list');
+      await peer.ask('resources/subscribe', { uri: 'test://watched' });
+      await peer.ask('logging/setLevel', { level: 'error' });
+      const { pid } = JSON.parse(readFileSync(`${journal}.pid`, 'utf8')) as { pid: number };
+      process.kill(pid, 'SIGKILL');
+      await peer.notification('notifications/tools/list_changed');
+      await expect.poll(() => count('start'), { timeout: 30_000 }).toBe(2);
+      // A server that is tried again later refuses until then.
+      await expect
+        .poll(
+          () => peer.call(`${prefix}act`, { mark: 'm', steps: ['log', 'update'] }).catch(() => {}),
+          { timeout: 30_000 },
+        )
+        .toBeDefined();
+      await peer.notification('notifications/resources/updated');
+      expect([count('resources/subscribe'), count('logging/setLevel')]).toEqual([2, 2]);
+    },
+  );
 });
 
 /** A server over HTTP that is told when to forget its sessions, and how it says so. */

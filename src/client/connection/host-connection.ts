@@ -24,6 +24,7 @@ import { DialogPlaces } from '../asked/input-rounds.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import type { Lists } from '../lists/lists.ts';
+import type { Preferences } from '../lists/preferences.ts';
 import type { ListReport } from '../lists/offered.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import { plainConnection } from './connection-environment.ts';
@@ -424,6 +425,11 @@ function waitCancelled(name: string, signal: AbortSignal | undefined): RuntimeEr
 /** The lists of a connection, kept as its server has them. */
 export function listsOf(connection: Connection): Lists {
   return (connection as HostConnection).lists;
+}
+
+/** The preferences of a connection, renewed on each channel. */
+export function preferencesOf(connection: Connection): Preferences {
+  return (connection as HostConnection).preferences;
 }
 
 /** What happens on a connection, without the cost of observables. */

@@ -12,6 +12,7 @@ import type { WaitEnd } from '../../actors/waiting.ts';
 import { describe } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { logLevelOf } from '../../protocol/log-levels.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { OwnRequestOptions } from './ask-list.actor.ts';
 import { Updates } from './listening.actor.ts';
@@ -30,6 +31,13 @@ export interface PreferencesHost extends ListeningPort {
 export interface PreferenceOptions extends Omit<OwnRequestOptions, 'sent'> {
   readonly timeoutMs: number;
 }
+
+/** The requests of the legacy era that set a preference. */
+export const preferenceMethods: ReadonlySet<string> = new Set([
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+]);
 
 interface Waiter {
   readonly uri: string;
@@ -101,6 +109,19 @@ export class Preferences {
   ): Promise<void> {
     if (era !== 'modern') await this.#host.request('logging/setLevel', { level }, options);
     this.#logLevel = level;
+  }
+
+  /**
+   * Notes a preference that the host has sent in a request of its own, to be renewed on each channel.
+   *
+   * @see {@link preferenceMethods}
+   */
+  note(method: string, { uri, level: wanted }: JsonObject = {}): void {
+    const level = logLevelOf(wanted);
+    if (method === 'logging/setLevel' && level !== undefined) this.#logLevel = level;
+    if (typeof uri !== 'string') return;
+    if (method === 'resources/subscribe') this.#uris.add(uri);
+    if (method === 'resources/unsubscribe') this.#uris.delete(uri);
   }
 
   /** A channel is ready: the preferences are renewed on it. */
