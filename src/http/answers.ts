@@ -249,7 +249,7 @@ export interface AnsweringSession {
   readonly isBegun: boolean;
   /** How long the client should wait before it comes back, milliseconds; undefined if it would not. */
   readonly pollAfterMs: number | undefined;
-  openStream(answers: readonly InboundRequestId[]): SessionStream;
+  openStream(answer: PostAnswer): SessionStream;
   /** Its client has left before anything was sent, and has nothing to ask for it with. */
   answerLost(answer: PostAnswer): void;
   answerEnded(answer: PostAnswer): void;
@@ -259,6 +259,8 @@ export class PostAnswer extends RequestAnswer implements Tended {
   readonly #session: AnsweringSession;
   readonly frame: AnsweredFrame;
   place = unlisted;
+  /** True while the client holds its connection open for the first byte. The session clears it. */
+  isAwaited = true;
   #stream: SessionStream | undefined = undefined;
 
   constructor(exchange: HttpExchange, session: AnsweringSession, frame: AnsweredFrame) {
@@ -311,7 +313,7 @@ export class PostAnswer extends RequestAnswer implements Tended {
   }
 
   protected override begun(sink: WatchedSink): void {
-    this.#stream = this.#session.openStream(this.answers);
+    this.#stream = this.#session.openStream(this);
     this.#stream.begin(sink, undefined);
   }
 

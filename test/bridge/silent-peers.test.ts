@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
-import { TestClock, enveloped } from 'mcp-actors/testing';
+import { TestClock, enveloped, toolCall } from 'mcp-actors/testing';
 import { expectEmpty } from '../processes/process-table.ts';
 import { ask, headersOf } from '../http/modern/asking.ts';
-import { begin } from '../http/raw-client.ts';
+import { begin, post } from '../http/raw-client.ts';
 import { serveHttp } from '../http/serving.ts';
 import { blackHole } from './black-hole.ts';
 import { hostOf } from './hosts.ts';
@@ -30,7 +30,7 @@ async function journalled() {
     readFileSync(journal, 'utf8')
       .split('\n')
       .flatMap((line) => (line.endsWith(' start') ? [Number(line.split(' ')[0])] : []));
-  return { server, starts };
+  return { server, starts, arrived: () => readFileSync(journal, 'utf8') };
 }
 
 test('hosts that vanish hold their processes no longer than keepalive and idle time, with a stream or without', async () => {
@@ -71,6 +71,44 @@ test('hosts that vanish hold their processes no longer than keepalive and idle t
   expect(isThere(third)).not.toThrow();
   expect((await living.request('tools/list')).status).toBe(200);
 });
+
+test.each(['before', 'after'] as const)(
+  'a host that disappears %s its call has become a stream holds its process for sessionIdleTimeoutMs',
+  async (when) => {
+    const clock = new TestClock();
+    const { server, starts, arrived } = await journalled();
+    const url = await serveHttp(server, {
+      ...{ clock, report: () => {} },
+      limits: {
+        sessionIdleTimeoutMs: 600_000,
+        streamAfterMs: when === 'before' ? 100_000_000 : 15_000,
+      },
+    });
+    const host = await begin(url);
+    const left = new AbortController();
+    const call = toolCall(1, 'act', { mark: 'left', steps: ['stay'] });
+    const response = post(url, call, host.headers, left.signal);
+    const [pid] = starts();
+    await vi.waitFor(() => expect(arrived()).toContain('left'), { timeout: 60_000 });
+    if (when === 'after') {
+      clock.increment(20_000);
+      await response;
+    } else {
+      // The client waits, so that the process is kept for as long as that takes.
+      clock.increment(900_000);
+      expect(() => process.kill(Number(pid), 0)).not.toThrow();
+    }
+    left.abort();
+    await response.catch(() => {});
+    await vi.waitFor(
+      () => {
+        clock.increment(60_000);
+        return expectEmpty(Number(pid));
+      },
+      { timeout: 60_000 },
+    );
+  },
+);
 
 test('a host of 2026-07-28 that listens holds its process until its connection is given up', async () => {
   const clock = new TestClock();

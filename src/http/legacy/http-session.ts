@@ -23,7 +23,6 @@ import { withOrigin } from '../../protocol/frames.ts';
 import type {
   InboundFrame,
   InboundRequest,
-  InboundRequestId,
   AnsweredInput,
   OutboundFrame,
   WireError,
@@ -102,6 +101,8 @@ export class HttpSession
   #mcp: McpSession | undefined = undefined;
   /** How many answers are due. */
   #due = 0;
+  /** Answers whose client waits for the first byte. */
+  #awaited = 0;
   #made: HttpSessionStreams | undefined = undefined;
   /** Settles once what was enabled or disabled lately is written down. */
   #switching: Promise<unknown> | undefined = undefined;
@@ -204,6 +205,7 @@ export class HttpSession
       case 'invalid': {
         const answer = new PostAnswer(exchange, this, frame);
         this.#due++;
+        this.#awaited++;
         this.home.upkeep.add(answer);
         return this.receive(withOrigin(frame, answer));
       }
@@ -345,7 +347,9 @@ export class HttpSession
     const { share } = this;
     const isUsed = share && (this.usedAt > share.touchedAt || this.#isBusy);
     if (isUsed && now - share.touchedAt >= sessionIdleTimeoutMs / 4) share.touch(now);
-    if (!this.#life.hasTag('evictable') || now - this.usedAt < sessionIdleTimeoutMs) return;
+    if (this.#isConnected || now - this.usedAt < sessionIdleTimeoutMs) return;
+    // Calls may still run: their client has left them, and has not come back for the answers.
+    this.#live({ type: 'session.quieted' });
     this.#live({ type: 'session.overdue' });
   }
 
@@ -369,11 +373,19 @@ export class HttpSession
     return this.firstEvent('0') === '' ? undefined : this.limits.retryMs;
   }
 
-  openStream(answers: readonly InboundRequestId[]): SessionStream {
-    return this.#streams.make(answers);
+  openStream(answer: PostAnswer): SessionStream {
+    this.#unawait(answer);
+    return this.#streams.make(answer.answers);
+  }
+
+  #unawait(answer: PostAnswer): void {
+    if (answer.isAwaited) this.#awaited--;
+    answer.isAwaited = false;
   }
 
   answerLost(answer: PostAnswer): void {
+    this.#unawait(answer);
+    this.usedAt = this.clock.now();
     const ids = answer.answers.map((id) => describe(id)).join(', ');
     const message = `The client left before the request ${ids} was answered; the call goes on, and its answer is lost`;
     reportInWords(this.report, 'info', 'answer.lost', message);
@@ -381,6 +393,7 @@ export class HttpSession
 
   answerEnded(answer: PostAnswer): void {
     this.#due--;
+    this.#unawait(answer);
     this.usedAt = this.clock.now();
     this.home.upkeep.delete(answer);
   }
@@ -389,6 +402,10 @@ export class HttpSession
 
   firstEvent(lastId: string): string {
     return this.dialect?.firstEvent(lastId, this.limits.retryMs) ?? '';
+  }
+
+  streamLeft(): void {
+    this.usedAt = this.clock.now();
   }
 
   ownStream(is: 'opened' | 'closed'): void {
@@ -447,7 +464,12 @@ export class HttpSession
   }
 
   get #isBusy(): boolean {
-    return this.#due > 0 || (this.#made?.connections ?? 0) > 0;
+    return this.#due > 0 || this.#isConnected;
+  }
+
+  /** True while the client holds a connection of the session open. */
+  get #isConnected(): boolean {
+    return this.#awaited > 0 || (this.#made?.connections ?? 0) > 0;
   }
 
   #live(event: HttpSessionEvent): void {

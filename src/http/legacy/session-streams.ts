@@ -40,6 +40,8 @@ export interface StreamingSession {
   readonly share: OwnedSession | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
+  /** The client has closed the connection of a stream. */
+  streamLeft(): void;
   /** Its client has opened a stream for what belongs to no request, or closed the last one. */
   ownStream(is: 'opened' | 'closed'): void;
 }
@@ -202,6 +204,7 @@ export class HttpSessionStreams implements StreamHome {
 
   disconnected(stream: SessionStream): void {
     this.#connected--;
+    this.#session.streamLeft();
     if (stream.answers) return;
     this.#pushes.closed(stream);
     // What was asked on it may be lost: it is asked again on another one, if there is any.

@@ -28,6 +28,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
     listening: {},
     share,
     firstEvent: (id) => `id: ${id}\ndata: \n\n`,
+    streamLeft: () => {},
     ownStream: (is) => void own.push(is),
   });
   /** A client that asks for something, and reads what it gets. */
