@@ -18,15 +18,17 @@ const page = 'packages/inspector/src/loopback-server.ts';
 const bridge = 'src/bridge/bridge.ts';
 const bridged = 'src/bridge/member.actor.ts';
 const openApi = 'packages/openapi/src/openapi-tools.ts';
+const apiCall = 'packages/openapi/src/api-call.ts';
+const openApiDocument = 'packages/openapi/src/document.ts';
 /** Of tools from OpenAPI. */
 const openApiFigures = {
   '1,024 characters': [openApi, 'maxDescription = 1024'],
   '16 KiB': [openApi, 'maxAnswerSchema = 16 * 1024'],
-  '4,000 characters': [openApi, 'maxErrorCharacters = 4000'],
-  'five times': [openApi, 'maxRedirects = 5'],
-  '30 s': [openApi, 'timeoutMs = 30_000'],
-  '1 MiB': [openApi, 'maxResponseBytes = 1024 * 1024'],
-  '64 MiB': ['packages/openapi/src/document.ts', 'maxDocumentBytes = 64 * 1024 * 1024'],
+  '4,000 characters': [apiCall, 'maxErrorCharacters = 4000'],
+  'five times': [apiCall, 'maxRedirects = 5'],
+  '30 s': [apiCall, 'timeoutMs = 30_000'],
+  '1 MiB': [apiCall, 'maxResponseBytes = 1024 * 1024'],
+  '64 MiB': [openApiDocument, 'maxDocumentBytes = 64 * 1024 * 1024'],
 } as const;
 const processEnd = 'src/serve/process-end.ts';
 const initialize = 'src/protocol/initialize.ts';
@@ -373,7 +375,8 @@ export const citations: {
   },
   'docs/machine-tools.md': { '10 minutes': [suspended] },
   'docs/openapi.md': {
-    '64 characters': [['packages/openapi/src/operations.ts', 'maxName = 64']],
+    '64 characters': [['packages/openapi/src/tool-texts.ts', 'maxName = 64']],
+    '1,000 files': [[openApiDocument, 'maxParts = 1000']],
     ...Object.fromEntries(Object.entries(openApiFigures).map(([figure, at]) => [figure, [at]])),
   },
   'docs/opentelemetry.md': {

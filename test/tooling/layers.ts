@@ -349,7 +349,7 @@ export const packageLayers: { readonly [name: string]: { readonly [path: string]
     '.': {
       holds: 'the operations of an OpenAPI document as tools',
       imports: [],
-      packages: ['mcp-actors', '@apidevtools/json-schema-ref-parser', '@scalar/openapi-upgrader'],
+      packages: ['mcp-actors', '@apidevtools/json-schema-ref-parser', 'js-yaml', 'url-template'],
       node: true,
     },
   },

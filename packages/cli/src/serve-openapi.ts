@@ -2,13 +2,19 @@
 import { createMcpServer } from 'mcp-actors';
 import type { Fact, HandlerContext, McpServer, Report } from 'mcp-actors';
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
-import type { ApiHeaders } from '@mcp-actors/openapi';
+import type { ApiValues } from '@mcp-actors/openapi';
 import { UsageError, packageVersion } from './command.ts';
 import type { OpenApiWish } from './options/openapi-wish.ts';
 
-/** What the log tells of a document. */
-type OpenApiFact = Fact</** An operation is left out: the document is wrong there. */
-'operation.unusable'>;
+/** Facts that the log has of a document. */
+type OpenApiFact = Fact<
+  /** An operation is left out: the document is wrong there. */
+  | 'operation.unusable'
+  /** A keyword of a schema is left out. */
+  | 'schema.keywordIgnored'
+  /** Names of tools collide, and have a digest. */
+  | 'tool.nameCollision'
+>;
 
 /**
  * A server with a tool for each operation that is wanted.
@@ -16,7 +22,7 @@ type OpenApiFact = Fact</** An operation is left out: the document is wrong ther
  * @throws {UsageError} the document cannot be used, or has no such operation
  */
 export async function openApiServer(
-  { document, server, headers, exchange, include, exclude }: OpenApiWish,
+  { document, server, headers, query, exchange, include, exclude, checkResponses }: OpenApiWish,
   report: Report<OpenApiFact['name']>,
 ): Promise<McpServer> {
   try {
@@ -25,10 +31,13 @@ export async function openApiServer(
       ...(include.length > 0 ? { include } : {}),
       exclude,
       auth: exchange === undefined ? headers : exchanged(exchange, headers),
+      authQuery: query,
+      checkResponses,
       onUnusable: ({ operation, reason }) => {
         const message = `${operation} is left out: ${reason}`;
         report({ level: 'warning', name: 'operation.unusable', message });
       },
+      onWarning: ({ name, message }) => report({ level: 'warning', name, message }),
     });
     if (tools.length === 0) {
       const filters = [
@@ -44,8 +53,8 @@ export async function openApiServer(
 }
 
 /** Headers with a token for the API, for which that of the caller is exchanged. */
-function exchanged(audience: string, headers: ApiHeaders) {
-  return async ({ exchangeToken }: HandlerContext): Promise<ApiHeaders> => {
+function exchanged(audience: string, headers: ApiValues) {
+  return async ({ exchangeToken }: HandlerContext): Promise<ApiValues> => {
     const { accessToken } = await exchangeToken({ audience });
     return { ...headers, authorization: `Bearer ${accessToken}` };
   };

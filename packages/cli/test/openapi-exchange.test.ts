@@ -12,7 +12,13 @@ test('an API gets a token of its own, and never that of the caller', async () =>
   const issuer = await AuthorizationServer.start({ tokens: 'opaque' });
   const { asked, server } = await serveApi(() => ({ body: '{"name":"a pen","price":2}' }));
   const folder = await temporaryDirectory({ 'api.json': JSON.stringify(shop) });
-  const wish = { document: join(folder, 'api.json'), server, headers: { 'x-key': 'k' } };
+  const wish = {
+    document: join(folder, 'api.json'),
+    server,
+    headers: { 'x-key': 'k' },
+    query: {},
+    checkResponses: true,
+  };
   const mcp = await openApiServer(
     { ...wish, exchange: 'the shop', include: ['tag:items'], exclude: ['DELETE'] },
     () => {},

@@ -1,29 +1,49 @@
-/** Reading answers whose length nobody vouches for. */
+/** Bounded reading of response bodies. */
 
-/** What was read of an answer. */
+/** The beginning of a response body. */
 export interface ReadBody {
   readonly bytes: Uint8Array;
   /** False if there is more. */
   readonly isWhole: boolean;
 }
 
-/** Reads an answer's body up to a number of bytes, and leaves the rest. */
-export async function readBounded(response: Response, maxBytes: number): Promise<ReadBody> {
+/**
+ * Reads a response body up to a number of bytes, and cancels the rest.
+ *
+ * @param signal stops the reading, even if the request behind the response no longer listens to it
+ * @throws the signal's reason
+ */
+export async function readBounded(
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<ReadBody> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   let isWhole = true;
   const reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
-  for (;;) {
-    const chunk = await reader?.read();
-    if (!chunk || chunk.done) break;
-    const room = maxBytes - length;
-    const taken = chunk.value.subarray(0, room);
-    chunks.push(taken);
-    length += taken.length;
-    if (chunk.value.length <= room) continue;
-    isWhole = false;
-    await reader?.cancel();
-    break;
+  let stop = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+  });
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    while (reader) {
+      const chunk = await Promise.race([reader.read(), stopped]);
+      if (chunk.done) break;
+      const room = maxBytes - length;
+      const taken = chunk.value.subarray(0, room);
+      chunks.push(taken);
+      length += taken.length;
+      if (chunk.value.length <= room) continue;
+      isWhole = false;
+      break;
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    // Rejects if the connection failed, which the caller already knows.
+    void reader?.cancel().catch(() => {});
   }
   const bytes = new Uint8Array(length);
   let at = 0;

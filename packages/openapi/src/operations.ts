@@ -1,6 +1,8 @@
-/** The operations of a document: how each is called, filtered and described. */
-import { createHash } from 'node:crypto';
+/** Operations of a document: parameters, bodies, responses and filters. */
 import type { JsonValue } from './document.ts';
+import { isJsonType, isXmlType } from './media.ts';
+import type { Pointers } from './pointers.ts';
+import { fromSwagger2, serversOfSwagger2 } from './swagger2.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
@@ -24,8 +26,8 @@ export interface DocumentedOperation extends Operation {
   readonly description: string;
   readonly parameters: readonly Parameter[];
   readonly body: DocumentedBody | undefined;
-  /** The schema of the answer if all goes well; undefined if it has none in JSON. */
-  readonly answer: unknown;
+  /** Schemas of the successful responses; empty if one of them is not JSON or has no schema. */
+  readonly answers: readonly unknown[];
   /** Its own servers, else those of its path, else the document's. */
   readonly servers: readonly JsonValue[];
 }
@@ -41,8 +43,8 @@ export interface Parameter {
   readonly isExploded: boolean;
   /** Whether reserved characters stay as they are in a query. */
   readonly allowsReserved: boolean;
-  /** Whether it is written as JSON. */
-  readonly isJson: boolean;
+  /** The media type of a parameter that has one in place of a style. */
+  readonly mediaType: string | undefined;
 }
 
 /** What a request sends. */
@@ -55,44 +57,6 @@ export interface DocumentedBody {
   readonly encoding: { readonly [field: string]: JsonValue };
 }
 
-/** Follows references within a document. */
-export class Pointers {
-  readonly document: JsonValue;
-
-  constructor(document: JsonValue) {
-    this.document = document;
-  }
-
-  /** @throws {Error} the reference leads nowhere */
-  at(reference: string): unknown {
-    const parts = reference.slice(1).split('/').slice(1).map(unescaped);
-    let value: unknown = this.document;
-    for (const part of parts) {
-      const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, part);
-      if (!isThere || !reference.startsWith('#')) {
-        throw new Error(`the reference "${reference}" leads nowhere`);
-      }
-      value = (value as JsonValue)[part];
-    }
-    return value;
-  }
-
-  /** What a value is, if it is a reference to that. @throws {Error} it leads nowhere, or in a circle */
-  resolved(value: unknown): JsonValue {
-    let found = value;
-    for (let hops = 0; hops < 32; hops++) {
-      const { $ref } = (found ?? {}) as JsonValue;
-      if (typeof $ref !== 'string') return (found ?? {}) as JsonValue;
-      found = this.at($ref);
-    }
-    throw new Error('a reference leads in a circle');
-  }
-}
-
-function unescaped(part: string): string {
-  return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
 /** An operation that cannot be used, and why. */
 export interface Unusable {
   /** `GET /pets` */
@@ -100,39 +64,60 @@ export interface Unusable {
   readonly reason: string;
 }
 
-/** All operations of a document that somebody wants, and those that are wrong. */
+/** The operations of a document. */
+export interface DocumentOperations {
+  /** All of them, also those that nobody wants. */
+  readonly all: readonly Operation[];
+  /** Those that are wanted and usable. */
+  readonly operations: readonly DocumentedOperation[];
+  readonly unusable: readonly Unusable[];
+}
+
+/**
+ * Reads the operations of a document. Each is read by itself: a wrong one is reported and left out.
+ *
+ * @param base URL of the document
+ */
 export function operationsOf(
   pointers: Pointers,
+  base: URL | undefined,
   isWanted: (operation: Operation) => boolean,
-): { readonly operations: readonly DocumentedOperation[]; readonly unusable: readonly Unusable[] } {
-  const { paths, servers } = pointers.document;
+): DocumentOperations {
+  const { document } = pointers;
+  const isSwagger2 = document['openapi'] === undefined;
+  const servers = isSwagger2 ? serversOfSwagger2(document, base) : document['servers'];
+  const all: Operation[] = [];
   const operations: DocumentedOperation[] = [];
   const unusable: Unusable[] = [];
-  for (const [path, item] of Object.entries((paths ?? {}) as JsonValue)) {
-    let shared: JsonValue = {};
+  for (const [path, item] of Object.entries((document['paths'] ?? {}) as JsonValue)) {
+    if (path.startsWith('x-')) continue;
     for (const method of methods) {
-      const name = `${method.toUpperCase()} ${path}`;
       try {
-        shared = pointers.resolved(item);
-        const given = shared[method] as JsonValue | undefined;
-        if (!given) continue;
-        const brief = briefly(method, path, given);
-        if (isWanted(brief)) {
-          operations.push(
-            documented(
-              brief,
-              given,
-              { ...shared, servers: shared['servers'] ?? servers },
-              pointers,
-            ),
-          );
-        }
+        const shared = pointers.resolved(item);
+        const written = shared[method];
+        if (typeof written !== 'object' || written === null) continue;
+        const brief = briefly(method, path, written as JsonValue);
+        all.push(brief);
+        if (!isWanted(brief)) continue;
+        const given = isSwagger2
+          ? fromSwagger2(written as JsonValue, shared, pointers)
+          : (written as JsonValue);
+        const around = {
+          summary: shared['summary'],
+          description: shared['description'],
+          servers: shared['servers'] ?? servers,
+          ...(isSwagger2 ? {} : { parameters: shared['parameters'] }),
+        };
+        operations.push(documented(brief, given, around, pointers));
       } catch (error) {
-        unusable.push({ operation: name, reason: (error as Error).message });
+        unusable.push({
+          operation: `${method.toUpperCase()} ${path}`,
+          reason: (error as Error).message,
+        });
       }
     }
   }
-  return { operations, unusable };
+  return { all, operations, unusable };
 }
 
 function briefly(method: string, path: string, given: JsonValue): Operation {
@@ -152,37 +137,30 @@ function documented(
   shared: JsonValue,
   pointers: Pointers,
 ): DocumentedOperation {
+  const { method } = brief;
+  if (method === 'TRACE') throw new Error('a TRACE request cannot be sent');
   const byPlace = new Map<string, Parameter>();
-  const bodies = given['requestBody'] ? [pointers.resolved(given['requestBody'])] : [];
   for (const each of [...listOf(shared['parameters']), ...listOf(given['parameters'])]) {
-    const described = pointers.resolved(each);
-    if (isBody(described)) {
-      bodies.push(described);
-      continue;
-    }
-    const parameter = parameterOf(described);
+    const parameter = parameterOf(pointers.resolved(each));
     if (parameter) byPlace.set(`${parameter.in} ${parameter.name}`, parameter);
   }
-  const [body, another] = bodies;
-  if (another) throw new Error('it has more than one body');
   const missing = [...brief.path.matchAll(/\{([^}]+)\}/g)].find(
     ([, name]) => !byPlace.has(`path ${name}`),
   );
   if (missing) throw new Error(`the path has ${missing[0]}, which no parameter describes`);
+  const body = given['requestBody'] ? bodyOf(pointers.resolved(given['requestBody'])) : undefined;
+  // HTTP gives such a body no meaning, and `fetch` cannot send it.
+  const isBodiless = method === 'GET' || method === 'HEAD';
+  if (isBodiless && body?.isRequired) throw new Error(`a ${method} request cannot have a body`);
   return {
     ...brief,
     summary: textOf(given['summary'] ?? shared['summary']),
     description: textOf(given['description'] ?? shared['description']),
     parameters: [...byPlace.values()],
-    body: body && bodyOf(body),
-    answer: answerOf(given['responses'], pointers),
+    body: isBodiless ? undefined : body,
+    answers: method === 'HEAD' ? [] : answersOf(given['responses'], pointers),
     servers: listOf(given['servers'] ?? shared['servers']) as readonly JsonValue[],
   };
-}
-
-/** Swagger 2.0 has bodies among the parameters. One that operations share is a body there still. */
-function isBody({ name, in: place, content }: JsonValue): boolean {
-  return name === undefined && place === undefined && content !== undefined;
 }
 
 /** Headers that say how a message is written, or who sends it, do not count as parameters. */
@@ -195,7 +173,7 @@ function parameterOf(given: JsonValue): Parameter | undefined {
     throw new Error(`the parameter "${name}" is in ${JSON.stringify(place)}`);
   }
   if (place === 'header' && notParameters.has(name.toLowerCase())) return undefined;
-  const [media] = Object.values((content ?? {}) as JsonValue) as JsonValue[];
+  const [mediaType, media] = preferred(content) ?? [];
   const { style = place === 'query' || place === 'cookie' ? 'form' : 'simple' } = given;
   return {
     name,
@@ -206,24 +184,26 @@ function parameterOf(given: JsonValue): Parameter | undefined {
     style: String(style),
     isExploded: (given['explode'] ?? style === 'form') === true,
     allowsReserved: given['allowReserved'] === true,
-    isJson: media !== undefined,
+    mediaType,
   };
 }
 
-const wanted = [
-  /^application\/json\b/i,
-  /[/+]json\b/i,
-  /^application\/x-www-form-urlencoded/i,
-  /^multipart\/form-data/i,
-  /^text\//i,
-  /./,
+/** Forms of a content, those that are written most easily first. */
+const wanted: readonly ((mediaType: string) => boolean)[] = [
+  (type) => /^application\/json\b/i.test(type),
+  isJsonType,
+  (type) => /^application\/x-www-form-urlencoded/i.test(type),
+  (type) => /^multipart\/form-data/i.test(type),
+  isXmlType,
+  (type) => /^text\//i.test(type),
+  () => true,
 ];
 
 /** Of several forms of a content, the one that is written most easily. */
 function preferred(content: unknown): readonly [string, JsonValue] | undefined {
   const all = Object.entries((content ?? {}) as JsonValue);
-  for (const pattern of wanted) {
-    const found = all.find(([type]) => pattern.test(type));
+  for (const isSuch of wanted) {
+    const found = all.find(([type]) => isSuch(type));
     if (found) return [found[0], (found[1] ?? {}) as JsonValue];
   }
   return undefined;
@@ -241,13 +221,16 @@ function bodyOf(given: JsonValue): DocumentedBody | undefined {
   };
 }
 
-/** The schema of the first successful answer that is JSON. */
-function answerOf(responses: unknown, pointers: Pointers): unknown {
+/** Schemas of the successful responses if all of them are JSON: a tool has one schema for all of its results. */
+function answersOf(responses: unknown, pointers: Pointers): readonly unknown[] {
   const all = Object.entries((responses ?? {}) as JsonValue);
-  const [, first] = all.find(([status]) => /^2(\d\d|XX)$/i.test(status)) ?? [];
-  if (!first) return undefined;
-  const [type = '', media] = preferred(pointers.resolved(first)['content']) ?? [];
-  return /[/+]json\b/i.test(type) ? media?.['schema'] : undefined;
+  const schemas = all
+    .filter(([status]) => /^2(\d\d|XX)$/i.test(status))
+    .map(([, response]) => {
+      const [type = '', media] = preferred(pointers.resolved(response)['content']) ?? [];
+      return isJsonType(type) ? media?.['schema'] : undefined;
+    });
+  return schemas.every((schema) => typeof schema === 'object' && schema !== null) ? schemas : [];
 }
 
 function listOf(value: unknown): readonly unknown[] {
@@ -256,35 +239,6 @@ function listOf(value: unknown): readonly unknown[] {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
-}
-
-/** How long a tool's name may be: what all hosts take. */
-const maxName = 64;
-
-/**
- * A tool's name for an operation, of letters, digits, `_` and `-`. It depends on the operation's own id alone, or
- * on its method and path: what is added to a document renames nothing. If characters had to go, a digest of the
- * original tells it from others.
- */
-export function toolNameOf({ operationId, method, path }: Operation): string {
-  const original = operationId ?? `${method.toLowerCase()} ${path}`;
-  const plain = original.replaceAll(/[^A-Za-z0-9_-]+/g, '_').replaceAll(/^_+|_+$/g, '');
-  if (plain === original && plain.length <= maxName) return plain;
-  const digest = createHash('sha256').update(original).digest('hex').slice(0, 8);
-  return `${plain.slice(0, maxName - digest.length - 1)}_${digest}`;
-}
-
-/** A text for a model: without markup that only people need, and in bounds. */
-export function cutForModels(text: string, max: number): string {
-  const plain = text
-    .replaceAll(/<[^>]{1,200}>/g, '')
-    .replaceAll(/!?\[([^\]]{0,200})\]\([^)]{0,500}\)/g, '$1')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  if (plain.length <= max) return plain;
-  const sentence = plain.slice(0, max).lastIndexOf('. ');
-  if (sentence > max / 2) return plain.slice(0, sentence + 1);
-  return `${plain.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 /**

@@ -1,23 +1,29 @@
-/** The request of a call: parameters as OpenAPI writes them, and bodies. Nothing leaves for another server. */
+/** Requests of calls: parameters and bodies as OpenAPI writes them. None leaves the API's server. */
 import { ToolError } from 'mcp-actors';
+import { parseTemplate } from 'url-template';
 import type { JsonValue } from './document.ts';
+import { isJsonType, isXmlType, wellFormed } from './media.ts';
+import { writeForm } from './multipart.ts';
+import type { FormPart } from './multipart.ts';
 import type { DocumentedBody, DocumentedOperation, Parameter } from './operations.ts';
+import type { Pointers } from './pointers.ts';
 import type { Argument } from './schemas.ts';
-
-/** What a request may send. */
-type RequestBody = string | FormData | Uint8Array<ArrayBuffer>;
+import { writeXml } from './xml.ts';
 
 /** A request that may be sent. */
 export interface BuiltRequest {
   readonly url: URL;
   readonly headers: Headers;
-  readonly body: RequestBody | undefined;
+  readonly body: string | Uint8Array<ArrayBuffer> | undefined;
 }
+
+/** How a value is written in a query, a path, a cookie or a form field. */
+type Serialization = Pick<Parameter, 'name' | 'style' | 'isExploded' | 'allowsReserved'>;
 
 /**
  * Makes the request of a call.
  *
- * @param server where the API is: nothing outside of it can be reached
+ * @param server base URL of the API: the request cannot leave it
  * @throws {ToolError} an argument cannot be written, or would lead elsewhere
  */
 export function buildRequest(
@@ -25,26 +31,31 @@ export function buildRequest(
   server: URL,
   given: readonly Argument[],
   args: JsonValue,
+  pointers: Pointers,
 ): BuiltRequest {
   const headers = new Headers({ accept: 'application/json, */*;q=0.5' });
-  const query: string[] = [];
+  // Some documents tell operations of one path apart by a query or a fragment in its template.
+  const [template = '', ...fixed] = path.replace(/#.*$/s, '').split('?');
+  const query: string[] = [server.search.slice(1), ...fixed].filter((part) => part !== '');
   const cookies: string[] = [];
-  let target = path;
-  let sent: RequestBody | undefined;
+  let target = template;
+  let sent: BuiltRequest['body'];
   for (const { name, to } of given) {
     const value = args[name];
     if (value === undefined) continue;
-    if (to === 'body') sent = body && writtenBody(body, value, headers);
-    else if (to.in === 'path') target = target.replaceAll(`{${to.name}}`, inPath(to, value));
-    else if (to.in === 'query') query.push(...inQuery(to, value));
-    else if (to.in === 'cookie') cookies.push(...inQuery(to, value));
-    else headers.set(to.name, inHeader(to, value));
+    if (to === 'body') sent = body && writeBody(body, value, headers, pointers);
+    else if (to.in === 'path') {
+      const segment = inPath(to, value);
+      target = target.replaceAll(`{${to.name}}`, () => segment);
+    } else if (to.in === 'query') query.push(...pairsOf(to, value));
+    else if (to.in === 'cookie') cookies.push(...pairsOf(to, value));
+    else if (value !== null) headers.set(to.name, inHeader(to, value));
   }
   if (cookies.length > 0) headers.set('cookie', cookies.join('; '));
-  const base = server.href.replace(/\/$/, '');
-  const url = new URL(`${base}${target}${query.length > 0 ? `?${query.join('&')}` : ''}`);
   const folder = server.pathname.replace(/\/$/, '');
-  if (url.origin !== server.origin || !url.pathname.startsWith(`${folder}/`)) {
+  const search = query.length > 0 ? `?${query.join('&')}` : '';
+  const url = new URL(`${server.origin}${folder}${target}${search}`);
+  if (!isWithin(url, server)) {
     throw new ToolError(
       `The arguments would lead to ${url.origin}${url.pathname}, outside of the API`,
     );
@@ -52,24 +63,38 @@ export function buildRequest(
   return { url, headers, body: sent };
 }
 
+/** True for a URL at or below the API's base URL. */
+export function isWithin(url: URL, server: URL): boolean {
+  const folder = server.pathname.replace(/\/$/, '');
+  // Servers may decode these after the check.
+  const climbs = /(^|\/|%2f|%5c)(\.|%2e){2}(\/|%2f|%5c|$)/i.test(url.pathname);
+  return (
+    url.origin === server.origin &&
+    (url.pathname === folder || url.pathname.startsWith(`${folder}/`)) &&
+    !climbs
+  );
+}
+
+/** Expands one variable of a URI template, as RFC 6570 and so OpenAPI define it. */
+function expand(template: string, value: unknown): string {
+  return parseTemplate(template).expand({ v: flat(value) as never });
+}
+
 function inPath(parameter: Parameter, value: unknown): string {
-  const { name, style, isExploded } = parameter;
-  const [prefix, between] =
-    style === 'label' ? ['.', '.'] : style === 'matrix' ? [';', ';'] : ['', ','];
-  const key = style === 'matrix' ? `${escaped(name)}=` : '';
-  const written = (() => {
-    if (Array.isArray(value)) {
-      const items = value.map((each) => escaped(textOf(each)));
-      if (style === 'matrix' && isExploded) return items.map((each) => key + each).join(';');
-      return key + items.join(isExploded ? between : ',');
+  const { name, style, isExploded, mediaType } = parameter;
+  const delimiter = delimiters[style];
+  const segment = (() => {
+    if (mediaType !== undefined) return escaped(inMediaType(mediaType, value));
+    if (delimiter && Array.isArray(value)) return joined(value, escaped(delimiter));
+    if (style === 'label') return expand(isExploded ? '{.v*}' : '{.v}', value);
+    if (style === 'matrix') {
+      return pairsOf({ ...parameter, style: 'form' }, value)
+        .map((pair) => `;${pair.replace(/=$/, '')}`)
+        .join('');
     }
-    if (!isObject(value)) return key + escaped(textOf(value));
-    const pairs = pairsOf(value).map(([one, each]) => [escaped(one), escaped(each)]);
-    if (isExploded) return pairs.map((pair) => pair.join('=')).join(between);
-    return key + pairs.flat().join(',');
+    return expand(isExploded ? '{v*}' : '{v}', value);
   })();
-  const segment = prefix + written;
-  // A URL takes these for the folder itself, and the one above it, however they are written.
+  // A URL takes these for the folder itself and its parent, however they are written.
   if (segment === '' || /^\.{1,2}$/.test(segment)) {
     throw new ToolError(
       `The argument "${name}" is a part of the path, and may not be "${segment}"`,
@@ -78,121 +103,187 @@ function inPath(parameter: Parameter, value: unknown): string {
   return segment;
 }
 
-function inQuery(parameter: Parameter, value: unknown): readonly string[] {
-  const { name, style, isExploded, allowsReserved, isJson } = parameter;
+/** Delimiters of styles beyond RFC 6570. The last one is the `tsv` of Swagger 2.0. */
+const delimiters: { readonly [style: string]: string } = {
+  spaceDelimited: ' ',
+  pipeDelimited: '|',
+  tabDelimited: '\t',
+};
+
+/** `name=value` pairs of a query, a cookie or a form. */
+function pairsOf(
+  parameter: Serialization & { readonly mediaType?: string | undefined },
+  value: unknown,
+): readonly string[] {
+  const { name, style, isExploded, allowsReserved, mediaType } = parameter;
+  if (value === null) return [];
   const key = escaped(name);
-  const write = (text: string) =>
-    allowsReserved ? encodeURI(text).replaceAll(/[#&+]/g, escaped) : escaped(text);
-  if (isJson) return [`${key}=${escaped(JSON.stringify(value))}`];
-  if (Array.isArray(value)) {
-    const items = value.map((each) => write(textOf(each)));
-    if (isExploded) return items.map((each) => `${key}=${each}`);
-    const between = style === 'spaceDelimited' ? '%20' : style === 'pipeDelimited' ? '%7C' : ',';
-    return [`${key}=${items.join(between)}`];
+  if (mediaType !== undefined) return [`${key}=${escaped(inMediaType(mediaType, value))}`];
+  const template = allowsReserved ? '{+v}' : '{v}';
+  // Reserved characters that would end the value.
+  const write = (each: unknown) =>
+    expand(template, each).replaceAll(/[#&+]/g, (character) => encodeURIComponent(character));
+  if (style === 'deepObject' && typeof value === 'object') return deep(key, value, write);
+  const isList = Array.isArray(value);
+  if (typeof value === 'object' && Object.keys(value).length === 0) return [];
+  const delimiter = delimiters[style];
+  if (isList && delimiter && !isExploded) return [`${key}=${joined(value, escaped(delimiter))}`];
+  if (isList && isExploded) return value.map((each) => `${key}=${write(plainText(each))}`);
+  if (isObject(value) && isExploded) {
+    return Object.entries(value)
+      .filter(([, each]) => each !== null)
+      .map(([member, each]) => `${escaped(member)}=${write(plainText(each))}`);
   }
-  if (!isObject(value)) return [`${key}=${write(textOf(value))}`];
-  if (style === 'deepObject') return deep(key, value, write);
-  const pairs = pairsOf(value).map(([one, each]) => [escaped(one), write(each)]);
-  if (isExploded) return pairs.map((pair) => pair.join('='));
-  return [`${key}=${pairs.flat().join(',')}`];
+  return [`${key}=${write(value)}`];
 }
 
 /** `filter[status][name]=x`, as many APIs read it. */
-function deep(key: string, value: unknown, write: (text: string) => string): string[] {
+function deep(key: string, value: unknown, write: (value: unknown) => string): string[] {
+  if (value === null) return [];
   if (Array.isArray(value)) return value.flatMap((each) => deep(`${key}[]`, each, write));
-  if (!isObject(value)) return [`${key}=${write(textOf(value))}`];
+  if (!isObject(value)) return [`${key}=${write(value)}`];
   return Object.entries(value).flatMap(([name, each]) =>
     deep(`${key}[${escaped(name)}]`, each, write),
   );
 }
 
-function inHeader({ name, isExploded, isJson }: Parameter, value: unknown): string {
-  const text = isJson
-    ? JSON.stringify(value)
-    : Array.isArray(value)
-      ? value.map(textOf).join(',')
-      : isObject(value)
-        ? pairsOf(value)
-            .map((pair) => pair.join(isExploded ? '=' : ','))
-            .join(',')
-        : textOf(value);
+function inHeader({ name, style, isExploded, mediaType }: Parameter, value: unknown): string {
+  const text = (() => {
+    if (mediaType !== undefined) return inMediaType(mediaType, value);
+    if (Array.isArray(value)) return value.map(plainText).join(delimiters[style] ?? ',');
+    if (!isObject(value)) return plainText(value);
+    return Object.entries(value)
+      .map(([member, each]) => [member, plainText(each)].join(isExploded ? '=' : ','))
+      .join(',');
+  })();
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return text;
   throw new ToolError(
     `The argument "${name}" is a header, and may have no line feeds and no characters beyond Latin-1`,
   );
 }
 
-function writtenBody(
-  { mediaType, encoding }: DocumentedBody,
+/** A parameter that has a media type in place of a style. */
+function inMediaType(mediaType: string, value: unknown): string {
+  return isJsonType(mediaType) ? JSON.stringify(value) : plainText(value);
+}
+
+function writeBody(
+  body: DocumentedBody,
   value: unknown,
   headers: Headers,
-): RequestBody {
-  if (/^multipart\/form-data/i.test(mediaType)) return form(value, encoding);
-  headers.set('content-type', mediaType.includes('*') ? 'application/octet-stream' : mediaType);
-  if (/[/+]json\b/i.test(mediaType)) return JSON.stringify(value);
+  pointers: Pointers,
+): BuiltRequest['body'] {
+  const { mediaType, encoding, schema } = body;
+  if (/^multipart\//i.test(mediaType)) {
+    const members = Object.entries(isObject(value) ? value : {});
+    const parts = members.flatMap(([name, each]) => partsOf(name, each, encoding[name]));
+    const form = writeForm(parts, mediaType);
+    headers.set('content-type', form.type);
+    return form.body;
+  }
+  const type = mediaType.includes('*') ? 'application/octet-stream' : mediaType;
+  headers.set('content-type', type);
+  if (isJsonType(mediaType)) return JSON.stringify(value);
   if (/^application\/x-www-form-urlencoded/i.test(mediaType)) {
-    const write = (text: string) => escaped(text);
     return Object.entries(isObject(value) ? value : {})
-      .flatMap(([name, each]) => field(name, each, encoding[name], write))
+      .flatMap(([name, each]) => fieldsOf(name, each, encoding[name]))
       .join('&');
   }
-  if (isObject(value) && typeof value['base64'] === 'string') return bytesOf(value);
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function field(
-  name: string,
-  value: unknown,
-  encoding: JsonValue | undefined,
-  write: (text: string) => string,
-): readonly string[] {
-  // Stripe and others read objects so, and say it.
-  if (encoding?.['style'] === 'deepObject') return deep(escaped(name), value, write);
-  if (Array.isArray(value)) return value.map((each) => `${escaped(name)}=${write(textOf(each))}`);
-  return [`${escaped(name)}=${write(isObject(value) ? JSON.stringify(value) : textOf(value))}`];
-}
-
-function form(value: unknown, encoding: DocumentedBody['encoding']): FormData {
-  const data = new FormData();
-  for (const [name, given] of Object.entries(isObject(value) ? value : {})) {
-    for (const each of Array.isArray(given) ? given : [given]) {
-      const type = encoding[name]?.['contentType'];
-      if (isObject(each) && typeof each['base64'] === 'string') {
-        const { mimeType = type ?? 'application/octet-stream', filename = name } = each;
-        data.append(name, new Blob([bytesOf(each)], { type: String(mimeType) }), String(filename));
-      } else if (isObject(each)) {
-        data.append(name, new Blob([JSON.stringify(each)], { type: 'application/json' }));
-      } else data.append(name, textOf(each));
+  if (isFile(value)) {
+    if (mediaType.includes('*') && typeof value['mimeType'] === 'string') {
+      const { mimeType } = value;
+      if (!/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(mimeType)) {
+        throw new ToolError('mimeType must be a media type such as "image/png"');
+      }
+      headers.set('content-type', mimeType);
     }
+    return bytesOf(value);
   }
-  return data;
+  if (isXmlType(mediaType)) return writeXml(value, schema, pointers);
+  return plainText(value);
+}
+
+/** A style that `encoding` gives a field; undefined if it gives none. */
+function styleOf(name: string, encoding: JsonValue | undefined): Serialization | undefined {
+  const { style, explode, allowReserved } = encoding ?? {};
+  if (style === undefined && explode === undefined && allowReserved === undefined) return undefined;
+  const written = typeof style === 'string' ? style : 'form';
+  const isExploded = typeof explode === 'boolean' ? explode : written === 'form';
+  return { name, style: written, isExploded, allowsReserved: allowReserved === true };
+}
+
+/** Fields of `application/x-www-form-urlencoded`. */
+function fieldsOf(name: string, value: unknown, encoding: JsonValue | undefined) {
+  if (value === null) return [];
+  const style = styleOf(name, encoding);
+  if (style) return pairsOf(style, value);
+  const values = Array.isArray(value) ? value : [value];
+  return values.map((each) => `${escaped(name)}=${escaped(plainText(each))}`);
+}
+
+/** Parts of `multipart/form-data`. A value that is null has none. */
+function partsOf(name: string, value: unknown, encoding: JsonValue | undefined): FormPart[] {
+  if (value === null) return [];
+  const given = encoding?.['contentType'];
+  const [type] = (typeof given === 'string' ? given : '')
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '' && !each.includes('*'));
+  const style = styleOf(name, encoding);
+  if (style && Array.isArray(value) && !style.isExploded) {
+    const content = value.map(plainText).join(delimiters[style.style] ?? ',');
+    return [{ name, content, type }];
+  }
+  if (Array.isArray(value) && !(type !== undefined && isJsonType(type))) {
+    return value.flatMap((each) => partsOf(name, each, encoding));
+  }
+  if (isFile(value)) {
+    const { mimeType = type ?? 'application/octet-stream', filename = name } = value;
+    return [{ name, content: bytesOf(value), type: String(mimeType), filename: String(filename) }];
+  }
+  if (typeof value !== 'object') return [{ name, content: plainText(value), type }];
+  return [{ name, content: JSON.stringify(value), type: type ?? 'application/json' }];
+}
+
+/** The form in which tools take files. */
+function isFile(value: unknown): value is JsonValue {
+  return (
+    isObject(value) &&
+    typeof value['base64'] === 'string' &&
+    Object.keys(value).every((name) => ['base64', 'filename', 'mimeType'].includes(name))
+  );
 }
 
 function bytesOf({ base64 }: JsonValue): Uint8Array<ArrayBuffer> {
   const text = String(base64);
-  if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)) throw new ToolError('A file is no base64');
+  if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)) {
+    throw new ToolError(`base64 must be the content of a file in base64`);
+  }
   return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
-function pairsOf(value: JsonValue): [string, string][] {
-  return Object.entries(value).map(([name, each]) => [name, textOf(each)]);
+const joined = (values: readonly unknown[], delimiter: string): string =>
+  values.map((each) => escaped(plainText(each))).join(delimiter);
+
+/** A scalar as it is, anything else as JSON. */
+function plainText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+/** RFC 6570 knows texts, lists and maps of them. Anything deeper is JSON; null is left out. */
+function flat(value: unknown): unknown {
+  const scalar = (each: unknown) => (each === null ? null : wellFormed(plainText(each)));
+  if (Array.isArray(value)) return value.map(scalar);
+  if (!isObject(value)) return scalar(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [wellFormed(name), scalar(each)]),
+  );
 }
 
 function isObject(value: unknown): value is JsonValue {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** They have no form in UTF-8. */
-const loneSurrogates = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
-
-/** Everything but letters, digits and `-_.~`. */
 function escaped(text: string): string {
-  return encodeURIComponent(text.replaceAll(loneSurrogates, '\uFFFD')).replaceAll(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  return expand('{v}', text);
 }

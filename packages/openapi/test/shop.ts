@@ -2,8 +2,13 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { createMcpServer } from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
+import { testClient } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
+import { toolsFromOpenApi } from '@mcp-actors/openapi';
+import type { DocumentWarning, OpenApiOptions, Unusable } from '@mcp-actors/openapi';
 
 const json = (schema: object) => ({ 'application/json': { schema } });
 const answer = (schema: object) => ({
@@ -110,19 +115,24 @@ export const shop = {
   },
 };
 
-/** What the API was asked. */
+/** A request that an API has received. */
 export interface Asked {
   readonly method: string;
+  /** As in the request line. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** Names and values as they arrived. */
+  readonly rawHeaders: readonly string[];
   readonly body: string;
+  readonly bytes: Buffer;
 }
 
-/** An answer of the API. */
+/** A response of an API. */
 export interface Said {
   readonly status?: number;
-  readonly headers?: { readonly [name: string]: string };
-  readonly body?: string;
+  /** An undefined header is not sent. */
+  readonly headers?: { readonly [name: string]: string | undefined };
+  readonly body?: string | Uint8Array;
 }
 
 /** Serves an API until the test is over. */
@@ -130,11 +140,16 @@ export async function serveApi(say: (asked: Asked) => Said | Promise<Said>) {
   const asked: Asked[] = [];
   const http = createServer((request, response) => {
     void (async () => {
-      const { method = '', url = '', headers } = request;
-      const one = { method, url, headers, body: await text(request) };
+      const { method = '', url = '', headers, rawHeaders } = request;
+      const bytes = await buffer(request);
+      const one = { method, url, headers, rawHeaders, bytes, body: bytes.toString() };
       asked.push(one);
       const { status = 200, headers: given = {}, body = '' } = await say(one);
-      response.writeHead(status, { 'content-type': 'application/json', ...given }).end(body);
+      const all = { 'content-type': 'application/json', ...given };
+      for (const [name, value] of Object.entries(all)) {
+        if (value !== undefined) response.setHeader(name, value);
+      }
+      response.writeHead(status).end(body);
     })();
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -143,4 +158,30 @@ export async function serveApi(say: (asked: Asked) => Said | Promise<Said>) {
     http.close();
   });
   return { asked, server: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1` };
+}
+
+/** The tools of a document, called by a client, and an API that answers. */
+export async function serveTools(
+  document: object,
+  say: (asked: Asked) => Said | Promise<Said> = () => ({}),
+  options: OpenApiOptions = {},
+) {
+  const { asked, server } = await serveApi(say);
+  const unusable: Unusable[] = [];
+  const warnings: DocumentWarning[] = [];
+  const tools = await toolsFromOpenApi(document as JsonObject, {
+    server,
+    onUnusable: (one) => unusable.push(one),
+    onWarning: (one) => warnings.push(one),
+    ...options,
+  });
+  const client = await testClient(createMcpServer({ name: 'api', version: '1', tools }));
+  onTestFinished(() => client[Symbol.asyncDispose]());
+  const toolOf = (name: string) => tools.find((tool) => tool.name === name);
+  return { asked, server, client, tools, toolOf, unusable, warnings };
+}
+
+/** A document of these paths. */
+export function documentOf(paths: object, more: object = {}): object {
+  return { openapi: '3.0.3', info: { title: 'Test', version: '1' }, paths, ...more };
 }

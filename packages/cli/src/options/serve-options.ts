@@ -154,6 +154,11 @@ export const options = {
     placeholder: "'NAME: VALUE'",
     help: 'A header of each request to the API, such as one that authorizes it. ${NAME} in it is a variable of the environment. May be repeated.',
   },
+  'openapi-query': {
+    kind: 'texts',
+    placeholder: "'NAME=VALUE'",
+    help: 'A parameter in the query of each request to the API, such as an API key. ${NAME} in it is a variable of the environment. May be repeated.',
+  },
   'openapi-exchange': {
     kind: 'text',
     placeholder: 'AUDIENCE',
@@ -168,6 +173,10 @@ export const options = {
     kind: 'texts',
     placeholder: 'NAME',
     help: 'Not these operations, named as for --openapi-include. May be repeated.',
+  },
+  'openapi-unchecked': {
+    kind: 'switch',
+    help: "Keep responses that break the document's schemas: tools have no output schema.",
   },
   watch: {
     kind: 'text',
