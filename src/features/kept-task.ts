@@ -118,22 +118,27 @@ export class KeptTask implements SeenTask {
     this.#endRun = end;
   }
 
-  cancel(): boolean {
+  cancel(at?: string): boolean {
     if (this.hasEnded) return false;
-    this.#actor.send({ type: 'task.cancel', reason: cancelledByClient });
+    this.#actor.send({ type: 'task.cancel', reason: cancelledByClient, at });
     this.#endRun(new RuntimeError('CANCELLED', cancelledByClient));
     return true;
   }
 
   /** The run has ended with this response. */
-  answered(response: OutboundResponse): void {
-    this.#actor.send({ type: 'run.answered', response });
+  answered(response: OutboundResponse, at?: string): void {
+    this.#actor.send({ type: 'run.answered', response, at });
+  }
+
+  /** The handler has said how far it is. */
+  described(message: string, at?: string): void {
+    this.#actor.send({ type: 'task.describe', message, at });
   }
 
   /** Somebody else has ended it; without a response it was cancelled. */
-  endedElsewhere(response: OutboundResponse | undefined): void {
-    if (!response) return void this.cancel();
-    this.answered(response);
+  endedElsewhere(response: OutboundResponse | undefined, at: string): void {
+    if (!response) return void this.cancel(at);
+    this.answered(response, at);
     this.#endRun(new RuntimeError('CANCELLED', 'Another process has ended the task'));
   }
 

@@ -8,6 +8,7 @@ import type { DetachedWork, Exchange, RequestHandler } from '../actors/exchange.
 import { fullParties } from '../actors/limits.ts';
 import type { Retained } from '../actors/room.ts';
 import { taskMachine } from '../machines/task.machine.ts';
+import type { TaskInput } from '../machines/task.machine.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import {
   ErrorCode,
@@ -69,7 +70,7 @@ interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'place'> {
 interface Preparation extends Pick<KeptTask, 'taskId' | 'retained' | 'firstSteps'> {
   readonly ttlMs: number;
   /** Set if it was begun before. */
-  readonly begun?: Task;
+  readonly begun?: TaskInput['begun'];
   readonly steps?: WrittenSteps;
 }
 
@@ -153,7 +154,8 @@ export class TaskBook {
     if (!retained) throw this.#tooMany('what is kept for clients has no room for it');
     const { taskId } = claim;
     const { task, begin } = this.#prepare(call, handler, {
-      ...{ taskId, ttlMs, retained, begun },
+      ...{ taskId, ttlMs, retained },
+      begun: { ...begun, statusMessage: steps.described?.message },
       firstSteps: [stepOfCall(call)],
       steps,
     });
@@ -191,8 +193,10 @@ export class TaskBook {
       new TaskLedger(
         steps,
         this.#durable.ledgerPort(() => task, limits, {
-          inputRequested: (method) => actor.send({ type: 'input.requested', method }),
-          inputReceived: () => actor.send({ type: 'input.received' }),
+          inputRequested: (method, at) =>
+            actor.send({ type: 'input.requested', method, at: new Date(at).toISOString() }),
+          inputReceived: (at) =>
+            actor.send({ type: 'input.received', at: new Date(at).toISOString() }),
           parked: () => this.#parked(task, call.request.peer),
         }),
       );
@@ -232,9 +236,13 @@ export class TaskBook {
         else task.answered(kept);
       },
       waiting: () => task.waiting,
-      described: (message) => actor.send({ type: 'task.describe', message }),
-      inputRequested: (method) => actor.send({ type: 'input.requested', method }),
-      inputReceived: () => actor.send({ type: 'input.received' }),
+      described: (message) => {
+        if (this.#durable) this.#durable.describe(task, message);
+        else task.described(message);
+      },
+      inputRequested: (method) =>
+        actor.send({ type: 'input.requested', method, at: this.#durable?.timeOfDay() }),
+      inputReceived: () => actor.send({ type: 'input.received', at: this.#durable?.timeOfDay() }),
       polled: {
         ask: (question) => (ledger ?? (polled as TaskQuestions)).ask(question),
         end: (reason) => polled?.end(reason),

@@ -25,24 +25,36 @@ export interface TaskInput extends InputScope {
   readonly pollIntervalMs: number;
   /** The time of day, ISO 8601. */
   readonly timeOfDay: () => string;
-  /** Set if the task was begun before: when, and how long it is kept from then. */
-  readonly begun?: Pick<Task, 'createdAt' | 'ttl'> | undefined;
+  /** Set if the task was begun before: when, how long it is kept from then, and what its handler has said. */
+  readonly begun?: BegunTask | undefined;
+}
+
+/** A task that goes on. */
+type BegunTask = Pick<Task, 'createdAt' | 'ttl' | 'lastUpdatedAt'> & {
+  readonly statusMessage: string | undefined;
+};
+
+/** When an event has happened, ISO 8601; by default now. */
+interface Dated {
+  readonly at?: string | undefined;
 }
 
 /** What the machine takes. */
-export type TaskEvent =
+export type TaskEvent = Dated &
   /** The handler asks the client something and waits for the answer. */
-  | { readonly type: 'input.requested'; readonly method: string }
-  /** One of its questions has its outcome. */
-  | { readonly type: 'input.received' }
-  /**
-   * The handler says how far it is. The status does not change and no notification is sent: a
-   * handler may do this often.
-   */
-  | { readonly type: 'task.describe'; readonly message: string }
-  /** The handler has ended with this response to its request. */
-  | { readonly type: 'run.answered'; readonly response: OutboundResponse }
-  | { readonly type: 'task.cancel'; readonly reason: string };
+  (
+    | { readonly type: 'input.requested'; readonly method: string }
+    /** One of its questions has its outcome. */
+    | { readonly type: 'input.received' }
+    /**
+     * The handler says how far it is. The status does not change and no notification is sent: a
+     * handler may do this often.
+     */
+    | { readonly type: 'task.describe'; readonly message: string }
+    /** The handler has ended with this response to its request. */
+    | { readonly type: 'run.answered'; readonly response: OutboundResponse }
+    | { readonly type: 'task.cancel'; readonly reason: string }
+  );
 
 /** What the keeper of the task hears. */
 export type TaskEmitted =
@@ -131,7 +143,15 @@ export const taskMachine = setup({
       statusMessage: (_, { response }: Answered) => failureMessage(response),
     }),
     keepReason: assign({ statusMessage: (_, { reason }: { readonly reason: string }) => reason }),
-    touch: assign({ lastUpdatedAt: ({ context }) => context.timeOfDay() }),
+    touch: assign({
+      lastUpdatedAt: ({ context: { lastUpdatedAt, timeOfDay, begun }, event: { at, type } }) => {
+        const isInitial = (type as string) === 'xstate.init';
+        if (begun && isInitial) return lastUpdatedAt;
+        if (at === undefined) return timeOfDay();
+        // The clock of the store may be behind that of this node.
+        return at > lastUpdatedAt ? at : lastUpdatedAt;
+      },
+    }),
     tell: emit(({ context }, { status }: { readonly status: TaskStatus }) => ({
       type: 'task.changed',
       task: taskOf(context, status),
@@ -145,8 +165,8 @@ export const taskMachine = setup({
     return {
       ...input,
       createdAt: input.begun?.createdAt ?? now,
-      lastUpdatedAt: now,
-      statusMessage: undefined,
+      lastUpdatedAt: input.begun?.lastUpdatedAt ?? now,
+      statusMessage: input.begun?.statusMessage,
       question: undefined,
       openInputs: 0,
       response: undefined,

@@ -259,6 +259,14 @@ export class CallQuestions {
     return questions;
   }
 
+  /** Gives up questions of an earlier run that have no answer and that this run has not asked. */
+  withdraw(isOpen: (key: string) => boolean): readonly StatedQuestion[] {
+    const withdrawn = this.#unclaimed.filter(({ key, answer }) => !answer && isOpen(key));
+    const left = this.#unclaimed.filter((question) => !withdrawn.includes(question));
+    this.#unclaimed.splice(0, Infinity, ...left);
+    return withdrawn;
+  }
+
   /** The handler has set a checkpoint, so the answers so far are no longer needed. */
   dropAnswers(): void {
     const hasNone = ({ answer }: StatedQuestion) => !answer;

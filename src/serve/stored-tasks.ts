@@ -61,7 +61,7 @@ export class StoredTasks {
     const { record } = await this.#open(found);
     if (isSealed(record.text)) return 'sealed';
     const { task, principal } = readWritten(record);
-    const now = new Date().toISOString();
+    const now = await this.#now();
     const ended = endedTask(task, now, undefined, 'The task was cancelled by its operator');
     const store = isSealed(found.record.text) ? this.#opened : this.#store;
     return store.finish({ taskId }, JSON.stringify({ task: ended, principal }), true);

@@ -23,8 +23,9 @@ import type { DetailedTask, Task } from '../protocol/tasks.ts';
 import { answerOf, cancelledByClient, expired, notFound, resultOf } from './seen-task.ts';
 import type { SeenTask } from './seen-task.ts';
 import type { LedgerLimits, LedgerPort, TaskLedger } from './task-ledger.ts';
-import { answerStep, answersTooLong } from './written-steps.ts';
-import type { AskedStep, StepLimits } from './written-steps.ts';
+import { answerStep, answersTooLong, stepKeys } from './written-steps.ts';
+import type { AskedStep, DescribedStep, StepLimits } from './written-steps.ts';
+import { laterOf } from './written-task.ts';
 import type {
   FoundWrittenTask,
   ResumedTask,
@@ -56,12 +57,14 @@ export interface RunningTask {
   readonly item: Task;
   /** True once its status is final. */
   readonly hasEnded: boolean;
-  /** The run has ended with this response. */
-  answered(response: OutboundResponse): void;
-  /** Its client has cancelled it. */
-  cancel(): void;
-  /** Somebody else has ended it; without a response it was cancelled. */
-  endedElsewhere(response: OutboundResponse | undefined): void;
+  /** The handler has said how far it is. @param at ISO 8601 */
+  described(message: string, at: string): void;
+  /** The run has ended with this response. @param at ISO 8601 */
+  answered(response: OutboundResponse, at: string): void;
+  /** Its client has cancelled it. @param at ISO 8601 */
+  cancel(at: string): void;
+  /** Somebody else has ended it; without a response it was cancelled. @param at ISO 8601 */
+  endedElsewhere(response: OutboundResponse | undefined, at: string): void;
   /** What has happened in its work, if that can go on in another process. */
   readonly ledger: TaskLedger | undefined;
   /** What its work goes on from, if it can. */
@@ -84,6 +87,8 @@ export class DurableTasks<TTask extends RunningTask> {
   readonly #keeper: TaskWriter;
   readonly #book: DurableBook<TTask>;
   readonly #claims = new WeakMap<TTask, TaskClaim>();
+  /** What is being written of how far tasks are, and what is to be written next. */
+  readonly #descriptions = new Map<TTask, string>();
   /** The ends that are being written down. */
   readonly #ends = new WeakMap<TTask, Promise<void>>();
   /** How many requests wait for the result of a task that runs elsewhere. */
@@ -118,6 +123,11 @@ export class DurableTasks<TTask extends RunningTask> {
       overtaken: () => void this.#overtaken(task),
       heard: (steps) => void task.ledger?.heard(steps),
     };
+  }
+
+  /** The store's time, ISO 8601. */
+  timeOfDay(): string {
+    return new Date(this.#keeper.now()).toISOString();
   }
 
   /** Whether tasks that begin can go on after their process. */
@@ -166,7 +176,8 @@ export class DurableTasks<TTask extends RunningTask> {
       if (!Object.hasOwn(answers, key)) continue;
       const fault = faultOfAnswer(method, answers[key]);
       if (fault !== undefined) throw invalidParams(`"inputResponses.${key}" ${fault}`);
-      steps.push(answerStep(key, { answer: answers[key] as JsonObject }));
+      const at = this.#keeper.now();
+      steps.push(answerStep(key, { answer: answers[key] as JsonObject, at }));
     }
     if (!found || steps.length === 0) return;
     const excess = found.steps.sizes.excessOfAnswers(steps, this.#session.limits);
@@ -199,6 +210,35 @@ export class DurableTasks<TTask extends RunningTask> {
     return !before && task.item.status === 'cancelled';
   }
 
+  /**
+   * Writes down how far a task is, then shows it: what a client has seen of it, every node shows from then on. Of
+   * several descriptions that wait to be written, the last is enough.
+   */
+  describe(task: TTask, message: string): void {
+    // An earlier run has said so, and more.
+    if (task.ledger?.isRepeating) return;
+    const isWriting = this.#descriptions.has(task);
+    this.#descriptions.set(task, message.slice(0, longestMessage));
+    if (!isWriting) void this.#writeDescriptions(task);
+  }
+
+  async #writeDescriptions(task: TTask): Promise<void> {
+    const claim = this.#claims.get(task);
+    for (let written: string | undefined; claim && !task.hasEnded;) {
+      const message = this.#descriptions.get(task);
+      if (message === undefined || message === written) break;
+      const described: DescribedStep = { message, at: this.#keeper.now() };
+      const step = { key: stepKeys.described, text: JSON.stringify(described) };
+      const isAwaited = () => this.#book.has(task) && !task.hasEnded;
+      const became = await this.#keeper.append(claim, { steps: [step] }, isAwaited);
+      // Whoever has the task now describes it.
+      if (became !== 'written') break;
+      task.described(message, laterOf(task.item.lastUpdatedAt, described.at));
+      written = message;
+    }
+    this.#descriptions.delete(task);
+  }
+
   /** Writes down how a task has ended, then tells it. Without a response it is cancelled. */
   async end(task: TTask, response?: OutboundResponse): Promise<void> {
     task.ledger?.end();
@@ -216,8 +256,9 @@ export class DurableTasks<TTask extends RunningTask> {
     const became = await this.#keeper.finish(claim, written, isAwaited);
     if (!isAwaited()) return;
     if (became !== 'written') return await this.#overtaken(task);
-    if (response) task.answered(response);
-    else task.cancel();
+    const { lastUpdatedAt } = written.task;
+    if (response) task.answered(response, lastUpdatedAt);
+    else task.cancel(lastUpdatedAt);
   }
 
   /** Nobody waits for its end. */
@@ -320,7 +361,7 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 
   #ended(written: WrittenTask, response: OutboundResponse | undefined): WrittenTask {
-    const task = endedTask(written.task, this.#session.wallTime(), response, cancelledByClient);
+    const task = endedTask(written.task, this.#keeper.now(), response, cancelledByClient);
     return { task, principal: written.principal, response };
   }
 
@@ -328,7 +369,7 @@ export class DurableTasks<TTask extends RunningTask> {
   async #overtaken(task: TTask): Promise<void> {
     const found = await this.read(task.taskId).catch(() => undefined);
     if (!this.#book.has(task) || task.hasEnded) return;
-    if (found?.hasEnded) return task.endedElsewhere(found.response);
+    if (found?.hasEnded) return task.endedElsewhere(found.response, found.task.lastUpdatedAt);
     const message = `The task ${task.taskId} goes on in another process; ask again`;
     this.#book.forget(task, unavailable(message));
   }
@@ -395,10 +436,11 @@ function unavailable(message: string): ProtocolError {
 /** A task as it is once it has ended with this response; without one, it was cancelled for the reason. */
 export function endedTask(
   { statusMessage: _, ...task }: Task,
-  lastUpdatedAt: string,
+  now: number,
   response: OutboundResponse | undefined,
   reason?: string,
 ): Task {
+  const lastUpdatedAt = laterOf(task.lastUpdatedAt, now);
   if (!response) {
     return {
       ...task,

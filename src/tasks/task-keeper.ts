@@ -325,11 +325,11 @@ export class TaskKeeper implements TaskWriter {
     return server === this.#options.server && !isSealed(text);
   }
 
-  /** What runs here says more of itself than is written. */
+  /** What runs here and cannot go on elsewhere says more of itself than is written. */
   #seenHere(record: TaskRecord): FoundWrittenTask {
     const found = readWritten(record);
     const running = this.#running.get(record.taskId);
-    if (found.hasEnded || running?.fence !== record.fence) return found;
+    if (found.hasEnded || found.steps.call || running?.fence !== record.fence) return found;
     return { ...found, task: running.item(), isHere: true };
   }
 
@@ -418,8 +418,7 @@ export class TaskKeeper implements TaskWriter {
       return this.#dueIn(parkForMs);
     }
     this.#resumed.add(taskId);
-    const { task } = JSON.parse(record.text) as WrittenTask;
-    const refusal = this.#resumer.resume(new ResumedTask(record, task, steps, call));
+    const refusal = this.#resumer.resume(new ResumedTask(record, found.task, steps, call));
     if (refusal === undefined) {
       const details = { taskId, claims };
       const message = `The task ${taskId} goes on`;
@@ -444,7 +443,7 @@ export class TaskKeeper implements TaskWriter {
   async #revoked(record: TaskRecord): Promise<void> {
     const { task, principal } = readWritten(record);
     const why = 'Its client was told that it could not be begun';
-    const ended = endedTask(task, new Date().toISOString(), undefined, why);
+    const ended = endedTask(task, this.now(), undefined, why);
     await this.#finish(record, { task: ended, principal });
   }
 
@@ -452,7 +451,7 @@ export class TaskKeeper implements TaskWriter {
     const { report } = this.#options;
     const { task, principal } = readWritten(record);
     const response = errorResponse(undefined, processEnded(why));
-    const ended = endedTask(task, new Date().toISOString(), response);
+    const ended = endedTask(task, this.now(), response);
     await this.#finish(record, { task: ended, principal, response });
     const message = `The process that ran the task ${record.taskId} has ended`;
     report({ level: 'warning', name: 'task.orphaned', message });

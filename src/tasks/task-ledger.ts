@@ -24,6 +24,7 @@ import { digestOf } from '../rounds/request-state.ts';
 import type { TaskProgress, TaskStep, TaskWritten } from './task-store.ts';
 import { answerStep, answersTooLong, stepKeys, stepName } from './written-steps.ts';
 import type {
+  AnswerStep,
   AskedStep,
   CheckpointStep,
   StepLimits,
@@ -42,9 +43,9 @@ export interface LedgerPort {
   /** The same for a step that is made in the transaction that writes it. Absent if the store has none. */
   readonly appendWith?: ((key: string, make: MakeOnce<string>) => Promise<TaskWritten>) | undefined;
   /** The client is asked something by the task. */
-  inputRequested(method: string): void;
-  /** That has an outcome. */
-  inputReceived(): void;
+  inputRequested(method: string, at: number): void;
+  /** A question has an outcome. */
+  inputReceived(at: number): void;
   /** The task is given up, and has no owner. */
   parked(): void;
   /** Somebody else has claimed or ended it. */
@@ -88,6 +89,8 @@ export class TaskLedger implements WorkLedger {
   #unwrittenCheckpoint: CheckpointStep | undefined = undefined;
   #slept: number;
   readonly #sizes: StepSizes;
+  /** Steps of an earlier run that this run has not come to. Empty once it makes one of its own. */
+  readonly #unrepeated: Set<string>;
   /** For people: the step that was written last. */
   #lastStep: string | undefined;
   /** How the questions of this run are sent, by what they ask. */
@@ -111,6 +114,7 @@ export class TaskLedger implements WorkLedger {
     this.#checkpoint = steps.checkpoint;
     this.#slept = steps.checkpoint?.slept ?? 0;
     this.#sizes = steps.sizes;
+    this.#unrepeated = new Set(steps.checkpoint ? [] : steps.repeated);
     this.#lastStep = steps.last;
     this.#parkMs = port.limits.taskParkMs;
     const before = steps.checkpoint?.asked ?? 0;
@@ -124,6 +128,11 @@ export class TaskLedger implements WorkLedger {
     });
     this.#askedKeys = new Set(questions.map(({ key }) => key));
     this.#questions = new CallQuestions({ digest: digestOf, turn }, { questions, kept: [] });
+  }
+
+  /** True while the handler repeats what an earlier run has done. */
+  get isRepeating(): boolean {
+    return this.#unrepeated.size > 0;
   }
 
   /** What its client is asked. */
@@ -180,6 +189,7 @@ export class TaskLedger implements WorkLedger {
     const known = this.#made.get(key);
     if (known) return known as Promise<T>;
     const text = this.#earlier.made(key);
+    this.#unrepeated.delete(stepKeys.once(key));
     const made = text === undefined ? this.#during(() => this.#make(key, make)) : readMade(text);
     this.#made.set(key, made);
     made.catch(() => this.#made.delete(key));
@@ -199,6 +209,7 @@ export class TaskLedger implements WorkLedger {
       appendWith(step, async (tools) => {
         const value = await madeOnce(key, make, tools);
         made = { value };
+        this.#unrepeated.clear();
         const text = textOfMade(value);
         this.#count([{ key: step, text }]);
         return text;
@@ -213,6 +224,7 @@ export class TaskLedger implements WorkLedger {
   async sleep(ms: number): Promise<void> {
     const nth = ++this.#slept;
     let dueAt = this.#earlier.wakesAt(nth);
+    this.#unrepeated.delete(stepKeys.sleep(nth));
     if (dueAt === undefined) {
       dueAt = this.now() + ms;
       await this.#during(async () => {
@@ -284,11 +296,25 @@ export class TaskLedger implements WorkLedger {
       if (!before) {
         this.#refuseDivergence(`asks ${question.label}`);
         this.#askedKeys.add(key);
-        const text = JSON.stringify(step);
-        await this.#write(() => [{ key: stepKeys.asked(key), text }], { isTold: true });
+        const asked = { key: stepKeys.asked(key), text: JSON.stringify(step) };
+        const withdrawn = this.#withdrawn();
+        await this.#write(() => [...withdrawn, asked], { isTold: true });
       }
       if (question.state === 'open') this.#isAsked(question, step, sent);
     }
+  }
+
+  /** Ends what an earlier run asked, has no answer, and is not asked again: clients are no longer asked it. */
+  #withdrawn(): readonly TaskStep[] {
+    const isOpen = (key: string) => this.#earlier.answer(key) === undefined;
+    const message = 'The handler was run again, and asks something else';
+    return this.#questions
+      .withdraw(isOpen)
+      .map(({ key }) => this.#answerStep(key, { error: { code: 'CANCELLED', message } }));
+  }
+
+  #answerStep(key: string, answer: AnswerStep): TaskStep {
+    return answerStep(key, { ...answer, at: this.now() });
   }
 
   #askedStep({ key, print, label }: RoundQuestion, spec: RequestSpec): AskedStep {
@@ -316,17 +342,17 @@ export class TaskLedger implements WorkLedger {
     const settled = () => {
       this.#asked.delete(key);
       this.clearTimer(wait);
-      if (!send && this.#state.hasTag('here')) this.#port.inputReceived();
+      if (!send && this.#state.hasTag('here')) this.#port.inputReceived(this.now());
     };
     question.result.then(settled, (error: unknown) => {
       settled();
       if (!(error instanceof RuntimeError) || !this.#state.hasTag('here')) return;
       const { code, message } = error;
-      this.#write(() => [answerStep(key, { error: { code, message } })], { isTold: true }).catch(
-        () => {},
-      );
+      const failed = this.#answerStep(key, { error: { code, message } });
+      // Fails if the task has ended or goes on elsewhere: then nobody needs it.
+      this.#write(() => [failed], { isTold: true }).catch(() => {});
     });
-    if (!send) return this.#port.inputRequested(method);
+    if (!send) return this.#port.inputRequested(method, askedAt);
     const isPatient = !Number.isFinite(spec.timeoutMs);
     const { humanTimeoutMs: ms } = this.#port.limits;
     const sent = isPatient ? { ...spec, timeoutMs: ms, maxTotalMs: ms } : spec;
@@ -372,7 +398,7 @@ export class TaskLedger implements WorkLedger {
       this.#inOrder(async () => {
         const taken = open();
         if (taken.length === 0) return 'written';
-        const steps = taken.map(([{ key }, answer]) => answerStep(key, { answer }));
+        const steps = taken.map(([{ key }, answer]) => this.#answerStep(key, { answer }));
         const excess = this.#sizes.excessOfAnswers(steps, this.#port.limits);
         if (excess !== undefined) throw new RuntimeError('LIMIT_EXCEEDED', excess);
         this.#sizes.add(steps);
@@ -506,6 +532,7 @@ export class TaskLedger implements WorkLedger {
   ): Promise<unknown> {
     return this.#inOrder(async () => {
       const written = steps();
+      this.#unrepeated.clear();
       this.#count(written);
       return this.#append(written, more);
     });

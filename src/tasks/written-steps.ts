@@ -36,9 +36,20 @@ export interface AskedStep {
 }
 
 /** What has become of a question. */
-export type AnswerStep =
+export type AnswerStep = {
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly at?: number | undefined;
+} & (
   | { readonly answer: JsonObject }
-  | { readonly error: { readonly code: string; readonly message: string } };
+  | { readonly error: { readonly code: string; readonly message: string } }
+);
+
+/** How far the work is, as its handler has described it. */
+export interface DescribedStep {
+  readonly message: string;
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly at: number;
+}
 
 /** From where a handler goes on. What was asked and slept before it counts no more. */
 export interface CheckpointStep {
@@ -57,6 +68,7 @@ export const stepKeys = {
   checkpoint: 'checkpoint',
   /** After how many deaths of its process a task waits before it goes on. */
   restarts: 'restarts',
+  described: 'described',
   once: (key: string) => `once:${storable(key)}`,
   asked: (key: string) => `asked:${storable(key)}`,
   answer: (key: string) => `answer:${storable(key)}`,
@@ -167,6 +179,23 @@ export class WrittenSteps {
     return this.#read<CheckpointStep>(stepKeys.checkpoint);
   }
 
+  get described(): DescribedStep | undefined {
+    return this.#read<DescribedStep>(stepKeys.described);
+  }
+
+  /** When the client last saw a change, milliseconds since 1970 by the store's clock; -Infinity if never. */
+  get changedAt(): number {
+    const outcomes = this.asked.map(({ key }) => this.answer(key)?.at ?? -Infinity);
+    const asked = this.asked.map(({ askedAt }) => askedAt);
+    return Math.max(this.described?.at ?? -Infinity, ...asked, ...outcomes);
+  }
+
+  /** The keys of what a handler does again when it is run again: values made once, and sleeps. */
+  get repeated(): readonly string[] {
+    const kinds = [stepKeys.once(''), sleepKey];
+    return [...this.#texts.keys()].filter((key) => kinds.some((kind) => key.startsWith(kind)));
+  }
+
   get restarts(): number {
     return this.#read<number>(stepKeys.restarts) ?? 0;
   }
@@ -197,12 +226,14 @@ export class WrittenSteps {
   }
 
   get sizes(): StepSizes {
-    return new StepSizes([...this.#texts].map(([key, text]) => ({ key, text })));
+    const steps = [...this.#texts].map(([key, text]) => ({ key, text }));
+    // The description has a bound of its own.
+    return new StepSizes(steps.filter(({ key }) => key !== stepKeys.described));
   }
 
   /** For people: the step that came last; undefined if there was none. */
   get last(): string | undefined {
-    const key = [...this.#texts.keys()].at(-1);
+    const key = [...this.#texts.keys()].findLast((each) => each !== stepKeys.described);
     return key === undefined || key === stepKeys.call ? undefined : stepName(key, this.checkpoint);
   }
 

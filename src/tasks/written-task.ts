@@ -41,7 +41,7 @@ export interface FoundWrittenTask extends WrittenTask {
   readonly hasEnded: boolean;
   /** What is written of its work, while it has not ended. */
   readonly steps: WrittenSteps;
-  /** Set if it runs in this process: then what is said of it is of now. */
+  /** Set if it runs in this process and its work is not written: then what is said of it is of now. */
   readonly isHere?: true;
 }
 
@@ -51,17 +51,24 @@ export function readWritten(
 ): FoundWrittenTask {
   const { task, ...more } = JSON.parse(record.text) as WrittenTask;
   const steps = new WrittenSteps(record.steps);
-  const [asked] = steps.open;
-  if (!asked) return { task, ...more, hasEnded: record.state === 'ended', steps };
-  const statusMessage = `Waiting for the client's answer to ${asked.method}`;
-  const lastUpdatedAt = new Date(asked.askedAt).toISOString();
-  const status = 'input_required' as const;
-  return {
-    task: { ...task, status, statusMessage, lastUpdatedAt },
-    ...more,
-    hasEnded: false,
-    steps,
+  if (record.state === 'ended') return { task, ...more, hasEnded: true, steps };
+  const lastUpdatedAt = laterOf(task.lastUpdatedAt, steps.changedAt);
+  const { described } = steps;
+  const working = {
+    ...task,
+    ...(described && { statusMessage: described.message }),
+    lastUpdatedAt,
   };
+  const [asked] = steps.open;
+  if (!asked) return { task: working, ...more, hasEnded: false, steps };
+  const statusMessage = `Waiting for the client's answer to ${asked.method}`;
+  const status = 'input_required' as const;
+  return { task: { ...working, status, statusMessage }, ...more, hasEnded: false, steps };
+}
+
+/** The later of a time of a task and one by the store's clock: the clocks of nodes differ, and no time goes back. */
+export function laterOf(time: string, at: number): string {
+  return at > Date.parse(time) ? new Date(at).toISOString() : time;
 }
 
 /** A task that was claimed, to go on with it here. */

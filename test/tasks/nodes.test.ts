@@ -1,10 +1,11 @@
 /** What two nodes on one store say of a task, over each kind of store. */
 import { defineTool } from 'mcp-actors';
-import { enveloped, turn } from 'mcp-actors/testing';
+import type { JsonObject } from 'mcp-actors';
+import { enveloped, gate, turn } from 'mcp-actors/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startNode, storeKinds } from './real-stores.ts';
 import type { SharedStore } from './real-stores.ts';
-import { capabilities, charging, required } from './task-world.ts';
+import { capabilities, charging, required, textOf } from './task-world.ts';
 
 const [key, other] = ['11'.repeat(32), '22'.repeat(32)];
 
@@ -85,5 +86,105 @@ describe.each(storeKinds)('nodes on $kind', ({ needs, open }) => {
     const second = await startNode(shared, [tool]);
     await second.sees(task, ({ status }) => status === 'completed');
     expect(made).toEqual(keys);
+  });
+
+  test('a description and the time of the last change are the same at every node, and outlive a node', async () => {
+    const doors = [gate(), gate(), gate()] as const;
+    const tool = defineTool({
+      name: 'walk',
+      description: 'Walks',
+      taskSupport: required,
+      durable: true,
+      handler: async (_, { task, once, elicit }) => {
+        for (const n of [1, 2]) {
+          await once(`step ${n}`, () => n);
+          task?.describe(`step ${n}`);
+        }
+        await doors[0].pass();
+        await elicit({ message: 'On?', schema: { type: 'object', properties: {} } });
+        await doors[1].pass();
+        return 'arrived';
+      },
+    });
+    const nodes = [await startNode(shared, [tool]), await startNode(shared, [tool])] as const;
+    const [first, second] = nodes;
+    const task = await first.begin('walk');
+    const { taskId } = task;
+    const times = [Date.parse(task.lastUpdatedAt)];
+    /** What both say once the first says so. */
+    const same = async (isSo: (seen: JsonObject) => boolean, [a, b] = [first, second]) => {
+      const seen = await a.sees(task, isSo);
+      expect(await b.look(task)).toEqual(seen);
+      times.push(Date.parse(String(seen['lastUpdatedAt'])));
+      return seen;
+    };
+    const isWalking = ({ statusMessage }: JsonObject) => statusMessage === 'step 2';
+    await same(isWalking);
+    doors[0].release();
+    await same(({ status }) => status === 'input_required');
+    const inputResponses = { q1: { action: 'accept', content: {} } };
+    await first.ask('tasks/update', { taskId, inputResponses });
+    await same(isWalking);
+    // Its handler is held, and its process ends.
+    await first.end();
+    const third = await startNode(shared, [tool]);
+    const seen: unknown[] = [];
+    const isBack = ({ statusMessage }: JsonObject) => seen.push(statusMessage) > 5;
+    await same(isBack, [third, second]);
+    expect(new Set(seen)).toEqual(new Set(['step 2']));
+    doors[1].release();
+    await same(({ status }) => status === 'completed', [second, third]);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(new Set(times.slice(0, 4)).size).toBeGreaterThan(1);
+  });
+
+  test('a task that cannot go on is described at every node, too', async () => {
+    const door = gate();
+    const tool = defineTool({
+      name: 'walk',
+      description: 'Walks',
+      taskSupport: required,
+      handler: async (_, { task }) => {
+        for (let n = 1; n <= 100; n++) task?.describe(`step ${n}`);
+        await door.pass();
+        return 'arrived';
+      },
+    });
+    const [first, second] = [await startNode(shared, [tool]), await startNode(shared, [tool])];
+    const task = await first.begin('walk');
+    const seen = await second.sees(task, ({ statusMessage }) => statusMessage === 'step 100');
+    expect(await first.look(task)).toEqual(seen);
+    door.release();
+    await second.sees(task, ({ status }) => status === 'completed');
+  });
+
+  test('a question that a rerun does not ask again is withdrawn', async () => {
+    const asking = (message: string) =>
+      defineTool({
+        name: 'order',
+        description: 'Orders',
+        taskSupport: required,
+        durable: true,
+        handler: async (_, { elicit }) => {
+          await elicit({ message, schema: { type: 'object', properties: {} } });
+          return message;
+        },
+      });
+    const first = await startNode(shared, [asking('How many?')]);
+    const task = await first.begin('order');
+    const { taskId } = task;
+    const keysOf = ({ inputRequests = {} }: JsonObject) => Object.keys(inputRequests as object);
+    await first.sees(task, (seen) => keysOf(seen).includes('q1'));
+    await first.end();
+    const second = await startNode(shared, [asking('Which colour?')]);
+    const third = await startNode(shared, [asking('Which colour?')]);
+    // What asks is parked until it is answered.
+    await third.store.append({ taskId }, { steps: [] });
+    const seen = await third.sees(task, (each) => keysOf(each).includes('q2'));
+    expect(keysOf(seen)).toEqual(['q2']);
+    const inputResponses = { q2: { action: 'accept', content: {} } };
+    await second.ask('tasks/update', { taskId, inputResponses });
+    const done = await third.sees(task, ({ status }) => status === 'completed');
+    expect(textOf(done)).toBe('Which colour?');
   });
 });
