@@ -52,6 +52,7 @@ export type {
   RequestFrame,
   ResponseFrame,
 } from './messages.ts';
+export type { TestPrincipal } from './principal.ts';
 export { ErrorAnswer, ScriptedPeer } from './peer.ts';
 export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
 export { expectReplay } from './replay.ts';

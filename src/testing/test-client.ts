@@ -3,6 +3,7 @@ import type { ListenOptions, McpServer } from '../server/create-server.ts';
 import type { Prompt } from '../define/prompt.ts';
 import type { Tool } from '../define/tool.ts';
 import type { McpSession } from '../server/session.ts';
+import { memory } from '../transports/memory.ts';
 import type { MemoryPeer } from '../transports/memory.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import { AnsweringClient, capabilitiesOf } from './answering-client.ts';
@@ -28,6 +29,8 @@ import { converse } from './conversation.ts';
 import type { TransportPair, Conversation, RecordedFacts } from './conversation.ts';
 import { cancelled, notification } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
+import { authorized } from './principal.ts';
+import type { TestPrincipal } from './principal.ts';
 import type { PeerOptions, ScriptedPeer, Wire } from './peer.ts';
 
 /** What the client is and answers, and how its session is served. */
@@ -35,6 +38,11 @@ export interface TestClientOptions
   extends Omit<ListenOptions, 'report'>, ClientAnswers, PeerOptions {
   /** The connection to use instead of `memory()`. */
   readonly connection?: TransportPair;
+  /**
+   * The authorized client: `context.principal` of each call, and what `visible` sees. The `scopes` of a tool are checked at
+   * the HTTP endpoint, and not here.
+   */
+  readonly principal?: TestPrincipal;
 }
 
 /**
@@ -58,10 +66,14 @@ export async function testClient<
   server: McpServer<TTools, TPrompts>,
   options: TestClientOptions = {},
 ): Promise<TestClient<TTools, TPrompts>> {
-  const { connection } = options;
+  const { connection, principal, ...others } = options;
   const capabilities = { ...capabilitiesOf(options), ...options.capabilities };
-  const given = { ...options, capabilities };
-  const conversation = connection ? converse(server, given, connection) : converse(server, given);
+  const { transport, peer }: TransportPair = connection ?? memory();
+  const conversation = converse(
+    server,
+    { ...others, capabilities },
+    { transport: principal ? authorized(transport, principal) : transport, peer },
+  );
   const answering = new AnsweringClient(conversation.peer, conversation.wire, options);
   const hello = await conversation.peer.handshake();
   const client: TestClient = new ConnectedClient(conversation, answering, hello);

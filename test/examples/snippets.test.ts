@@ -122,6 +122,26 @@ describe('docs/testing.md', () => {
     await expect(calls()).rejects.toThrow('greets');
   });
 
+  test('shows an authorized client', async () => {
+    const server = createMcpServer({
+      name: 'notes',
+      version: '1',
+      tools: [
+        defineTool({
+          name: 'whoami',
+          description: 'Says who calls',
+          handler: (_, { principal }) => `${principal?.subject} ${principal?.scopes.join()}`,
+        }),
+      ],
+    });
+    // #region principal
+    const principal = { subject: 'ada', scopes: ['notes:write'] };
+    const client = await testClient(server, { principal });
+    // #endregion
+    expect((await client.callTool('whoami')).text).toBe('ada notes:write');
+    await client.close();
+  });
+
   test('shows a client that answers what the server asks', async () => {
     const server = greeter;
     // #region answers
