@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
+import { AuthorizationServer } from '../authorization-server.ts';
 import { begin } from '../raw-client.ts';
 import { MemoryNodes } from './memory-stores.ts';
 import { serveHttp } from '../serving.ts';
@@ -16,6 +17,16 @@ import { freePort } from '../../tooling/free-port.ts';
 import { findProgram } from './redis-server.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/http.md'), 'utf8');
+
+/** The page's configuration of nginx before one server, which has this address. */
+const documentedAlone = (server: URL): string =>
+  page
+    .split('```')
+    .filter(
+      (block) => block.startsWith('nginx\n') && block.includes('proxy_pass http://127.0.0.1:3000;'),
+    )
+    .map((block) => block.slice('nginx'.length).replaceAll('127.0.0.1:3000', server.host))
+    .join('');
 
 /** What the page shows of a program's configuration, with these in the places of its nodes. */
 function documented(language: string, nodes: readonly URL[]): string {
@@ -35,27 +46,40 @@ interface Balancer {
   flags(file: string, folder: string): readonly string[];
 }
 
+/** nginx with these blocks of `http`, and these locations. */
+const nginx = (port: number, folder: string, blocks: string, locations: string): string => `
+  daemon off; master_process off; pid ${folder}/pid; error_log stderr;
+  events {}
+  http {
+    access_log off;
+    ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}
+    ${blocks}
+    server {
+      listen 127.0.0.1:${port};
+      ${locations}
+    }
+  }`;
+
+const startsNginx: Pick<Balancer, 'program' | 'flags'> = {
+  program: 'nginx',
+  flags: (file, folder) => ['-c', file, '-p', folder],
+};
+
 const balancers: readonly Balancer[] = [
   {
-    program: 'nginx',
-    configuration: (nodes, port, folder) => `
-      daemon off; master_process off; pid ${folder}/pid; error_log stderr;
-      events {}
-      http {
-        access_log off;
-        ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}
-        ${documented('nginx', nodes)}
-        server {
-          listen 127.0.0.1:${port};
-          location / {
-            proxy_pass http://mcp;
-            proxy_set_header Host $http_host;
-            proxy_buffering off;
-            add_header x-node $upstream_addr always;
-          }
-        }
-      }`,
-    flags: (file, folder) => ['-c', file, '-p', folder],
+    ...startsNginx,
+    configuration: (nodes, port, folder) =>
+      nginx(
+        port,
+        folder,
+        documented('nginx', nodes),
+        `location / {
+          proxy_pass http://mcp;
+          proxy_set_header Host $http_host;
+          proxy_buffering off;
+          add_header x-node $upstream_addr always;
+        }`,
+      ),
   },
   {
     program: 'haproxy',
@@ -135,3 +159,29 @@ test.for(balancers)(
     expect(used).toEqual(new Set(nodes.map(({ host }) => host)));
   },
 );
+
+test('nginx as documented before one server leads a client to the issuer of its tokens', async (context) => {
+  const path = findProgram('nginx');
+  if (path === undefined) return context.skip('there is no nginx');
+  const issuer = await AuthorizationServer.start();
+  onTestFinished(() => issuer.close());
+  const server = createMcpServer({ name: 'guarded', version: '1' });
+  const own = await serveHttp(server, {
+    authorization: { issuer: issuer.issuer, audience: 'https://mcp.example.com/mcp' },
+    allowedHosts: 'any',
+    report: () => {},
+  });
+  const alone: Balancer = {
+    ...startsNginx,
+    configuration: ([node], port, folder) => nginx(port, folder, '', documentedAlone(node as URL)),
+  };
+  const url = await launch(alone, path, [own]);
+  const refused = await fetch(url, { method: 'POST' });
+  expect(refused.status).toBe(401);
+  const [, named = ''] =
+    /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '') ?? [];
+  for (const known of [new URL(named).pathname, '/.well-known/oauth-protected-resource']) {
+    const metadata = await fetch(new URL(known, url));
+    expect(await metadata.json()).toMatchObject({ authorization_servers: [issuer.issuer] });
+  }
+});
