@@ -156,6 +156,11 @@ export class DevelopedUpstream implements Upstream {
     }
   }
 
+  async tool(name: string): Promise<JsonObject | undefined> {
+    const { code } = await this.#development.newest();
+    return code && (await this.#at(code)).tool?.(name);
+  }
+
   notified(method: string, params: JsonObject | undefined): void {
     for (const over of this.#over.values()) {
       over.then(

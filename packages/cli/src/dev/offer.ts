@@ -4,15 +4,17 @@ import type { Connection } from 'mcp-actors/client';
 import type { Implementation, JsonObject } from 'mcp-actors';
 import type { Code } from './code.ts';
 
-/** By the notification of its changes: what asks for a list. */
-const lists = {
-  'notifications/tools/list_changed': (from: Connection) => [from.listTools()],
-  'notifications/prompts/list_changed': (from: Connection) => [from.listPrompts()],
-  'notifications/resources/list_changed': (from: Connection) => [
-    from.listResources(),
-    from.listResourceTemplates(),
+type Ask = (from: Connection) => Promise<readonly unknown[]>;
+
+/** By the notification of its changes: the kinds that a list has, and the requests for them. */
+const lists: { readonly [method: string]: readonly (readonly [kind: string, ask: Ask])[] } = {
+  'notifications/tools/list_changed': [['tool', (from) => from.listTools()]],
+  'notifications/prompts/list_changed': [['prompt', (from) => from.listPrompts()]],
+  'notifications/resources/list_changed': [
+    ['resource', (from) => from.listResources()],
+    ['resource template', (from) => from.listResourceTemplates()],
   ],
-} as const;
+};
 
 /** A notification that a list has changed. */
 export const isListChange = (method: string): boolean => method in lists;
@@ -23,26 +25,29 @@ export class Offer {
   readonly instructions: string | undefined;
   /** Each list as text, by the notification of its changes. */
   readonly #shown: ReadonlyMap<string, string>;
-  /** How many tools, prompts and resources it has, in words. */
+  /** How many tools, prompts, resources and templates it has, in words. */
   readonly summary: string;
   /** The lists that the code has changed since. */
   readonly #stale: ReadonlySet<string>;
 
   constructor(
     { server }: Connection,
-    items: ReadonlyMap<string, readonly unknown[]>,
+    items: ReadonlyMap<string, readonly (readonly unknown[])[]>,
     stale: ReadonlySet<string>,
   ) {
     const { info = { name: '', version: '' }, capabilities = {}, instructions } = server ?? {};
     this.info = info;
     this.capabilities = capabilities;
     this.instructions = instructions;
-    this.#shown = new Map([...items].map(([method, list]) => [method, JSON.stringify(list)]));
+    this.#shown = new Map(
+      [...items].map(([method, each]) => [method, JSON.stringify(each.flat())]),
+    );
     this.#stale = stale;
-    const counted = [...items].map(([method, { length }]) => {
-      const [, kind = ''] = method.split('/');
-      return length === 1 ? `1 ${kind.slice(0, -1)}` : `${length} ${kind}`;
-    });
+    const counted = [...items].flatMap(([method, each]) =>
+      each.map(
+        ({ length }, at) => `${length} ${lists[method]?.[at]?.[0]}${length === 1 ? '' : 's'}`,
+      ),
+    );
     this.summary = counted.filter((text) => !text.startsWith('0 ')).join(', ') || 'nothing';
   }
 
@@ -67,11 +72,11 @@ export async function offerOf(code: Code): Promise<Offer> {
       onNotification: (method) => void stale.add(method),
     },
   );
-  const items = new Map<string, readonly unknown[]>();
-  for (const [method, ask] of Object.entries(lists)) {
-    const asked = await Promise.allSettled<readonly unknown[]>(ask(connection));
+  const items = new Map<string, readonly (readonly unknown[])[]>();
+  for (const [method, kinds] of Object.entries(lists)) {
+    const asked = await Promise.allSettled(kinds.map(([, ask]) => ask(connection)));
     // What it does not have is an empty list.
-    const all = asked.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const all = asked.map((each) => (each.status === 'fulfilled' ? each.value : []));
     items.set(method, all);
   }
   return new Offer(connection, items, stale);

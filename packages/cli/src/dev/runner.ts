@@ -27,9 +27,19 @@ export function load(url, context, next) {
   return next(url, context);
 }`;
 
+const sendToParent = process.send?.bind(process);
+
+/** Takes the channel from the module: `process.send('ready')` is for a process manager, and there is none. */
+function takeChannel(): void {
+  for (const name of ['send', 'disconnect']) {
+    Object.defineProperty(process, name, { value: undefined, configurable: true });
+  }
+}
+
 /** Serves until the process that has started it is gone. */
 export async function runCode(file: string): Promise<never> {
   process.on('disconnect', () => process.exit(0));
+  takeChannel();
   // What the code sees of its own command line.
   process.argv.splice(1, process.argv.length, file);
   const loaded = new LoadedFiles(file);
@@ -41,7 +51,7 @@ export async function runCode(file: string): Promise<never> {
 }
 
 function tell(message: FromCode): void {
-  process.send?.(message);
+  sendToParent?.(message);
 }
 
 interface Library {

@@ -1,10 +1,12 @@
 /** A module in development: its host stays connected, and its next call runs the newest code. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { connect } from 'mcp-actors/client';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { gate } from 'mcp-actors/testing';
 import { modern } from '../../../../test/e2e/both-eras-client.ts';
-import { command, gone } from '../../../../test/e2e/server-process.ts';
+import { launchHttp } from '../../../../test/e2e/http-process.ts';
+import { command, gone, reapServers } from '../../../../test/e2e/server-process.ts';
+import { callTool } from '../../../../test/http/modern/asking.ts';
 import { freePort } from '../../../../test/tooling/free-port.ts';
 import { DevProject, moduleWith, says } from './dev-project.ts';
 import { atTerminal, hasTerminals } from './terminal.ts';
@@ -195,6 +197,45 @@ describe('on a save', { timeout: 180_000 }, () => {
     });
     expect(refused).toMatchObject({ status: 2, stdout: '' });
     expect(refused.stderr).toContain('One thing is served: give either --watch or directories');
+  });
+});
+
+test('a module that talks to a process manager is served', async () => {
+  const project = new DevProject();
+  const talks = `process.send?.('ready'); process.send?.(null); process.disconnect?.();`;
+  project.save(moduleWith(says('one'), talks));
+  const host = await project.host();
+  expect(await host.call('say')).toBe('one');
+  project.save(moduleWith(says('two'), talks));
+  expect(await host.call('say')).toBe('two');
+});
+
+describe('over HTTP', () => {
+  afterEach(reapServers);
+
+  test('headers of a call are checked against its arguments before anybody has listed the tools', async () => {
+    const project = new DevProject();
+    const schema = `{ type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }`;
+    const deploy = `defineTool({ name: 'deploy', description: 'Deploys', inputSchema: ${schema}, handler: () => 'deployed' })`;
+    const template = `defineResourceTemplate({ uriTemplate: 'note://{n}', name: 'note', read: () => 'text' })`;
+    const more = `import { defineResourceTemplate } from 'mcp-actors';`;
+    const text = moduleWith(deploy, more).replace(
+      'resources: [',
+      `resourceTemplates: [${template}],
+      resources: [`,
+    );
+    project.save(text);
+    const { server, url } = await launchHttp(
+      [...command, 'dev', '--http', '0', '--log-level', 'info', project.main],
+      { cwd: project.folder },
+    );
+    const call = (said: string) =>
+      callTool(url, 'deploy', { region: 'east' }, { headers: { 'mcp-param-region': said } });
+    expect(await call('west')).toMatchObject({ status: 400, error: { code: -32020 } });
+    expect(await call('east')).toMatchObject({ status: 200 });
+    await expect
+      .poll(() => server.stderr)
+      .toContain('serves: 1 tool, 1 resource, 1 resource template');
   });
 });
 
