@@ -28,6 +28,7 @@ import { PatternUses, PolicyGuard } from './policy-guard.ts';
 import { defaultReport } from '../session/default-report.ts';
 import type { ServersLock } from '../client/hosts/servers-lock.ts';
 import { describe } from '../protocol/classify.ts';
+import { keepNumberTexts } from '../protocol/number-text.ts';
 import { ManyServers } from './many-servers.ts';
 import { ToolGuard } from './tool-guard.ts';
 import type { Trust } from './tool-guard.ts';
@@ -155,6 +156,7 @@ export function bridge(
     counts,
     ...connecting
   } = options;
+  keepNumberTexts();
   refuseDuration('patienceMs', patienceMs);
   refuseTrust(trust, lock);
   const faults = policies ? faultsOfPolicies(policies) : [];

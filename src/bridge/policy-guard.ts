@@ -14,6 +14,7 @@ import type { HandlerContext } from '../context/handler-context.ts';
 import type { CallCounts } from '../http/nodes/stores.ts';
 import { ErrorCode, ProtocolError, RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { numberText } from '../protocol/number-text.ts';
 import { printable, printableJson, printableName, quoted } from '../protocol/printable.ts';
 import type { OpenedServer } from './bridged-server.ts';
 import { CallRates } from './call-rates.ts';
@@ -265,8 +266,9 @@ type Failure = Parameters<HandlerContext['client']['dialect']['toolFailure']>[0]
 
 function questionOf(called: string, args: unknown = {}): string {
   const text = printable(printableJson(args), maxShownArguments);
+  const digest = jsonDigest(numberText(args) ?? args);
   // One line: some hosts show no others.
-  return `Allow one call of ${called}? Its arguments are ${text} (sha256 ${jsonDigest(args)})`;
+  return `Allow one call of ${called}? Its arguments are ${text} (sha256 ${digest})`;
 }
 
 /** The names of a tool that patterns are compared with: as it is spelt out, and as it is listed. */

@@ -11,6 +11,8 @@ import type {
   WireError,
 } from './frames.ts';
 import { requestAnsweredBy } from './named-answers.ts';
+import { endOfString, jsonText, noteNumberTexts } from './number-text.ts';
+import { quoted } from './printable.ts';
 
 /** Decodes one line, without its line feed. More than `maxDepth` nested levels are an error. */
 export function decodeLine(line: string, maxDepth: number): InboundFrame {
@@ -21,7 +23,10 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
   } catch (error) {
     return unread(parseError((error as SyntaxError).message), line);
   }
-  return classify(value, line.length);
+  const duplicate = noteNumberTexts(line, value);
+  if (duplicate === undefined) return classify(value, line.length);
+  const error = parseError(`The key ${quoted(duplicate, 60)} must not be repeated in an object`);
+  return { kind: 'invalid', error, ...requestOf(value) };
 }
 
 /** A line that is not read, and perhaps the request that it answers, which then stops waiting. */
@@ -124,15 +129,6 @@ function hasMoreThan(limit: number, text: string): boolean {
   return false;
 }
 
-function endOfString(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return at;
-  }
-  return text.length;
-}
-
 /** Called for a message that JSON cannot represent (a cycle, a BigInt). */
 export type Unserializable = (message: OutboundMessage, error: unknown) => void;
 
@@ -162,7 +158,7 @@ function joined(messages: readonly string[]): string {
 function encodeMessage(message: OutboundMessage, onUnserializable: Unserializable): string {
   try {
     if ('result' in message) checkResult(message.result);
-    return JSON.stringify(message);
+    return jsonText(message);
   } catch (error) {
     onUnserializable(message, error);
     return 'method' in message ? '' : JSON.stringify(errorResponse(message.id, internalError));

@@ -1,5 +1,7 @@
 /** Makes foreign text (names, paths, lines of a file) safe to print in a line. */
 
+import { jsonText } from './number-text.ts';
+
 /** Longer lines are cut. */
 const maxLineCharacters = 8000;
 
@@ -40,7 +42,7 @@ export function printableText(text: string): string {
  * these characters. `JSON.stringify` alone leaves DEL, C1 and what turns the writing direction.
  */
 export function printableJson(value: unknown, space?: number): string {
-  return JSON.stringify(value, undefined, space).replaceAll(unprintable, (character) =>
+  return jsonText(value, space).replaceAll(unprintable, (character) =>
     character === '\n' ? character : asCodeUnits(character),
   );
 }

@@ -8,6 +8,7 @@
 import { invalidParams } from '../protocol/errors.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { numberText } from '../protocol/number-text.ts';
 
 /** A question as the state remembers it. */
 export interface StatedQuestion {
@@ -197,6 +198,8 @@ export async function digestOf(value: unknown): Promise<string> {
 }
 
 function sortMembers(_key: string, value: unknown): unknown {
+  const exact = numberText(value);
+  if (exact !== undefined) return exact;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   // Defines own members, `__proto__` among them.
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));

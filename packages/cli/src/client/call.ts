@@ -1,7 +1,7 @@
 /** `mcp-actors call`: calls one tool of one server. stdout gets its result, and nothing else. */
 import { openConfig } from 'mcp-actors/client';
 import type { HostsConfig, Servers, ServersOptions, ServerStatus } from 'mcp-actors/client';
-import { mayBeNamed, printableJson, exitProcess } from 'mcp-actors/internal';
+import { exitProcess, keepNumberTexts, mayBeNamed, printableJson } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -87,6 +87,7 @@ export const command = commandOf(
   { options: callOptions, help, launches: true },
   async (called) => {
     const { values } = called;
+    keepNumberTexts();
     if (values.json && values.raw) throw new UsageError('Give one of --json and --raw');
     const target = readTarget(name, called);
     const interruption = interruptible((code, signal) => void exitProcess(code, process, signal));

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import { openConfig } from 'mcp-actors/client';
 import type { Servers, ServersOptions } from 'mcp-actors/client';
-import { printableLines, redactText } from 'mcp-actors/internal';
+import { keepNumberTexts, printableLines, redactText } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -59,6 +59,7 @@ export const command = commandOf(
   { options: shellOptions, help, launches: true },
   async (called) => {
     const { values } = called;
+    keepNumberTexts();
     const target = readTarget(name, called);
     if (target.rest.length > 0) {
       throw new UsageError(`${name} takes one target; ${target.rest.join(' ')} is too much`);

@@ -1,6 +1,6 @@
 /** The arguments of a tool as people write them on a command line. */
 import { readFileSync } from 'node:fs';
-import { describe, isJsonObject, nearest } from 'mcp-actors/internal';
+import { describe, isJsonObject, nearest, parseExactly } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { UsageError } from '../command.ts';
 
@@ -53,7 +53,7 @@ function contentsOf(file: string): string {
 function parse(text: string, where: string): JsonObject {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactly(text);
   } catch (error) {
     throw new UsageError(
       `The arguments in ${where} are not JSON: ${(error as Error).message}. Write {"key": "value"} or key=value`,
@@ -69,24 +69,29 @@ function fromPairs(pairs: readonly string[], tool: CalledTool): JsonObject {
     ? tool.inputSchema['properties']
     : {};
   const isOpen = tool.inputSchema['additionalProperties'] !== false;
-  const read: { [key: string]: unknown } = {};
+  const read = new Map<string, string>();
   for (const pair of pairs) {
     const at = pair.indexOf('=');
     const [key, text] = [pair.slice(0, at), pair.slice(at + 1)];
     const schema = Object.hasOwn(properties, key) ? properties[key] : undefined;
     if (schema === undefined) refuseUnknown(key, Object.keys(properties), isOpen, tool.name);
-    const value = valueOf(text, isJsonObject(schema) ? schema : {}, key);
+    const value = jsonOf(text, isJsonObject(schema) ? schema : {}, key);
     // A list can be written with a pair for each of its items.
-    const before: unknown = Object.hasOwn(read, key) ? read[key] : undefined;
-    if (before !== undefined && !Array.isArray(before)) {
+    const before = read.get(key);
+    if (before !== undefined && !isList(before)) {
       throw new UsageError(`${key} is given twice, and is no list`);
     }
-    read[key] =
-      Array.isArray(before) && Array.isArray(value)
-        ? (before as unknown[]).concat(value as unknown[])
-        : value;
+    read.set(key, before !== undefined && isList(value) ? joined(before, value) : value);
   }
-  return read;
+  const members = [...read].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
+  return parse(`{${members.join(',')}}`, 'the pairs');
+}
+
+const isList = (json: string): boolean => json.startsWith('[');
+
+function joined(before: string, more: string): string {
+  const items = [before, more].map((list) => list.slice(1, -1).trim());
+  return `[${items.filter((each) => each !== '').join(',')}]`;
 }
 
 /** A mistyped name is refused. Another one may be right if the schema allows it. */
@@ -109,24 +114,27 @@ function typesOf(schema: JsonObject): readonly string[] {
   return [];
 }
 
-function valueOf(text: string, schema: JsonObject, key: string): unknown {
+/** What a person has written as JSON, with numbers as they are written. */
+function jsonOf(text: string, schema: JsonObject, key: string): string {
   const types = typesOf(schema);
   const wants = (type: string) => types.includes(type);
-  if (types.length === 0) return json(text) ?? text;
+  const value = json(text);
+  if (types.length === 0)
+    return value === undefined || value === null ? JSON.stringify(text) : text.trim();
   if ((wants('number') || wants('integer')) && /^-?\d/.test(text) && !Number.isNaN(+text)) {
-    const value = Number(text);
-    if (wants('number') || wants('string') || Number.isInteger(value)) return value;
+    const number = Number(text);
+    if (wants('number') || wants('string') || Number.isInteger(number)) {
+      return value === undefined ? JSON.stringify(number) : text;
+    }
   }
-  if (wants('boolean') && /^(?:true|false|yes|no)$/i.test(text)) return /^[ty]/i.test(text);
-  if (wants('null') && text === 'null') return null;
-  if ((wants('object') || wants('array')) && /^\s*[[{]/.test(text)) {
-    const value = json(text);
-    if (Array.isArray(value) ? wants('array') : isJsonObject(value) && wants('object'))
-      return value;
+  if (wants('boolean') && /^(?:true|false|yes|no)$/i.test(text)) return String(/^[ty]/i.test(text));
+  if (wants('null') && text === 'null') return text;
+  const isWanted = Array.isArray(value) ? wants('array') : isJsonObject(value) && wants('object');
+  if (isWanted) return text.trim();
+  if (wants('string')) return JSON.stringify(text);
+  if (wants('array')) {
+    return `[${jsonOf(text, isJsonObject(schema['items']) ? schema['items'] : {}, key)}]`;
   }
-  if (wants('string')) return text;
-  if (wants('array'))
-    return [valueOf(text, isJsonObject(schema['items']) ? schema['items'] : {}, key)];
   throw new UsageError(`${key} must be ${types.join(' or ')}, this is ${short(text)}`);
 }
 

@@ -44,6 +44,21 @@ describe('mcp-actors call', () => {
     expect(stdout).toBe('one y\n');
   });
 
+  test('sends and prints numbers beyond 2^53 as they are written', async () => {
+    const raw = ['--', process.execPath, join(repository, 'test/bridge/raw-server.mjs')];
+    const [n, id] = ['9007199254740993', '18446744073709551615'];
+    const line = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"structuredContent":{"n":${n}}}}`;
+    const lines = `lines=${JSON.stringify([line])}`;
+    expect((await call('say', `n=${n}`, lines, '--json', ...raw)).stdout).toBe(`{"n":${n}}\n`);
+    expect((await call('say', lines, '--raw', ...raw)).stdout).toContain(`{"n":${n}}`);
+    const echo = ['--', process.execPath, join(repository, 'test/bridge/echo-server.mjs')];
+    const pairs = await call('echo', `n=${n}`, `ids=${id}`, 'ids=-9223372036854775808', 'text=1', ...echo);
+    expect(pairs.stdout).toBe(`{"n":${n},"ids":[${id},-9223372036854775808],"text":"1"}\n`);
+    const json = await call('echo', `{"ids":[${id}]}`, ...echo);
+    expect(json.stdout).toBe(`{"ids":[${id}]}\n`);
+    expect((await call('echo', `{"n":1,"n":${n}}`, ...echo)).code).toBe(2);
+  });
+
   test('lists the tools, of one server by their own names', async () => {
     const listed = await call('--list', ...behind('one', 'two'));
     expect(listed.stdout).toBe('one  Says one\ntwo  Says two\n');
