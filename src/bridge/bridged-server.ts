@@ -44,6 +44,7 @@ import {
 import type { JsonObject } from '../protocol/frames.ts';
 import { mayRequireInput } from '../protocol/input-required.ts';
 import { without } from '../protocol/dialects/members.ts';
+import { negotiateDialect } from '../protocol/dialects/registry.ts';
 import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
@@ -179,10 +180,11 @@ export class BridgedServer {
     // To know which of its tools may be called twice.
     const { idleMs, retry } = this.#options;
     if (retry === 'reads') connection.tools$.subscribe();
-    const { info, instructions } = this.#server;
+    const { info, instructions, others } = this.#server;
     this.#declared = this.#capabilities;
     return {
       serverInfo: info,
+      others: this.#isSameEra ? others : undefined,
       capabilities: this.#declared,
       instructions,
       idleMs,
@@ -320,7 +322,8 @@ export class BridgedServer {
     if (this.#seat && method.endsWith('subscribe')) return this.#subscribed(method, params);
     const isHeld = call.asks === 'inCall' && this.#server.era === 'modern';
     if (this.#isSameEra && !isHeld) {
-      return preferenceMethods.has(method) ? this.#prefer(call) : this.#send(call, params);
+      if (preferenceMethods.has(method)) return this.#prefer(call);
+      return this.#send(call, this.#seat ? withoutTask(params) : params);
     }
     return this.#server.era === 'modern' ? this.#byModern(call) : this.#byLegacy(call);
   }
@@ -406,7 +409,7 @@ export class BridgedServer {
         return this.#subscribed(method, params);
     }
     const startedAt = this.#rounds.clock.now();
-    const sent = this.#introduced(params);
+    const sent = this.#introduced(withoutTask(params));
     const result = await this.#send(call, sent);
     if (!mayRequireInput.has(method)) return result;
     const urls: string[] = [];
@@ -462,9 +465,13 @@ export class BridgedServer {
   /** @throws {ProtocolError} -32601, naming the capability that the server lacks for a method */
   #refuseMissing(method: string): void {
     const capabilities = this.#capabilities;
+    const { declaresCompletions } = negotiateDialect(this.#server.revision);
+    const isCompletion = method === 'completion/complete' && declaresCompletions;
     const missing = method.startsWith('tasks/')
       ? this.#missingTasks(capabilities)
-      : missingFor(method, capabilities);
+      : isCompletion && capabilities['completions'] === undefined
+        ? 'completions'
+        : missingFor(method, capabilities);
     if (missing === undefined) return;
     const name = printableName(this.#server.info.name);
     const message = `Method not found: ${method} needs the capability "${missing}", which the server ${name} does not have for this client`;
@@ -480,7 +487,7 @@ export class BridgedServer {
   #errorFor(error: unknown): unknown {
     if (error instanceof ProtocolError) {
       if (this.era === 'legacy' || !this.#isSameEra) return error;
-      return new ForwardedError(error.code, error.message, error.data);
+      return new ForwardedError(error);
     }
     if (!(error instanceof RuntimeError)) return error;
     const { message, code } = error;
@@ -655,6 +662,11 @@ function questionOptions(params: JsonObject | undefined, asked: RawAsked): Reque
     signal,
     onProgress: (report) => asked.notify(Method.progress, { progressToken: token, ...report }),
   };
+}
+
+/** Params without a request for a task, which the client could not ask about later. */
+function withoutTask(params: JsonObject | undefined): JsonObject | undefined {
+  return params?.['task'] === undefined ? params : without(params, 'task');
 }
 
 /** A URL to open, with the id that clients of the legacy era want. */

@@ -250,6 +250,10 @@ export class MergedUpstream implements Upstream, MemberHost {
     context: HandlerContext,
   ): Promise<JsonObject> {
     const list = listOf[method];
+    // Lists have one page, so that no cursor has been issued.
+    if (params?.['cursor'] !== undefined && (list || method === 'skills/list')) {
+      throw invalidParams('"cursor" must be one that this server has issued');
+    }
     if (list) return this.#own(await this.#list(list), context);
     const answer = await this.#answered(method, params ?? {});
     if (answer) return this.#own(answer, context);

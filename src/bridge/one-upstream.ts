@@ -57,6 +57,10 @@ export class OneUpstream implements Upstream, MemberHost {
     return this.#told?.instructions;
   }
 
+  get others(): JsonObject | undefined {
+    return this.#told?.others;
+  }
+
   get idleMs(): number | undefined {
     return this.#told?.idleMs;
   }

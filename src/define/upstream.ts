@@ -65,6 +65,8 @@ export interface Upstream {
   readonly capabilities: JsonObject;
   /** For a model; they follow those of the definition. */
   readonly instructions?: string | undefined;
+  /** Further members of the `initialize` result, `_meta` among them. */
+  readonly others?: JsonObject | undefined;
   /**
    * True if its results may be `input_required`: then a retry is answered by it as any request is. A
    * function says it for each request.

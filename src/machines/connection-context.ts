@@ -31,6 +31,8 @@ export interface ServerProfile {
   readonly capabilities: JsonObject;
   /** For the model: how the server wants to be used. */
   readonly instructions?: string;
+  /** Further members of the `initialize` result, `_meta` among them. */
+  readonly others?: JsonObject;
 }
 
 /** What is known of a server's era before it is asked. */

@@ -8,7 +8,7 @@
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
 import { assign, setup } from 'xstate';
-import { MetaKey } from '../protocol/meta.ts';
+import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { JsonObject, InboundRequestId } from '../protocol/frames.ts';
 import { covers, filterOf } from '../protocol/subscriptions.ts';
@@ -54,7 +54,7 @@ const same = (one: Notice, other: Notice) =>
   one.method === other.method && one.subject === other.subject;
 
 function tell({ id, port }: SubscriptionInput, { method, params }: Notice): void {
-  port.notify(method, { ...params?.(), _meta: { [MetaKey.subscriptionId]: id } });
+  port.notify(method, withMeta(params?.() ?? {}, { [MetaKey.subscriptionId]: id }));
 }
 
 export const subscriptionMachine = setup({

@@ -53,6 +53,8 @@ export class ProtocolError extends Error {
   readonly code: number;
   /** Sent as `error.data`. */
   declare readonly data: unknown;
+  /** Further members of the error object that a peer has sent. */
+  declare readonly members: JsonObject | undefined;
 
   /** @throws {RangeError} the code is not an integer, as JSON-RPC demands */
   constructor(code: number, message: string, data?: unknown) {
@@ -67,8 +69,13 @@ export class ProtocolError extends Error {
   }
 }
 
-/** The error of another server that is handed on: it leaves as it came, whatever the revision says of its code. */
-export class ForwardedError extends ProtocolError {}
+/** The error of another server that is forwarded: it leaves as it came, whatever the revision says of its code. */
+export class ForwardedError extends ProtocolError {
+  constructor({ code, message, data, members }: ProtocolError) {
+    super(code, message, data);
+    addDetail(this, 'members', members);
+  }
+}
 
 /** A failure that the model may recover from: it becomes a tool result with `isError: true`. */
 export class ToolError extends Error {
@@ -213,14 +220,16 @@ export const shuttingDown: WireError = Object.freeze({
 /** The wire form of an intended error; undefined if the thrown value is a bug. */
 export function toWireError(error: unknown): WireError | undefined {
   if (!(error instanceof ProtocolError)) return undefined;
-  return error.data === undefined
-    ? { code: error.code, message: error.message }
-    : { code: error.code, message: error.message, data: error.data };
+  const { code, message, data, members } = error;
+  const wire = data === undefined ? { code, message } : { code, message, data };
+  return members ? { ...wire, ...members } : wire;
 }
 
 /** The error that a client receives as this one. */
-export function fromWireError({ code, message, data }: WireError): ProtocolError {
-  return new ProtocolError(code, message, data);
+export function fromWireError({ code, message, data, ...members }: WireError): ProtocolError {
+  const error = new ProtocolError(code, message, data);
+  if (Object.keys(members).length > 0) addDetail(error, 'members', members);
+  return error;
 }
 
 /** A thrown value as text for people. Never throws, even if reading the value does. */

@@ -21,6 +21,8 @@ export interface ServerDescription {
   readonly serverInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly instructions?: string;
+  /** Further members of the `initialize` result, `_meta` among them. */
+  readonly others?: JsonObject | undefined;
   /** True if clients get its capabilities as they are, whatever their revision knows. */
   readonly isVerbatim?: true;
 }

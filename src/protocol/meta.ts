@@ -19,7 +19,12 @@ export const MetaKey = {
 /** Adds members to the `_meta` of params or of a result. Existing members stay. */
 export function withMeta(body: JsonObject, meta: JsonObject): JsonObject {
   const own = body['_meta'];
-  if (own === undefined) return Object.assign({}, body, { _meta: meta });
-  // Not by a spread: each result of one with more members has a hidden class of its own.
-  return Object.assign({}, body, { _meta: isJsonObject(own) ? { ...own, ...meta } : meta });
+  return replaceMeta(body, isJsonObject(own) ? { ...own, ...meta } : meta);
+}
+
+/** The body with another `_meta`. */
+export function replaceMeta(body: JsonObject, meta: JsonObject): JsonObject {
+  // Object.assign would take this key for the prototype. By spreads each result would have a hidden class of its own.
+  if (Object.hasOwn(body, '__proto__')) return { ...body, _meta: meta };
+  return Object.assign({}, body, { _meta: meta });
 }

@@ -594,6 +594,7 @@ function describe(upstream: Upstream, own: ServerDescription): ServerDescription
   return {
     serverInfo: upstream.serverInfo ?? own.serverInfo,
     capabilities: { ...upstream.capabilities, ...own.capabilities },
+    others: upstream.others,
     ...(instructions.length > 0 ? { instructions: instructions.join('\n\n') } : {}),
     isVerbatim: true,
   };

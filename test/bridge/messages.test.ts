@@ -6,6 +6,7 @@ import type { BridgeOptions } from 'mcp-actors/bridge';
 import { begin, postHeaders } from '../http/raw-client.ts';
 import { serveHttp } from '../http/serving.ts';
 import { rawHost, rawServer } from './raw-host.ts';
+import type { RawHost } from './raw-host.ts';
 
 const warns = ({ name, level }: Fact) => name === 'notification.ignored' && level === 'warning';
 const line = (message: object) => JSON.stringify({ jsonrpc: '2.0', ...message });
@@ -162,4 +163,144 @@ test('a person is asked about the numbers that the server will get', async () =>
   }
   expect(new Set(digests).size).toBe(2);
   expect(await asked.seen()).toContain('"arguments":{"n":9007199254740993}');
+});
+
+describe.each([
+  ['one server', rawServer(), ''],
+  ['many servers', { mcpServers: { a: rawServer() } }, 'a__'],
+])('unknown members before %s', (_, source, prefix) => {
+  const extra = '"_meta":{"example.org/a":1},"example.org/b":[2]';
+  const say = (host: RawHost, line: string) =>
+    host.call(`${prefix}say`, { lines: [line] }, { progressToken: 'p' });
+
+  test('of progress and of a changed resource reach the host', async () => {
+    const host = await rawHost(source);
+    const progress = `{"progressToken":$TOKEN,"progress":1,${extra}}`;
+    await say(host, `{"jsonrpc":"2.0","method":"notifications/progress","params":${progress}}`);
+    const told = await host.lines.find((each) => each.includes('notifications/progress'));
+    expect(JSON.parse(told)).toMatchObject({
+      params: { progressToken: 'p', progress: 1, ...(JSON.parse(`{${extra}}`) as JsonObject) },
+    });
+    const updated = `{"uri":"a://b",${extra}}`;
+    await say(
+      host,
+      `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":${updated}}`,
+    );
+    const changed = await host.lines.find((each) => each.includes('resources/updated'));
+    expect(JSON.parse(changed)).toMatchObject({ params: JSON.parse(updated) });
+  });
+
+  test('of an error reach the host, and so does a key __proto__ of a result', async () => {
+    const host = await rawHost(source);
+    const error = `{"code":-31999,"message":"no","data":{"a":1},${extra}}`;
+    const failed = await say(host, `{"jsonrpc":"2.0","id":$ID,"error":${error}}`);
+    expect(failed['error']).toEqual(JSON.parse(error));
+    const result = '{"content":[],"__proto__":{"a":1}}';
+    const answer = await say(host, `{"jsonrpc":"2.0","id":$ID,"result":${result}}`);
+    expect(JSON.stringify(answer['result'])).toBe(result);
+  });
+
+  test('and a key __proto__ of params reach the server', async () => {
+    const host = await rawHost(source);
+    const more = `"__proto__":{"a":1},"example.org/b":[2]`;
+    const meta = `"_meta":{"progressToken":"p","__proto__":{"c":3}}`;
+    await host.request('tools/call', `{"name":"${prefix}say",${more},"arguments":{},${meta}}`);
+    const seen = await host.seen(`${prefix}seen`);
+    expect(seen).toContain(more);
+    expect(seen).toContain('"__proto__":{"c":3}');
+  });
+
+  test('a cancellation reaches the server with its reason', async () => {
+    const host = await rawHost(source);
+    host.write(
+      line({
+        id: 'c',
+        method: 'tools/call',
+        params: { name: `${prefix}say`, arguments: { silent: true } },
+      }),
+    );
+    await host.seen(`${prefix}seen`);
+    host.write(
+      line({
+        method: 'notifications/cancelled',
+        params: { requestId: 'c', reason: 'changed my mind' },
+      }),
+    );
+    expect(await host.seen(`${prefix}seen`)).toContain('"reason":"changed my mind"');
+  });
+
+  test('a completion is refused if the server declares none', async () => {
+    const host = await rawHost(source);
+    const ref = { type: 'ref/prompt', name: `${prefix}greet` };
+    const params = JSON.stringify({ ref, argument: { name: 'a', value: '' } });
+    const answer = JSON.parse(await host.request('completion/complete', params)) as JsonObject;
+    expect(answer).toMatchObject({ error: { code: -32601 } });
+    expect(await host.seen(`${prefix}seen`)).not.toContain('completion/complete');
+  });
+});
+
+test('a cancelled question reaches the host with its reason', async () => {
+  const host = await rawHost(rawServer());
+  const asks = line({
+    id: 'q',
+    method: 'sampling/createMessage',
+    params: { messages: [], maxTokens: 1 },
+  });
+  await host.call('say', { lines: [asks] });
+  await host.lines.find((each) => each.includes('sampling'));
+  const cancels = line({
+    method: 'notifications/cancelled',
+    params: { requestId: 'q', reason: 'not needed' },
+  });
+  await host.call('say', { lines: [cancels] });
+  const told = await host.lines.find((each) => each.includes('notifications/cancelled'));
+  expect(told).toContain('"reason":"not needed"');
+});
+
+test('a completion reaches a server of 2024-11-05, which had no capability for it', async () => {
+  const initialize = {
+    protocolVersion: '2024-11-05',
+    capabilities: { prompts: {} },
+    serverInfo: { name: 'old', version: '1' },
+  };
+  const host = await rawHost(rawServer(JSON.stringify(initialize)));
+  const answer = JSON.parse(await host.request('completion/complete', '{}')) as JsonObject;
+  expect(answer).toMatchObject({ result: {} });
+});
+
+test('unknown members of the initialize result reach the host', async () => {
+  const others = { _meta: { 'example.org/a': 1 }, 'example.org/b': [2] };
+  const serverInfo = { name: 'raw', version: '1' };
+  const initialize = {
+    protocolVersion: '2025-11-25',
+    capabilities: { tools: {} },
+    serverInfo,
+    ...others,
+  };
+  const entry = rawServer(JSON.stringify(initialize));
+  expect((await rawHost(entry)).initialized).toEqual(initialize);
+  const mcpServers = { a: entry };
+  expect((await rawHost({ mcpServers }, { server: 'a' })).initialized).toEqual(initialize);
+});
+
+test('a cursor that the bridge has not issued is refused before many servers', async () => {
+  const host = await rawHost({ mcpServers: { a: rawServer() } });
+  for (const list of ['tools', 'prompts', 'resources', 'resources/templates', 'skills']) {
+    const answer = JSON.parse(await host.request(`${list}/list`, '{"cursor":"?"}')) as JsonObject;
+    expect(answer).toMatchObject({ error: { code: -32602 } });
+  }
+});
+
+test('a request for a task does not reach a server of 2026-07-28', async () => {
+  const discovered = {
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: {} },
+    _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'raw', version: '1' } },
+  };
+  const host = await rawHost(rawServer(JSON.stringify(discovered)));
+  const params = { name: 'say', arguments: { a: 1 }, task: { ttl: 1 } };
+  await host.request('tools/call', JSON.stringify(params));
+  const seen = await host.seen();
+  expect(seen).toContain('"arguments":{"a":1}');
+  expect(seen).not.toContain('"task"');
 });

@@ -3,7 +3,7 @@
  *
  * `say` writes `lines`, with `$ID` for the call's id and `$TOKEN` for its progress token, both as JSON. It
  * answers by itself unless one of the lines has `$ID`, or `silent` is true. `seen` returns the lines that
- * have arrived. Arguments of the process: the text of the `initialize` result, and further names of tools, as JSON.
+ * have arrived. Arguments of the process: the text of the `initialize` result (of `server/discover` if it has `supportedVersions`), and further names of tools, as JSON.
  */
 import { createInterface } from 'node:readline';
 
@@ -34,7 +34,12 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   seen.push(line);
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || method === undefined) return;
-  if (method === 'initialize')
+  const isModern = initialize.includes('supportedVersions');
+  if (method === 'initialize' && isModern) {
+    const data = { supported: ['2026-07-28'], requested: params.protocolVersion };
+    const error = { code: -32022, message: 'Unsupported protocol version', data };
+    write(JSON.stringify({ jsonrpc: '2.0', id, error }));
+  } else if (method === 'initialize' || (method === 'server/discover' && isModern))
     write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${initialize}}`);
   else if (method === 'tools/list') answer(id, { tools });
   else if (method !== 'tools/call') answer(id, {});

@@ -198,8 +198,10 @@ export function cancelledUnsent(method: string, reason: unknown): RuntimeError {
   });
 }
 
-/** An abort reason as text for the peer: never a stack. */
+/** An abort reason as text for the peer: never a stack. The peer's own words are forwarded as they are. */
 export function describeReason(reason: unknown): string {
   if (typeof reason === 'string') return reason;
+  const isForwarded = reason instanceof RuntimeError && reason.code === 'CANCELLED';
+  if (isForwarded && typeof reason.cause === 'string') return reason.cause;
   return reason instanceof Error ? reason.message : 'cancelled';
 }

@@ -5,6 +5,7 @@
 import type { PeerRequest } from '../../machines/peer-ports.ts';
 import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { describe } from '../../protocol/classify.ts';
+import { without } from '../../protocol/dialects/members.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RuntimeErrorCode, RequestFailure } from '../../protocol/errors.ts';
@@ -324,10 +325,11 @@ function paramsOf(request: PeerRequest, id: OutboundRequestId): JsonObject | und
   return withMeta(params ?? {}, meta ? { ...meta, ...more } : more);
 }
 
-/** Progress as the params of its notification tell it; what is malformed is left out. */
+/** Progress as the params of its notification tell it, with unknown members; what is malformed is left out. */
 export function progressReportOf(progress: number, params: JsonObject | undefined): ProgressReport {
   const { total, message } = params ?? {};
   return {
+    ...without(params ?? {}, 'progressToken', 'total', 'message'),
     progress,
     ...(typeof total === 'number' ? { total } : {}),
     ...(typeof message === 'string' ? { message } : {}),

@@ -160,6 +160,9 @@ export function routerActor<TInput extends RouterInput, TOptions extends RouterO
   });
 }
 
+/** The reason of a cancellation is kept up to this length, UTF-16 units. */
+const maxReasonLength = 4096;
+
 const emptyResult = Object.freeze({});
 
 const noFrames: InboundFrame[] = [];
@@ -448,9 +451,10 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     }
     const call = this.#calls?.find({ id: id as InboundRequestId });
     if (!call) return this.#side.cancelledUnknown(id, reason, this);
-    const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
+    const cause = typeof reason === 'string' ? reason.slice(0, maxReasonLength) : undefined;
+    const why = cause === undefined ? '' : `: ${cause.slice(0, 500)}`;
     const message = `The ${this.options.peer} cancelled the request${why}`;
-    this.calls.cancel(call, new RuntimeError('CANCELLED', message));
+    this.calls.cancel(call, new RuntimeError('CANCELLED', message, { cause }));
   }
 
   #gone(request: RelatedRequest, reason: string): void {

@@ -8,7 +8,7 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject, OutboundFrame } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
-import { MetaKey } from '../../protocol/meta.ts';
+import { MetaKey, replaceMeta } from '../../protocol/meta.ts';
 
 /** Who the host is. */
 export interface HostDescription {
@@ -62,6 +62,6 @@ export function withEnvelope(frame: OutboundFrame, envelope: JsonObject): Outbou
   const params = (frame.params ?? {}) as JsonObject;
   // The request's own members win: another log level, fewer capabilities.
   const { _meta: own } = params;
-  const meta = isJsonObject(own) ? Object.assign({}, envelope, own) : envelope;
-  return { jsonrpc: '2.0', id, method, params: Object.assign({}, params, { _meta: meta }) };
+  const meta = isJsonObject(own) ? { ...envelope, ...own } : envelope;
+  return { jsonrpc: '2.0', id, method, params: replaceMeta(params, meta) };
 }

@@ -79,7 +79,7 @@ function elsewhere(supported: readonly string[]): EraReading {
 
 /** Reads the result of `initialize`. */
 export function readGreeting(result: JsonObject): GreetingReading {
-  const { protocolVersion, capabilities, serverInfo, instructions } = result;
+  const { protocolVersion, capabilities, serverInfo, instructions, ...others } = result;
   if (typeof protocolVersion !== 'string' || !isJsonObject(capabilities)) {
     const message = `initialize was answered without "protocolVersion" and "capabilities": ${describe(result)}`;
     return { ok: false, error: violation(message) };
@@ -100,6 +100,7 @@ export function readGreeting(result: JsonObject): GreetingReading {
       info: serverInfo as Implementation & JsonObject,
       capabilities,
       ...(typeof instructions === 'string' ? { instructions } : {}),
+      ...(Object.keys(others).length > 0 ? { others } : {}),
     },
   };
 }

@@ -60,6 +60,7 @@ export const noBatches: WireError = {
  */
 export class Dialect20241105 implements Dialect {
   readonly version: string = '2024-11-05';
+  readonly declaresCompletions: boolean = false;
 
   /** An inspector that serializes a client shows the date. */
   toJSON(): string {
@@ -67,8 +68,9 @@ export class Dialect20241105 implements Dialect {
   }
 
   initializeResult(server: ServerDescription): JsonObject {
-    const { serverInfo, capabilities, instructions, isVerbatim } = server;
+    const { serverInfo, capabilities, instructions, others, isVerbatim } = server;
     return {
+      ...others,
       protocolVersion: this.version,
       capabilities: isVerbatim ? capabilities : this.capabilities(capabilities),
       serverInfo: isVerbatim ? serverInfo : this.implementation(serverInfo),
