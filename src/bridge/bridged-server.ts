@@ -465,12 +465,10 @@ export class BridgedServer {
   /** @throws {ProtocolError} -32601, naming the capability that the server lacks for a method */
   #refuseMissing(method: string): void {
     const capabilities = this.#capabilities;
-    const { declaresCompletions } = negotiateDialect(this.#server.revision);
-    const isCompletion = method === 'completion/complete' && declaresCompletions;
     const missing = method.startsWith('tasks/')
       ? this.#missingTasks(capabilities)
-      : isCompletion && capabilities['completions'] === undefined
-        ? 'completions'
+      : method === 'completion/complete'
+        ? negotiateDialect(this.#server.revision).missingForCompletion(capabilities)
         : missingFor(method, capabilities);
     if (missing === undefined) return;
     const name = printableName(this.#server.info.name);

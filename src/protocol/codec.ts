@@ -11,7 +11,7 @@ import type {
   WireError,
 } from './frames.ts';
 import { requestAnsweredBy } from './named-answers.ts';
-import { endOfString, jsonText, noteNumberTexts } from './number-text.ts';
+import { endOfString, jsonText, noteNumberTexts, numberTexts } from './number-text.ts';
 import { quoted } from './printable.ts';
 
 /** Decodes one line, without its line feed. More than `maxDepth` nested levels are an error. */
@@ -23,7 +23,7 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
   } catch (error) {
     return unread(parseError((error as SyntaxError).message), line);
   }
-  const duplicate = noteNumberTexts(line, value);
+  const duplicate = numberTexts.isOn ? noteNumberTexts(line, value) : undefined;
   if (duplicate === undefined) return classify(value, line.length);
   const error = parseError(`The key ${quoted(duplicate, 60)} must not be repeated in an object`);
   return { kind: 'invalid', error, ...requestOf(value) };
@@ -158,7 +158,7 @@ function joined(messages: readonly string[]): string {
 function encodeMessage(message: OutboundMessage, onUnserializable: Unserializable): string {
   try {
     if ('result' in message) checkResult(message.result);
-    return jsonText(message);
+    return numberTexts.kept ? jsonText(message) : JSON.stringify(message);
   } catch (error) {
     onUnserializable(message, error);
     return 'method' in message ? '' : JSON.stringify(errorResponse(message.id, internalError));

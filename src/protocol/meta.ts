@@ -19,7 +19,8 @@ export const MetaKey = {
 /** Adds members to the `_meta` of params or of a result. Existing members stay. */
 export function withMeta(body: JsonObject, meta: JsonObject): JsonObject {
   const own = body['_meta'];
-  return replaceMeta(body, isJsonObject(own) ? { ...own, ...meta } : meta);
+  const isExtended = own !== undefined && isJsonObject(own);
+  return replaceMeta(body, isExtended ? { ...own, ...meta } : meta);
 }
 
 /** The body with another `_meta`. */

@@ -10,10 +10,13 @@
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
-/** True once something in this process forwards parsed messages. */
-let isOn = false;
-/** Undefined before the first text is kept, so that encoding costs nothing until then. */
-let texts: WeakMap<object, string> | undefined;
+/** What this process keeps. The codec reads it before it calls anything here. */
+export const numberTexts: {
+  /** True once something in this process forwards parsed messages. */
+  isOn: boolean;
+  /** Undefined before the first text is kept. */
+  kept: WeakMap<object, string> | undefined;
+} = { isOn: false, kept: undefined };
 
 /** Objects and arrays below this level of a message have no text of their own. */
 const maxLevel = 5;
@@ -26,7 +29,7 @@ const token = /[^\s,\]}]+/y;
 
 /** From now on texts are kept in this process. */
 export function keepNumberTexts(): void {
-  isOn = true;
+  numberTexts.isOn = true;
 }
 
 /**
@@ -35,12 +38,12 @@ export function keepNumberTexts(): void {
  * @returns a duplicate key: its text must not be forwarded, since readers differ in which value they take
  */
 export function noteNumberTexts(text: string, value: unknown): string | undefined {
-  if (!isOn || !holdsGreatNumber(value)) return undefined;
+  if (!holdsGreatNumber(value)) return undefined;
   const scan = new Scan(text);
   if (!scan.value(value, 0)) return undefined;
   if (scan.duplicate !== undefined) return scan.duplicate;
-  texts ??= new WeakMap();
-  for (const [each, own] of scan.found) texts.set(each, own);
+  const kept = (numberTexts.kept ??= new WeakMap());
+  for (const [each, own] of scan.found) kept.set(each, own);
   return undefined;
 }
 
@@ -59,7 +62,7 @@ export function parseExactly(text: string): unknown {
 
 /** The text of a value with numbers that would be rounded; undefined for any other. */
 export function numberText(value: unknown): string | undefined {
-  return typeof value === 'object' && value !== null ? texts?.get(value) : undefined;
+  return typeof value === 'object' && value !== null ? numberTexts.kept?.get(value) : undefined;
 }
 
 /** Whether JSON.parse and JSON.stringify change a number. */
@@ -69,7 +72,8 @@ function isRounded(number: string): boolean {
 
 /** As `JSON.stringify`, with the kept texts in their places. */
 export function jsonText(value: unknown, space?: number): string {
-  if (!texts || !holdsText(value, maxLevel)) return JSON.stringify(value, undefined, space);
+  if (!numberTexts.kept || !holdsText(value, maxLevel))
+    return JSON.stringify(value, undefined, space);
   return written(value, maxLevel) ?? 'null';
 }
 

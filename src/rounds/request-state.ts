@@ -8,7 +8,7 @@
 import { invalidParams } from '../protocol/errors.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { numberText } from '../protocol/number-text.ts';
+import { numberText, numberTexts } from '../protocol/number-text.ts';
 
 /** A question as the state remembers it. */
 export interface StatedQuestion {
@@ -198,7 +198,7 @@ export async function digestOf(value: unknown): Promise<string> {
 }
 
 function sortMembers(_key: string, value: unknown): unknown {
-  const exact = numberText(value);
+  const exact = numberTexts.kept && numberText(value);
   if (exact !== undefined) return exact;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   // Defines own members, `__proto__` among them.

@@ -60,7 +60,6 @@ export const noBatches: WireError = {
  */
 export class Dialect20241105 implements Dialect {
   readonly version: string = '2024-11-05';
-  readonly declaresCompletions: boolean = false;
 
   /** An inspector that serializes a client shows the date. */
   toJSON(): string {
@@ -76,6 +75,11 @@ export class Dialect20241105 implements Dialect {
       serverInfo: isVerbatim ? serverInfo : this.implementation(serverInfo),
       ...(instructions === undefined ? {} : { instructions }),
     };
+  }
+
+  /** This revision has no capability for it. */
+  missingForCompletion(_capabilities: JsonObject): string | undefined {
+    return undefined;
   }
 
   protected capabilities(capabilities: JsonObject): JsonObject {

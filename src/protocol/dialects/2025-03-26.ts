@@ -13,7 +13,9 @@ import type { WireObject } from './members.ts';
 export class Dialect20250326 extends Dialect20241105 {
   override readonly version: string = '2025-03-26';
 
-  override readonly declaresCompletions = true;
+  override missingForCompletion({ completions }: JsonObject): string | undefined {
+    return completions === undefined ? 'completions' : undefined;
+  }
 
   protected override capabilities(capabilities: JsonObject): JsonObject {
     return { ...super.capabilities(capabilities), ...only(capabilities, 'completions') };

@@ -124,8 +124,8 @@ export interface CacheHints {
 
 /** One revision of the protocol: what its clients and servers see of each thing. */
 export interface Dialect {
-  /** Whether servers declare the capability `completions` if they answer `completion/complete`. */
-  readonly declaresCompletions: boolean;
+  /** The capability for `completion/complete`, if a server of this revision had to declare it and does not. */
+  missingForCompletion(capabilities: JsonObject): string | undefined;
   /** The date that names the revision on the wire. */
   readonly version: string;
 
