@@ -52,7 +52,14 @@ describe('mcp-actors call', () => {
     expect((await call('say', `n=${n}`, lines, '--json', ...raw)).stdout).toBe(`{"n":${n}}\n`);
     expect((await call('say', lines, '--raw', ...raw)).stdout).toContain(`{"n":${n}}`);
     const echo = ['--', process.execPath, join(repository, 'test/bridge/echo-server.mjs')];
-    const pairs = await call('echo', `n=${n}`, `ids=${id}`, 'ids=-9223372036854775808', 'text=1', ...echo);
+    const pairs = await call(
+      'echo',
+      `n=${n}`,
+      `ids=${id}`,
+      'ids=-9223372036854775808',
+      'text=1',
+      ...echo,
+    );
     expect(pairs.stdout).toBe(`{"n":${n},"ids":[${id},-9223372036854775808],"text":"1"}\n`);
     const json = await call('echo', `{"ids":[${id}]}`, ...echo);
     expect(json.stdout).toBe(`{"ids":[${id}]}\n`);
