@@ -4,6 +4,7 @@
  */
 import { refuseDuration } from '../actors/clock.ts';
 import type { SqlConnection } from '../actors/exchange.ts';
+import { RuntimeError } from '../protocol/errors.ts';
 import type {
   AnyClaim,
   ClaimRequest,
@@ -136,6 +137,7 @@ function statementsIn(schema: string) {
       gone AS (DELETE FROM ${steps} USING ended WHERE task = ended.id)
       SELECT id FROM ended`,
     whyNot: `SELECT state FROM ${tasks} WHERE id = $1 AND expires_at > ${now}`,
+    writable: `SELECT id FROM ${tasks} WHERE ${writable}`,
     // $3: a process that is stopped meanwhile holds it no longer than that.
     hold: `SELECT id, set_config('idle_in_transaction_session_timeout', $3, true) FROM ${tasks}
       WHERE ${writable} FOR SHARE`,
@@ -199,7 +201,7 @@ class PostgresTaskStore implements TaskStore {
   }
 
   async lease(owner: string): Promise<void> {
-    await this.#rows('lease', owner, this.leaseMs);
+    await this.#urgent('lease', owner, this.leaseMs);
     await this.#forget('forgetTasks');
     await this.#rows('forgetLeases');
   }
@@ -212,7 +214,7 @@ class PostgresTaskStore implements TaskStore {
     const { taskId, server, owner, text, ttlMs, steps = [], share } = task;
     const values = [taskId, server, owner, text, ttlMs, ...columnsOf(steps)];
     const create = async () =>
-      (await this.#rows('create', ...values, share?.of ?? null, share?.max ?? 0)).length > 0;
+      (await this.#urgent('create', ...values, share?.of ?? null, share?.max ?? 0)).length > 0;
     if (await create()) return { taskId, fence: 1 };
     // What has expired is removed when a lease is prolonged, and now.
     await this.#forget('forgetOver');
@@ -262,22 +264,41 @@ class PostgresTaskStore implements TaskStore {
     make: (sql: SqlConnection) => Promise<string>,
   ): Promise<TaskWritten> {
     const { hold, append } = this.#statements;
-    let made: string | undefined;
-    try {
-      const appended = this.#postgres.transaction(async (sql) => {
-        // Nobody claims it or ends it before this is over.
-        const held = await sql.query(hold, [taskId, fence, String(this.leaseMs)]);
-        if (held.rows.length === 0) return [];
-        const text = await make(sql);
-        const step = columnsOf([{ key, text }]);
-        const { rows } = await sql.query(append, [taskId, fence, ...step]);
-        made = text;
-        return rows as readonly object[];
+    // A store that is away says nothing against it.
+    const [found] = await this.#rows('writable', taskId, fence).catch(() => [{}]);
+    if (!found) return this.#whyNot(taskId);
+    let connected: Promise<SqlConnection> | undefined;
+    let writing: Promise<readonly object[]> | undefined;
+    const begin = () =>
+      new Promise<SqlConnection>((resolve, reject) => {
+        writing = this.#postgres.transaction(async (sql) => {
+          // Nobody claims it or ends it before this is over.
+          const held = await sql.query(hold, [taskId, fence, String(this.leaseMs)]);
+          if (held.rows.length === 0) {
+            reject(new RuntimeError('CANCELLED', `The task ${taskId} was ended or claimed`));
+            return [];
+          }
+          resolve(sql);
+          const step = columnsOf([{ key, text: await making }]);
+          const { rows } = await sql.query(append, [taskId, fence, ...step]);
+          return rows as readonly object[];
+        });
+        writing.catch(reject);
       });
-      return await this.#written(taskId, appended);
+    // A connection is held from the first query on: what needs none also survives the loss of all.
+    const sql = {
+      query: async (...query: Parameters<SqlConnection['query']>) =>
+        (await (connected ??= begin())).query(...query),
+    };
+    const making = make(sql);
+    const [made] = await Promise.allSettled([making]);
+    if (!writing) return this.append({ taskId, fence }, { steps: [{ key, text: await making }] });
+    try {
+      return await this.#written(taskId, writing);
     } catch (error) {
       // The connection may have been lost after it was written.
-      if (made !== undefined && (await this.#hasStep(taskId, key, made))) return 'written';
+      const isMade = made.status === 'fulfilled';
+      if (isMade && (await this.#hasStep(taskId, key, made.value))) return 'written';
       throw error;
     }
   }
@@ -345,8 +366,19 @@ class PostgresTaskStore implements TaskStore {
     return this.#postgres.rows(this.#statements[name], values);
   }
 
+  /** Not queued behind the work of tasks. */
+  #urgent<TRow extends object>(
+    name: keyof Statements,
+    ...values: unknown[]
+  ): Promise<readonly TRow[]> {
+    return this.#postgres.urgentRows(this.#statements[name], values);
+  }
+
   async #written(taskId: string, writing: Promise<readonly object[]>): Promise<TaskWritten> {
-    if ((await writing).length > 0) return 'written';
+    return (await writing).length > 0 ? 'written' : this.#whyNot(taskId);
+  }
+
+  async #whyNot(taskId: string): Promise<TaskWritten> {
     const [row] = await this.#rows<Pick<TaskRow, 'state'>>('whyNot', taskId);
     return row?.state === 'open' ? 'fenced' : 'ended';
   }

@@ -4,6 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import type { SqlConnection } from '../actors/exchange.ts';
+import { PartyTurns } from '../actors/party-turns.ts';
 import { missingPackage } from '../processes/missing-package.ts';
 import { sqlName } from './migrations.ts';
 
@@ -23,15 +24,17 @@ export interface PostgresPool extends SqlConnection {
   connect(): Promise<PostgresClient>;
   /** Closes all connections. */
   end(): Promise<void>;
-  /** Hears of the `error` of a connection that is at rest. */
+  /** Hears of `error`, of an idle connection, and of `acquire`, when somebody takes a connection. */
   on(event: string, listener: (...args: never[]) => void): unknown;
+  /** Settings: `max` connections; without them, 10 as in `pg`. */
+  readonly options?: { readonly max?: number | undefined } | undefined;
 }
 
 /** How Postgres is reached. */
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=verify-full` and so on. Without one, PGHOST and its like say it. */
   readonly url?: string | undefined;
-  /** A pool of your own, which stays yours to end. One of its connections is kept to listen. */
+  /** A pool of your own, which stays yours to end, of at least 4 connections. One of them is kept to listen. */
   readonly pool?: PostgresPool | undefined;
   /** Settings of the pool that is made, as `pg` takes them, such as `ssl: { ca }` and `max`. */
   readonly settings?: { readonly [name: string]: unknown } | undefined;
@@ -57,7 +60,7 @@ async function madePool({
   } catch (cause) {
     throw missingPackage('Tasks in Postgres need', packageName, cause);
   }
-  const pool = new module.default.Pool({
+  return new module.default.Pool({
     ...(url === undefined ? {} : { connectionString: url }),
     application_name: 'mcp-actors',
     connectionTimeoutMillis: commandTimeoutMs,
@@ -68,9 +71,51 @@ async function madePool({
     keepAlive: true,
     ...settings,
   });
-  // A connection that breaks while it is idle: the next command finds out.
+}
+
+const guarded = new WeakSet<PostgresClient>();
+
+/**
+ * Keeps the `error` of a lost connection from ending the process. The command that runs on the connection
+ * fails with the same error, or the next one does.
+ */
+function guard(client: PostgresClient): void {
+  if (guarded.has(client)) return;
+  guarded.add(client);
+  client.on('error', () => {});
+}
+
+/** Connections that a pool has by default, as `pg` does. */
+const defaultPoolSize = 10;
+
+/** Connections kept free of ordinary commands: one listens, one renews leases and creates tasks. */
+const reservedConnections = 2;
+
+/** Limits on the connections of a pool, which all stores that use the pool share. */
+interface PoolLimits {
+  /** Commands and transactions. */
+  readonly ordinary: PartyTurns;
+  /** Transactions alone, which last as long as their author likes: fewer, so that commands still run. */
+  readonly transactions: PartyTurns;
+}
+
+const limitsByPool = new WeakMap<PostgresPool, PoolLimits>();
+
+/** The limits of a pool, whose connections are guarded from now on. */
+function limitsOf(pool: PostgresPool): PoolLimits {
+  const known = limitsByPool.get(pool);
+  if (known) return known;
+  const ordinary = Math.max(1, (pool.options?.max ?? defaultPoolSize) - reservedConnections);
+  const limits = {
+    ordinary: new PartyTurns(ordinary),
+    transactions: new PartyTurns(Math.max(1, ordinary - 1)),
+  };
+  limitsByPool.set(pool, limits);
+  // A lost idle connection: the pool replaces it.
   pool.on('error', () => {});
-  return pool;
+  // Before `connect` settles: the server's last words may come in the same read as its first ones.
+  pool.on('acquire', guard);
+  return limits;
 }
 
 /** How soon it is tried to listen again, milliseconds. */
@@ -82,6 +127,7 @@ const tellAfterMs = 20;
 /** The database of a store: every command settles in time, and news reach those who listen. */
 export class Postgres {
   readonly #pool: PostgresPool;
+  readonly #limits: PoolLimits;
   readonly #isOurs: boolean;
   readonly #channel: string;
   readonly #timeoutMs: number;
@@ -90,6 +136,7 @@ export class Postgres {
 
   private constructor(pool: PostgresPool, channel: string, options: PostgresOptions) {
     this.#pool = pool;
+    this.#limits = limitsOf(pool);
     this.#isOurs = pool !== options.pool;
     this.#channel = channel;
     this.#timeoutMs = options.commandTimeoutMs;
@@ -102,35 +149,50 @@ export class Postgres {
 
   /** @throws {Error} what Postgres answers; or it has not answered in time, and nothing is known */
   async rows<TRow>(text: string, values: unknown[] = []): Promise<readonly TRow[]> {
+    const overdue = new AbortController();
+    const query = () => this.#pool.query(text, values);
+    const asked = this.#limits.ordinary.run(query, overdue.signal);
+    const { rows } = await this.#inTime(asked, overdue);
+    return rows as TRow[];
+  }
+
+  /** As {@link rows}, on the reserved connection if all others are taken. */
+  async urgentRows<TRow>(text: string, values: unknown[] = []): Promise<readonly TRow[]> {
     const { rows } = await this.#inTime(this.#pool.query(text, values));
     return rows as TRow[];
   }
 
   /**
-   * What is done by one connection in one transaction. How long `act` takes is its own matter.
+   * Runs a transaction on a connection of its own. Waits for a connection as long as other transactions
+   * have them; `act` may take as long as it likes.
    * @throws what `act` throws, after all of it is undone
    */
-  async transaction<T>(act: (sql: SqlConnection) => Promise<T>): Promise<T> {
+  transaction<T>(act: (sql: SqlConnection) => Promise<T>): Promise<T> {
+    const { transactions, ordinary } = this.#limits;
+    return transactions.run(() => ordinary.run(() => this.#transaction(act)));
+  }
+
+  async #transaction<T>(act: (sql: SqlConnection) => Promise<T>): Promise<T> {
     const client = await this.#connection();
-    let isBroken = false;
-    // The command that runs fails with it.
-    const lost = () => {
-      isBroken = true;
-    };
-    client.on('error', lost);
+    let isReusable = false;
     try {
       await this.#inTime(client.query('BEGIN'));
       try {
         const done = await act(client);
         await this.#inTime(client.query('COMMIT'));
+        isReusable = true;
         return done;
       } catch (error) {
-        await this.#inTime(client.query('ROLLBACK')).catch(lost);
+        try {
+          await this.#inTime(client.query('ROLLBACK'));
+          isReusable = true;
+        } catch {
+          // The end of the connection undoes it.
+        }
         throw error;
       }
     } finally {
-      client.removeListener('error', lost);
-      client.release(isBroken);
+      client.release(!isReusable);
     }
   }
 
@@ -141,7 +203,7 @@ export class Postgres {
       // It is a commit, and need not wait for the disk.
       const text = `BEGIN; SET LOCAL synchronous_commit = off; NOTIFY ${sqlName(this.#channel)}; COMMIT`;
       // Who was not told looks by themselves.
-      this.#inTime(this.#pool.query(text)).catch(() => {});
+      this.rows(text).catch(() => {});
     }, tellAfterMs);
   }
 
@@ -172,16 +234,17 @@ export class Postgres {
   async #hear(changed: () => void, signal: AbortSignal): Promise<void> {
     const client = await this.#connection();
     try {
-      await this.#inTime(client.query(`LISTEN ${sqlName(this.#channel)}`));
-      // What was told before was told to nobody here.
-      changed();
-      await new Promise<void>((resolve) => {
-        client.on('notification', changed);
+      const over = new Promise<void>((resolve) => {
         client.on('error', () => resolve());
         client.on('end', () => resolve());
         if (signal.aborted) resolve();
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
+      client.on('notification', changed);
+      await this.#inTime(client.query(`LISTEN ${sqlName(this.#channel)}`));
+      // We were not listening before: assume a change.
+      changed();
+      await over;
     } finally {
       client.release(true);
     }
@@ -190,7 +253,9 @@ export class Postgres {
   async #connection(): Promise<PostgresClient> {
     const connecting = this.#pool.connect();
     try {
-      return await this.#inTime(connecting);
+      const client = await this.#inTime(connecting);
+      guard(client);
+      return client;
     } catch (error) {
       // One that comes later goes back.
       connecting.then(
@@ -201,11 +266,16 @@ export class Postgres {
     }
   }
 
-  /** A pool of somebody's own may wait for a connection, or for an answer, for ever. */
-  #inTime<T>(asked: Promise<T>): Promise<T> {
+  /**
+   * A pool of somebody's own may wait for a connection, or for an answer, for ever.
+   * @param overdue aborted with the error once the time is over
+   */
+  #inTime<T>(asked: Promise<T>, overdue?: AbortController): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = globalThis.setTimeout(() => {
-        reject(new Error(`Postgres has not answered in ${this.#timeoutMs} ms`));
+        const error = new Error(`Postgres has not answered in ${this.#timeoutMs} ms`);
+        overdue?.abort(error);
+        reject(error);
       }, this.#timeoutMs);
       asked.finally(() => clearTimeout(timer)).then(resolve, reject);
     });

@@ -16,7 +16,7 @@ export interface RedisClientLike {
   connect(): Promise<unknown>;
   duplicate(): RedisClientLike;
   destroy(): unknown;
-  on(event: 'error', listener: (error: unknown) => void): unknown;
+  on(event: 'error' | 'connect', listener: (error?: unknown) => void): unknown;
   // Each of the three has parameters of its own.
   sendCommand(...args: never[]): Promise<unknown>;
 }
@@ -129,12 +129,12 @@ export class RedisConnection {
     this.#given = isReady(client) ? client : undefined;
     this.#isOurs = !this.#given;
     this.#client = this.#given ?? this.#newClient();
+    if (this.#given) this.#guard(this.#given);
   }
 
   /** Another one to the same Redis, for commands that block. */
   another(): RedisConnection {
     const client = this.#given?.duplicate();
-    client?.on('error', () => {});
     const another = new RedisConnection({ ...this.#options, ...(client && { client }) });
     another.#isOurs = true;
     return another;
@@ -290,11 +290,20 @@ export class RedisConnection {
     if (client.isOpen) client.destroy();
   }
 
-  #newClient(): RedisClientLike {
-    const client = clientOf(this.#options as MadeClientOptions);
+  /** Without a listener, the loss of a connection ends the process. */
+  #guard(client: RedisClientLike): void {
     client.on('error', (error) => {
       this.#lastError = error;
     });
+    // One that was destroyed while it connected does not know it.
+    client.on('connect', () => {
+      if (this.#isOurs && (client !== this.#client || this.isClosed)) client.destroy();
+    });
+  }
+
+  #newClient(): RedisClientLike {
+    const client = clientOf(this.#options as MadeClientOptions);
+    this.#guard(client);
     client.on('reconnecting', () => {
       if (client === this.#client) this.#move({ type: 'link.lost' });
     });

@@ -7,6 +7,7 @@ import { madeOnce, rejectedQuestion } from '../actors/exchange.ts';
 import type {
   MakeOnce,
   RequestSpec,
+  SqlConnection,
   WorkLedger,
   WorkProbe,
   WorkStanding,
@@ -204,17 +205,45 @@ export class TaskLedger implements WorkLedger {
       await this.#write(() => [{ key: step, text: textOfMade(value) }]);
       return value;
     }
-    let made: { readonly value: T } | undefined;
-    await this.#inOrder(() =>
-      appendWith(step, async (tools) => {
-        const value = await madeOnce(key, make, tools);
-        made = { value };
-        this.#unrepeated.clear();
-        const text = textOfMade(value);
-        this.#count([{ key: step, text }]);
-        return text;
-      }),
-    );
+    let made: { readonly value: T; readonly text: string } | undefined;
+    let hasQueried = false;
+    let ordered: Promise<void> | undefined;
+    /** Other writes of the task wait from here on until the step is written. */
+    const takeTurn = () =>
+      new Promise<void>((resolve, reject) => {
+        ordered = this.#inOrder(async () => {
+          resolve();
+          try {
+            return await writing;
+          } catch (error) {
+            if (hasQueried || !made) throw error;
+            // Nothing was undone: it is a step like any other, and waits for the store.
+            return await this.#port.append({ steps: [{ key: step, text: made.text }] });
+          }
+        });
+        ordered.catch(reject);
+      });
+    let turn: Promise<void> | undefined;
+    const writing = appendWith(step, async ({ sql }) => {
+      const query = async (...asked: Parameters<SqlConnection['query']>) => {
+        hasQueried = true;
+        await (turn ??= takeTurn());
+        return (sql as SqlConnection).query(...asked);
+      };
+      const value = await madeOnce(key, make, sql ? { sql: { query } } : {});
+      this.#unrepeated.clear();
+      await (turn ??= takeTurn());
+      const text = textOfMade(value);
+      this.#count([{ key: step, text }]);
+      made = { value, text };
+      return text;
+    });
+    try {
+      await writing;
+    } catch (error) {
+      if (!ordered) throw error;
+    }
+    await ordered;
     this.#lastStep = step;
     return (made as unknown as { readonly value: T }).value;
   }

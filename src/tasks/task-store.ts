@@ -164,8 +164,8 @@ export interface TaskStore {
   append(claim: AnyClaim | TaskClaim, progress: TaskProgress): Promise<TaskWritten>;
   /**
    * Adds a step that is made in a transaction of the store: what `make` writes by its connection and the
-   * step are written together, or neither is. Rejects with what `make` throws. Absent if the store has no SQL
-   * to share.
+   * step are written together, or neither is. The transaction begins with the first query; without one the step is
+   * added as by {@link TaskStore.append}. Rejects with what `make` throws. Absent if the store has no SQL to share.
    */
   appendWith?(
     claim: TaskClaim,

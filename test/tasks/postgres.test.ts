@@ -1,12 +1,16 @@
 /** The contract of tasks in a real Postgres, and what is its own: migrations, schemas, transactions, news, and who may log in how. */
-import { taskStoreContract } from 'mcp-actors/testing';
+import { converse, enveloped, gate, taskStoreContract } from 'mcp-actors/testing';
 import type { TaskStoreWorld } from 'mcp-actors/testing';
-import type { TaskStore } from 'mcp-actors';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { HandlerContext, JsonObject, Task, TaskStore } from 'mcp-actors';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { postgresTaskMigrations, postgresTaskStore } from '../../src/postgres/index.ts';
 import type { PostgresPool, PostgresTaskStoreOptions } from '../../src/postgres/index.ts';
+import { openKeeper } from '../../src/serve/open-keeper.ts';
+import { SessionlessTasks } from '../../src/server/task-resumer.actor.ts';
 import { certificate } from '../http/nodes/loopback-certificate.ts';
 import { PostgresServer, hasPostgres, needsPostgres } from '../postgres/postgres-server.ts';
+import { capabilities, required } from './task-world.ts';
 
 /** Without its types, which are not installed. */
 const { default: pg } = (await import('pg' as string)) as {
@@ -206,7 +210,8 @@ describe('a step with the SQL of its author', () => {
     const { store, claim } = await shop();
     await store.lease('b');
     const request = { owner: 'b', server: 'shop', max: 1 };
-    await store.appendWith!(claim, 'charge', async () => {
+    await store.appendWith!(claim, 'charge', async (sql) => {
+      await sql.query('SELECT 1');
       await store.leave('a');
       expect((await store.claim(request)).tasks).toEqual([]);
       return 'charged';
@@ -217,6 +222,97 @@ describe('a step with the SQL of its author', () => {
     expect(await store.appendWith!(claim, 'charge', make)).toBe('fenced');
     await store.finish({ taskId: 't1' }, 'done');
     expect(await store.appendWith!(taken!, 'charge', make)).toBe('ended');
+  });
+});
+
+describe('once in a task', () => {
+  /** A process whose tool does this, and a client that begins tasks and looks at them. */
+  async function serving(store: TaskStore, handler: (context: HandlerContext) => Promise<string>) {
+    const work = defineTool({
+      name: 'work',
+      description: 'Works',
+      taskSupport: required,
+      durable: true,
+      handler: (_, context) => handler(context),
+    });
+    const server = createMcpServer({ name: 'shop', version: '1.0.0', tools: [work] });
+    const facts: string[] = [];
+    const report = ({ name }: { readonly name: string }) => void facts.push(name);
+    const keeper = await openKeeper(store, server, {
+      report,
+      resumer: (by) => new SessionlessTasks(server, by, {}),
+    });
+    const { peer, session } = converse(server, { durable: keeper });
+    onTestFinished(async () => {
+      session.shutdown('the test is over', 0);
+      await session.closed;
+      await keeper.close();
+    });
+    let id = 0;
+    const ask = async (method: string, params: JsonObject) => {
+      peer.send(enveloped(++id, method, params, { capabilities }));
+      return (await peer.response(id)).result as JsonObject;
+    };
+    const begin = async () => (await ask('tools/call', { name: 'work' })) as unknown as Task;
+    const resultOf = ({ taskId }: Task) =>
+      expect.poll(async () => (await ask('tasks/get', { taskId }))['result'], { timeout: 60_000 });
+    return { keeper, facts, begin, resultOf };
+  }
+
+  test('survives the loss of its store if it makes no query, and is made once', async () => {
+    const own = await PostgresServer.start();
+    onTestFinished(() => own.stop());
+    const [begun, door] = [gate(), gate()];
+    let times = 0;
+    const store = await postgresTaskStore({ url: own.url });
+    const { begin, resultOf, facts } = await serving(store, ({ once }) =>
+      once('order', async () => {
+        begun.release();
+        await door.pass();
+        return `order ${++times}`;
+      }),
+    );
+    const task = await begin();
+    await begun.pass();
+    await own.kill();
+    door.release();
+    await expect.poll(() => facts, { timeout: 60_000 }).toContain('tasks.away');
+    await own.start();
+    await resultOf(task).toMatchObject({ content: [{ text: 'order 1' }] });
+    expect(times).toBe(1);
+  });
+
+  test.each([
+    ['that queries waits for a connection', 'SELECT 1', 1],
+    ['that does not query holds no connection', undefined, 6],
+  ])('%s, and leases and new tasks always find one', async (_, query, atOnce) => {
+    const small = new pg.Pool({ connectionString: server.url, max: 4 });
+    onTestFinished(() => small.end());
+    const commandTimeoutMs = 1000;
+    const store = await postgresTaskStore({ pool: small, schema: newSchema(), commandTimeoutMs });
+    const door = gate();
+    let running = 0;
+    const all = gate();
+    const { keeper, begin, resultOf, facts } = await serving(store, ({ once }) =>
+      once('order', async ({ sql }) => {
+        if (query !== undefined) await sql?.query(query);
+        if (++running === atOnce) all.release();
+        await door.pass();
+        return 'ordered';
+      }),
+    );
+    onTestFinished(() => door.release());
+    const tasks: Task[] = [];
+    for (let n = 0; n < 6; n++) tasks.push(await begin());
+    await all.pass();
+    // A connection that is not to be had is missed after this time.
+    for (let n = 0; n < 3; n++) await store.lease(keeper.owner);
+    tasks.push(await begin());
+    if (query !== undefined) expect(running).toBe(atOnce);
+    expect(facts).toEqual([]);
+    door.release();
+    for (const task of tasks)
+      await resultOf(task).toMatchObject({ content: [{ text: 'ordered' }] });
   });
 });
 
