@@ -44,6 +44,8 @@ function isReady(client: RedisConnectionOptions['client']): client is RedisClien
   return client !== undefined && 'sendCommand' in client;
 }
 
+const isCluster = (client: RedisClientLike): boolean => 'nodeByAddress' in client;
+
 /** Sends a command as this kind of client takes it. */
 function sendBy(
   client: RedisClientLike,
@@ -51,7 +53,7 @@ function sendBy(
   args: string[],
 ): Promise<unknown> {
   const send = client.sendCommand.bind(client) as (...all: unknown[]) => Promise<unknown>;
-  if ('nodeByAddress' in client) return send(key, false, args);
+  if (isCluster(client)) return send(key, false, args);
   return 'getSentinelNode' in client ? send(false, args) : send(args);
 }
 
@@ -180,6 +182,11 @@ export class RedisConnection {
     if (this.#isOurs) this.#end(this.#client);
     for (const { overdue } of [...this.#waiting]) overdue();
     clearTimeout(this.#timer);
+  }
+
+  /** True if keys may be on several masters, and a script may use those of one slot alone. */
+  get isCluster(): boolean {
+    return isCluster(this.#client);
   }
 
   get isClosed(): boolean {

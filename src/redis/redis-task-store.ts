@@ -3,7 +3,8 @@
  *
  * In a cluster a task and what leads to it are on different masters, so that no script writes both. What
  * leads to a task is written before the task, and removed after it: it leads to each task, and perhaps to some
- * that are gone or belong to somebody else by now, which is found out when they are claimed.
+ * that are gone or belong to somebody else by now, which is found out when they are claimed. Elsewhere one script
+ * parks a task, or answers and wakes it.
  */
 import { refuseDuration } from '../actors/clock.ts';
 import type {
@@ -138,23 +139,41 @@ class RedisTaskStore implements TaskStore {
     { steps, parkForMs, isTold }: TaskProgress,
   ): Promise<TaskWritten> {
     const fence = 'fence' in claimed ? String(claimed.fence) : '';
-    const parked = fence === '' || parkForMs === undefined ? '' : String(Math.ceil(parkForMs));
-    if (parked !== '') await this.#leadToParked(taskId, parked);
-    const args = [fence, parked, ...argsOf(steps)];
-    const reply = await this.#run('append', [this.#keys.task(taskId)], args);
-    const [became, owner = '', server = '', dueAt = ''] = reply as readonly [number, ...string[]];
-    if (became !== 0) return writings[became] ?? 'ended';
-    const { dueTasks, openTasks } = this.#keys;
-    const path = pathOf(server, taskId);
-    if (dueAt !== '') {
-      const kept = String(rememberedMs + Number(parked));
-      await this.#run('park', [`${dueTasks}${server}`], [path, dueAt, 'until', kept]);
+    const park = fence === '' || parkForMs === undefined ? '' : String(Math.ceil(parkForMs));
+    const told = isTold || fence === '' ? taskId : '';
+    const isLed = fence === '' || park !== '';
+    const key = this.#keys.task(taskId);
+    const kept = String(rememberedMs + Number(park));
+    const written = argsOf(steps);
+    if (!isLed && told === '') {
+      const reply = await this.#run('append', [key], [fence, park, ...written]);
+      const [became] = reply as readonly [number];
+      return writings[became] ?? 'ended';
     }
-    const isUntold = !isTold && fence !== '';
-    if (isUntold && parked === '') return 'written';
-    const left = parked === '' ? [] : [`${openTasks}${owner}`];
-    const told = [path, isUntold ? '' : taskId, String(rememberedMs)];
-    await this.#run('leadNoMore', [...this.#changes, ...left], told);
+    const { dueTasks, openTasks } = this.#keys;
+    const fields = ['HMGET', key, 'server', 'owner'];
+    const [server, owner] = (isLed ? await this.#connection.command(fields, key) : []) as readonly (
+      | string
+      | null
+    )[];
+    if (isLed && typeof server !== 'string') return 'ended';
+    const path = typeof server === 'string' ? pathOf(server, taskId) : '';
+    const [due, open] = [`${dueTasks}${server}`, `${openTasks}${owner}`];
+    if (!this.#connection.isCluster) {
+      const keys = [key, ...this.#changes, ...(isLed ? [due] : [])];
+      const args = [fence, park, path, openTasks, told, String(rememberedMs), kept, ...written];
+      const [became] = (await this.#run('appendWhole', keys, args)) as readonly [number];
+      return writings[became] ?? 'ended';
+    }
+    // Who looks for what is due finds it, should this process end before the last script.
+    const ahead = String(Math.max(Number(park), reservedMs));
+    const place = isLed ? await this.#run('leadAhead', [due, open], [path, ahead, kept]) : '';
+    const reply = await this.#run('append', [key], [fence, park, ...written]);
+    const [became, , dueAt = ''] = reply as readonly [number, ...string[]];
+    if (became !== 0) return writings[became] ?? 'ended';
+    const left = park === '' ? '' : String(place);
+    const args = [path, dueAt, kept, left, told, String(rememberedMs)];
+    await this.#run('parked', [...this.#changes, due, open], args);
     return 'written';
   }
 
@@ -253,15 +272,6 @@ class RedisTaskStore implements TaskStore {
     return recordOf(taskId, (await this.#run('read', [this.#keys.task(taskId)], [])) as FoundReply);
   }
 
-  async #leadToParked(taskId: string, parked: string): Promise<void> {
-    const key = this.#keys.task(taskId);
-    const server = await this.#connection.command(['HGET', key, 'server'], key);
-    if (typeof server !== 'string') return;
-    const kept = String(rememberedMs + Number(parked));
-    const args = [pathOf(server, taskId), parked, 'wait', kept];
-    await this.#run('park', [`${this.#keys.dueTasks}${server}`], args);
-  }
-
   /** What is the claimer's, and not known to it. */
   async #unheard(request: ClaimRequest): Promise<readonly Candidate[]> {
     const { owner, server, max, taskId, except = [], held = [] } = request;
@@ -305,7 +315,7 @@ class RedisTaskStore implements TaskStore {
     owners: readonly string[],
   ): Promise<readonly TaskRecord[]> {
     if (candidates.length === 0) return [];
-    const { reservedTasks, openTasks } = this.#keys;
+    const { reservedTasks, openTasks, dueTasks } = this.#keys;
     const from = [...new Set(candidates.flatMap((each) => each.from || []))];
     const keys = [...this.#changes, reservedTasks, `${openTasks}${owner}`, ...from];
     const taken = await Promise.allSettled(
@@ -316,7 +326,10 @@ class RedisTaskStore implements TaskStore {
         const record = recordOf(taskId, reply as FoundReply);
         const why = reply as readonly [string, string?];
         const place = String(keys.indexOf(candidate.from) + 1);
-        const became = record ? ['claimed', taskId] : [why[0], why[1] ?? ''];
+        // Who was to wake its owner may have ended before that.
+        const isUntold = candidate.from.startsWith(dueTasks) && /^(ours|owned)$/.test(why[0]);
+        const refused = isUntold ? ['told', taskId] : [why[0], why[1] ?? ''];
+        const became = record ? ['claimed', taskId] : refused;
         return { record, noted: [pathOf(server, taskId), place, candidate.score, ...became] };
       }),
     );

@@ -21,6 +21,13 @@ local function addSteps(from, keepsEarlier)
 end
 `;
 
+/** Keeps what leads to tasks at least that long: nothing stays for ever. */
+const keep = `
+local function keep(key, ms)
+  if redis.call('PTTL', key) < tonumber(ms) then redis.call('PEXPIRE', key, ms) end
+end
+`;
+
 /** KEYS: task. ARGV: server, owner, text, ttlMs, share, steps. 0: there is a task of this id. */
 const create = luaScript(`${addSteps}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
@@ -42,19 +49,6 @@ local there = redis.call('HMGET', KEYS[1], 'state', 'fence', 'owner', 'server', 
 if there[1] ~= 'open' then return {1} end
 if ARGV[1] ~= '' and ARGV[1] ~= there[2] then return {2} end
 `;
-
-/** KEYS: task. ARGV: fence, how long it is parked or nothing, steps. Whose it was, and when it is due. */
-const append = luaScript(`${refuseOthers}${addSteps}
-addSteps(3, ARGV[1] == '')
-local due
-if ARGV[1] == '' then due = now()
-elseif ARGV[2] ~= '' then
-  due = math.min(now() + ARGV[2], there[5] and tonumber(there[5]) or math.huge)
-  redis.call('HSET', KEYS[1], 'owner', '')
-end
-if due then redis.call('HSET', KEYS[1], 'dueAt', string.format('%.0f', due)) end
-return {0, there[3], there[4], due and string.format('%.0f', due) or ''}
-`);
 
 /** KEYS: task. ARGV: fence, text. Whose it was, what it counts towards, and how long it is kept. */
 const finish = luaScript(`${refuseOthers}
@@ -83,12 +77,91 @@ if there[3] ~= '' and not isOurs then redis.call('HINCRBY', KEYS[1], 'claims', 1
 return {redis.call('PTTL', KEYS[1]), redis.call('HGETALL', KEYS[1]), now()}
 `);
 
-/** Keeps what leads to tasks at least that long: nothing stays for ever. */
-const keep = `
-local function keep(key, ms)
-  if redis.call('PTTL', key) < tonumber(ms) then redis.call('PEXPIRE', key, ms) end
+/** A process that looks so seldom that more has changed misses some; its next write tells it. */
+const changesKept = 50_000;
+
+/** Notes that a task has changed: in the number of the last change, and among the changes. */
+const changed = `${keep}
+local function changed(last, changes, id, ms)
+  redis.call('ZADD', changes, redis.call('INCR', last), id)
+  redis.call('ZREMRANGEBYRANK', changes, 0, -${changesKept + 1})
+  keep(last, ms)
+  keep(changes, ms)
 end
 `;
+
+/**
+ * Leads to a parked task, never later than it is due, and by another number each time: what has looked at an earlier
+ * one removes nothing.
+ */
+const leadToDue = `
+local function leadToDue(key, path, due, ms)
+  local before = redis.call('ZSCORE', key, path)
+  if before then due = math.min(due, tonumber(before)) end
+  redis.call('ZADD', key, string.format('%.3f', due - 0.002), path)
+  keep(key, ms)
+end
+`;
+
+/**
+ * Writes steps to a task, ARGV[3] on. ARGV[1]: the fence; ARGV[2]: how long the task is parked, or nothing. From here on
+ * `due` is set if the task is parked or woken.
+ */
+const appendSteps = `${refuseOthers}${addSteps}
+local due
+if ARGV[1] == '' then due = now()
+elseif ARGV[2] ~= '' then
+  due = math.min(now() + ARGV[2], there[5] and tonumber(there[5]) or math.huge)
+end
+local function append(from)
+  addSteps(from, ARGV[1] == '')
+  if ARGV[1] ~= '' and due then redis.call('HSET', KEYS[1], 'owner', '') end
+  if due then redis.call('HSET', KEYS[1], 'dueAt', string.format('%.0f', due)) end
+end
+`;
+
+/** KEYS: task. ARGV: fence, how long it is parked or nothing, steps. Whose it was, and when it is due. */
+const append = luaScript(`${appendSteps}
+append(3)
+return {0, there[3], due and string.format('%.0f', due) or ''}
+`);
+
+/**
+ * KEYS: task, last change, changes, and parked tasks if it is parked or woken. ARGV: fence, how long it is parked or nothing,
+ * what leads to it, how the keys of an owner's open tasks begin, its id if it is told, how long changes are kept, how long
+ * what leads to it is kept, steps. The same as {@link append} and {@link parked} in one.
+ */
+const appendWhole = luaScript(`${appendSteps}${changed}${leadToDue}
+append(8)
+if due then leadToDue(KEYS[4], ARGV[3], due, ARGV[7]) end
+if ARGV[2] ~= '' then redis.call('ZREM', ARGV[4] .. there[3], ARGV[3]) end
+if ARGV[5] ~= '' then changed(KEYS[2], KEYS[3], ARGV[5], ARGV[6]) end
+return {0}
+`);
+
+/**
+ * KEYS: parked tasks, the open tasks of the owner. ARGV: what leads to it, how long from now, how long that is kept. By which
+ * number the owner is led to it.
+ */
+const leadAhead = luaScript(`${keep}${leadToDue}
+leadToDue(KEYS[1], ARGV[1], now() + ARGV[2], ARGV[3])
+return redis.call('ZSCORE', KEYS[2], ARGV[1]) or ''
+`);
+
+/**
+ * KEYS: last change, changes, parked tasks, the open tasks of the owner. ARGV: what leads to it; when it is due, or nothing; how
+ * long that is kept; by which number the owner was led to it, or nothing if it stays with the owner; its id if it is told;
+ * how long changes are kept.
+ */
+const parked = luaScript(`${changed}${leadToDue}
+if ARGV[2] ~= '' then leadToDue(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[3]) end
+-- Unless the owner has claimed it again.
+if ARGV[4] ~= '' and redis.call('ZSCORE', KEYS[4], ARGV[1]) == ARGV[4] then
+  redis.call('ZREM', KEYS[4], ARGV[1])
+end
+if ARGV[5] ~= '' then changed(KEYS[1], KEYS[2], ARGV[5], ARGV[6]) end
+return 1
+`);
 
 /** How many tasks are forgotten at a time whose time is over. */
 const forgottenAtOnce = 1000;
@@ -143,34 +216,6 @@ for n = 1, #KEYS do keep(KEYS[n], ARGV[3]) end
 return first
 `);
 
-/**
- * KEYS: parked tasks. ARGV: task, when it is due at the latest, or how long it waits; how long that is kept. What leads to a parked task is
- * never later than it is due, and another number each time: what has looked at an earlier one removes nothing.
- */
-const park = luaScript(`${keep}
-local due = tonumber(ARGV[2])
-if ARGV[3] == 'wait' then due = now() + due end
-local before = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if before then due = math.min(due, tonumber(before)) end
-redis.call('ZADD', KEYS[1], string.format('%.3f', due - 0.002), ARGV[1])
-keep(KEYS[1], ARGV[4])
-return 1
-`);
-
-/** A process that looks so seldom that more has changed misses some; its next write tells it. */
-const changesKept = 50_000;
-
-/** Notes that a task has changed. KEYS[1] and KEYS[2]: the last change, what has changed. */
-const changed = `${keep}
-local function changed(id, ms)
-  local last = redis.call('INCR', KEYS[1])
-  redis.call('ZADD', KEYS[2], last, id)
-  redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -${changesKept + 1})
-  keep(KEYS[1], ms)
-  keep(KEYS[2], ms)
-end
-`;
-
 /** KEYS: the room of a share. ARGV: task, how long it is kept. */
 const letGo = luaScript(`${keep}
 redis.call('ZADD', KEYS[1], now() + ARGV[2], ARGV[1])
@@ -178,13 +223,10 @@ keep(KEYS[1], ARGV[2])
 return 1
 `);
 
-/**
- * KEYS: last change, changes, and what no longer leads to it. ARGV: task, its id if it is told, how long
- * changes are kept.
- */
+/** KEYS: last change, changes, and what no longer leads to it. ARGV: task, its id, how long changes are kept. */
 const leadNoMore = luaScript(`${changed}
 for n = 3, #KEYS do redis.call('ZREM', KEYS[n], ARGV[1]) end
-if ARGV[2] ~= '' then changed(ARGV[2], ARGV[3]) end
+changed(KEYS[1], KEYS[2], ARGV[2], ARGV[3])
 return 1
 `);
 
@@ -202,6 +244,9 @@ for n = 5, #ARGV do except[ARGV[n]] = true end
 local function give(task, from, score, over)
   if except[task] or #given >= 3 * ARGV[3] or redis.call('ZSCORE', KEYS[2], task) then return end
   redis.call('ZADD', KEYS[2], at + ARGV[4], task)
+  -- By another number each time: what has looked at an earlier one removes nothing.
+  local before = redis.call('ZSCORE', KEYS[3], task)
+  if before then over = math.max(over, before + 0.001) end
   redis.call('ZADD', KEYS[3], over, task)
   keep(KEYS[3], math.ceil(math.max(1, over - at)))
   table.insert(given, task)
@@ -214,7 +259,8 @@ for _, owner in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', at)) do
   redis.call('ZREMRANGEBYSCORE', open, '-inf', at)
   if redis.call('EXISTS', open) == 0 then redis.call('ZREM', KEYS[1], owner) end
   local from = 0
-  while #given < 3 * ARGV[3] do
+  -- Its own tasks it has, though its lease is over.
+  while open ~= KEYS[3] and #given < 3 * ARGV[3] do
     local some = redis.call('ZRANGE', open, from, from + 999, 'WITHSCORES')
     if #some == 0 then break end
     for n = 1, #some, 2 do
@@ -238,8 +284,8 @@ return {owners, given, next and math.max(0, math.ceil(next - at)) or false}
 
 /**
  * KEYS: last change, changes, reserved, the open tasks of this one, where tasks were led to. ARGV: how long changes are
- * kept, then by fives a task, the place of its key among KEYS or 0, by which number, what became of it, and its id if it was claimed, or when
- * it is due.
+ * kept, then by fives a task, the place of its key among KEYS or 0, by which number, what became of it, and its id if it was claimed or is
+ * to be told, or when it is due.
  */
 const settle = luaScript(`${changed}
 for n = 2, #ARGV, 5 do
@@ -250,7 +296,7 @@ for n = 2, #ARGV, 5 do
     else redis.call('ZREM', KEYS[place], task) end
   end
   redis.call('ZREM', KEYS[3], task)
-  if became == 'claimed' then changed(more, ARGV[1])
+  if became == 'claimed' or became == 'told' then changed(KEYS[1], KEYS[2], more, ARGV[1])
   elseif became == 'gone' then redis.call('ZREM', KEYS[4], task) end
 end
 return 1
@@ -269,13 +315,15 @@ export const taskScripts = {
   create,
   read,
   append,
+  appendWhole,
+  leadAhead,
+  parked,
   finish,
   claim,
   lease,
   leave,
   living,
   lead,
-  park,
   letGo,
   leadNoMore,
   findUnowned,

@@ -274,6 +274,37 @@ test('a task that was parked is claimed when it is due, though its process has s
   expect(tasks).toMatchObject([{ taskId: 't1' }]);
 });
 
+test('a node whose own lease is over stays led to its tasks, and others resume them after its end', async () => {
+  const prefix = `mcp:${++worlds}:`;
+  const [a, b] = [await opened({ prefix }), await opened({ prefix })];
+  for (const taskId of ['t1', 't2', 't3']) await a.create({ ...task, taskId, ttlMs: 600_000 });
+  await redis.ask('EVAL', older, '0', prefix, String(a.leaseMs));
+  expect((await a.claim({ owner: 'a', server: 'shop', max: 9 })).tasks).toEqual([]);
+  await b.lease('b');
+  const { tasks } = await b.claim({ owner: 'b', server: 'shop', max: 9 });
+  expect(tasks.map(({ taskId }) => taskId).toSorted()).toEqual(['t1', 't2', 't3']);
+});
+
+const answer = { steps: [{ key: 'answer:q1', text: 'yes' }] };
+
+test.each([
+  ['wakes a parked task', true],
+  ['is told to the owner', false],
+])('an answer %s, though its process has ended once it was written', async (_, isParked) => {
+  const prefix = `mcp:${++worlds}:`;
+  let isLast = false;
+  const dying = await losing(([, , , key = '']) => (isLast ||= key === `${prefix}task:t1`));
+  const [a, b] = [await opened({ prefix, client: dying }), await opened({ prefix })];
+  const claim = await b.create({ ...task, ttlMs: 600_000 });
+  if (isParked) await b.append(claim, { steps: [], parkForMs: 300_000 });
+  const { upTo } = await b.changes(undefined);
+  isLast = false;
+  await expect(a.append({ taskId: 't1' }, answer)).rejects.toMatchObject({ fault: 'away' });
+  expect((await b.changes(upTo)).taskIds).toEqual(['t1']);
+  const { tasks } = await b.claim({ owner: 'b', server: 'shop', max: 9 });
+  expect(tasks).toMatchObject(isParked ? [{ taskId: 't1', steps: answer.steps }] : []);
+});
+
 test('a claim gives what it has got though it has lost another, and fails if it has got none', async () => {
   const prefix = `mcp:${++worlds}:`;
   const lost = new Set([`${prefix}task:t1`]);
@@ -355,6 +386,46 @@ describe('tasks in a cluster', () => {
     onTestFinished(() => ready.destroy());
     return opened({ client: ready as never, prefix });
   };
+
+  test('are woken by an answer whose process has ended once it was written', async () => {
+    let isLast = false;
+    const ready = createCluster({ rootNodes: cluster.rootNodes });
+    ready.on('error', () => {});
+    await ready.connect();
+    onTestFinished(() => ready.destroy());
+    const send = ready.sendCommand.bind(ready);
+    const sendCommand = async (...all: Parameters<typeof send>) => {
+      if (isLast) throw new Error('Socket closed');
+      const reply = await send(...all);
+      isLast =
+        all[0] !== undefined &&
+        /task:(parked|owned)$/.test(String(all[0])) &&
+        String(all[2][0]).startsWith('EVAL');
+      return reply;
+    };
+    const dying = Object.assign(ready, { sendCommand });
+    const a = await opened({ client: dying as never, prefix });
+    const b = await clustered();
+    const due = `${prefix}{tasks}:due:shop`;
+    const ask = async (name: string, ...args: string[]) =>
+      (await cluster.masterOf(due)).ask(name, due, ...args);
+    await b.lease('b');
+    for (const taskId of ['parked', 'owned']) {
+      const claim = await b.create({ ...task, taskId, owner: 'b', ttlMs: 600_000 });
+      if (taskId === 'parked') await b.append(claim, { steps: [], parkForMs: 300_000 });
+      isLast = false;
+      await expect(a.append({ taskId }, answer)).rejects.toMatchObject({ fault: 'away' });
+      // The time of the process that was to wake it is over.
+      const led = await ask('ZSCORE', `"shop":${taskId}`);
+      expect(Number(led)).toBeLessThan(Date.now() + 60_000);
+      await ask('ZADD', '0', `"shop":${taskId}`);
+    }
+    const { upTo } = await b.changes(undefined);
+    const { tasks } = await b.claim({ owner: 'b', server: 'shop', max: 9 });
+    expect(tasks).toMatchObject([{ taskId: 'parked', steps: answer.steps }]);
+    expect((await b.changes(upTo)).taskIds).toContain('owned');
+    for (const taskId of ['parked', 'owned']) await b.finish({ taskId }, 'done');
+  });
 
   test('are on all masters, and outlive one that dies', async () => {
     const [a, b] = [await clustered(), await clustered()];
