@@ -87,6 +87,8 @@ export class TaskKeeper implements TaskWriter {
   readonly #unwritten = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   #beat: unknown = undefined;
+  /** The look at the store that a beat has begun, and the claims that follow it. */
+  #tending: Promise<void> | undefined = undefined;
   #seen: number | undefined = undefined;
   /** Tasks that the store has said have changed, until they were read. */
   readonly #changed = new Set<string>();
@@ -154,10 +156,11 @@ export class TaskKeeper implements TaskWriter {
   async begin(): Promise<void> {
     const { store } = this.#options;
     await store.lease(this.#owner);
+    // What others have left may take longer than a lease lasts.
+    this.#beatLater();
     await this.#lookAround();
     await this.#takeOver();
     this.#unwatch = store.watch?.(() => void this.#lookSoon());
-    this.#beatLater();
   }
 
   /** The tasks of a session, in its book. */
@@ -341,6 +344,8 @@ export class TaskKeeper implements TaskWriter {
     this.#unwatch?.();
     await this.#resumer?.close();
     this.#closing.abort();
+    // A beat may have been under way.
+    clock.clearTimeout(this.#beat);
     await Promise.allSettled(this.#unwritten);
     try {
       await store.leave(this.#owner);
@@ -477,16 +482,26 @@ export class TaskKeeper implements TaskWriter {
     this.#beat = clock.setTimeout(() => void this.#beats(), Math.min(store.leaseMs / 3, beatMs));
   }
 
+  /** Prolongs the lease, whatever else is under way. */
   async #beats(): Promise<void> {
-    const { store } = this.#options;
     try {
-      await store.lease(this.#owner);
-      await this.#lookAround();
-      await this.#takeOver();
+      await this.#options.store.lease(this.#owner);
+      if (this.#tending === undefined) this.#tending = this.#tend();
     } catch (error) {
       this.#away('The lease of this process is not prolonged', error);
     }
     if (!this.#closing.signal.aborted) this.#beatLater();
+  }
+
+  /** Looks what others have done, and claims what is due. Never rejects. */
+  async #tend(): Promise<void> {
+    try {
+      await this.#lookAround();
+      await this.#takeOver();
+    } catch (error) {
+      this.#away('What others have done is not known', error);
+    }
+    this.#tending = undefined;
   }
 
   /** Looks what others have done, and what time it is: once more after a look that is under way, however many ask. */

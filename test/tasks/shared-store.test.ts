@@ -1,7 +1,7 @@
 /** What a process says of tasks that others have too, and what becomes of them if an answer of the store is lost. */
 import { defineTool, describeDump } from 'mcp-actors';
-import type { JsonObject } from 'mcp-actors';
-import { enveloped } from 'mcp-actors/testing';
+import type { JsonObject, TaskStore } from 'mcp-actors';
+import { enveloped, gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { MemoryTaskStore } from './memory-task-store.ts';
 import { World, capabilities, charging, required, settled, textOf } from './task-world.ts';
@@ -54,6 +54,48 @@ describe('an answer of the store that is lost', () => {
     await world.pass(3000);
     expect(await process.look(task)).toMatchObject({ status: 'working' });
     expect(charges).toEqual(['charged']);
+  });
+});
+
+describe('the lease of a process is prolonged', () => {
+  /** Whether a process has a lease after the time of several. */
+  async function keepsLease(world: World, owner: string): Promise<boolean> {
+    for (let n = 0; n < 20; n++) await world.pass(100);
+    return (world.table.leases.get(owner) ?? 0) > world.table.now;
+  }
+
+  test.each<keyof TaskStore>(['changes', 'claim', 'finish'])(
+    'while it works through a backlog: %s',
+    async (method) => {
+      const world = new World();
+      const { tool } = charging();
+      const [first, second] = [await world.start([tool]), await world.start([tool])];
+      const task = await first.begin('charge');
+      await settled();
+      const door = gate();
+      second.store.fault = (each) => (each === method ? door.pass() : undefined);
+      // It ends in place of going on: its processes have ended too often.
+      if (method === 'finish') world.table.tasks.get(task.taskId)!.claims = 9;
+      await world.kill(first);
+      expect(await keepsLease(world, second.keeper.owner)).toBe(true);
+      door.release();
+      await settled();
+      expect(world.table.tasks.get(task.taskId)).not.toMatchObject({ owner: first.keeper.owner });
+    },
+  );
+
+  test('while it begins, whatever others have left', async () => {
+    const world = new World();
+    const { tool } = charging();
+    const store = new MemoryTaskStore(world.table);
+    const door = gate();
+    store.fault = (each) => (each === 'claim' ? door.pass() : undefined);
+    const starting = world.start([tool], {}, store);
+    await settled();
+    const [owner = ''] = world.table.leases.keys();
+    expect(await keepsLease(world, owner)).toBe(true);
+    door.release();
+    await starting;
   });
 });
 
