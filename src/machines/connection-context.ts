@@ -2,7 +2,7 @@
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Implementation } from '../protocol/implementation.ts';
 import type { ChannelEvent } from './connection-ports.ts';
-import type { Loss } from '../protocol/losses.ts';
+import type { Loss, UnreadInput } from '../protocol/losses.ts';
 import type {
   CorrelationEvent,
   InputScope,
@@ -77,6 +77,8 @@ export interface ConnectionInput extends InputScope {
   readonly opens: 'once' | 'again';
   /** The last lines that the server's process wrote to stderr, for error messages. */
   readonly lastWords?: () => string | undefined;
+  /** The invalid frames that the server has sent, for the error of a timeout. */
+  readonly unreadInput?: () => UnreadInput | undefined;
 }
 
 /** What the handshake takes. */

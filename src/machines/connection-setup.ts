@@ -77,10 +77,16 @@ interface WithLoss {
 /** Reads a loss from the event that brings it. */
 export const lossBy = {
   told: ({ event }: { readonly event: WithLoss }): WithLoss => event,
-  timeout: ({ context: { times, lastWords } }: Said): WithLoss => {
-    const stderr = lastWords?.();
-    const loss = { kind: 'timeout', timeoutMs: times.connectTimeoutMs } as const;
-    return { loss: stderr === undefined ? loss : { ...loss, stderr } };
+  timeout: ({ context: { times, lastWords, unreadInput } }: Said): WithLoss => {
+    const [stderr, unread] = [lastWords?.(), unreadInput?.()];
+    return {
+      loss: {
+        kind: 'timeout',
+        timeoutMs: times.connectTimeoutMs,
+        ...(stderr === undefined ? {} : { stderr }),
+        ...(unread === undefined ? {} : { unread }),
+      },
+    };
   },
   /** The channel has stopped without giving a reason. */
   stop: (): WithLoss => ({ loss: { kind: 'input-ended' } }),

@@ -10,7 +10,7 @@ import type {
   OutboundRequestId,
   WireError,
 } from './frames.ts';
-import { requestAnsweredBy } from './named-answers.ts';
+import { requestsAnsweredBy } from './named-answers.ts';
 import { endOfString, jsonText, noteNumberTexts, numberTexts } from './number-text.ts';
 import { quoted } from './printable.ts';
 
@@ -29,10 +29,10 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
   return { kind: 'invalid', error, ...requestOf(value) };
 }
 
-/** A line that is not read, and perhaps the request that it answers, which then stops waiting. */
-function unread(error: WireError, line: string): InvalidFrame {
-  const answers = requestAnsweredBy(line);
-  return answers === undefined ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
+/** A line that cannot be read, with the requests that it answers: they stop waiting. */
+export function unread(error: WireError, line: string): InvalidFrame {
+  const answers = requestsAnsweredBy(line);
+  return answers.length === 0 ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
 }
 
 /**
@@ -57,7 +57,7 @@ function requestOf(value: unknown): Pick<InvalidFrame, 'id' | 'answers'> {
   const { id, method, ...rest } = isJsonObject(value) ? value : {};
   if (!isRequestId(id)) return {};
   const isAnswer = method === undefined && ('result' in rest || 'error' in rest);
-  return isAnswer ? { answers: id as OutboundRequestId } : { id: id as InboundRequestId };
+  return isAnswer ? { answers: [id as OutboundRequestId] } : { id: id as InboundRequestId };
 }
 
 /** The approximate length of a value's JSON; Infinity if it nests deeper than the given depth. */

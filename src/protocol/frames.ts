@@ -122,8 +122,8 @@ export interface InboundResponse {
 export interface InvalidFrame {
   readonly kind: 'invalid';
   readonly id?: InboundRequestId;
-  /** Our request that it was to answer: it is too long or too deep to be read, or not JSON. */
-  readonly answers?: OutboundRequestId;
+  /** Our requests that it was to answer: it is too long or too deep to be read, or not JSON. */
+  readonly answers?: readonly OutboundRequestId[];
   /** It has no method, result or error: an answer without content, or a request without a method. */
   readonly lacks?: 'content';
   readonly error: WireError;

@@ -2,6 +2,12 @@
 import { RuntimeError, textOfError } from './errors.ts';
 import type { ProcessExit, RequestFailure, RuntimeErrorCode } from './errors.ts';
 
+/** The server's input that was no message: how often, and the last error. */
+export interface UnreadInput {
+  readonly count: number;
+  readonly message: string;
+}
+
 /** Why a connection was lost, or could not be made. */
 export type Loss =
   /** The process has ended by itself, or was killed. `stderr`: its last lines. */
@@ -20,7 +26,12 @@ export type Loss =
   /** The server no longer takes input. */
   | { readonly kind: 'output-broken'; readonly error: unknown; readonly stderr?: string }
   /** It was not ready in time. */
-  | { readonly kind: 'timeout'; readonly timeoutMs: number; readonly stderr?: string }
+  | {
+      readonly kind: 'timeout';
+      readonly timeoutMs: number;
+      readonly stderr?: string;
+      readonly unread?: UnreadInput;
+    }
   /** It refused the handshake, or gave an answer that the protocol does not allow. */
   | { readonly kind: 'refused'; readonly error: Error }
   /** An HTTP status that says nothing about an era or a session. */
@@ -144,7 +155,7 @@ function sentence(loss: Loss): string {
     case 'output-broken':
       return `The server takes no input: ${reasonOf(loss.error)}`;
     case 'timeout':
-      return `The server was not ready within ${loss.timeoutMs} ms`;
+      return `The server was not ready within ${loss.timeoutMs} ms${unreadInWords(loss.unread)}`;
     case 'refused':
     case 'unauthorized':
       return loss.error.message;
@@ -157,6 +168,13 @@ function sentence(loss: Loss): string {
     case 'failure':
       return `A part of the connection has failed: ${reasonOf(loss.error)}`;
   }
+}
+
+function unreadInWords(unread: UnreadInput | undefined): string {
+  if (!unread) return '';
+  const { count, message } = unread;
+  const frames = count === 1 ? 'an invalid frame' : `${count} invalid frames, the last`;
+  return `, and sent ${frames}: ${message}`;
 }
 
 /** Our own errors are sentences. */

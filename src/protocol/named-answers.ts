@@ -1,8 +1,9 @@
 /**
- * Which request a text answers that cannot be read whole: it is too long, nests too deep, or is not JSON.
+ * Which requests a text answers that cannot be read whole: it is too long, nests too deep, or is not JSON.
  * Its beginning or its end may say so, since servers put the id before a result or behind it.
  */
 import type { OutboundRequestId } from './frames.ts';
+import { endOfString } from './number-text.ts';
 
 /** So many bytes, or characters, are looked at, at either end. */
 export const namingLength = 256;
@@ -29,10 +30,37 @@ export function namedAtEnd(end: string): OutboundRequestId | undefined {
   return idIn(idLast.exec(end));
 }
 
-/** The request that a text answers, as far as it can be told. */
-export function requestAnsweredBy(text: string): OutboundRequestId | undefined {
-  const named = namedAtBeginning(text.slice(0, namingLength));
-  return named === 'later' ? namedAtEnd(text.slice(-namingLength)) : named;
+/** Objects of one text that are searched for an id: a hostile line holds millions of empty ones. */
+const maxObjects = 1000;
+
+/**
+ * The requests that a text answers, as far as it can be told. A line may hold several messages, and
+ * other text before one.
+ */
+export function requestsAnsweredBy(text: string): readonly OutboundRequestId[] {
+  const named: OutboundRequestId[] = [];
+  let start = text.indexOf('{');
+  for (let count = 0; start !== -1 && count < maxObjects; count++) {
+    const end = endOfObject(text, start);
+    const at = namedAtBeginning(text.slice(start, Math.min(end, start + namingLength)));
+    const id =
+      at === 'later' ? namedAtEnd(text.slice(Math.max(start, end - namingLength), end)) : at;
+    if (id !== undefined) named.push(id);
+    start = text.indexOf('{', end);
+  }
+  return named;
+}
+
+/** The index behind an object; the text's length if the object does not end. */
+function endOfObject(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) at = endOfString(text, at);
+    else if (code === 0x7b) depth++;
+    else if (code === 0x7d && --depth === 0) return at + 1;
+  }
+  return text.length;
 }
 
 function idIn(found: RegExpExecArray | null): OutboundRequestId | undefined {

@@ -173,7 +173,7 @@ describe('a channel that is lost', () => {
     const { ending } = send('b');
     expect(sent.map(({ id }) => id)).toEqual([1, 2]);
     answer(1);
-    answer('2');
+    answer('02');
     expect(ending()).toBeUndefined();
     expect(heard.map(({ name }) => name)).toEqual([
       'request.sent',

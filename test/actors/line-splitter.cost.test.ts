@@ -82,13 +82,14 @@ describe('the cost of splitting', () => {
     expect([cost.copiedBytes(), cost.decodeCalls()]).toEqual([0, 1]);
   });
 
-  test('a chunk with bad lines among thousands is decoded at most twice', () => {
+  test('decodes a chunk at most twice, and its bad lines once more', () => {
     const splitter = new LineSplitter(2 ** 24);
     const chunk = new TextEncoder().encode('{"jsonrpc":"2.0"}\n'.repeat(5000));
     for (let at = 0; at < chunk.length; at += 180) chunk[at] = 0xff;
     const cost = counted();
     expect(splitter.push(chunk)).toHaveLength(5000);
-    expect(cost.decodedBytes()).toBeLessThanOrEqual(2 * chunk.length);
+    const badBytes = 500 * '{"jsonrpc":"2.0"}'.length;
+    expect(cost.decodedBytes()).toBeLessThanOrEqual(2 * chunk.length + badBytes);
     expect(cost.copiedBytes()).toBe(0);
   });
 

@@ -281,7 +281,9 @@ describe('what is no message of a server’s', () => {
   test('is the answer to a request of the host’s if it is too long to be read', () => {
     const { tell, sent, happened, correlation, names } = startHost();
     const error = { code: -32600, message: 'the message is longer than 9 bytes' };
-    const frames = [2, 99].map((id) => ({ kind: 'invalid', answers: id as never, error }) as const);
+    const frames = [2, 99].map(
+      (id) => ({ kind: 'invalid', answers: [id as never], error }) as const,
+    );
     tell({ type: 'frames.received', frames });
     expect(happened).toEqual(['answer 2']);
     expect(correlation.events).toMatchObject([

@@ -47,7 +47,7 @@ const others: readonly (readonly [string, string])[] = [
 
 describe('a line that is too long', () => {
   test.each(answers)('is known for whose answer it is: %s', (_, line, id) => {
-    expect(told(line)).toMatchObject({ kind: 'invalid', answers: id });
+    expect(told(line)).toMatchObject({ kind: 'invalid', answers: [id] });
   });
 
   test.each(others)('is nobody’s answer: %s', (_, line) => {
@@ -68,7 +68,7 @@ describe('a line that is too long', () => {
   test('is told at once if its beginning says it', () => {
     const splitter = new LineSplitter(1000);
     expect(splitter.push(bytes(`{"jsonrpc":"2.0","id":7,"result":"${long}`))).toMatchObject([
-      { answers: 7 },
+      { answers: [7] },
     ]);
     expect(splitter.push(bytes(`${long}"}\n`))).toEqual([]);
   });

@@ -1,7 +1,8 @@
 /** What a server does wrong: a problem that is told and counted, never a crash, and never the end of a good neighbour. */
 import { fileURLToPath } from 'node:url';
-import { connect } from 'mcp-actors/client';
+import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ConnectionEvent } from 'mcp-actors/client';
+import { TestClock } from 'mcp-actors/testing';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 const server = fileURLToPath(new URL('raw-lines-server.mjs', import.meta.url));
@@ -52,11 +53,7 @@ describe('between good messages', () => {
     ['control characters', '\u0000\u0001', 'frame.invalid'],
     ['a response to nobody', rpc({ id: 99_999, result: {} }), 'response.unknown'],
     ['an error to nobody', rpc({ error: { code: -32700, message: 'What?' } }), 'response.unknown'],
-    [
-      'a response to an id of another type',
-      answer('"result":{}').replace('$ID', '"$ID"'),
-      'response.unknown',
-    ],
+    ['a response to an id that is no number', rpc({ id: '01', result: {} }), 'response.unknown'],
     ['progress for nobody', progress({ progressToken: 'x', progress: 1 }), 'progress.unknown'],
     ['progress without a token', progress({ progress: 1 }), 'progress.unknown'],
     [
@@ -100,6 +97,19 @@ describe('between good messages', () => {
     ['without content', '{"jsonrpc":"2.0","id":$ID}', 'this has none'],
     ['that is no JSON', answer('"result":{"structuredContent":NaN}'), 'Parse error'],
     ['that is no JSON, its id behind', '{"result":{"a":NaN},"id":$ID}', 'Parse error'],
+    ['that is not UTF-8', answer('"result":{"a":"\\xFF"}'), 'not valid UTF-8'],
+    ['that is not UTF-8, its id behind', '{"result":{"a":"\\xFF"},"id":$ID}', 'not valid UTF-8'],
+    [
+      'that shares its line with another message',
+      `${rpc({ method: 'x' })}${answer('"result":{}')}`,
+      'Parse error',
+    ],
+    [
+      'that shares its line with other text',
+      `Listening {here}${answer('"result":{}')}`,
+      'Parse error',
+    ],
+    ['with its id as a string', answer('"result":{}').replace('$ID', '"$ID"'), '"id" must be'],
     ['of another version', answer('"result":{}').replace('2.0', '1.0'), '"jsonrpc" must be "2.0"'],
   ])('an answer %s fails its call alone, at once', async (_, line, why) => {
     const neighbour = connection.callTool('any');
@@ -110,6 +120,27 @@ describe('between good messages', () => {
       });
     expect(await toldOf(failed)).toMatchObject([{ name: 'response.malformed' }]);
     await expect(neighbour).resolves.toEqual(good);
+  });
+
+  test('two answers on one line fail both calls at once', async () => {
+    const first = connection.callTool('any', { silent: true });
+    const both = `${answer('"result":{}').replace('$ID', '$PREVIOUS')}${answer('"result":{}')}`;
+    const calls = await Promise.allSettled([first, say([both], { silent: true })]);
+    expect(calls).toMatchObject([
+      { status: 'rejected', reason: { code: 'INVALID_RESPONSE' } },
+      { status: 'rejected', reason: { code: 'INVALID_RESPONSE' } },
+    ]);
+  });
+
+  test('an answer in an array fails its call at once in a revision without batches', async () => {
+    const failed = () =>
+      expect(say([`[${answer('"result":{}')}]`], { silent: true })).rejects.toMatchObject({
+        code: 'INVALID_RESPONSE',
+      });
+    expect(await toldOf(failed)).toMatchObject([
+      { name: 'response.malformed' },
+      { name: 'frame.invalid' },
+    ]);
   });
 
   test('a second answer to the same call is told, and changes nothing', async () => {
@@ -150,6 +181,29 @@ test('a banner on standard output is told line by line, and the server is greete
     { name: 'frame.invalid', count: 2 },
   ]);
   expect(await connection.callTool('any')).toEqual(good);
+});
+
+test('the error of a server that is not ready in time names the invalid frames that it sent', async () => {
+  const clock = new TestClock();
+  const mute = `process.stdout.write('Welcome!\\nReady\\n'); setInterval(() => {}, 1000)`;
+  const connection = openConnection(
+    { command: process.execPath, args: ['-e', mute] },
+    { era: 'legacy', report: () => {}, restart: 'none', clock },
+  );
+  const counts: number[] = [];
+  connection.events$.subscribe((event) => {
+    if (event.type === 'problem') counts.push(event.count);
+  });
+  const failed = expect(connection.ready()).rejects.toMatchObject({
+    code: 'CONNECT_TIMEOUT',
+    message: expect.stringMatching(/sent 2 invalid frames, the last: .*Ready/) as string,
+  });
+  await expect.poll(() => counts).toEqual([1, 2]);
+  clock.increment(30_000);
+  // The end of the process is timed by the same clock.
+  const state = () => (clock.increment(10), connection.state.value);
+  await expect.poll(state).toBe('failed');
+  await failed;
 });
 
 test('a line over the limit fails the call that it answers; one that answers none costs itself', async () => {

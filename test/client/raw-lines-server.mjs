@@ -1,6 +1,6 @@
 /**
  * A server over stdio that writes whatever it is told. `tools/call` with `lines` writes these first, each as
- * it is, with `$ID` for the id of the call; then it answers, unless `silent` is true. Its argument: a
+ * it is, with `$ID` for the id of the call, `$PREVIOUS` for the one before, and `\xFF` for a byte that is no UTF-8; then it answers, unless `silent` is true. Its argument: a
  * banner, written before anything else.
  */
 import { createInterface } from 'node:readline';
@@ -26,7 +26,13 @@ const results = {
   }),
   'tools/call': ({ arguments: { lines = [], repeat = 1, silent = false } = {} }, id) => {
     for (let time = 0; time < repeat; time++)
-      for (const line of lines) process.stdout.write(line.replaceAll('$ID', String(id)));
+      for (const line of lines) {
+        const text = line.replaceAll('$ID', String(id)).replaceAll('$PREVIOUS', String(id - 1));
+        const parts = text
+          .split('\\xFF')
+          .flatMap((part) => [Buffer.from([0xff]), Buffer.from(part)]);
+        process.stdout.write(Buffer.concat(parts.slice(1)));
+      }
     return silent ? undefined : { content: [{ type: 'text', text: 'answered' }] };
   },
 };

@@ -208,7 +208,7 @@ describe('a line that cannot be read names the request that it answers', () => {
     ['too deep, its id first', `{"id":-5,"jsonrpc":"2.0","result":{"a":${nested}}}`, -5],
     ['too deep, its id last', `{"result":${nested},"id":7,"jsonrpc":"2.0"}`, 7],
   ])('%s', (_, line, answers) => {
-    expect(decodeLine(line, 256)).toMatchObject({ kind: 'invalid', answers });
+    expect(decodeLine(line, 256)).toMatchObject({ kind: 'invalid', answers: [answers] });
   });
 
   test.each([

@@ -259,9 +259,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       return pending.request.settle(outcome);
     }
     if ('malformed' in outcome) {
-      const message = `The ${this.#options.peer}'s response to ${pending.method} is malformed: ${outcome.malformed}`;
-      this.#options.report({ level: 'warning', name: 'response.malformed', message });
-      return pending.fail(this.#now, 'INVALID_RESPONSE', message);
+      return this.#malformed(pending, outcome.malformed);
     }
     if ('tooLong' in outcome) {
       const message = `The ${this.#options.peer}'s response to ${pending.method} cannot be read: ${outcome.tooLong}`;
@@ -274,8 +272,22 @@ class Correlation implements Behaviour<CorrelationEvent> {
     pending.fail(this.#now, 'REQUEST_FAILED', text, { remote: outcome.error });
   }
 
+  #malformed(pending: Pending, reason: string): void {
+    const message = `The ${this.#options.peer}'s response to ${pending.method} is malformed: ${reason}`;
+    this.#options.report({ level: 'warning', name: 'response.malformed', message });
+    pending.fail(this.#now, 'INVALID_RESPONSE', message);
+  }
+
   #unexpected(response: InboundResponse): void {
     const { id, outcome } = response;
+    const meant = this.#made?.findByText(id);
+    if (meant) {
+      this.#made?.forget(meant);
+      return this.#malformed(
+        meant,
+        `its "id" must be ${meant.number}, got the string ${describe(id)}`,
+      );
+    }
     this.#books.unexpected(response);
     const isOurs = this.#books.numberOf(id) !== undefined;
     if (isOurs || this.#options.malformed === 'reported') return;

@@ -42,6 +42,11 @@ export class RequestIds {
     this.#form = form;
   }
 
+  /** True once a request was given an id. */
+  get isUsed(): boolean {
+    return this.#given > 0;
+  }
+
   /** The number of the next request. */
   next(): number {
     return ++this.#given;
@@ -69,6 +74,14 @@ export class RequestIds {
     // `s-01-…` and `s-1e0-…` are numbers too, but no ids.
     const isOurs = this.#isGiven(number) && id.startsWith('s-') && String(number) === digits;
     return isOurs ? number : undefined;
+  }
+
+  /** The number that an id of the wrong type means: some servers send an integer back as a string. */
+  readText(id: unknown): number | undefined {
+    const isText = this.#form === 'integers' && typeof id === 'string';
+    return isText && String(Number(id)) === id && this.#isGiven(Number(id))
+      ? Number(id)
+      : undefined;
   }
 
   #isGiven(number: number): boolean {
@@ -472,6 +485,12 @@ export class PendingRequests {
   /** The pending request that an id belongs to. */
   find(id: unknown): Pending | undefined {
     const number = this.numberOf(id);
+    return number === undefined ? undefined : this.#pending.get(number);
+  }
+
+  /** The pending request that an id of the wrong type means. */
+  findByText(id: unknown): Pending | undefined {
+    const number = this.#options.requestIds.readText(id);
     return number === undefined ? undefined : this.#pending.get(number);
   }
 

@@ -5,7 +5,7 @@
  *
  * @see MCP 2025-11-25, basic/transports, "stdio"
  */
-import { parseError, tooLong } from '../../protocol/codec.ts';
+import { parseError, tooLong, unread } from '../../protocol/codec.ts';
 import type { InvalidFrame, OutboundRequestId } from '../../protocol/frames.ts';
 import {
   namedAtBeginning,
@@ -19,10 +19,7 @@ export type Line = string | InvalidFrame;
 const lineFeed = 0x0a;
 const byteOrderMark = 0xfeff;
 
-const notUtf8: InvalidFrame = {
-  kind: 'invalid',
-  error: parseError('the line is not valid UTF-8'),
-};
+const notUtf8 = parseError('the line is not valid UTF-8');
 
 /** Keeps nothing between two lines, so that one does for all sessions. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -114,8 +111,9 @@ export class LineSplitter {
 
   #endLine(lines: Line[]): void {
     if (this.#state === 'keeping') {
-      const text = this.#decode(joined(this.#pieces, this.#pieceBytes));
-      if (text === undefined) lines.push(notUtf8);
+      const line = joined(this.#pieces, this.#pieceBytes);
+      const text = this.#decode(line);
+      if (text === undefined) lines.push(unread(notUtf8, looseDecoder.decode(line)));
       else addLine(text, lines);
     } else if (this.#state !== 'skipping') {
       lines.push(this.#state.late);
@@ -214,7 +212,9 @@ class SkippedLine {
 
   #frame(answers: OutboundRequestId | undefined): InvalidFrame {
     const error = tooLong(this.#maxLineBytes);
-    return answers === undefined ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
+    return answers === undefined
+      ? { kind: 'invalid', error }
+      : { kind: 'invalid', error, answers: [answers] };
   }
 }
 

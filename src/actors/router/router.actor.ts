@@ -12,7 +12,7 @@
 import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { PeerRole, RouterEvent, RouterInput } from '../../machines/peer-ports.ts';
-import { describe, isRequestId } from '../../protocol/classify.ts';
+import { classifyMessage, describe, isRequestId } from '../../protocol/classify.ts';
 import { ErrorCode, RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
   AnsweredInput,
@@ -25,6 +25,7 @@ import type {
   InvalidFrame,
   JsonObject,
   OutboundFrame,
+  OutboundRequestId,
   RelatedRequest,
   RequestId,
   WireError,
@@ -51,7 +52,7 @@ export interface RouterOptions extends CallsInFlightOptions {
   readonly handlers: ReadonlyMap<string, RequestHandler>;
   readonly clock: Clock;
   /** Knows the ids of our requests to the peer. */
-  readonly requestIds: Pick<RequestIds, 'read'>;
+  readonly requestIds: Pick<RequestIds, 'isUsed' | 'read' | 'readText'>;
   /** Hears what comes in, before anything is done about it. */
   readonly traffic: Pick<Traffic, 'received'>;
   /** The peer's name in texts. */
@@ -474,26 +475,29 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
 
   #invalid(frame: InvalidFrame, replies: Replies): void {
     const { id, error } = frame;
-    if (frame.answers !== undefined && this.options.requestIds.read(frame.answers) !== undefined) {
-      const { code, message } = error;
-      const outcome =
-        code === ErrorCode.parseError
-          ? ({ ok: false, malformed: message, isJsonRpc: false } as const)
-          : ({ ok: false, tooLong: message } as const);
-      const responses = [{ kind: 'response', id: frame.answers, outcome }] as const;
-      this.input.correlation.send({ type: 'responses.received', responses });
-      return replies.drop(frame);
-    }
-    const isOurs = id !== undefined && this.options.requestIds.read(id) !== undefined;
-    if (isOurs && this.#side.isMeantAsAnswer(frame)) {
-      const outcome = { ok: false, malformed: error.message, isJsonRpc: false } as const;
-      const responses = [{ kind: 'response', id: id as never, outcome }] as const;
-      this.input.correlation.send({ type: 'responses.received', responses });
+    const { code, message } = error;
+    const outcome =
+      code === ErrorCode.parseError
+        ? ({ ok: false, malformed: message, isJsonRpc: false } as const)
+        : ({ ok: false, tooLong: message } as const);
+    if (frame.answers && this.#failed(frame.answers, outcome)) return replies.drop(frame);
+    if (this.#side.isMeantAsAnswer(frame) && this.#failed([id], malformed(message))) {
       return replies.drop(frame);
     }
     this.options.report({ level: 'warning', name: 'frame.invalid', message: error.message });
     if (this.#side.answersInvalid(frame, this.gate)) replies.add(errorResponse(id, error), frame);
     else replies.drop(frame);
+  }
+
+  /** Fails those of our requests that a response cannot be read for. @returns false if there are none */
+  #failed(ids: readonly unknown[], outcome: InboundResponse['outcome']): boolean {
+    const { requestIds } = this.options;
+    const responses = ids
+      .filter((id) => requestIds.read(id) !== undefined || requestIds.readText(id) !== undefined)
+      .map((id): InboundResponse => ({ kind: 'response', id: id as OutboundRequestId, outcome }));
+    if (responses.length === 0) return false;
+    this.input.correlation.send({ type: 'responses.received', responses });
+    return true;
   }
 
   #batch(batch: InboundBatch): void {
@@ -502,6 +506,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     const dialect = revision === undefined ? this.#dialect : negotiateDialect(revision);
     const error = dialect.batchRefusal(batch.messages.length, maxRunning + maxWaiting);
     if (error) {
+      if (this.options.requestIds.isUsed) this.#failed(answeredIn(batch), malformed(error.message));
       return this.#invalid({ kind: 'invalid', error, origin: batch.origin }, this);
     }
     const { frames, replies } = openBatch(batch, this);
@@ -555,4 +560,15 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     this.#frames = [];
     this.input.writer.send({ type: 'frames.send', frames });
   }
+}
+
+function answeredIn({ messages }: InboundBatch): readonly unknown[] {
+  return messages.flatMap((message) => {
+    const frame = classifyMessage(message);
+    return frame.kind === 'response' ? [frame.id] : [];
+  });
+}
+
+function malformed(reason: string): InboundResponse['outcome'] {
+  return { ok: false, malformed: reason, isJsonRpc: false };
 }

@@ -1,6 +1,6 @@
 /** A connection as observables. A stream without subscribers costs nothing. */
 import type { SnapshotFrom } from 'xstate';
-import type { Loss } from '../../protocol/losses.ts';
+import type { Loss, UnreadInput } from '../../protocol/losses.ts';
 import type { DevicePrompt } from '../../machines/connection-ports.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -159,6 +159,8 @@ export class EventLog {
   /** How many were dropped for want of a listener. */
   #dropped = 0;
   #problems: Map<string, number> | undefined = undefined;
+  /** The invalid frames so far. */
+  unreadInput: UnreadInput | undefined = undefined;
 
   constructor(maxKept: number, report: Report) {
     this.#maxKept = maxKept;
@@ -180,6 +182,7 @@ export class EventLog {
     this.#problems ??= new Map();
     const count = (this.#problems.get(name) ?? 0) + 1;
     this.#problems.set(name, count);
+    if (name === 'frame.invalid') this.unreadInput = { count, message };
     this.tell({ type: 'problem', name, message, count });
   }
 

@@ -136,6 +136,7 @@ export class HostConnection extends ServerFeatures {
       shows: setup.shows,
       opens: 'once',
       lastWords: () => kind.lastWords,
+      unreadInput: () => events.unreadInput,
     };
     environment.observe({ listen: (listener) => scope.transitions.listen(listener) });
     environment.calls(this);

@@ -325,7 +325,8 @@ class HttpChannel implements Behaviour<ChannelEvent>, PostedChannel, TransportOw
   decoded(texts: readonly string[], where: string): readonly InboundFrame[] {
     return texts.flatMap((text) => {
       const frame = decodeLine(text, this.options.limits.maxDepth);
-      if (frame.kind !== 'invalid') return [frame];
+      // The router fails the calls that an unreadable frame was to answer.
+      if (frame.kind !== 'invalid' || frame.answers) return [frame];
       this.problem('frame.invalid', `On ${where}: ${frame.error.message}${excerptOf(text)}`);
       return [];
     });

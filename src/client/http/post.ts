@@ -239,7 +239,11 @@ export class Post implements StreamOwner {
   }
 
   received(texts: readonly string[]): 'more' | 'all' {
-    this.#hand(this.#channel.decoded(texts, `the answer to ${this.what}`));
+    const frames = this.#channel.decoded(texts, `the answer to ${this.what}`);
+    this.#hand(frames);
+    if (!this.#isSettled && frames.some((frame) => this.#isMisnamedBy(frame))) {
+      this.fail(violation(this.what, `must have the id ${this.id}, got one of another type`));
+    }
     return this.#state.value === 'answered' ? 'all' : 'more';
   }
 
@@ -280,10 +284,15 @@ export class Post implements StreamOwner {
   /** Whether a frame is the answer to it. Ids must have the same type. */
   #isAnsweredBy(frame: InboundFrame): boolean {
     if (frame.kind === 'response') return frame.id === this.id;
+    if (frame.kind === 'invalid') return frame.answers?.includes(this.id as never) ?? false;
     if (frame.kind !== 'batch') return false;
     return frame.messages.some(
       (message) => isJsonObject(message) && message['id'] === this.id && !('method' in message),
     );
+  }
+
+  #isMisnamedBy(frame: InboundFrame): boolean {
+    return frame.kind === 'response' && String(frame.id) === String(this.id);
   }
 
   #unanswered(sent: Exclude<SendOutcome, Answered>): void {

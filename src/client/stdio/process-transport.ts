@@ -329,19 +329,22 @@ function messagesOf(frame: InboundFrame): SdkMessages {
   }
   const message = messageOf(frame);
   if (message) return { messages: [message], faults: [] };
-  const { id, fault } = faultOf(frame);
+  const { ids, fault } = faultOf(frame);
   const error = { code: ErrorCode.internalError, message: fault };
-  return { messages: id === undefined ? [] : [{ jsonrpc: '2.0', id, error }], faults: [fault] };
+  return { messages: ids.map((id) => ({ jsonrpc: '2.0', id, error })), faults: [fault] };
 }
 
-/** What is wrong with a frame that is not a message, and the id of the request that it answers. */
-function faultOf(frame: SingleFrame): { readonly id?: RequestId; readonly fault: string } {
+/** What is wrong with a frame that is not a message, and the ids of the requests that it answers. */
+function faultOf(frame: SingleFrame): {
+  readonly ids: readonly RequestId[];
+  readonly fault: string;
+} {
   if (frame.kind === 'invalid') {
     const fault = `The server sent what is no message: ${frame.error.message}`;
-    return { ...(frame.answers === undefined ? {} : { id: frame.answers }), fault };
+    return { ids: frame.answers ?? [], fault };
   }
   const { id, outcome } = frame as InboundResponse;
   const reason =
     'malformed' in outcome ? outcome.malformed : 'tooLong' in outcome && outcome.tooLong;
-  return { id, fault: `The server's answer cannot be read: ${reason}` };
+  return { ids: [id], fault: `The server's answer cannot be read: ${reason}` };
 }
