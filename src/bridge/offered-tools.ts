@@ -52,7 +52,7 @@ export function withOffered(opened: OpenedServer, { among, byName }: HoldingBack
     const { tools, nextCursor } = result;
     if (method !== 'tools/list' || !Array.isArray(tools)) return result;
     const items = tools.filter(isNamed);
-    const isWhole = params?.['cursor'] === undefined && nextCursor === undefined;
+    const isWhole = (params?.['cursor'] ?? undefined) === undefined && nextCursor === undefined;
     const ofPage = among(items, isWhole ? 'whole' : nextCursor === undefined ? 'last' : 'other');
     held = isWhole ? ofPage : new Map([...held, ...ofPage]);
     return { ...result, tools: offered(items, ofPage) };

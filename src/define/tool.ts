@@ -116,12 +116,18 @@ export interface ToolResult {
   /** For the model and for people. By default `structured` as JSON text. */
   readonly content?: readonly ContentBlock[];
   /** For programs: a value that conforms to `outputSchema`. */
-  readonly structured?: object;
+  readonly structured?: Structured;
   /** The call failed, and the model should read why in `content`. By default it did not. */
   readonly isError?: boolean;
   /** Anything else, under prefixed keys, passed on as it is. */
   readonly _meta?: JsonObject;
 }
+
+/** An object that JSON writes as one: no Date, Map, Set or array. */
+type Structured = object & {
+  readonly [Symbol.iterator]?: never;
+  readonly getTime?: never;
+};
 
 /** The return value of a handler: a text, content blocks, or a complete result. */
 export type ToolOutput = string | readonly ContentBlock[] | ToolResult;

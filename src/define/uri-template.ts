@@ -131,14 +131,24 @@ export function uriTemplate(template: string): UriTemplate {
   let start = step({ kind: 'end' });
   for (const part of parts.toReversed()) {
     start =
-      part.type === 'literal'
-        ? step({ kind: 'text', text: part.value, next: start })
-        : stepsOf(part, start, step);
+      part.type === 'literal' ? literalOf(part.value, start, step) : stepsOf(part, start, step);
   }
   return {
     variables,
     match: (uri) => (uri.length > longestUri ? undefined : valuesOf(uri, search(uri, start))),
   };
+}
+
+/** An expansion encodes what a URI cannot have; a client may send the text as it stands. */
+function literalOf(
+  text: string,
+  next: MatchStep,
+  step: (unnumbered: Unnumbered) => MatchStep,
+): MatchStep {
+  const plain = step({ kind: 'text', text, next });
+  const encoded = text.replaceAll(/[^\0-\x7F]+/g, encodeURIComponent);
+  if (encoded === text) return plain;
+  return step({ kind: 'fork', choices: [step({ kind: 'text', text: encoded, next }), plain] });
 }
 
 function read(template: string): ReturnType<typeof parse>['ast'] {

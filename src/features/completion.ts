@@ -111,7 +111,7 @@ function objectParam(params: JsonObject | undefined, name: string): JsonObject {
 
 /** The values that the user has already filled in. */
 function readFilled(context: unknown): Filled {
-  if (context === undefined) return {};
+  if (context === undefined || context === null) return {};
   const given = isJsonObject(context) ? (context['arguments'] ?? {}) : undefined;
   if (!isJsonObject(given)) {
     throw invalidParams(`"context" must be an object with "arguments", an object of strings`);

@@ -15,7 +15,7 @@ import type { PromptMessage } from '../define/prompt.ts';
  * @throws {TypeError} saying what it gave instead
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
-export function readToolOutput(output: unknown): ToolResultItem {
+export function readToolOutput(output: unknown, tool: string): ToolResultItem {
   if (typeof output === 'string') return contentAlone([{ type: 'text', text: output }]);
   if (Array.isArray(output)) return contentAlone(readBlocks(output));
   if (!isJsonObject(output)) {
@@ -27,9 +27,7 @@ export function readToolOutput(output: unknown): ToolResultItem {
   if (output['structuredContent'] !== undefined && structured === undefined) {
     throw new TypeError('"structuredContent" of a result is called "structured" here');
   }
-  if (structured !== undefined && !isJsonObject(structured)) {
-    throw new TypeError(`"structured" must be an object, this is ${describe(structured)}`);
-  }
+  if (structured !== undefined) assertStructured(structured, tool);
   if (content === undefined && structured === undefined) {
     throw new TypeError('a tool gives "content" or "structured"; this has neither');
   }
@@ -40,6 +38,34 @@ export function readToolOutput(output: unknown): ToolResultItem {
     _meta: isJsonObject(_meta) ? _meta : undefined,
   };
 }
+
+/** @throws {TypeError} JSON writes it as another value than an object, or loses its entries */
+function assertStructured(value: unknown, tool: string): asserts value is JsonObject {
+  if (!isJsonObject(value)) {
+    throw new TypeError(`${tool}: "structured" must be an object, got ${describe(value)}`);
+  }
+  const lost = value instanceof Date ? '' : lossyIn(value);
+  if (lost === undefined) return;
+  throw new TypeError(
+    `${tool}: "structured${lost}" must be plain JSON, got a Date, Map or Set: convert it first`,
+  );
+}
+
+/** The path of the first Map or Set, of which JSON keeps no entry. */
+function lossyIn(value: object, depth = 0): string | undefined {
+  if (value instanceof Map || value instanceof Set) return '';
+  if (depth > maxDepth) return undefined;
+  for (const key in value) {
+    const member: unknown = (value as JsonObject)[key];
+    if (typeof member !== 'object' || member === null) continue;
+    const lost = lossyIn(member, depth + 1);
+    if (lost !== undefined) return Array.isArray(value) ? `[${key}]${lost}` : `.${key}${lost}`;
+  }
+  return undefined;
+}
+
+/** A deeper value is left to JSON, which names its cycle. */
+const maxDepth = 100;
 
 function contentAlone(content: readonly ContentBlock[]): ToolResultItem {
   return { content, structured: undefined, isError: false, _meta: undefined };

@@ -30,7 +30,7 @@ export function pageOf<T>(
   params: JsonObject | undefined,
   pageSize: number,
 ): Page<T> {
-  const after = readCursor(kind, params?.['cursor']);
+  const after = readCursor(kind, params?.['cursor'] ?? undefined);
   const rest = after === 0 ? list : list.filter(({ place }) => place > after);
   const page = rest.slice(0, pageSize);
   const last = page.at(-1);
@@ -51,7 +51,7 @@ export function pageByUri<T extends { readonly uri: string }>(
   params: JsonObject | undefined,
   pageSize: number,
 ): Page<T> {
-  const cursor = params?.['cursor'];
+  const cursor = params?.['cursor'] ?? undefined;
   const after = cursor === undefined ? '' : readTextCursor(kind, cursor);
   if (after === undefined) throw unknownCursor(cursor);
   const rest = list.filter(({ uri }) => uri > after);

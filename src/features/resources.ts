@@ -265,7 +265,7 @@ async function resourcePage(
     return listed.filter((resource) => resource.uri > uri && !known.has(resource.uri));
   };
 
-  const after = readTextCursor(listedKind, params?.['cursor']);
+  const after = readTextCursor(listedKind, params?.['cursor'] ?? undefined);
   if (after !== undefined) return firstPage(listedKind, await listedAfter(after), pageSize);
 
   const page = pageOf(listKind, fixed, params, pageSize);

@@ -42,7 +42,8 @@ export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Featu
   const callables = new WeakMap<Tool, CallableTool>();
 
   const callTool: RequestHandler = (params, call) => {
-    const { name, arguments: args = {} } = params ?? {};
+    const { name, arguments: given } = params ?? {};
+    const args = given ?? {};
     const seen = tools.seenBy(call.request);
     const tool = typeof name === 'string' ? seen.get(name) : undefined;
     if (!tool) throw unknownName('tool', stringParam(params, 'name'), seen.keys());
@@ -161,7 +162,7 @@ class CallableTool {
   }
 
   #result(given: unknown, call: Exchange): ToolCallResult {
-    const output = readToolOutput(given);
+    const output = readToolOutput(given, this.#tool.name);
     const check = this.#checkOutput;
     if (!check || output.isError) return call.request.peer.dialect.toolResult(output);
     const checked = check(output.structured);

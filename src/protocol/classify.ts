@@ -51,7 +51,8 @@ export function classifyMessage(value: unknown, size?: number): SingleFrame {
   if (typeof method !== 'string') {
     return broken(value, `"method" must be a string, this is ${describe(method)}`);
   }
-  const params = value['params'];
+  // Go, C# and Java write null for an absent member.
+  const params = value['params'] ?? undefined;
   if (id === undefined) {
     // A notification is never answered: if its params have the wrong shape, it is passed on without
     // them.

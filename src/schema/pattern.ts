@@ -92,6 +92,8 @@ interface Program {
 export class Pattern {
   /** JavaScript's, if that cannot go back far. */
   readonly #native: RegExp | undefined;
+  /** Its steps per character of the text, at most. */
+  readonly #nativeCost: number;
   readonly #program: Program;
   /** Of the lookarounds; the inner ones come first. */
   readonly #looks: readonly Program[];
@@ -113,7 +115,9 @@ export class Pattern {
     const reader = new PatternReader(source);
     const part = reader.read();
     const budget = { states: 0, steps };
-    this.#native = isFlat(part) ? native : undefined;
+    const measured = isAnchored(part) ? backtrackingOf(part) : undefined;
+    this.#native = measured && native;
+    this.#nativeCost = measured?.cost ?? 0;
     this.#program = programOf(part, 'forward', budget);
     this.#looks = reader.looks.map(({ part, direction }) => programOf(part, direction, budget));
   }
@@ -124,12 +128,12 @@ export class Pattern {
    * @throws {OutOfSteps}
    */
   test(text: string, steps: Budget): boolean {
-    steps.spend(text.length);
     if (this.#native) {
-      // Behind each character that the repetition has taken, the rest may be tried once.
-      steps.spend((text.length * this.#program.states.length) / 16);
+      // A step of JavaScript's engine is that much faster than one of ours.
+      steps.spend((text.length * (1 + this.#nativeCost)) / 16);
       return this.#native.test(text);
     }
+    steps.spend(text.length);
     const characters = codePointsOf(text);
     const held: Uint8Array[] = [];
     for (const look of this.#looks) {
@@ -285,16 +289,76 @@ function programOf(
   return { states, start, direction };
 }
 
-/** Whether it begins at the text's start and has one choice at most: how often one character is repeated. */
-function isFlat(part: Part): boolean {
-  const [first, ...rest] = part.kind === 'sequence' ? part.parts : [];
-  if (first?.kind !== 'between' || first.holds !== atStart) return false;
-  const repeats = rest.filter((each) => each.kind === 'repeat');
-  return (
-    rest.every(({ kind }) => kind === 'character' || kind === 'between' || kind === 'repeat') &&
-    repeats.every((each) => each.part.kind === 'character') &&
-    repeats.filter(({ min, max }) => min !== max).length <= 1
-  );
+/** Whether it matches at the text's start alone. */
+function isAnchored(part: Part): boolean {
+  if (part.kind === 'choice') return part.parts.every(isAnchored);
+  const first = part.kind === 'sequence' ? part.parts[0] : part;
+  return first?.kind === 'between' && first.holds === atStart;
+}
+
+/** How far a backtracking engine may go back in a part. */
+interface Backtracking {
+  /** In how many ways the part can match at one place, without its long repetition. */
+  readonly ways: number;
+  /** The steps of trying all of them. */
+  readonly cost: number;
+  /** It has a repetition that may match at many lengths: one is linear in the text, two are not. */
+  readonly isLong: boolean;
+}
+
+const maxWays = 1000;
+/** A repetition with more choices than this is long. */
+const maxChoices = 64;
+
+/** Undefined if the time may be worse than linear in the text. */
+function backtrackingOf(part: Part): Backtracking | undefined {
+  switch (part.kind) {
+    case 'character':
+    case 'between':
+      return { ways: 1, cost: 1, isLong: false };
+    case 'around':
+      return undefined;
+    case 'choice': {
+      let [ways, cost, isLong] = [0, 0, false];
+      for (const each of part.parts) {
+        const one = backtrackingOf(each);
+        if (!one) return undefined;
+        [ways, cost, isLong] = [ways + one.ways, cost + one.cost, isLong || one.isLong];
+      }
+      return ways > maxWays ? undefined : { ways, cost, isLong };
+    }
+    case 'sequence':
+      return inSequence(part.parts.map((each) => () => backtrackingOf(each)));
+    case 'repeat':
+      return repeated(part);
+  }
+}
+
+function inSequence(parts: readonly (() => Backtracking | undefined)[]): Backtracking | undefined {
+  let [ways, cost, isLong] = [1, 0, false];
+  for (const measure of parts) {
+    const one = measure();
+    if (!one || (isLong && one.isLong)) return undefined;
+    cost += ways * one.cost;
+    ways *= one.ways;
+    isLong ||= one.isLong;
+    if (ways > maxWays) return undefined;
+  }
+  return { ways, cost, isLong };
+}
+
+function repeated({ part, min, max }: Part & { readonly kind: 'repeat' }) {
+  const one = backtrackingOf(part);
+  if (!one || one.isLong) return undefined;
+  // All matches of such a part have the same length.
+  if (one.ways === 1) {
+    const isLong = max - min > maxChoices;
+    const ways = isLong ? 1 : max - min + 1;
+    return { ways, cost: isLong ? one.cost : one.cost * max, isLong };
+  }
+  if (max > maxChoices) return undefined;
+  const optional = () => ({ ...one, ways: one.ways + 1 });
+  return inSequence(Array.from({ length: max }, (_, at) => (at < min ? () => one : optional)));
 }
 
 const atStart: HoldsBetween = (before) => before === undefined;

@@ -101,7 +101,7 @@ class SchemaCompiler {
   }
 
   #checkOf(schema: JsonObject, resource: SchemaResource, at: string): Check {
-    const { type: types, nullable } = schema;
+    const { type: types } = schema;
     const make: NodeMaker = {
       at,
       one: (given, keyword) => this.#node({ schema: given, resource, at: `${at}/${keyword}` }),
@@ -110,7 +110,7 @@ class SchemaCompiler {
           this.#node({ schema: each, resource, at: `${at}/${keyword}/${n}` }),
         ),
     };
-    const type = types === undefined ? undefined : typeCheck(types, nullable, `${at}/type`);
+    const type = types === undefined ? undefined : typeCheck(types, `${at}/type`);
     const sizes = checksOf(schema, at, sizeKeywords);
     const others = [
       ...checksOf(schema, at, valueKeywords),

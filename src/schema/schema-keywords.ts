@@ -135,13 +135,34 @@ export const sizeKeywords: { readonly [keyword: string]: MakeCheck } = {
   minProperties: size('fewer', 'properties', propertiesOf),
 };
 
+/** In decimals, as both were written: 19.99 / 0.01 is 1998.9999999999998 in binary. */
+function isMultiple(value: number, bound: number): boolean {
+  if (!Number.isFinite(value) || bound === 0) return false;
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(bound)) return value % bound === 0;
+  const [one, other] = [decimalOf(value), decimalOf(bound)];
+  const exponent = Math.min(one.exponent, other.exponent);
+  const scaled = (each: Decimal) => each.digits * 10n ** BigInt(each.exponent - exponent);
+  return scaled(one) % scaled(other) === 0n;
+}
+
+interface Decimal {
+  readonly digits: bigint;
+  readonly exponent: number;
+}
+
+function decimalOf(value: number): Decimal {
+  const [mantissa = '', exponent = '0'] = String(value).split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
+
 /** The others. */
 export const valueKeywords: { readonly [keyword: string]: MakeCheck } = {
   minimum: numeric('>=', (value, bound) => value >= bound),
   maximum: numeric('<=', (value, bound) => value <= bound),
   exclusiveMinimum: numeric('>', (value, bound) => value > bound),
   exclusiveMaximum: numeric('<', (value, bound) => value < bound),
-  multipleOf: numeric('multiple of', (value, bound) => Number.isInteger(value / bound)),
+  multipleOf: numeric('multiple of', isMultiple),
   pattern,
   required,
   dependentRequired,

@@ -274,15 +274,13 @@ const isOfType: { readonly [type: string]: (value: unknown, object: unknown) => 
   string: (value) => typeof value === 'string',
 };
 
-/** `type`, and the `nullable` of OpenAPI. */
-export function typeCheck(given: unknown, nullable: unknown, at: string): KeywordCheck {
+export function typeCheck(given: unknown, at: string): KeywordCheck {
   const listed: readonly unknown[] = Array.isArray(given) ? given : [given];
   const names = listed.map((name) => {
     if (typeof name === 'string' && Object.hasOwn(isOfType, name)) return name;
     const known = Object.keys(isOfType).join(', ');
     throw new TypeError(`${at} must be one of ${known}; this is ${describe(name)}`);
   });
-  if (nullable === true && !names.includes('null')) names.push('null');
   const message = `must be ${names.join(',')}`;
   const [first = () => false, ...others] = names.flatMap((name) => isOfType[name] ?? []);
   return (value, run, object) =>

@@ -141,8 +141,26 @@ const dialect2020 = 'https://json-schema.org/draft/2020-12/schema';
 function objectSchema(schema: JsonSchema, what: string): ObjectSchema {
   if (isObjectSchema(schema)) return schema;
   if (describesObjects(schema)) return { type: 'object', ...schema };
+  const target = rootTarget(schema);
+  if (describesObjects(target)) return inlined(schema, target as JsonSchema);
   const text = JSON.stringify(schema).slice(0, 200);
   throw new TypeError(`${what} must describe objects ("type": "object"), this is ${text}`);
+}
+
+/** The schema to which the root refers, within itself: zod gives it for a schema with an id. */
+function rootTarget(schema: JsonSchema): unknown {
+  const reference = schema['$ref'];
+  const [, name] = /^#\/\$defs\/([^/%~]+)$/.exec(String(reference)) ?? [];
+  const definitions = schema['$defs'];
+  return name !== undefined && isJsonObject(definitions) && Object.hasOwn(definitions, name)
+    ? definitions[name]
+    : undefined;
+}
+
+/** Hosts read properties from the root. A target with an id of its own has another base for references. */
+function inlined({ $ref, ...root }: JsonSchema, target: JsonSchema): ObjectSchema {
+  const isShared = Object.keys(target).some((key) => key.startsWith('$') || key in root);
+  return { type: 'object', ...(isShared ? { $ref } : target), ...root };
 }
 
 function isObjectSchema(schema: JsonSchema): schema is ObjectSchema {

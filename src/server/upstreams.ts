@@ -539,7 +539,7 @@ function joined(member: string, own: RequestHandler, theirs: RequestHandler): Re
     return Array.isArray(items) ? items : [];
   };
   return async (params, call) => {
-    if (params?.['cursor'] !== undefined) return await theirs(params, call);
+    if ((params?.['cursor'] ?? undefined) !== undefined) return await theirs(params, call);
     const items: unknown[] = [];
     for (let cursor: unknown = undefined; ;) {
       const page = (await own(cursor === undefined ? {} : { cursor }, call)) as JsonObject;

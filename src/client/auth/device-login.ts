@@ -8,6 +8,7 @@ import { createActor, waitFor } from 'xstate';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { basicCredentials } from '../../protocol/oauth.ts';
+import { printable } from '../../protocol/printable.ts';
 import type { LoginInput } from '../../machines/authorization.machine.ts';
 import type { DevicePrompt } from '../../machines/connection-ports.ts';
 import { deviceLoginMachine } from '../../machines/device-login.machine.ts';
@@ -263,7 +264,7 @@ class DeviceLogin implements DevicePort {
     const [verificationUri, url] = [uri, complete].map((each) => this.#visitable(each));
     const device: DevicePrompt = {
       verificationUri: verificationUri ?? '',
-      userCode,
+      userCode: printable(userCode),
       expiresInMs: within(bounds.expiresInMs, expiresIn),
     };
     return { url: url ?? '', device, intervalMs: within(bounds.intervalMs, interval) };

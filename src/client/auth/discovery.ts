@@ -1,5 +1,6 @@
 /** Which authorization server a resource names, and whether a host may trust it. */
 import type { TokenDemand } from '../../machines/authorization.machine.ts';
+import { isJsonObject } from '../../protocol/classify.ts';
 import type { Grants } from './grants.ts';
 import { assertTrusted } from './guarded-fetch.ts';
 import type { Fetch } from './guarded-fetch.ts';
@@ -36,12 +37,39 @@ export async function discover(
   fetchFn: Fetch,
 ): Promise<Discovered> {
   const found = await official.discoverOAuthServerInfo(server, {
-    fetchFn,
+    fetchFn: metadataFetch(fetchFn),
     resourceMetadataUrl:
       resourceMetadataUrl === undefined ? undefined : new URL(resourceMetadataUrl),
   });
   assertItsOwn(found, server, official);
   return found;
+}
+
+/**
+ * Answers that are no JSON object count as missing, so the next place is tried: many servers answer
+ * any path with a page. A member that is null is absent.
+ */
+export function metadataFetch(fetchFn: Fetch): Fetch {
+  return async (url, init) => {
+    const response = await fetchFn(url, init);
+    // Forms are sent to endpoints, metadata are fetched.
+    if (!response.ok || init?.body !== undefined) return response;
+    const body = jsonIn(await response.text());
+    if (!isJsonObject(body)) return new Response(null, { status: 404 });
+    return Response.json(
+      Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)),
+      { status: response.status },
+    );
+  };
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON.
+    return undefined;
+  }
 }
 
 /** The scopes to ask for: those that the server wants, those that it names, or those that the host gives. */

@@ -28,7 +28,7 @@ import type {
   HttpAuthorization,
   MakeAuthorization,
 } from '../http/authorization.ts';
-import { challengeWords } from '../http/authorization.ts';
+import { bearerChallenge, challengeWords } from '../http/authorization.ts';
 import { logInClient } from './client-login.ts';
 import { memoryCredentialStore } from './credential-store.ts';
 import { observedMachine } from '../../actors/transitions.ts';
@@ -144,12 +144,7 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     if (!this.#isItsOwn(url) || retries >= maxRetries) return this.#refuse(challenge);
     await this.#read();
     if (this.#isNewerThan(sent)) return { kind: 'retry' };
-    let demand: TokenDemand & { readonly error?: string | undefined };
-    try {
-      demand = await this.#demandOf(challenge);
-    } catch (error) {
-      return { kind: 'refused', error: error as Error };
-    }
+    const demand: TokenDemand & { readonly error?: string | undefined } = this.#demandOf(challenge);
     if (status === 403) {
       if (demand.error !== 'insufficient_scope') return this.#refuse(challenge);
       // If the token has all of these scopes, scopes are not what is missing.
@@ -209,12 +204,17 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     return this.#official;
   }
 
-  async #demandOf({ wwwAuthenticate }: Challenge) {
-    const { extractWWWAuthenticateParams } = await this.#load();
-    const headers = { 'www-authenticate': wwwAuthenticate ?? '' };
-    const said = extractWWWAuthenticateParams(new Response(null, { headers }));
-    const { scope, error, resourceMetadataUrl } = said;
-    return { scope, error, resourceMetadataUrl: resourceMetadataUrl?.href };
+  #demandOf({ wwwAuthenticate }: Challenge) {
+    const {
+      scope,
+      error,
+      resource_metadata: metadata = '',
+    } = bearerChallenge(wwwAuthenticate) ?? {};
+    return {
+      scope: scope || undefined,
+      error,
+      resourceMetadataUrl: URL.canParse(metadata) ? metadata : undefined,
+    };
   }
 
   async #settled(signal?: AbortSignal): Promise<void> {

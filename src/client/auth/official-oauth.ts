@@ -13,7 +13,6 @@ export {
   discoverAuthorizationServerMetadata,
   discoverOAuthServerInfo,
   exchangeAuthorization,
-  extractWWWAuthenticateParams,
   fetchToken,
   refreshAuthorization,
   registerClient,

@@ -8,7 +8,13 @@ import { RuntimeError } from '../../protocol/errors.ts';
 import { isLoopback } from '../../protocol/oauth.ts';
 import type { LoginInput } from '../../machines/authorization.machine.ts';
 import { listenForCallback } from './callback.ts';
-import { assertIssuer, assertItsOwn, assertProtectsCodes, issuerOf } from './discovery.ts';
+import {
+  assertIssuer,
+  assertItsOwn,
+  assertProtectsCodes,
+  issuerOf,
+  metadataFetch,
+} from './discovery.ts';
 import type { Discovered } from './discovery.ts';
 import { grantFrom, knownClient } from './grants.ts';
 import type { Grant, Grants, KnownClient } from './grants.ts';
@@ -173,7 +179,7 @@ class PersonLogin implements OAuthClientProvider {
     const { scope, resourceMetadataUrl } = this.#wanted;
     await official.auth(this, {
       serverUrl: server,
-      fetchFn: this.#fetch,
+      fetchFn: metadataFetch(this.#fetch),
       scope,
       resourceMetadataUrl:
         resourceMetadataUrl === undefined ? undefined : new URL(resourceMetadataUrl),

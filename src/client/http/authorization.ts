@@ -100,6 +100,43 @@ export interface AuthorizedScope {
 /** Makes the authorization of one connection. */
 export type MakeAuthorization = (scope: AuthorizedScope) => HttpAuthorization;
 
+type Parameters = { readonly [name: string]: string | undefined };
+
+const token = String.raw`[\w!#$%&'*+.^\x60|~-]+`;
+const parameter = new RegExp(
+  String.raw`(${token})[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|(${token}))`,
+  'y',
+);
+/** A scheme, and the credentials that some have instead of parameters. */
+const scheme = new RegExp(String.raw`(${token})(?:[ \t]+[\w.~+/-]+=*(?=[ \t]*(?:,|$)))?`, 'y');
+
+/**
+ * The parameters of the challenge for a bearer token; undefined if there is none.
+ *
+ * @see RFC 9110, section 11.6.1
+ */
+export function bearerChallenge(wwwAuthenticate = ''): Parameters | undefined {
+  const text = wwwAuthenticate.slice(0, readOfChallenge);
+  const bearers: { [name: string]: string }[] = [];
+  let current: { [name: string]: string } = {};
+  for (let at = 0; at < text.length; at++) {
+    if (/[\s,]/.test(text.charAt(at))) continue;
+    parameter.lastIndex = scheme.lastIndex = at;
+    const [whole, name = '', quotedText, plain = ''] = parameter.exec(text) ?? [];
+    if (whole !== undefined) {
+      current[name.toLowerCase()] ??= quotedText?.replaceAll(/\\(.)/g, '$1') ?? plain;
+      at += whole.length - 1;
+      continue;
+    }
+    const [begun, called = ''] = scheme.exec(text) ?? [];
+    if (begun === undefined) continue;
+    current = {};
+    if (/^(?:bearer|dpop)$/i.test(called)) bearers.push(current);
+    at += begun.length - 1;
+  }
+  return bearers.find((each) => 'resource_metadata' in each) ?? bearers[0];
+}
+
 /** How many characters of a challenge are read. */
 const readOfChallenge = 4096;
 
@@ -113,15 +150,9 @@ export function challengeWords(wwwAuthenticate = ''): {
   readonly said: string;
   readonly scope: string | undefined;
 } {
-  const found: { [name: string]: string } = {};
-  const parameters =
-    /\b(error_description|error|scope)\s{0,8}=\s{0,8}(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi;
-  for (const [, name = '', text, token = ''] of wwwAuthenticate
-    .slice(0, readOfChallenge)
-    .matchAll(parameters)) {
-    found[name.toLowerCase()] ??= printable(redactText((text ?? token).trim(), 300));
-  }
-  const { error = '', error_description: description = '', scope = '' } = found;
+  const challenge = bearerChallenge(wwwAuthenticate);
+  const shown = (name: string) => printable(redactText((challenge?.[name] ?? '').trim(), 300));
+  const [error, description, scope] = [shown('error'), shown('error_description'), shown('scope')];
   const parts = [error, description].filter((part) => part !== '').join(': ');
   return { said: parts === '' ? '' : ` (${parts})`, scope: scope === '' ? undefined : scope };
 }

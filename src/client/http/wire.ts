@@ -8,7 +8,7 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import { quoted } from '../../protocol/printable.ts';
 import { placeOf } from './address.ts';
 import type { HttpAddress } from './address.ts';
-import { whyRefused } from './authorization.ts';
+import { bearerChallenge, whyRefused } from './authorization.ts';
 import type { Challenge, HttpAuthorization, LoginWatch } from './authorization.ts';
 import { networkFailure } from './failures.ts';
 import type { NetworkFailure } from './failures.ts';
@@ -154,7 +154,7 @@ export class HttpWire {
  */
 function isInsufficientScope(response: HttpResponse): boolean {
   if (response.status !== 403) return false;
-  return /\berror\s*=\s*"?insufficient_scope\b/i.test(response.header('www-authenticate') ?? '');
+  return bearerChallenge(response.header('www-authenticate'))?.['error'] === 'insufficient_scope';
 }
 
 /** A browser hides where a redirect leads. */
