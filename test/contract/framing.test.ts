@@ -100,7 +100,7 @@ everywhere('JSON that is no message', eachByteTransport, () => {
     ['{"jsonrpc":"1.0","id":7,"method":"ping"}', 7],
     ['{"id":7,"method":"ping"}', 7],
     ['{"jsonrpc":2,"id":"x","method":"ping"}', 'x'],
-    ['{"jsonrpc":"2.0","id":7,"method":"ping","params":null}', 7],
+    ['{"jsonrpc":"2.0","id":7,"method":"ping","params":7}', 7],
     ['{"jsonrpc":"2.0","id":7,"method":"ping","params":"all"}', 7],
     ['{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', 7, -32602],
     ['{"JSONRPC":"2.0","ID":7,"Method":"ping"}', undefined],

@@ -91,7 +91,7 @@ describe('a malformed message', () => {
     ['{"jsonrpc":"2.0","method":"m","id":9007199254740993}', invalidRequest, undefined, '"id"'],
     ['{"jsonrpc":"2.0","method":"m","id":1e999}', invalidRequest, undefined, '"id"'],
     ['{"jsonrpc":"2.0","method":"m","id":1,"params":[1]}', invalidParams, 1, '"params"'],
-    ['{"jsonrpc":"2.0","method":"m","id":1,"params":null}', invalidRequest, 1, '"params"'],
+    ['{"jsonrpc":"2.0","method":"m","id":1,"params":7}', invalidRequest, 1, '"params"'],
     ['{"jsonrpc":"2.0","method":"m","id":1,"params":"p"}', invalidRequest, 1, '"params"'],
     ['{"jsonrpc":"2.0","id":4}', invalidRequest, 4, 'none'],
     ['{"jsonrpc":"2.0"}', invalidRequest, undefined, 'none'],
