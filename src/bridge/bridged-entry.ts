@@ -9,7 +9,11 @@ import type { ConnectionState } from '../client/connection/connection-streams.ob
 import type { Connection } from '../client/connection/connection.ts';
 import type { HostRequestOptions, ServerEntry } from '../client/connection/options.ts';
 import type { UpstreamClient } from '../define/upstream.ts';
+import { redacted } from '../diagnosis/redaction.ts';
+import { secretsGiven } from '../diagnosis/secrets.ts';
 import { describe } from '../protocol/classify.ts';
+import { printableName } from '../protocol/printable.ts';
+import { defaultReport } from '../session/default-report.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import { eventsOf } from '../client/connection/host-connection.ts';
 import { OutwardAuth } from './outward-auth.ts';
@@ -57,6 +61,9 @@ export interface BridgedEntryOptions extends Omit<ConnectOptions, 'auth'>, Proce
   readonly policies?: PolicyGuard | undefined;
 }
 
+/** A shorter value of the environment occurs in too many other texts. */
+const shortestSecret = 6;
+
 const defaultProcesses = { poolSize: 4, maxProcesses: 64, processIdleMs: 5 * 60_000 };
 
 /** Why a server is not of the legacy era. */
@@ -71,6 +78,8 @@ export class BridgedEntry {
   readonly #policies: PolicyGuard | undefined;
   readonly #bridging: BridgingOptions;
   readonly #maxProcesses: number;
+  readonly #secrets: readonly string[];
+  #hasReported = false;
   /** Undefined if each client has a process of its own. */
   readonly #shared: SharedServers | undefined;
   /** The clients that have a process of their own, the oldest first. */
@@ -88,12 +97,17 @@ export class BridgedEntry {
     const { share, poolSize, maxProcesses, processIdleMs, ...options } = sharable;
     const counts = countsWith({ poolSize, maxProcesses, processIdleMs });
     this.#entry = entry;
+    const env = 'env' in entry ? (entry.env ?? {}) : {};
+    const values = Object.values(env).filter((value) => (value?.length ?? 0) >= shortestSecret);
+    const secrets = secretsGiven(entry as Parameters<typeof secretsGiven>[0]);
+    this.#secrets = [...secrets, ...(values as string[])];
     this.#auth = new OutwardAuth(auth, entry);
     this.#options = options;
     this.#onStderr = onStderr;
     this.#guard = guard;
     this.#policies = policies;
-    this.#bridging = { ...options, idleMs: counts.processIdleMs, retry };
+    const hide = (error: unknown) => this.hide(error);
+    this.#bridging = { ...options, idleMs: counts.processIdleMs, retry, hide };
     this.#maxProcesses = counts.maxProcesses;
     if (share === undefined || share === 'session') return;
     refuseSharing(entry, share);
@@ -118,11 +132,24 @@ export class BridgedEntry {
     moved: (state: ConnectionState) => void = () => {},
   ): Promise<OpenedServer> {
     this.#guard?.admit();
-    const opened = await this.#open(client, moved);
+    const opened = await this.#open(client, moved).catch((error: unknown) => {
+      throw this.hide(error);
+    });
     if (!this.#policies && !this.#guard) return opened;
     const policed = this.#policies?.over(opened) ?? opened;
     const offered = this.#guard?.over(policed) ?? policed;
     return { ...offered, tool: async (name) => toolIn(await offered.list('tools'), name) };
+  }
+
+  /** Removes the configured headers, environment values and credentials that a server has repeated in an error. */
+  hide<T>(error: T): T {
+    if (!(error instanceof Error)) return error;
+    const { message } = error;
+    error.message = this.#secrets.reduce(
+      (text, secret) => text.replaceAll(secret, redacted),
+      message,
+    );
+    return error;
   }
 
   async #open(
@@ -137,9 +164,22 @@ export class BridgedEntry {
     if (this.#shared) {
       const heard = (...told: Parameters<SharingClient['heard']>) => bridging.heard(...told);
       const [connection, seat] = await this.#shared.join({ heard, moved: hear }, client.signal);
+      this.#reportWithheld(client, connection);
       return bridging.over(connection, seat);
     }
     return bridging.over(await this.#connectOwn(client, bridging, hear));
+  }
+
+  /** A legacy server may offer fewer tools to a host without these: said once, because nothing else shows it. */
+  #reportWithheld({ peer }: UpstreamClient, { server }: Connection): void {
+    const withheld = ['elicitation', 'roots', 'sampling'].filter(
+      (name) => peer.capabilities[name] !== undefined,
+    );
+    if (this.#hasReported || server?.era !== 'legacy' || withheld.length === 0) return;
+    this.#hasReported = true;
+    const message = `The process of ${printableName(server.info.name)} is shared, so it is not told that clients have ${withheld.join(', ')}: tools that need them may be missing. With "share": "session" it is told`;
+    const { report = defaultReport } = this.#options;
+    report({ level: 'warning', name: 'bridge.capabilities-withheld', message });
   }
 
   /** Ends what outlives a client. No client is connected, and none will be. */

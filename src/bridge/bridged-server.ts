@@ -117,6 +117,8 @@ export interface BridgingOptions extends Pick<ConnectOptions, 'clock' | 'limits'
   readonly idleMs: number;
   /** See {@link HostRequestOptions.retry}. */
   readonly retry?: HostRequestOptions['retry'];
+  /** Removes secrets from an error. */
+  readonly hide: (error: unknown) => unknown;
 }
 
 export class BridgedServer {
@@ -293,7 +295,9 @@ export class BridgedServer {
       if (call.questions) await Promise.allSettled(call.questions);
       return result;
     } catch (error) {
-      throw this.#errorFor(error);
+      if (this.#isUnresumable(call, error))
+        return this.#client.peer.dialect.toolFailure(unresumable);
+      throw this.#errorFor(this.#options.hide(error));
     } finally {
       this.#calls.delete(call);
       this.#openBytes -= size;
@@ -481,6 +485,12 @@ export class BridgedServer {
     return capabilities['tasks'] === undefined ? 'tasks' : undefined;
   }
 
+  /** True if a call that has asked its client was lost with its process: a retry cannot resume it. */
+  #isUnresumable({ method, questions }: OpenCall, error: unknown): boolean {
+    const isLost = error instanceof RuntimeError && error.code === 'CLOSED';
+    return isLost && this.era === 'modern' && questions !== undefined && method === 'tools/call';
+  }
+
   /** The error as the client gets it: that of a server of its own era as it is. */
   #errorFor(error: unknown): unknown {
     if (error instanceof ProtocolError) {
@@ -604,6 +614,12 @@ export class BridgedServer {
     else this.#client.notify(Method.logMessage, params);
   }
 }
+
+const unresumable = {
+  code: 'NOT_RESUMABLE',
+  message:
+    'The process that this call waited in has ended. Call the tool anew, from the beginning.',
+} as const;
 
 /** The notifications that a server with these capabilities sends when its lists change. */
 export function listChanges(capabilities: JsonObject): ReadonlySet<string> {

@@ -2,6 +2,7 @@
  * The servers of a configuration behind one bridge, for all its clients. A file is watched: what is
  * added, removed or changed in it begins, ends or begins anew for every client, and nothing else.
  */
+import { stat } from 'node:fs/promises';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { changesBetween } from '../client/hosts/config-changes.ts';
@@ -123,6 +124,9 @@ export class ManyServers {
   async #read(file: string): Promise<void> {
     const { environment } = this.#options;
     try {
+      // To open a FIFO would wait for its writer, and hold every later reading.
+      if (!(await stat(file)).isFile())
+        throw configInvalid([{ file, message: 'it is not a regular file' }]);
       const config = await readHostsFile(file, environment ? { environment } : {});
       if (config.faults.length > 0) throw configInvalid(config.faults);
       this.#apply(config);

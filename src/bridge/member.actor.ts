@@ -25,7 +25,7 @@ import type { OpenedServer, ServerList } from './bridged-server.ts';
 /** A server of a bridge, for all clients. */
 export interface NamedEntry {
   readonly name: string;
-  readonly entry: Pick<BridgedEntry, 'open'>;
+  readonly entry: Pick<BridgedEntry, 'open' | 'hide'>;
   readonly tools: ToolFilter;
 }
 
@@ -268,7 +268,7 @@ export class Member {
   #heard({ value, loss }: ConnectionState): void {
     // The last state comes after the member has been closed.
     if (this.#actor.getSnapshot().status !== 'active') return;
-    const error = errorOf(loss);
+    const error = this.#named.entry.hide(errorOf(loss));
     if (value === 'ready') this.#actor.send({ type: 'connection.ready' });
     else if (value === 'failed' || value === 'closed')
       this.#actor.send({ type: 'connection.failed', error });

@@ -64,6 +64,12 @@ interface Routed {
   readonly params: JsonObject;
   /** What the client gets for the server's result. */
   readonly answer?: (result: JsonObject) => JsonObject;
+  /** The list that the request names an item of, and the name that the client has used. */
+  readonly item?: {
+    readonly list: 'tools' | 'prompts';
+    readonly shown: string;
+    readonly own: string;
+  };
 }
 
 /** The lists by their methods. */
@@ -261,16 +267,41 @@ export class MergedUpstream implements Upstream, MemberHost {
   }
 
   /** Every request that is for one of the servers passes here, with the server's own names in its params. */
-  async #pass(
-    { member, params, answer }: Routed,
-    method: string,
-    context: HandlerContext,
-  ): Promise<JsonObject> {
+  async #pass(routed: Routed, method: string, context: HandlerContext): Promise<JsonObject> {
+    const { member, params, answer } = routed;
     const server = await member.ready(context);
-    const result = await server.request(method, this.#withoutTasks(params), context);
+    let result: JsonObject;
+    try {
+      result = await server.request(method, this.#withoutTasks(params), context);
+    } catch (error) {
+      const isInvalid = error instanceof ProtocolError && error.code === ErrorCode.invalidParams;
+      throw (isInvalid && (await this.#unlisted(routed))) || error;
+    }
+    const unlisted = result['isError'] === true && (await this.#unlisted(routed));
+    if (unlisted) throw unlisted;
     this.#owners.seen(member, result);
     if (preferenceMethods.has(method)) member.prefer(method, params);
     return answer ? answer(result) : result;
+  }
+
+  /** The error for an item that failed because its server lists no such: it names what the client has called. */
+  async #unlisted({ member, item }: Routed): Promise<ProtocolError | undefined> {
+    if (!item) return undefined;
+    const { list, shown, own } = item;
+    try {
+      const { items } = await member.list(list);
+      return items.some(({ name }) => name === own) ? undefined : await this.#unknown(list, shown);
+    } catch {
+      // The server's own answer says what is wrong.
+      return undefined;
+    }
+  }
+
+  async #unknown(list: 'tools' | 'prompts', name: string): Promise<ProtocolError> {
+    const names = (await this.#items(list)).items.map((item) => String(item['name']));
+    const near = nearest(name, names);
+    const advice = near === undefined ? '' : `. Did you mean ${near}?`;
+    return invalidParams(`There is no ${list.slice(0, -1)} ${quoted(name)}${advice}`);
   }
 
   /** Nobody could be asked for a task later, so that a call is made without one. */
@@ -396,7 +427,8 @@ export class MergedUpstream implements Upstream, MemberHost {
     const { name } = params;
     if (typeof name !== 'string') throw invalidParams('"name" must be a string');
     const { member, own } = await this.#ownerOf(list, name);
-    return { member, params: { ...params, name: own } };
+    const item = { list, shown: name, own };
+    return { member, params: { ...params, name: own }, item };
   }
 
   /** A name that spells out its server needs no list; another one may be any server's. */
@@ -429,10 +461,7 @@ export class MergedUpstream implements Upstream, MemberHost {
       const found = look() ?? plain;
       if (found) return found;
     }
-    const names = (await this.#items(list)).items.map((item) => String(item['name']));
-    const near = nearest(name, names);
-    const advice = near === undefined ? '' : `. Did you mean ${near}?`;
-    throw invalidParams(`There is no ${list.slice(0, -1)} ${quoted(name)}${advice}`);
+    throw await this.#unknown(list, name);
   }
 
   async #routeResource(method: string, params: JsonObject): Promise<Routed> {

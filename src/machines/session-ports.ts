@@ -67,9 +67,7 @@ export type SessionFact =
   | { readonly type: 'roots.changed' }
   | CallsFact
   | ClientUnresponsive
-  | TransportFact
-  /** The input has ended, and what the server has for the client was not found out in time. */
-  | { readonly type: 'preparation.overdue' };
+  | TransportFact;
 
 /** Why a session ended. `failure` is a bug: an actor of the session failed. */
 export type CloseCause =

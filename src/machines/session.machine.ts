@@ -7,7 +7,7 @@
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
-import { and, assign, emit, enqueueActions, not, or, raise, sendTo, setup, stateIn } from 'xstate';
+import { and, assign, emit, enqueueActions, not, or, sendTo, setup, stateIn } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { OutboundResponse } from '../protocol/frames.ts';
 import {
@@ -138,13 +138,8 @@ export const sessionMachine = setup({
     /** What was sent before the end is served, and then the session ends. */
     endInTurn: enqueueActions(({ context: { cause }, enqueue, self }) => {
       if (!cause) return;
-      enqueue.cancel('preparation.overdue');
       enqueue.sendTo(self, { type: 'input.ended' });
     }),
-    limitPreparation: raise(
-      { type: 'preparation.overdue' },
-      { id: 'preparation.overdue', delay: 'drainTimeout' },
-    ),
     learnServer: assign((_, { server }: PreparationOutcome) => (server ? { server } : {})),
     /** The session is ending already, or ends for this. */
     refuseUnprepared: enqueueActions(
@@ -346,12 +341,8 @@ export const sessionMachine = setup({
                   target: '#session.draining',
                   actions: ['rememberEnd', { type: 'refuseUnprepared', params: unprepared }],
                 },
-                // What the client has said until then is served, if it does not take too long.
-                'input.ended': { actions: ['rememberEnd', 'limitPreparation'] },
-                'preparation.overdue': {
-                  target: '#session.draining',
-                  actions: { type: 'refuseUnprepared', params: unprepared },
-                },
+                // What the client has said until then is served: the preparation has a time of its own.
+                'input.ended': { actions: 'rememberEnd' },
               },
             },
             negotiated: {

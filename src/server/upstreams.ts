@@ -69,7 +69,7 @@ export class Upstreams {
     if (!reading.ok) throw new TypeError(reading.fault);
     const held = this.#of.of(session);
     // Those that were opened to answer server/discover: the client has chosen the other era.
-    void held.closeAll();
+    held.retire();
     const { principal, tokens } = request.origin ?? {};
     const client = { peer: reading.client, principal, tokens };
     const made = (held.own = new ClientUpstream(session, client, this.#make, this.#tell));
@@ -220,6 +220,11 @@ class SessionUpstreams {
     return made;
   }
 
+  /** Closes each once no request uses it. */
+  retire(): void {
+    for (const each of this.#byClient.values()) each.retire();
+  }
+
   async closeAll(): Promise<void> {
     const all = this.all;
     this.own = undefined;
@@ -243,6 +248,7 @@ export class ClientUpstream {
   /** How many hold it. */
   #holders = 0;
   #isPaused = false;
+  #isRetired = false;
   /** What its client was told of the tools. */
   readonly #listed = new ListedParameters();
   /** The methods reported by {@link mayForward}. */
@@ -338,6 +344,12 @@ export class ClientUpstream {
     else this.upstream?.resume?.();
   }
 
+  /** Closes it once no request uses it. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#rest();
+  }
+
   /** Closes it after this time without a request. */
   whenIdle(afterMs: number, ended: () => void): void {
     this.#idle = { afterMs, ended };
@@ -423,10 +435,13 @@ export class ClientUpstream {
     if (!idle || this.#holders > 0) return;
     this.#move('requests.settled');
     if (!this.isIdle) return;
-    this.#timer = this.#session.clock.setTimeout(() => {
+    const end = () => {
       idle.ended();
       void this.close();
-    }, this.upstream?.idleMs ?? idle.afterMs);
+    };
+    if (this.#isRetired) return end();
+    const idleMs = this.upstream?.idleMs ?? idle.afterMs;
+    this.#timer = this.#session.clock.setTimeout(end, idleMs);
   }
 
   #letGo(part?: () => Promise<void>): Promise<void> | undefined {

@@ -89,7 +89,9 @@ const answers = {
       : { tools: tools.slice(3) },
   'tools/call': ({ name: called, arguments: args = {}, ...rest }) =>
     calls[called]?.(args, { name: called, arguments: args, ...rest }) ??
-    text(`${called} of ${name}`),
+    (process.env.CROWD_UNKNOWN === 'result'
+      ? { ...text(`Tool ${called} not found`), isError: true }
+      : text(`${called} of ${name}`)),
   'resources/list': () => ({
     resources: [
       { uri: 'both://x', name: 'x' },
@@ -123,6 +125,9 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params = {} } = JSON.parse(line);
   if (id === undefined || method === undefined) return;
   if (behaviour === 'hang' || behaviour === 'garbage') return;
+  const isUnknown = method === 'tools/call' && !tools.some((each) => each.name === params.name);
+  if (isUnknown && process.env.CROWD_UNKNOWN === 'error')
+    return send({ id, error: { code: -32602, message: `Unknown tool: ${params.name}` } });
   const answer = answers[method];
   if (answer) send({ id, result: answer(params) });
   else send({ id, error: { code: -32601, message: `Method not found: ${method}` } });

@@ -74,7 +74,6 @@ type Table<TEvent extends { readonly type: string }> = {
 
 const session: Table<SessionEvent> = {
   'session.shutdown': true,
-  'preparation.overdue': true,
   'initialize.received': true,
   'client.greeted': true,
   'client.readied': true,
