@@ -1,8 +1,8 @@
 /** Calls of an API: credentials, redirects, limits, and responses as results of tools. */
 import { ToolError } from 'mcp-actors';
 import type { ContentBlock, HandlerContext, ToolResult } from 'mcp-actors';
+import { timeoutSignal } from 'mcp-actors/internal';
 import { readBounded } from './bounded.ts';
-import { withinDeadline } from './deadline.ts';
 import { decodeText, isJsonType, isXmlType } from './media.ts';
 import type { Operation } from './operations.ts';
 import { isWithin } from './requests.ts';
@@ -65,24 +65,23 @@ export async function callApi(
   const headers = checkHeaders(await valuesOf(auth, context, operation));
   const query = await valuesOf(authQuery, context, operation);
   for (const [name, value] of Object.entries(headers)) call.request.headers.set(name, value);
-  return await withinDeadline(timeoutMs, context.signal, async (signal) => {
-    try {
-      const { response, url } = await send(call, query, signal, options.fetch ?? fetch);
-      const read = await readBounded(response, maxResponseBytes, signal);
-      if (!read.isWhole && response.ok) {
-        return failed(
-          `The response to ${callOf(operation)} has more than ${maxResponseBytes} bytes: ask for less`,
-        );
-      }
-      return resultOf(call, response, read.bytes, url);
-    } catch (error) {
-      if (context.signal.aborted || error instanceof ToolError) throw error;
-      const why = signal.aborted
-        ? `not answered within ${timeoutMs} ms`
-        : `not answered: ${reasonOf(error)}`;
-      throw new ToolError(`${callOf(operation)} was ${why}`);
+  const signal = timeoutSignal(timeoutMs, context.signal);
+  try {
+    const { response, url } = await send(call, query, signal, options.fetch ?? fetch);
+    const read = await readBounded(response, maxResponseBytes, signal);
+    if (!read.isWhole && response.ok) {
+      return failed(
+        `The response to ${callOf(operation)} has more than ${maxResponseBytes} bytes: ask for less`,
+      );
     }
-  });
+    return resultOf(call, response, read.bytes, url);
+  } catch (error) {
+    if (context.signal.aborted || error instanceof ToolError) throw error;
+    const why = signal.aborted
+      ? `not answered within ${timeoutMs} ms`
+      : `not answered: ${reasonOf(error)}`;
+    throw new ToolError(`${callOf(operation)} was ${why}`);
+  }
 }
 
 async function valuesOf(

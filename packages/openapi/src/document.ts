@@ -4,9 +4,8 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { $RefParser } from '@apidevtools/json-schema-ref-parser';
 import { CORE_SCHEMA, Type, load } from 'js-yaml';
-import { contains } from 'mcp-actors/internal';
+import { contains, timeoutSignal } from 'mcp-actors/internal';
 import { readBounded } from './bounded.ts';
-import { withinDeadline } from './deadline.ts';
 
 /** A value of a document. */
 export type JsonValue = { readonly [member: string]: unknown };
@@ -147,13 +146,12 @@ class PartReader {
 
   async #fetch(url: URL, address: string, base: URL): Promise<Uint8Array> {
     if (url.origin !== base.origin) throw new Error(`${address} is not at ${base.origin}`);
-    return await withinDeadline(documentTimeoutMs, undefined, async (signal) => {
-      const response = await fetch(url, { redirect: 'error', signal });
-      if (!response.ok) throw new Error(`${address} was answered with ${response.status}`);
-      const read = await readBounded(response, this.#bytesLeft, signal);
-      if (!read.isWhole) throw new Error(tooLarge);
-      return read.bytes;
-    });
+    const signal = timeoutSignal(documentTimeoutMs);
+    const response = await fetch(url, { redirect: 'error', signal });
+    if (!response.ok) throw new Error(`${address} was answered with ${response.status}`);
+    const read = await readBounded(response, this.#bytesLeft, signal);
+    if (!read.isWhole) throw new Error(tooLarge);
+    return read.bytes;
   }
 }
 
