@@ -7,8 +7,8 @@ import { listen } from './http-listening.mjs';
 const streaming = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
 
 const { REDIS_URL } = process.env;
-/** Hands on what was posted to a session of the other process; undefined where nothing is shared. */
-const handOn = REDIS_URL === undefined ? undefined : await sharedThrough(REDIS_URL, post);
+/** The other process; undefined where nothing is shared. */
+const shared = REDIS_URL === undefined ? undefined : sharedThrough(REDIS_URL);
 
 const send = (response, { status, headers, text }) => {
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) });
@@ -24,8 +24,8 @@ const server = createServer((request, response) => {
       request.on('data', (piece) => pieces.push(piece));
       request.on('end', () => {
         const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
-        if (handOn && !has(header)) {
-          return handOn(header, whole.toString(), (answer) => send(response, answer));
+        if (shared && header('mcp-session-id') && !has(header)) {
+          return void shared.forward(header, whole.toString(), (answer) => send(response, answer));
         }
         const answer = post(header, whole.toString());
         if (answer.open === undefined) {
@@ -49,4 +49,4 @@ const server = createServer((request, response) => {
       return response.writeHead(405).end();
   }
 });
-listen(server);
+listen(server, (url) => void shared?.announce(url));

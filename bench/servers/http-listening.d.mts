@@ -6,7 +6,7 @@ interface Notification {
   readonly params?: { readonly level: string; readonly data: string };
 }
 
-export declare function listen(server: Server): void;
+export declare function listen(server: Server, listening?: (url: string) => void): void;
 export declare const sessionIdleMs: number;
 export declare const listChanged: Notification;
 export declare function logMessage(bytes: number): Notification;

@@ -3,11 +3,14 @@
 /**
  * Listens on loopback at `PORT`, or at a free port, and says its URL on stdout. A kept connection may be quiet for as long as it likes: the
  * client has nothing that would open another.
+ * @param listening is called with the URL
  */
-export function listen(server) {
+export function listen(server, listening = () => {}) {
   server.keepAliveTimeout = 0;
   server.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
-    process.stdout.write(`http://127.0.0.1:${server.address().port}/mcp\n`);
+    const url = `http://127.0.0.1:${server.address().port}/mcp`;
+    listening(url);
+    process.stdout.write(`${url}\n`);
   });
   process.once('SIGTERM', () => process.exit(0));
 }

@@ -93,5 +93,10 @@ const kept: McpServer = {
 
 const limits = sessionIdleMs > 0 ? { sessionIdleTimeoutMs: sessionIdleMs } : {};
 const { REDIS_URL: url } = process.env;
-const shared = url === undefined ? {} : { stores: await redisStores({ url }) };
-listen(createServer(nodeHandler(kept, { limits, ...shared })));
+let listening: (url: string) => void = () => {};
+const ownUrl = new Promise<string>((resolve) => {
+  listening = resolve;
+});
+const shared =
+  url === undefined ? {} : { stores: await redisStores({ url }), node: { url: ownUrl } };
+listen(createServer(nodeHandler(kept, { limits, ...shared })), listening);
