@@ -8,8 +8,8 @@ import build from '../test/tooling/build.setup.ts';
 
 const usage = `Usage: npm run storms -- [--seeds FIRST-LAST] [--weather NAME] [--longest MS] [--at-once N]
 
-  --seeds FIRST-LAST  Which storms, by their seeds. Default: 1-20.
-  --weather NAME      Only this one. Default: all of them, each with each seed.
+  --seeds FIRST-LAST  Which storms, by their seeds. Default: 1-500.
+  --weather NAME      Only this one. Default: all of them in turn, one for each seed.
   --longest MS        How long a fault lasts at the most. Default: 30000.
   --at-once N         How many storms blow at once. Default: 1.
 
@@ -27,7 +27,7 @@ function options() {
   try {
     return parseArgs({
       options: {
-        seeds: { type: 'string', default: '1-20' },
+        seeds: { type: 'string', default: '1-500' },
         weather: { type: 'string' },
         longest: { type: 'string', default: '30000' },
         'at-once': { type: 'string', default: '1' },
@@ -53,9 +53,10 @@ if (!hasRedis()) refuse('There is no redis-server on the PATH, and REDIS_SERVER 
 
 const [first = 1, last = first] = seeds.split('-').map(Number);
 const counts = new Map(chosen.map((each) => [each, { whole: 0, broken: 0 }]));
-const waiting = Array.from({ length: last - first + 1 }, (_, index) =>
-  chosen.map((each) => ({ weather: each, seed: first + index })),
-).flat();
+const waiting = Array.from({ length: last - first + 1 }, (_, index) => {
+  const seed = first + index;
+  return { weather: chosen[seed % chosen.length]!, seed };
+});
 
 async function blow({ weather, seed }: { weather: Weather; seed: number }): Promise<void> {
   const began = performance.now();

@@ -1,5 +1,5 @@
 /**
- * The five messages whose ways are measured, each with real peers: raw lines and raw requests for a server, a server in a process
+ * The six messages whose ways are measured, each with real peers: raw lines and raw requests for a server, a server in a process
  * of its own for a host.
  */
 import { once } from 'node:events';
@@ -18,6 +18,9 @@ import type { Connection } from '../../src/client/index.ts';
 import { createMcpServer, defineTool, stdio } from '../../src/index.ts';
 import type { JsonObject } from '../../src/index.ts';
 import { nodeHandler } from '../../src/http/node/index.ts';
+import { forwardHeader } from '../../src/http/nodes/forwarding.ts';
+import { newNodeName } from '../../src/http/nodes/stores.ts';
+import { MemoryNodes } from '../../test/http/nodes/memory-stores.ts';
 import { freePort } from '../../test/tooling/free-port.ts';
 import { arrive, depart } from './trail.ts';
 import type { Entry, Length } from './trail.ts';
@@ -148,11 +151,8 @@ async function questionOfModernEra() {
   return shortest(asked);
 }
 
-async function callAsPost() {
-  const handler = nodeHandler(server);
-  const serving = createServer(handler);
-  await once(serving.listen(0, '127.0.0.1'), 'listening');
-  const { port } = serving.address() as AddressInfo;
+/** Posts to a port of this machine. */
+function poster(port: number) {
   const agent = new Agent({ keepAlive: true });
   const post = async (message: JsonObject, session?: string) => {
     const sent = request({
@@ -172,6 +172,14 @@ async function callAsPost() {
     await once(response, 'end');
     return response;
   };
+  return { post, end: () => agent.destroy() };
+}
+
+async function callAsPost() {
+  const handler = nodeHandler(server);
+  const serving = createServer(handler);
+  await once(serving.listen(0, '127.0.0.1'), 'listening');
+  const { post, end } = poster((serving.address() as AddressInfo).port);
   const begun = await post({ id: 0, method: 'initialize', params: greeting });
   const session = String(begun.headers['mcp-session-id']);
   await post({ method: 'notifications/initialized' }, session);
@@ -179,9 +187,44 @@ async function callAsPost() {
   const trail = await repeatedly(() =>
     post({ id: ++id, method: 'tools/call', params: echo }, session),
   );
-  agent.destroy();
+  end();
   await handler.close();
   serving.close();
+  return trail;
+}
+
+/** The owner of the session is nothing of ours: only the way at the other node counts. */
+async function callThroughAnotherNode() {
+  const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
+  const owner = createServer((incoming, response) => {
+    incoming.resume();
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': answer.length,
+      [forwardHeader]: 'served',
+    });
+    response.end(answer);
+  });
+  await once(owner.listen(0, '127.0.0.1'), 'listening');
+  const shared = new MemoryNodes();
+  const { directory } = shared.start();
+  const node = newNodeName();
+  const url = `http://127.0.0.1:${(owner.address() as AddressInfo).port}/mcp`;
+  await directory.lease(node, 'new', { address: { url, protocol: 1 }, removedSinceMs: 0 });
+  const record = { principal: undefined, owner: node, fence: 1, revision: 1, facts: {} };
+  await directory.put({ ...record, id: 'session' }, Infinity);
+  const handler = nodeHandler(server, { stores: shared.start(), node: { url }, report: () => {} });
+  const serving = createServer(handler);
+  await once(serving.listen(0, '127.0.0.1'), 'listening');
+  const { post, end } = poster((serving.address() as AddressInfo).port);
+  const trail = await repeatedly(() =>
+    post({ id: 1, method: 'tools/call', params: echo }, 'session'),
+  );
+  end();
+  await handler.close(0);
+  serving.close();
+  owner.close();
+  owner.closeAllConnections();
   return trail;
 }
 
@@ -242,6 +285,11 @@ export const ways: readonly Way[] = [
     name: 'a tools/call as a POST in a session',
     ceiling: { files: 28, stays: 66 },
     travel: callAsPost,
+  },
+  {
+    name: 'a tools/call as a POST through another node, at that node',
+    ceiling: { files: 12, stays: 40 },
+    travel: callThroughAnotherNode,
   },
   {
     name: 'context.elicit in 2026-07-28, from the call to its resolution',

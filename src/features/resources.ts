@@ -35,6 +35,8 @@ export interface ResourcesFeature extends Feature {
    * Notifies a session's client that a resource has changed, if the client has subscribed to it.
    */
   updated(session: SessionScope, uri: string): void;
+  /** The URIs that a session's client has subscribed to. */
+  subscribedBy(session: SessionScope): readonly string[];
 }
 
 /** A resource that a URI names: a fixed one, or one of a template. */
@@ -151,6 +153,7 @@ export function resourcesFeature(catalog: ServerCatalog, inForce: InForce): Reso
           .map(({ item }) => latestHandshake.resource(describeFile(item, skillFileName))),
       ],
     },
+    subscribedBy: (session) => subscriptions.known(session)?.all ?? [],
     updated: (session, uri) => {
       const isTold = subscriptions.known(session)?.has(uri);
       const eyes = isTold ? visibility.eyesIn(session) : undefined;
@@ -187,6 +190,10 @@ class SubscribedUris {
     this.#limits = session.limits;
     this.#retained = session.shares.retain(undefined, 0, Infinity);
     session.atEnd(() => this.#retained?.release());
+  }
+
+  get all(): readonly string[] {
+    return [...this.#uris];
   }
 
   has(uri: string): boolean {

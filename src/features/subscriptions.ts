@@ -55,6 +55,8 @@ export interface SubscriptionsFeature extends Feature {
    * @param except those that do not see it, by their numbers
    */
   notice(owner: object, notice: Notice, except?: readonly number[]): void;
+  /** The resources that a session, or an upstream, listens for. */
+  urisOf(owner: object): readonly string[];
   /** The subscriptions of a session that do not see a change, by their numbers. */
   blindTo(session: SessionScope, method: string, uri: string | undefined): readonly number[];
 }
@@ -156,6 +158,8 @@ export function subscriptionsFeature(
         if (!except.includes(number)) actor.send({ type: 'change.noticed', notice });
       }
     },
+    urisOf: (owner) =>
+      [...(subscriptions.get(owner)?.values() ?? [])].flatMap(({ interests }) => interests.uris),
     blindTo: (session, method, uri) => {
       const notice = { method, ...(uri === undefined ? {} : { subject: uri }) };
       return [...(subscriptions.get(session)?.values() ?? [])]

@@ -94,7 +94,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
     this.report = safeReport(options.report ?? defaultReport);
     this.upkeep = new Upkeep(this.clock, upkeepMs(this.limits));
     this.bodies = new Bodies(this);
-    const { authorization, stores } = options;
+    const { authorization, stores, node } = options;
     this.authorization = authorization && new RequestAuthorization(authorization, this);
     const served = servedBy(server, options);
     const servedTo: typeof served = (...args) => {
@@ -115,7 +115,8 @@ export class Endpoint implements EndpointControl, EndpointHome {
       [this.#sessions, this.#services, ...(this.#sse ? [this.#sse] : [])].flatMap(
         (part) => part.servers,
       );
-    this.#nodes = stores && new Nodes(stores, { server, servers, home: this, serve });
+    if (stores && !node) throw new TypeError(nodeMissing);
+    this.#nodes = stores && node && new Nodes(stores, { server, node, servers, home: this, serve });
     this.#sessions = new HttpSessions(begun, options, this, this.#nodes);
     if (options.sse) this.#sse = new SseSessions(begun, options, this, this.#nodes);
   }
@@ -125,6 +126,7 @@ export class Endpoint implements EndpointControl, EndpointHome {
   }
 
   handle(exchange: HttpExchange): void {
+    if (this.#nodes?.receive(exchange)) return;
     const refusal = foreign(exchange, this.#options);
     if (refusal) return exchange.answer(refusal);
     const cors = corsHeaders(exchange, this.#options);
@@ -196,32 +198,31 @@ export class Endpoint implements EndpointControl, EndpointHome {
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
-      if (!this.#handOn(exchange, body.text)) this.#read(exchange, body.text);
+      if (!this.#forward(exchange, body.text)) this.#read(exchange, body.text);
     });
   }
 
   /** @returns false if it is to be read here: no other node is known to have its session */
-  #handOn(exchange: HttpExchange, text: string): boolean {
+  #forward(exchange: HttpExchange, text: string): boolean {
     if (!this.#nodes || this.isClosing || isOfModernClient(exchange)) return false;
-    const again = (sinceMs: number) => this.#read(exchange, text, sinceMs);
-    return this.#sessions.handOn(exchange, text, again);
+    const again = (tried: readonly string[]) => this.#read(exchange, text, tried);
+    return this.#sessions.forward(exchange, text, again);
   }
 
-  /** @param sinceMs when it came, if it was handed on before */
-  #read(exchange: HttpExchange, text: string, sinceMs?: number): void {
+  /** @param tried the nodes that it was forwarded to in vain */
+  #read(exchange: HttpExchange, text: string, tried: readonly string[] = []): void {
     const frame = decodeLine(text, defaultLimits.maxDepth);
-    const isNew = sinceMs === undefined && this.#refuses(exchange);
+    const isNew = tried.length === 0 && this.#refuses(exchange);
     if (isNew && (frame.kind === 'request' || frame.kind === 'batch')) {
       return exchange.answer(closing);
     }
     if (isModern(exchange, frame)) {
       const home = this.#nodes && homeOf(frame);
       if (home === undefined) return this.#modern.post(exchange, frame);
-      const again = (since: number) => this.#read(exchange, text, since);
-      const handing = { exchange, body: text, isAnswered: true, sinceMs, again };
-      this.#nodes?.handHome(home, handing, () => this.#modern.post(exchange, frame));
+      const forward = { exchange, body: text, isAnswered: true };
+      this.#nodes?.forwardHome(home, forward, () => this.#modern.post(exchange, frame));
     } else if (this.#sessionless) this.#sessionless.post(exchange, frame);
-    else this.#sessions.post(exchange, frame, text, sinceMs);
+    else this.#sessions.post(exchange, frame, text, tried);
   }
 }
 
@@ -229,6 +230,9 @@ function pathOf(target: string): string {
   const end = target.indexOf('?');
   return end === -1 ? target : target.slice(0, end);
 }
+
+const nodeMissing =
+  'node.url must be the URL at which other nodes reach this endpoint, got undefined: stores are shared, and only a server that listens itself knows where it is';
 
 /** The node that a retry has to find; undefined of all other messages. */
 function homeOf(frame: InboundFrame): string | undefined {

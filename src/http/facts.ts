@@ -30,6 +30,8 @@ export type HttpFactName =
   | 'stateKeys.missing'
   /** Something could not be told to other nodes, or asked of them. */
   | 'nodes.unavailable'
+  /** A node does not answer what is forwarded to it, or this one is not reached at its own URL. */
+  | 'nodes.unreachable'
   /** This node has lost its lease: its sessions have ended here, and may go on at others. */
   | 'nodes.lapsed'
   /** The store had lost data, and was given back what this node knows. */

@@ -6,6 +6,7 @@
 import type { Admission } from './admission.ts';
 import type { Principal, ServedHttpRequest, TokenExchange } from '../protocol/request-origin.ts';
 import type { Bodies, BodyRefusal } from './bodies.ts';
+import { forwardHeader } from './nodes/forwarding.ts';
 import type { HttpLimits } from './options.ts';
 import type { SinkHome, WatchedSink } from './watched-sink.ts';
 
@@ -53,18 +54,23 @@ export interface HttpExchange extends ServedHttpRequest {
   header(name: string): string | undefined;
   /** The names of all headers, in lower case. */
   headerNames(): readonly string[];
-  /** Set if another node has handed the request on: it is not handed on again. Says that the session is not here. */
+  /** Set if another node has forwarded the request: it is not forwarded again. Says that the session is not here. */
   notHere?(): void;
-  /** The node that has handed it to this one. */
+  /** The node that has forwarded it to this one. */
   readonly handedBy?: string;
-  /** Reads the body, which must be UTF-8. Calls back once, or never if the client goes first. */
-  readBody(done: (body: Body) => void): void;
+  /**
+   * Reads the body, which must be UTF-8. Calls back once, or never if the client goes first.
+   * @param party whose share of the bounds it counts towards; by default its sender's
+   */
+  readBody(done: (body: Body) => void, party?: string): void;
   /** Headers for whatever it will be answered with. */
   addHeaders(headers: { readonly [name: string]: string }): void;
   /** Answers it, and ends the answer. A client that does not take it is cut off. */
   answer(answer: HttpAnswer): void;
   /** Begins an answer of server-sent events. */
   stream(headers: { readonly [name: string]: string }): WatchedSink;
+  /** Begins a response that another node has made, and keeps alive. */
+  relay(status: number, headers: { readonly [name: string]: string }): WatchedSink;
   /** Whether the client has gone before its answer was complete: nothing should be opened for it. */
   readonly isGone: boolean;
   /**
@@ -74,8 +80,13 @@ export interface HttpExchange extends ServedHttpRequest {
   onGone(callback: () => void): () => void;
 }
 
-/** Headers that show who the client is, and are shown to nobody. */
-const secretHeaders = new Set(['authorization', 'cookie', 'proxy-authorization']);
+/** Headers that show who the client is, or that nodes believe, and are shown to nobody. */
+export const secretHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'cookie',
+  'proxy-authorization',
+  forwardHeader,
+]);
 
 /** Whether a header, by its name in lower case, is shown to nobody. */
 export function isSecret(name: string): boolean {

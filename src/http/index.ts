@@ -13,7 +13,14 @@ export type { EndpointControl } from './endpoint.ts';
 export { httpHandler } from './web-exchange.ts';
 export type { HttpHandler } from './web-exchange.ts';
 export { defaultHttpLimits } from './options.ts';
-export type { HttpLimits, HttpOptions, Served, ServedFor, ServerOf } from './options.ts';
+export type {
+  HttpLimits,
+  HttpOptions,
+  NodeOptions,
+  Served,
+  ServedFor,
+  ServerOf,
+} from './options.ts';
 export type { RequestInfo } from './web-exchange.ts';
 export { StoreUnavailable, newNodeName } from './nodes/stores.ts';
 export type {
@@ -21,8 +28,10 @@ export type {
   Directory,
   FactChange,
   Found,
-  NodeInbox,
-  NodeInboxListener,
+  BroadcastListener,
+  Broadcasts,
+  LeaseRequest,
+  NodeAddress,
   KeptText,
   LeaseReply,
   LoggedText,

@@ -155,6 +155,8 @@ export interface HttpOptions {
    * endpoint's alone. Only this endpoint may use them, and it closes them at its end.
    */
   readonly stores?: Stores;
+  /** How the other nodes reach this one, and it reaches them. Needed beside `stores`. */
+  readonly node?: NodeOptions;
   /** The endpoint's time, and that of its sessions. Tests give a clock that they drive. */
   readonly clock?: Clock;
   /** Hears what the endpoint refuses. By default, warnings and errors go to stderr. */
@@ -171,6 +173,22 @@ export interface HttpOptions {
    * `listen`. The requests of one server that have no session have one environment for all.
    */
   readonly environment?: () => SessionEnvironment | undefined;
+}
+
+/** How nodes that share their sessions reach each other. */
+export interface NodeOptions {
+  /**
+   * The URL at which other nodes reach this endpoint, such as `http://10.0.0.7:3000/mcp`. A promise of it if the
+   * server listens later: until then, other nodes do not know this one.
+   */
+  readonly url: string | Promise<string>;
+  /** Certificates, in PEM, that nodes over HTTPS are trusted by, in place of those that Node knows. */
+  readonly ca?: string | readonly string[];
+  /**
+   * Where requests may be forwarded to: hosts, with ports or without, and networks such as `10.0.0.0/8`. By default
+   * wherever the store says: whoever can write to it chooses where signed requests go.
+   */
+  readonly peers?: readonly string[];
 }
 
 type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;

@@ -15,7 +15,9 @@ import type { Tended, Upkeep } from './upkeep.ts';
 /** Where the text of an answer leaves us, as a kind of host has it. */
 export interface SinkOutlet {
   /** Takes it in any case; nothing if the client is gone. @returns its length in bytes */
-  write(text: string): number;
+  write(data: string | Uint8Array): number;
+  /** Calls back once most of what was taken has left; never if the client goes first. */
+  whenTaken(callback: () => void): void;
   /** What was taken and has not left, bytes; 0 once the client is gone. */
   readonly untakenBytes: number;
   /** False while its connection is still at the answer to an earlier request. */
@@ -25,8 +27,6 @@ export interface SinkOutlet {
    * milliseconds. Only where the system tells.
    */
   unansweredMs?(now: number): number;
-  /** Set if another node has the connection, and keeps it alive. */
-  readonly isFar?: true;
   /** Ends the answer. What was taken still goes out. */
   end(): void;
   /** Closes the connection, and drops what has not left. */
@@ -61,6 +61,7 @@ export class WatchedSink implements Tended {
   place = unlisted;
   readonly #outlet: SinkOutlet;
   readonly #home: SinkHome;
+  readonly #keptAlive: 'here' | 'elsewhere';
   #owner: SinkOwner | undefined = undefined;
   #state = sinkChart.begun;
   #held = '';
@@ -71,9 +72,11 @@ export class WatchedSink implements Tended {
   /** The most that the client had taken, and when it had taken something last. */
   #taken: { readonly bytes: number; readonly atMs: number };
 
-  constructor(outlet: SinkOutlet, home: SinkHome) {
+  /** @param keptAlive whether silence is filled here, or by the node that makes the response */
+  constructor(outlet: SinkOutlet, home: SinkHome, keptAlive: 'here' | 'elsewhere' = 'here') {
     this.#outlet = outlet;
     this.#home = home;
+    this.#keptAlive = keptAlive;
     const atMs = home.clock.now();
     this.#spoken = { bytes: 0, atMs };
     this.#taken = { bytes: 0, atMs };
@@ -104,9 +107,16 @@ export class WatchedSink implements Tended {
   }
 
   /** Takes it in any case; nothing once it has ended. */
-  write(text: string): void {
-    if (this.#state === sinkChart.begun) this.#give(text);
-    else if (this.#state.matches({ holding: 'more' })) this.#held += text;
+  write(data: string | Uint8Array): void {
+    if (this.#state === sinkChart.begun) this.#give(data);
+    else if (typeof data === 'string' && this.#state.matches({ holding: 'more' })) {
+      this.#held += data;
+    }
+  }
+
+  /** Calls back once its client has taken most of what was written; never if the client goes first. */
+  whenTaken(callback: () => void): void {
+    this.#outlet.whenTaken(callback);
   }
 
   /** Ends the answer. What was written still goes out, for as long as the client takes it. */
@@ -143,14 +153,14 @@ export class WatchedSink implements Tended {
     if (this.#spoken.bytes !== this.#given) this.#spoken = { bytes: this.#given, atMs: now };
     else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {
       // Comments that its client does not read would only pile up.
-      if (this.#state === sinkChart.begun && unread === 0 && !this.#outlet.isFar)
+      if (this.#state === sinkChart.begun && unread === 0 && this.#keptAlive === 'here')
         this.#given += this.#outlet.write(keepalive);
       this.#spoken = { bytes: this.#given, atMs: now };
     }
   }
 
-  #give(text: string): void {
-    const bytes = this.#outlet.write(text);
+  #give(data: string | Uint8Array): void {
+    const bytes = this.#outlet.write(data);
     this.#given += bytes;
     const { maxUnreadBytes } = this.#home.limits;
     const unread = this.#outlet.untakenBytes;

@@ -75,14 +75,14 @@ export class WebExchange implements HttpExchange {
     return [...this.#request.headers.keys()];
   }
 
-  readBody(done: (body: Body) => void): void {
-    this.#readText().then(done, () => {
+  readBody(done: (body: Body) => void, party = partyOf(this)): void {
+    this.#readText(party).then(done, () => {
       // The connection broke while it was read: nobody waits for an answer.
       this.#leave();
     });
   }
 
-  async #readText(): Promise<Body> {
+  async #readText(party: string): Promise<Body> {
     const { bodies, limits } = this.#home;
     const { maxBodyBytes } = limits;
     const length = Number(this.header('content-length') ?? 'NaN');
@@ -92,7 +92,7 @@ export class WebExchange implements HttpExchange {
     if (!body) return { ok: true, text: '' };
     const reader = body.getReader();
     let refusal: BodyRefusal | undefined;
-    const received = bodies.begin(partyOf(this), (why) => {
+    const received = bodies.begin(party, (why) => {
       refusal = why;
       // The rest is of no use to anybody. It may have broken by itself.
       reader.cancel().catch(() => {});
@@ -116,14 +116,22 @@ export class WebExchange implements HttpExchange {
   }
 
   stream(headers: Headers): WatchedSink {
+    return new WatchedSink(this.#begin(200, headers), this.#home);
+  }
+
+  relay(status: number, headers: Headers): WatchedSink {
+    return new WatchedSink(this.#begin(status, headers), this.#home, 'elsewhere');
+  }
+
+  #begin(status: number, headers: Headers): WebOutlet {
     const outlet = new WebOutlet(this.#request.signal, {
       gone: () => this.#leave(),
       over: () => {
         this.#gone = undefined;
       },
     });
-    this.#respond(new Response(outlet.body, { headers: { ...this.#added, ...headers } }));
-    return new WatchedSink(outlet, this.#home);
+    this.#respond(new Response(outlet.body, { status, headers: { ...this.#added, ...headers } }));
+    return outlet;
   }
 
   get isGone(): boolean {
@@ -155,6 +163,8 @@ class WebOutlet implements SinkOutlet {
   readonly isItsTurn = true;
   readonly body: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** Calls back once the client has read what was written. */
+  #taken: (() => void) | undefined = undefined;
 
   readonly #client: AbortSignal;
   readonly #ending: SinkEnd;
@@ -167,6 +177,11 @@ class WebOutlet implements SinkOutlet {
       {
         start: (controller) => {
           this.#controller = controller;
+        },
+        pull: () => {
+          const taken = this.#taken;
+          this.#taken = undefined;
+          taken?.();
         },
         cancel: () => {
           this.#controller = undefined;
@@ -181,10 +196,15 @@ class WebOutlet implements SinkOutlet {
     return Math.max(0, -(this.#controller?.desiredSize ?? 0));
   }
 
-  write(text: string): number {
-    const bytes = encoder.encode(text);
+  write(data: string | Uint8Array): number {
+    const bytes = typeof data === 'string' ? encoder.encode(data) : data;
     this.#controller?.enqueue(bytes);
     return bytes.length;
+  }
+
+  whenTaken(callback: () => void): void {
+    if (this.untakenBytes === 0) callback();
+    else this.#taken = callback;
   }
 
   end(): void {

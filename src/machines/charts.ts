@@ -17,6 +17,7 @@ import { memberMachine } from './member.machine.ts';
 import { postMachine } from './post.machine.ts';
 import { postAnswerMachine } from './post-answer.machine.ts';
 import { processMachine } from './process.machine.ts';
+import { forwardMachine } from './forward.machine.ts';
 import { ownershipMachine } from './ownership.machine.ts';
 import { redisLinkMachine } from './redis-link.machine.ts';
 import { rootsMachine } from './roots.machine.ts';
@@ -55,6 +56,7 @@ export const charts = named({
   sink: sinkMachine,
   admission: admissionMachine,
   ownership: ownershipMachine,
+  forward: forwardMachine,
   redis: redisLinkMachine,
   connection: connectionMachine,
   'http-channel': httpChannelMachine,

@@ -19,6 +19,9 @@ export interface RedisClientLike {
   on(event: 'error' | 'connect', listener: (error?: unknown) => void): unknown;
   // Each of the three has parameters of its own.
   sendCommand(...args: never[]): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  /** Of a client made by `createClient`. */
+  readonly options?: unknown;
 }
 
 type ClientSettings = Pick<RedisClientOptions, 'username' | 'password' | 'database' | 'socket'>;
@@ -38,6 +41,8 @@ export interface RedisConnectionOptions {
   readonly silenceMs: number;
   /** How long it waits at the most until it connects again, milliseconds. */
   readonly reconnectMs: number;
+  /** Pings Redis: a subscriber sends nothing else, and its silence would be taken for its end. */
+  readonly isSubscriber?: boolean;
 }
 
 function isReady(client: RedisConnectionOptions['client']): client is RedisClientLike {
@@ -65,6 +70,7 @@ const clientOf = (options: MadeClientOptions) => {
     RESP: 2,
     // The time of each command is limited here.
     commandOptions: { timeout: 0 },
+    ...(options.isSubscriber ? { pingInterval: silenceMs / 3 } : {}),
     // A command fails at once: its caller does not wait for a connection.
     disableOfflineQueue: true,
     socket: {
@@ -134,10 +140,11 @@ export class RedisConnection {
     if (this.#given) this.#guard(this.#given);
   }
 
-  /** Another one to the same Redis, for commands that block. */
+  /** Another one to the same Redis, for a subscription. */
   another(): RedisConnection {
     const client = this.#given?.duplicate();
-    const another = new RedisConnection({ ...this.#options, ...(client && { client }) });
+    const options = { ...this.#options, isSubscriber: true, ...(client && { client }) };
+    const another = new RedisConnection(options);
     another.#isOurs = true;
     return another;
   }
@@ -205,15 +212,26 @@ export class RedisConnection {
     }
   }
 
-  /**
-   * @param key where it is sent to, in a cluster
-   * @param timeoutMs for a command that blocks
-   */
-  command(
-    args: string[],
-    key?: string,
-    timeoutMs = this.#options.commandTimeoutMs,
-  ): Promise<Reply> {
+  /** Subscribes to a channel, also after the connection was lost. @throws {StoreUnavailable} */
+  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
+    try {
+      await this.#client.subscribe(channel, listener);
+    } catch (error) {
+      throw this.#errorFor(error);
+    }
+  }
+
+  /** The host and the port of the Redis that it was told to connect to; undefined if it was told otherwise. */
+  get target(): { readonly host: string; readonly port: number } | undefined {
+    const { socket } = (this.#client.options ?? {}) as {
+      readonly socket?: { readonly host?: string; readonly port?: number; readonly path?: string };
+    };
+    if (!('options' in this.#client) || socket?.path !== undefined) return undefined;
+    return { host: socket?.host ?? 'localhost', port: socket?.port ?? 6379 };
+  }
+
+  /** @param key where it is sent to, in a cluster */
+  command(args: string[], key?: string): Promise<Reply> {
     const bytes = args.reduce((sum, { length }) => sum + length, 0);
     const { maxCommands, maxCommandBytes } = this.#options;
     const { value } = this.#state;
@@ -221,10 +239,11 @@ export class RedisConnection {
     const isBusy =
       this.#waiting.size >= maxCommands || this.#waitingBytes + bytes > maxCommandBytes;
     if (isBusy && this.#waiting.size > 0) return Promise.reject(this.#unavailable('busy'));
-    return this.#send(args, key, bytes, timeoutMs);
+    return this.#send(args, key, bytes);
   }
 
-  #send(args: string[], key: string | undefined, bytes: number, timeoutMs: number): Promise<Reply> {
+  #send(args: string[], key: string | undefined, bytes: number): Promise<Reply> {
+    const timeoutMs = this.#options.commandTimeoutMs;
     return new Promise<Reply>((resolve, reject) => {
       const waiting: Waiting = {
         untilMs: performance.now() + timeoutMs,

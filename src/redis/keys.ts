@@ -3,7 +3,7 @@ const plain = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /**
  * Where things are in Redis. All keys of one session are in one slot of a cluster, and so are all
- * leases, the keys of one inbox, and what leads to tasks. A task is one key.
+ * leases, and what leads to tasks. A task is one key.
  */
 export class Keys {
   readonly #prefix: string;
@@ -29,7 +29,7 @@ export class Keys {
     return `${this.#prefix}{${session}}:log`;
   }
 
-  /** There as long as the node's lease lasts. */
+  /** Text: where the node is. There as long as its lease lasts. */
   lease(node: string): string {
     return `${this.#prefix}{leases}:${node}`;
   }
@@ -44,19 +44,29 @@ export class Keys {
     return `${this.#prefix}{leases}:nodes`;
   }
 
+  /** Sorted set: the ids of sessions that were removed, by when. */
+  get removed(): string {
+    return `${this.#prefix}{leases}:removed`;
+  }
+
+  /** Text: the key that nodes without a key in common sign with. */
+  get secret(): string {
+    return `${this.#prefix}{leases}:secret`;
+  }
+
+  /** Text: how many broadcasts there have been. */
+  get broadcasts(): string {
+    return `${this.#prefix}{leases}:broadcasts`;
+  }
+
+  /** The channel of the broadcasts. */
+  get channel(): string {
+    return `${this.#prefix}broadcasts`;
+  }
+
   /** Hash: what a caller may still call of a tool, and since when. */
   count(digest: string): string {
     return `${this.#prefix}count:${digest}`;
-  }
-
-  /** Stream: what others have sent to a node. Its one group knows what was read. */
-  inbox(node: string): string {
-    return `${this.#prefix}{node:${node}}:inbox`;
-  }
-
-  /** Stream: an inbox that was closed, without what was in it. */
-  closedInbox(node: string): string {
-    return `${this.#prefix}{node:${node}}:closed`;
   }
 
   /** Hash: what is kept of a task, and its steps. */

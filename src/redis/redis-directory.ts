@@ -1,8 +1,19 @@
-import { StoreUnavailable } from '../http/nodes/stores.ts';
-import type { Directory, Found, LeaseReply, SessionRecord, Written } from '../http/nodes/stores.ts';
+import { StoreUnavailable, isNodeName } from '../http/nodes/stores.ts';
+import type {
+  Directory,
+  Found,
+  LeaseReply,
+  LeaseRequest,
+  NodeAddress,
+  SessionRecord,
+  Written,
+} from '../http/nodes/stores.ts';
 import { luaScript } from './connection.ts';
 import type { RedisConnection, Reply } from './connection.ts';
 import type { Keys } from './keys.ts';
+
+/** How many removed sessions are remembered; the oldest give way. */
+const maxRemoved = 100_000;
 
 /**
  * Which data this Redis has: its process, or what a cluster counts its failovers with. A user without
@@ -19,9 +30,10 @@ end
 `;
 
 /**
- * KEYS: store, lease, nodes. ARGV: node, leaseMs, 'new', 'prolong' or until when it may be taken
- * again, how long the store is remembered. Whether the lease is held; its end; name and age of the store.
- * If there was nothing at all, the store is as old as its process: nobody had anything in it.
+ * KEYS: store, lease, nodes, removed, secret, broadcasts. ARGV: node, leaseMs, 'new', 'prolong' or until when it may
+ * be taken again, how long the store is remembered, the address, since when removed sessions are unknown, how long
+ * they are remembered. Whether the lease is held; its end; name and age of the store; the count of broadcasts; the
+ * removed sessions. If there was nothing at all, the store is as old as its process: nobody had anything in it.
  */
 const lease = luaScript(`${storeName}
 local at = now()
@@ -41,22 +53,46 @@ end
 local held = redis.call('PEXPIRE', KEYS[2], ARGV[2])
 local revive = tonumber(ARGV[3])
 if ARGV[3] == 'new' or revive and at < revive then
-  redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
+  redis.call('SET', KEYS[2], ARGV[5], 'PX', ARGV[2])
   held = 1
 end
 if held == 1 then redis.call('ZADD', KEYS[3], at, ARGV[1]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', at - ARGV[7])
+redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -${maxRemoved + 1})
+redis.call('PEXPIRE', KEYS[5], ARGV[4])
+redis.call('PEXPIRE', KEYS[6], ARGV[4])
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', at - ARGV[2])
 redis.call('PEXPIRE', KEYS[3], ARGV[4])
-return {held, string.format('%.0f', at + ARGV[2]), name, redis.call('HGET', KEYS[1], 'since'), string.format('%.0f', at)}
+local removed = redis.call('ZRANGEBYSCORE', KEYS[4], ARGV[6], '+inf')
+local since = redis.call('HGET', KEYS[1], 'since')
+local count = redis.call('GET', KEYS[6]) or '0'
+return {held, string.format('%.0f', at + ARGV[2]), name, since, string.format('%.0f', at), count, removed}
 `);
 
-/** KEYS: store, lease. Whether the lease lasts; name and age of the store. */
+/** KEYS: store, lease, removed. ARGV: a session. The address, if the lease lasts; whether the session was removed; name and age of the store. */
 const look = luaScript(`${storeName}
 local name = storeName()
 local known = redis.call('HMGET', KEYS[1], 'name', 'since')
 local at = string.format('%.0f', now())
 local since = known[1] == name and known[2] or at
-return {redis.call('EXISTS', KEYS[2]), '', name, since, at}
+local removed = redis.call('ZSCORE', KEYS[3], ARGV[1])
+return {redis.call('GET', KEYS[2]), removed, name, since, at}
+`);
+
+/**
+ * KEYS: removed. ARGV: how long it is remembered, ids. \`PEXPIRE\` first: a full Redis still takes it.
+ */
+const remember = luaScript(`
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+for n = 2, #ARGV do redis.call('ZADD', KEYS[1], string.format('%.0f', now()), ARGV[n]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1
+`);
+
+/** KEYS: secret. ARGV: candidate, ttlMs. */
+const secret = luaScript(`
+redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+return redis.call('GET', KEYS[1])
 `);
 
 /** KEYS: record. The name of the store, as the master has it that has this key. */
@@ -109,15 +145,16 @@ end
 return 1
 `);
 
-/** KEYS: record, log. ARGV: fence. */
+/** KEYS: record, log. ARGV: fence. 0: fenced. */
 const remove = luaScript(`
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if fence and tonumber(fence) > tonumber(ARGV[1]) then return 0 end
-return redis.call('DEL', KEYS[1], KEYS[2])
+redis.call('DEL', KEYS[1], KEYS[2])
+return 1
 `);
 
 /** Scripts to make known to a new connection. */
-export const directoryScripts = [lease, look, nameAt, claim, put, write, remove];
+export const directoryScripts = [lease, look, nameAt, claim, put, write, remove, remember, secret];
 
 /** Longer than any session that nobody uses is kept. */
 const storeMs = 7 * 24 * 60 * 60 * 1000;
@@ -131,14 +168,21 @@ export class RedisDirectory implements Directory {
   readonly #keys: Keys;
   readonly #leaseMs: string;
   readonly #ttl: string;
+  /** How long a removed session is remembered: longer than any copy of its record is kept. */
+  readonly #removedMs: string;
+  readonly #leased: (broadcasts: number, store: string) => void;
 
+  /** @param leased hears how many broadcasts there have been, with each lease */
   constructor(
     connection: RedisConnection,
     keys: Keys,
     { leaseMs, idleMs }: { readonly leaseMs: number; readonly idleMs: number },
+    leased: (broadcasts: number, store: string) => void,
   ) {
     this.#connection = connection;
     this.#keys = keys;
+    this.#leased = leased;
+    this.#removedMs = String(Math.ceil(2 * idleMs));
     this.#leaseMs = String(Math.ceil(leaseMs));
     // Its owner says a few times in that time that it is in use.
     this.#ttl = String(Math.ceil(1.5 * idleMs));
@@ -147,15 +191,23 @@ export class RedisDirectory implements Directory {
   async lease(
     node: string,
     how: 'new' | 'prolong' | { readonly reviveUntilMs: number },
+    { address, removedSinceMs }: LeaseRequest,
   ): Promise<LeaseReply> {
-    const { store, nodes } = this.#keys;
+    const { store, nodes, removed, secret: key, broadcasts } = this.#keys;
     const until = typeof how === 'string' ? how : String(Math.floor(how.reviveUntilMs));
     const reply = (await this.#connection.run(
       lease,
-      [store, this.#keys.lease(node), nodes],
-      [node, this.#leaseMs, until, String(storeMs)],
+      [store, this.#keys.lease(node), nodes, removed, key, broadcasts],
+      [
+        ...[node, this.#leaseMs, until, String(storeMs)],
+        ...[`${address.protocol} ${address.url}`, String(removedSinceMs), this.#removedMs],
+      ],
     )) as StoreReply;
-    return { isHeld: reply[0] === 1, untilMs: Number(reply[1]), store: storeOf(reply) };
+    const age = storeOf(reply);
+    const [held, untilMs, , , , count, ids] = reply;
+    this.#leased(Number(count), age.name);
+    const leased = { isHeld: held === 1, untilMs: Number(untilMs), store: age };
+    return { ...leased, removed: ids as readonly string[] };
   }
 
   async leave(node: string): Promise<void> {
@@ -168,16 +220,20 @@ export class RedisDirectory implements Directory {
   async find(id: string): Promise<Found> {
     const canBe = this.#keys.isId(id);
     const record = canBe ? await this.#read(id) : undefined;
-    const keys = [this.#keys.store, this.#keys.lease(record?.owner ?? '')];
-    const reply = (await this.#connection.run(look, keys, [])) as StoreReply;
-    const store = storeOf(reply);
+    const { address, store, isRemoved } = await this.#look(record?.owner ?? '', canBe ? id : '');
     // A master of a cluster may be new, and lack the record, before the one that has the leases knows of it.
     const isOther = canBe && !record && (await this.#nameAt(id)) !== store.name;
     if (isOther) {
       const message = 'the masters of the cluster do not agree yet';
       throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
     }
-    return { record, isOwned: reply[0] === 1, store };
+    if (isRemoved) return { record: undefined, isRemoved, address: undefined, store };
+    return { record, isRemoved, address, store };
+  }
+
+  async node(name: string): Promise<Pick<Found, 'address' | 'store'>> {
+    const { address, store } = await this.#look(isNodeName(name) ? name : '', '');
+    return { address, store };
   }
 
   async claim(
@@ -218,9 +274,31 @@ export class RedisDirectory implements Directory {
     return writings[Number(reply)] ?? 'behind';
   }
 
-  async remove(id: string, fence: number): Promise<void> {
+  async remove(id: string, fence: number): Promise<boolean> {
     const keys = [this.#keys.record(id), this.#keys.log(id)];
-    await this.#connection.run(remove, keys, [String(fence)]);
+    if ((await this.#connection.run(remove, keys, [String(fence)])) === 0) return false;
+    await this.rememberRemoved([id]);
+    return true;
+  }
+
+  async rememberRemoved(ids: readonly string[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += 1000) {
+      const args = [this.#removedMs, ...ids.slice(at, at + 1000)];
+      await this.#connection.run(remember, [this.#keys.removed], args);
+    }
+  }
+
+  async secret(candidate: string): Promise<string> {
+    const args = [candidate, String(storeMs)];
+    return String(await this.#connection.run(secret, [this.#keys.secret], args));
+  }
+
+  async #look(node: string, id: string) {
+    const keys = [this.#keys.store, this.#keys.lease(node), this.#keys.removed];
+    const reply = (await this.#connection.run(look, keys, [id])) as StoreReply;
+    const [text, removed] = reply;
+    const address = typeof text === 'string' ? addressOf(text) : undefined;
+    return { address, isRemoved: removed !== null, store: storeOf(reply) };
   }
 
   #nameAt(id: string): Promise<Reply> {
@@ -240,7 +318,13 @@ export class RedisDirectory implements Directory {
 /** Before the slots of what a client has said. */
 const factPrefix = 'said:';
 
-type StoreReply = readonly [number, string, string, string, string];
+type StoreReply = readonly [Reply, Reply, string, string, string, Reply?, Reply?];
+
+/** An address as it is written: the version of the protocol, and the URL. */
+function addressOf(text: string): NodeAddress | undefined {
+  const [, protocol, url] = /^(\d+) (.+)$/.exec(text) ?? [];
+  return url === undefined ? undefined : { url, protocol: Number(protocol) };
+}
 
 function storeOf([, , name, since, at]: StoreReply): Found['store'] {
   return { name, sinceMs: Number(since), ageMs: Number(at) - Number(since) };

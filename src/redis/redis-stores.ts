@@ -1,24 +1,24 @@
 import { refuseDuration } from '../actors/clock.ts';
 import { storeLimits } from '../http/nodes/stores.ts';
 import type { StoreLimits, Stores } from '../http/nodes/stores.ts';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { RedisConnection } from './connection.ts';
 import type { RedisConnectionOptions } from './connection.ts';
 import { Keys } from './keys.ts';
+import { RedisBroadcasts, broadcastScripts } from './redis-broadcasts.ts';
 import { countScripts, redisCounts } from './redis-counts.ts';
 import { RedisDirectory, directoryScripts } from './redis-directory.ts';
-import { RedisInbox, inboxScripts, silenceMs } from './redis-inbox.ts';
 import { RedisLog, logScripts } from './redis-log.ts';
 
 /** Which Redis the nodes share, and how it is reached: by a `url`, or by a ready client. */
 export interface RedisStoresOptions extends Partial<
-  Omit<RedisConnectionOptions, 'silenceMs' | 'reconnectMs'>
+  Omit<RedisConnectionOptions, 'silenceMs' | 'reconnectMs' | 'isSubscriber'>
 > {
   /** Before every key; nodes with the same one share. Default `mcp:`. */
   readonly prefix?: string;
   /** Time without a sign of life after which a node is taken to be dead, milliseconds. */
   readonly leaseMs?: number;
-  /** The most that waits in the inbox of one node, bytes. */
-  readonly maxInboxBytes?: number;
   /** Bounds and times; what is left out has its default. */
   readonly limits?: Partial<StoreLimits>;
 }
@@ -29,11 +29,10 @@ export const defaultRedisOptions = {
   commandTimeoutMs: 1000,
   maxCommands: 10_000,
   maxCommandBytes: 64 * 1024 * 1024,
-  maxInboxBytes: 64 * 1024 * 1024,
   leaseMs: 10_000,
 } as const;
 
-const times = ['commandTimeoutMs', 'leaseMs'] as const;
+const durations = ['commandTimeoutMs', 'leaseMs'] as const;
 
 /**
  * The stores of a node that shares its sessions with others by way of Redis, version 6.2 or newer. It
@@ -47,32 +46,65 @@ const times = ['commandTimeoutMs', 'leaseMs'] as const;
  */
 export async function redisStores(given: RedisStoresOptions): Promise<Stores> {
   const options = { ...defaultRedisOptions, ...given };
-  for (const name of times) refuseDuration(name, options[name]);
+  for (const name of durations) refuseDuration(name, options[name]);
   const { leaseMs, commandTimeoutMs } = options;
   const limits = storeLimits(given.limits);
   const keys = new Keys(options.prefix);
-  const scripts = [...directoryScripts, ...logScripts, ...inboxScripts, ...countScripts];
+  const scripts = [...directoryScripts, ...logScripts, ...broadcastScripts, ...countScripts];
   // After Redis has lost its data, a node has the time of a lease to put back what it knows.
   const reconnectMs = Math.min(2000, leaseMs / 4);
-  const spoken = { ...options, reconnectMs, silenceMs: silenceMs(leaseMs, commandTimeoutMs) };
+  // A node that lives renews its lease on one connection, and sends signs of life on the other.
+  const spoken = { ...options, reconnectMs, silenceMs: leaseMs + 2 * commandTimeoutMs };
   const connection = new RedisConnection(spoken, scripts);
-  const reader = connection.another();
+  const subscriber = connection.another();
   const close = () => {
-    reader.close();
+    subscriber.close();
     connection.close();
   };
   try {
-    await Promise.all([connection.open(), reader.open()]);
+    await Promise.all([connection.open(), subscriber.open()]);
   } catch (error) {
     close();
     throw error;
   }
+  const broadcasts = new RedisBroadcasts(connection, subscriber, keys);
+  const times = { leaseMs, idleMs: limits.idleMs };
   return {
     leaseMs,
-    directory: new RedisDirectory(connection, keys, { leaseMs, idleMs: limits.idleMs }),
+    directory: new RedisDirectory(connection, keys, times, (...known) =>
+      broadcasts.check(...known),
+    ),
     log: new RedisLog(connection, keys, limits),
-    inbox: new RedisInbox(connection, reader, keys, options),
+    broadcasts,
     counts: redisCounts(connection, keys),
+    localAddress: () => localAddressOf(connection),
     close: async () => close(),
   };
+}
+
+/** The address that packets to Redis leave from. */
+async function localAddressOf(connection: RedisConnection): Promise<string | undefined> {
+  const { target } = connection;
+  if (target) return routeTo(target.host, target.port);
+  // A cluster or a Sentinel says where the client comes from.
+  const info = await connection.command(['CLIENT', 'INFO']);
+  const [, address] = /\baddr=\[?([^\s\]]+)\]?:\d+/.exec(String(info)) ?? [];
+  return address;
+}
+
+/** The address of this machine that packets to another leave from. None is sent: UDP only looks the route up. */
+async function routeTo(host: string, port: number): Promise<string> {
+  for (const type of ['udp4', 'udp6'] as const) {
+    const socket = createSocket(type);
+    try {
+      socket.connect(port, host);
+      await once(socket, 'connect');
+      return socket.address().address;
+    } catch (error) {
+      if (type === 'udp6') throw error;
+    } finally {
+      socket.close();
+    }
+  }
+  throw new Error('unreachable');
 }

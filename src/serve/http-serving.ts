@@ -3,16 +3,17 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { nodeHandler } from '../http/node/index.ts';
 import type { NodeHandler } from '../http/node/index.ts';
-import type { HttpOptions, ServerOf } from '../http/index.ts';
+import type { HttpOptions, NodeOptions, ServerOf, Stores } from '../http/index.ts';
 import { listenOn } from '../transports/listen-on.ts';
 import { defaultServedConnectionLimits } from './served-connection-limits.ts';
 import type { ServedConnectionLimits } from './served-connection-limits.ts';
 import type { McpSession } from '../server/session.ts';
 
 /** Where an endpoint listens, beside what any endpoint has. */
-export interface ServeHttpOptions extends HttpOptions {
+export interface ServeHttpOptions extends Omit<HttpOptions, 'node'> {
   /** 0 for any free port. */
   readonly port: number;
   /** The address or the name to listen on; by default `127.0.0.1`, which only this machine reaches. */
@@ -31,6 +32,11 @@ export interface ServeHttpOptions extends HttpOptions {
    * end, then with 503; or under paths of your own.
    */
   readonly health?: boolean | HealthPaths;
+  /**
+   * How the other nodes reach this one beside `stores`. Without a `url` it is the address that it listens on or, if it
+   * listens on all, the one that it reaches the store from.
+   */
+  readonly node?: Partial<NodeOptions>;
   /** Bounds of its sockets; what is left out is as in {@link defaultServedConnectionLimits}. */
   readonly connections?: Partial<ServedConnectionLimits>;
 }
@@ -58,6 +64,9 @@ export interface HttpServing extends AsyncDisposable {
   close(drainTimeoutMs?: number): Promise<void>;
 }
 
+/** How long other nodes may take to hear that this one has left, milliseconds. */
+const lastForwardsMs = 100;
+
 /** How long answers that have been ended may take to be sent when the server closes. */
 const lastWordsMs = 250;
 
@@ -67,12 +76,32 @@ export async function listenHttp(
   options: ServeHttpOptions,
 ): Promise<HttpServing> {
   const { port, host = '127.0.0.1', path = '/mcp', health = false, connections } = options;
+  const { stores, node: given, ...http } = options;
   refuseOpenAddress(host, options);
   const allowedHosts = hostsOf(host, options);
-  const handler = nodeHandler(server, { ...options, path, allowedHosts });
-  const serving = new Serving(handler, path, healthPaths(health), connections);
-  await serving.listen(port, host);
+  let known: (url: string | Promise<string>) => void = () => {};
+  const own = new Promise<string>((resolve) => {
+    known = resolve;
+  });
+  const shared = stores ? { stores, node: { url: own, ...given } } : {};
+  const handler = nodeHandler(server, { ...http, ...shared, path, allowedHosts });
+  const serving = new Serving(handler, path, { health: healthPaths(health), connections, stores });
+  try {
+    await serving.listen(port, host);
+  } catch (error) {
+    // Nobody knows this node yet.
+    if (stores) await handler.close(0);
+    throw error;
+  }
+  if (stores) known(nodeUrl(serving.url, host, stores));
   return serving;
+}
+
+/** Where other nodes reach what listens here. */
+async function nodeUrl(url: URL, host: string, { localAddress }: Stores): Promise<string> {
+  if (host !== '::' && host !== '0.0.0.0') return url.href;
+  const address = (await localAddress?.()) ?? '127.0.0.1';
+  return new URL(`http://${nameOf(address)}:${url.port}${url.pathname}`).href;
 }
 
 class Serving implements HttpServing {
@@ -80,18 +109,27 @@ class Serving implements HttpServing {
   readonly #path: string;
   readonly #health: HealthPaths | undefined;
   readonly #http: Server;
+  readonly #isShared: boolean;
   #url: URL | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
 
   constructor(
     handler: NodeHandler,
     path: string,
-    health: HealthPaths | undefined,
-    connections: Partial<ServedConnectionLimits> = {},
+    {
+      health,
+      connections,
+      stores,
+    }: {
+      readonly health: HealthPaths | undefined;
+      readonly connections: Partial<ServedConnectionLimits> | undefined;
+      readonly stores: Stores | undefined;
+    },
   ) {
     this.#handler = handler;
     this.#path = path;
     this.#health = health;
+    this.#isShared = stores !== undefined;
     const limits = { ...defaultServedConnectionLimits, ...connections };
     this.#http = createServer(
       {
@@ -133,6 +171,8 @@ class Serving implements HttpServing {
   async #close(drainTimeoutMs: number | undefined): Promise<void> {
     // Until then it listens: who asks whether it is ready, or opens a session, gets an answer.
     await this.#handler.close(drainTimeoutMs);
+    // Other nodes were told that this one has left: what is on its way from them is still answered.
+    if (this.#isShared) await delay(lastForwardsMs);
     const closed = new Promise((resolve) => this.#http.close(resolve));
     // A connection whose last answer is still on its way is not idle yet.
     const idle = setInterval(() => this.#http.closeIdleConnections(), 10);

@@ -7,6 +7,8 @@ export interface ServerChanges {
   listen(listener: ChangeNotice | undefined): void;
   /** Tells the clients here of a change that was made elsewhere. */
   readonly tell: ChangeNotice;
+  /** Tells the clients here that everything may have changed elsewhere. */
+  missed(): void;
 }
 
 const known = new WeakMap<object, ServerChanges>();

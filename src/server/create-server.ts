@@ -101,6 +101,7 @@ export function createMcpServer<
   rememberChanges(server, {
     listen: (listener) => core.listen(listener),
     tell: (method, uri) => core.changedElsewhere(method, uri),
+    missed: () => core.changesMissed(),
   });
   return server;
 }

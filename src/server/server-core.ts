@@ -258,6 +258,19 @@ export class ServerCore implements InForce {
     else for (const session of this.sessions) session.resourceUpdated(uri);
   }
 
+  /** Changes elsewhere were missed: lists and all that clients have subscribed to may be others now. */
+  changesMissed(): void {
+    this.#recheckAll();
+    for (const method of this.#listsElsewhere.keys()) this.changedElsewhere(method);
+    for (const session of this.sessions) {
+      const upstreams = this.upstreams?.in(session) ?? [];
+      const uris = [session, ...upstreams].flatMap((each) => this.#subscriptions.urisOf(each));
+      for (const uri of new Set([...this.#resources.subscribedBy(session), ...uris])) {
+        session.resourceUpdated(uri);
+      }
+    }
+  }
+
   /** What `visible` answers may have changed: those hear of it whose lists are others now. */
   visibilityChanged(): void {
     this.#recheckAll();

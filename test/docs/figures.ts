@@ -235,10 +235,7 @@ export const citations: {
     '64 MiB': [[skillDirectory, 'bytes: 64 * 1024 * 1024']],
   },
   'docs/http.md': {
-    '5 s': [
-      [http, 'streamAfterMs: 5 * second'],
-      ['src/http/owner/passage.ts', 'handTimeoutMs = 5000'],
-    ],
+    '5 s': [[http, 'streamAfterMs: 5 * second']],
     '30 min': [
       [http, 'sessionIdleTimeoutMs: 30 * minute'],
       ['src/http/nodes/stores.ts', 'idleMs: 30 * 60 * 1000'],
@@ -253,16 +250,16 @@ export const citations: {
     '1 min': [['src/serve/served-connection-limits.ts', 'requestTimeoutMs: 60_000']],
     '256 KiB': [
       ['src/http/owner/owned-session.ts', 'maxRecordBytes = 256 * 1024'],
-      ['src/http/owner/letters.ts', 'windowBytes = 256 * 1024'],
+      ['src/http/owner/forwarded-request.ts', 'waitingBytes = 256 * 1024'],
     ],
     '4 MiB': [['src/http/nodes/stores.ts', 'maxBytes: 4 * 1024 * 1024']],
     '5 min': [['src/http/nodes/stores.ts', 'maxAgeMs: 5 * 60 * 1000']],
     '1 s': [['src/redis/redis-stores.ts', 'commandTimeoutMs: 1000']],
-    '64 MiB': [
-      ['src/redis/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024'],
-      ['src/redis/redis-stores.ts', 'maxInboxBytes: 64 * 1024 * 1024'],
+    '64 MiB': [['src/redis/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024']],
+    '30 s': [
+      [http, 'unreadTimeoutMs: 30 * second'],
+      ['src/http/nodes/forwarding.ts', 'maxSignatureAgeMs = 30_000'],
     ],
-    '30 s': [[http, 'unreadTimeoutMs: 30 * second']],
     'three times': [['src/http/node/node-handler.ts', 'limits.unreadTimeoutMs / 3']],
     '16 MiB': [['src/http/node/retransmissions.ts', 'maxTableBytes = 16 * 1024 ** 2']],
     'maxConnections 16384': [['src/serve/served-connection-limits.ts', 'maxConnections: 16_384']],

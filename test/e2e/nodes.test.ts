@@ -146,6 +146,8 @@ describe('after a process was killed', () => {
     const stream = new EventReader(await here.request('tools/call', args, 'slow'));
     const { id } = await stream.message();
     await kill(a);
+    // Until its lease has ended, nobody else has its sessions.
+    await served(at(b, here));
     const resumed = await at(b, here).get(id);
     let message: Message;
     do ({ data: message } = await resumed.message());

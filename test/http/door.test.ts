@@ -1,11 +1,12 @@
 /** Who may use an endpoint: tokens before the body, scopes before the session. And clients that leave before they are let in: nothing is opened for them. */
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, createServer, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Fact } from 'mcp-actors';
 import { httpHandler } from 'mcp-actors/http';
-import type { AuthorizationOptions, HttpHandler } from 'mcp-actors/http';
+import type { AuthorizationOptions, HttpHandler, NodeOptions } from 'mcp-actors/http';
 import { enveloped, gate, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { laboratory } from '../../examples/lab/laboratory.ts';
@@ -210,6 +211,7 @@ interface Headers {
 interface Options {
   readonly authorization?: AuthorizationOptions;
   readonly stores?: Stores;
+  readonly node?: NodeOptions;
 }
 
 /** An endpoint, until the test is over. */
@@ -297,19 +299,31 @@ test('a session of HTTP+SSE is not begun for them', async () => {
   expect(handler.sessions).toEqual([]);
 });
 
-test('a request is not handed to another node for them', async () => {
+test('a request is not forwarded to another node for them', async () => {
   const nodes = new MemoryNodes();
-  const owner = served({ stores: nodes.start() });
+  let forwarded = 0;
+  const http = createServer((_, response) => {
+    forwarded++;
+    response.end();
+  });
+  await once(http.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void http.close());
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  // It probes itself there.
+  const probed = once(http, 'request');
+  const owner = served({ stores: nodes.start(), node: { url } });
+  await probed;
   const headers = await begun(owner);
   const stores = nodes.start();
   const door = gate();
   const directory: Directory = Object.assign({}, stores.directory, {
     find: (id: string) => door.pass().then(() => stores.directory.find(id)),
   });
-  const other = served({ stores: { ...stores, directory } });
+  const other = served({ stores: { ...stores, directory }, node: { url: 'http://127.0.0.1:1/' } });
+  const before = forwarded;
   await leave(other, door, { headers });
-  const [session] = owner.sessions;
-  expect(session?.dump().http).toMatchObject({ streams: [], waitingPushes: { count: 1 } });
+  await other.close();
+  expect(forwarded).toBe(before);
 });
 
 const initialize = {

@@ -20,20 +20,22 @@ export async function serveHttp(server: ServerOf, options: HttpOptions = {}): Pr
 }
 
 /**
- * The same, with what ends the endpoint before: its socket still listens.
+ * The same, with ways to end the endpoint before: `close` leaves its socket listening, `kill` ends its connections alone.
  *
  * @param options may depend on where it listens
  */
 export async function serveEndpoint(
   server: ServerOf,
   options: HttpOptions | ((url: URL) => HttpOptions) = {},
-): Promise<{ readonly url: URL; close(): Promise<void> }> {
+): Promise<{ readonly url: URL; close(): Promise<void>; kill(): void }> {
   const http = createServer(keptAlive);
   await new Promise<void>((resolve) => {
     http.listen(0, '127.0.0.1', resolve);
   });
   const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
-  const handler = nodeHandler(server, typeof options === 'function' ? options(url) : options);
+  const given = typeof options === 'function' ? options(url) : options;
+  const node = given.stores ? { node: { url: url.href, ...given.node } } : {};
+  const handler = nodeHandler(server, { ...given, ...node });
   http.on('request', handler);
   onTestFinished(async () => {
     const closed = new Promise((resolve) => http.close(resolve));
@@ -41,7 +43,11 @@ export async function serveEndpoint(
     http.closeAllConnections();
     await closed;
   });
-  return { url, close: () => handler.close() };
+  const kill = () => {
+    http.close();
+    http.closeAllConnections();
+  };
+  return { url, close: () => handler.close(), kill };
 }
 
 /** The official client of both eras, until the test is over. */

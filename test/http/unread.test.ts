@@ -205,11 +205,15 @@ test('a stream of another node of which its client takes nothing is cut off [HTT
     `GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nLast-Event-ID: ${id}\r\nMcp-Session-Id: ${session.id}\r\n\r\n`,
   );
   held.release();
-  // What is on its way to the other node is bounded: it takes a few of its looks to fill the connection.
-  await pass(clock, 60);
-  expect(facts.facts.filter(({ name }) => name === 'stream.cut')).toMatchObject([
-    { message: expect.stringContaining('for 3000 ms') },
-  ]);
+  // The node that passes it on takes no more than its client does: either node may notice first.
+  const cuts = () => facts.facts.filter(({ name }) => name === 'stream.cut');
+  await expect
+    .poll(async () => {
+      await pass(clock, 5);
+      return cuts().length;
+    })
+    .toBeGreaterThan(0);
+  for (const { message } of cuts()) expect(message).toContain('for 3000 ms');
   expect(await lengthOfRest(socket)).toBeLessThan(long);
   await events.leave();
 });
@@ -219,11 +223,12 @@ function watched(keepaliveIntervalMs = 1000, until = Infinity) {
   const home = exchangeHome({ unreadTimeoutMs: 100, keepaliveIntervalMs, maxUnreadBytes: 50 });
   const state = { untaken: 0, unanswered: 0, isItsTurn: true, happened: [] as string[] };
   const outlet: SinkOutlet = {
-    write: (text) => {
-      state.untaken += text.length;
-      state.happened.push(text);
-      return text.length;
+    write: (data) => {
+      state.untaken += data.length;
+      state.happened.push(String(data));
+      return data.length;
     },
+    whenTaken: () => {},
     get untakenBytes() {
       return state.untaken;
     },

@@ -58,6 +58,8 @@ import { admissionMachine } from '../../src/machines/admission.machine.ts';
 import type { OwnershipEvent } from '../../src/machines/ownership.machine.ts';
 import { ownershipMachine } from '../../src/machines/ownership.machine.ts';
 import type { RedisLinkEvent } from '../../src/machines/redis-link.machine.ts';
+import type { ForwardEvent } from '../../src/machines/forward.machine.ts';
+import { forwardMachine } from '../../src/machines/forward.machine.ts';
 import { redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
 import { everyMachine } from './every-machine.ts';
 import type { UpdatesEvent } from '../../src/machines/updates.machine.ts';
@@ -292,6 +294,13 @@ const ownership: Table<OwnershipEvent> = {
   'node.left': true,
 };
 
+const forward: Table<ForwardEvent> = {
+  'answer.begun': true,
+  'relay.begun': true,
+  'peer.failed': true,
+  'request.ended': true,
+};
+
 const redisLink: Table<RedisLinkEvent> = {
   'link.connected': true,
   'link.lost': true,
@@ -380,6 +389,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [postMachine, post],
   [stdioChannelMachine, stdioChannel],
   [suspendableCallMachine, suspendableCall],
+  [forwardMachine, forward],
   [redisLinkMachine, redisLink],
   [ownershipMachine, ownership],
   [admissionMachine, admission],

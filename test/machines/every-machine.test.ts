@@ -50,6 +50,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   sinkMachine: [{}],
   admissionMachine: [{}],
   ownershipMachine: [{}],
+  forwardMachine: [{}],
   redisLinkMachine: [{}],
   connectionMachine: [
     { times: connectionTimes, restart: 'none', delayMs: 0 },

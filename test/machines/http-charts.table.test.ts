@@ -5,6 +5,7 @@ import { admissionChart, admissionMachine } from '../../src/machines/admission.m
 import { postAnswerChart, postAnswerMachine } from '../../src/machines/post-answer.machine.ts';
 import { postChart, postMachine } from '../../src/machines/post.machine.ts';
 import type { PureChart } from '../../src/machines/pure-chart.ts';
+import { forwardChart, forwardMachine } from '../../src/machines/forward.machine.ts';
 import { ownershipChart, ownershipMachine } from '../../src/machines/ownership.machine.ts';
 import { redisLinkChart, redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
 import { serverPushChart, serverPushMachine } from '../../src/machines/server-push.machine.ts';
@@ -142,6 +143,15 @@ const posts: Rows = {
   over: { by: ['post.cancelled'] },
 };
 
+const ended = { 'peer.failed': 'over', 'request.ended': 'over' } as const;
+
+const forwards: Rows = {
+  waiting: { by: [], to: { 'answer.begun': 'answering', 'relay.begun': 'relaying', ...ended } },
+  answering: { by: ['answer.begun'], to: ended },
+  relaying: { by: ['relay.begun'], to: ended },
+  over: { by: ['request.ended'] },
+};
+
 const ownerships: Rows = {
   joining: { by: [], to: { 'lease.granted': 'owning', 'node.left': 'left' } },
   owning: {
@@ -199,4 +209,5 @@ stated(postMachine, postChart, posts);
 stated(serverPushMachine, serverPushChart, served);
 stated(updatesMachine, updatesChart, heard);
 stated(ownershipMachine, ownershipChart, ownerships);
+stated(forwardMachine, forwardChart, forwards);
 stated(redisLinkMachine, redisLinkChart, links);

@@ -39,7 +39,12 @@ interface Launched {
 /** The place of a node: one process after another. */
 export class NodePlace {
   readonly name: string;
+  /** The way to Redis. */
   readonly proxy: StoreProxy;
+  /** The way of the other nodes to this one. */
+  readonly way: StoreProxy;
+  /** When it was stopped last, and until when. */
+  #stops: { readonly since: number; until: number }[] = [];
   readonly #env: { readonly [name: string]: string };
   readonly #onMark: (mark: string) => void;
   #launched: Launched | undefined;
@@ -48,12 +53,13 @@ export class NodePlace {
 
   constructor(
     name: string,
-    proxy: StoreProxy,
+    { proxy, way }: { readonly proxy: StoreProxy; readonly way: StoreProxy },
     env: { readonly [name: string]: string },
     onMark: (mark: string) => void,
   ) {
     this.name = name;
     this.proxy = proxy;
+    this.way = way;
     this.#env = env;
     this.#onMark = onMark;
   }
@@ -65,7 +71,12 @@ export class NodePlace {
 
   async launch(): Promise<void> {
     const child = spawn(process.execPath, program('test/storms/node.ts'), {
-      env: { ...process.env, ...this.#env, REDIS_URL: this.proxy.url },
+      env: {
+        ...process.env,
+        ...this.#env,
+        REDIS_URL: this.proxy.url,
+        NODE_URL: `http://127.0.0.1:${this.way.port}/mcp`,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const exit = once(child, 'exit');
@@ -80,6 +91,7 @@ export class NodePlace {
       exit.then(() => reject(new Error(`${this.name} did not start:\n${this.stderr}`)), reject);
     });
     this.#launched = { child, url: await url, exit };
+    this.way.leadTo(Number(this.#launched.url.port));
   }
 
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
@@ -92,11 +104,18 @@ export class NodePlace {
 
   /** It does nothing, and keeps its connections. */
   stop(): void {
+    this.#stops.push({ since: performance.now(), until: Infinity });
     this.#launched?.child.kill('SIGSTOP');
   }
 
   wake(): void {
+    for (const stop of this.#stops) stop.until = Math.min(stop.until, performance.now());
     this.#launched?.child.kill('SIGCONT');
+  }
+
+  /** True if it was stopped at some time since then, by `performance.now()`. */
+  wasStopped(since: number): boolean {
+    return this.#stops.some(({ until }) => until >= since);
   }
 }
 
@@ -117,7 +136,8 @@ export class Fleet {
       ['a', 'b', 'c'].map(async (name, index) => {
         const offset = String(clocksMs[index] ?? 0);
         const env = { STATE_KEY: key, CLOCK_OFFSET_MS: offset, ...times[options.nodes] };
-        return new NodePlace(name, await StoreProxy.to(redis.port), env, onMark);
+        const ways = { proxy: await StoreProxy.to(redis.port), way: await StoreProxy.to(0) };
+        return new NodePlace(name, ways, env, onMark);
       }),
     );
     const fleet = new Fleet(redis, nodes);
@@ -127,7 +147,10 @@ export class Fleet {
 
   async close(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.end('SIGKILL')));
-    for (const { proxy } of this.nodes) proxy.close();
+    for (const { proxy, way } of this.nodes) {
+      proxy.close();
+      way.close();
+    }
     await this.redis.stop();
   }
 }

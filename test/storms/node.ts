@@ -107,4 +107,5 @@ const stores = await redisStores({
 });
 // Each log message counts here.
 const session = { limits: { maxLogsPerSecond: 100_000 } };
-await serve(server, { http: { port: 0, stores, session } });
+const node = { url: process.env['NODE_URL'] ?? '' };
+await serve(server, { http: { port: 0, stores, node, session } });

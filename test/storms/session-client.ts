@@ -24,8 +24,11 @@ export interface Answer {
   readonly before: readonly Message[];
 }
 
-/** A request that is not settled by then hangs, milliseconds. */
+/** A request that is not settled by then hangs, milliseconds: its handler may run, or its client be asked. */
 const patienceMs = 25_000;
+
+/** Every response begins by then, milliseconds: one that takes long is a stream. */
+const headMs = 10_000;
 
 /** Tries of an idempotent request, or of a resumption. */
 const tries = 12;
@@ -305,6 +308,18 @@ export class SessionClient {
     return { method: 'POST', headers, body: JSON.stringify(message), signal };
   }
 
+  /** A node that is stopped itself answers nobody. */
+  #judgeTime(
+    node: NodePlace,
+    { method = 'GET', body }: RequestInit,
+    { began, beganAt }: { readonly began: number; readonly beganAt: number },
+  ): void {
+    const took = this.#history.now - began;
+    if (took <= headMs || node.wasStopped(beganAt)) return;
+    const what = `${this.name} ${method} ${typeof body === 'string' ? body.slice(0, 200) : ''}`;
+    this.#history.accuse(`${what} had no response from ${node.name} for ${took.toFixed(0)} ms`);
+  }
+
   /** A load balancer's way: a node that takes no connection is passed over. */
   async #fetch(
     init: RequestInit,
@@ -313,8 +328,11 @@ export class SessionClient {
     let failed = new Error('no node takes connections');
     for (const node of only ? [only] : this.#chance.shuffled(this.#fleet.nodes)) {
       if (!node.url) continue;
+      const [began, beganAt] = [this.#history.now, performance.now()];
       try {
-        return { node, response: await fetch(node.url, init) };
+        const response = await fetch(node.url, init);
+        this.#judgeTime(node, init, { began, beganAt });
+        return { node, response };
       } catch (error) {
         failed = error as Error;
         if ((failed.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED') continue;

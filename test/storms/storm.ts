@@ -22,6 +22,12 @@ export interface StormOptions {
 
 const sessions = 4;
 
+/** Sessions that are ended meanwhile. */
+const doomed = 2;
+
+/** The lease of nodes that are not patient, milliseconds. */
+const leaseMs = 3000;
+
 /** Before the faults and after them, milliseconds. */
 const quietMs = 1500;
 
@@ -41,7 +47,7 @@ export async function storm(options: StormOptions): Promise<History> {
   const fleet = await Fleet.launch({
     clocksMs: weather === 'clocks apart' ? [0, 60_000, -60_000] : [],
     durability:
-      weather === 'mixed' || weather.startsWith('Redis is restarted') ? 'everything' : 'nothing',
+      isManifold(weather) || weather.startsWith('Redis is restarted') ? 'everything' : 'nothing',
     nodes: patienceIn(weather),
     onMark: (mark) => marks.set(mark, (marks.get(mark) ?? 0) + 1),
   });
@@ -59,7 +65,7 @@ export async function storm(options: StormOptions): Promise<History> {
     clients.push(client);
     await client.begin();
     const begun = () => clients.filter(({ hasBegun }) => hasBegun);
-    const judged = { isCalm, isLossy: isLossy(weather), marks, pushes };
+    const judged = { isCalm, marks, pushes };
     const options = { client, chance: own, history, ...judged, clients: begun };
     const acts = new StormActs(options);
     const lanes = [() => acts.change(), () => acts.call()].map(async (act) => {
@@ -71,6 +77,7 @@ export async function storm(options: StormOptions): Promise<History> {
 
   const whole = async (): Promise<void> => {
     const lives = Promise.all(Array.from({ length: sessions }, (_, index) => live(index)));
+    const ends = Array.from({ length: doomed }, (_, index) => doom(index));
     const blown = (async () => {
       await delay(quietMs);
       await blow(weather, {
@@ -87,8 +94,23 @@ export async function storm(options: StormOptions): Promise<History> {
       phase = 'over';
     })();
     await Promise.all([lives, blown]);
+    for (const client of await Promise.all(ends)) await goneForGood(client, fleet, history);
     await Promise.all(clients.map((client) => served(client, fleet, history)));
     await Promise.all(clients.map((client) => ended(client, fleet, history)));
+    // By then every node that knew one of them would have put it back.
+    await delay(leaseMs);
+    for (const client of clients) await goneForGood(client, fleet, history);
+  };
+
+  /** A session that its client ends while faults blow. */
+  const doom = async (index: number): Promise<SessionClient> => {
+    const own = chance.fork();
+    const onPush = () => {};
+    const client = new SessionClient({ name: `d${index}`, fleet, history, chance: own, onPush });
+    await client.begin();
+    await delay(own.between(0, quietMs + options.longestMs));
+    await ended(client, fleet, history);
+    return client;
   };
 
   const over = new AbortController();
@@ -121,10 +143,8 @@ function patienceIn(weather: Weather): FleetOptions['nodes'] {
   return isOfNodes ? 'mortal' : 'impatient';
 }
 
-/** Whether Redis may lose what it has. */
-function isLossy(weather: Weather): boolean {
-  return weather === 'mixed' || /without its data|older data/.test(weather);
-}
+const isManifold = (weather: Weather): boolean =>
+  weather === 'mixed' || weather === 'two at a time';
 
 /** A session that lives is served at every node. */
 async function served(client: SessionClient, fleet: Fleet, history: History): Promise<void> {
@@ -142,6 +162,15 @@ async function ended(client: SessionClient, fleet: Fleet, history: History): Pro
   for (const node of fleet.nodes) {
     const after = await until(() => client.pingAt(node), [200, 404], history);
     if (after !== 404) history.accuse(`${client.name} was deleted, and ${node.name} says ${after}`);
+  }
+}
+
+/** A session that was deleted does not come back. */
+async function goneForGood(client: SessionClient, fleet: Fleet, history: History): Promise<void> {
+  for (const node of fleet.nodes) {
+    const status = await until(() => client.pingAt(node), [200, 404], history);
+    if (status === 404) continue;
+    history.accuse(`${client.name} was deleted before, and ${node.name} says ${status}`);
   }
 }
 

@@ -7,7 +7,7 @@ import type { History } from './history.ts';
 
 /** What a fault has to do with. */
 interface Scene {
-  readonly fleet: Fleet;
+  readonly fleet: Pick<Fleet, 'redis' | 'nodes'>;
   readonly chance: Chance;
   readonly history: History;
   /** The longest that something stays at fault, milliseconds. */
@@ -69,6 +69,17 @@ const faults = {
     await lasting(scene);
     node.proxy.heal();
   },
+  'a node is cut off from the others': async (scene) => {
+    const { way, name } = anyNode(scene);
+    const kind = scene.chance.pick(['refused', 'broken', 'lost']);
+    scene.history.write(`FAULT what the others send to ${name} is ${kind}`);
+    if (kind === 'refused') await way.refuse();
+    else if (kind === 'broken') way.cut();
+    else way.stall();
+    await lasting(scene);
+    if (kind === 'refused') await way.accept();
+    else way.heal();
+  },
   'Redis is restarted with its data': async (scene) => {
     scene.history.write('FAULT Redis is restarted');
     await restartRedis(scene, () => Promise.resolve());
@@ -108,12 +119,13 @@ const faults = {
 
 export type FaultName = keyof typeof faults;
 
-/** `calm` has none, `clocks apart` has nodes whose times differ by a minute, `mixed` has several. */
+/** `calm` has none, `clocks apart` has nodes whose times differ by a minute, `mixed` has several, `two at a time` pairs of them. */
 export const weathers = [
   'calm',
   'clocks apart',
   ...(Object.keys(faults) as [FaultName, ...FaultName[]]),
   'mixed',
+  'two at a time',
 ] as const;
 
 export type Weather = (typeof weathers)[number];
@@ -122,12 +134,42 @@ export type Weather = (typeof weathers)[number];
 export async function blow(weather: Weather, scene: Scene): Promise<void> {
   if (weather === 'calm' || weather === 'clocks apart') return;
   const names = Object.keys(faults) as FaultName[];
+  if (weather === 'two at a time') return blowPairs(names, scene);
   const chosen = weather === 'mixed' ? scene.chance.shuffled(names).slice(0, 3) : [weather];
   for (const name of chosen) {
     await faults[name](scene);
     scene.history.write(`over: ${name}`);
-    // What two faults at once do to a session is not promised.
     await scene.recovered();
     await delay(500);
   }
 }
+
+/** Two faults begin together, twice. A Redis is restarted once at a time, and a node that is stopped is not killed. */
+async function blowPairs(names: readonly FaultName[], scene: Scene): Promise<void> {
+  for (let pair = 0; pair < 2; pair++) {
+    const [one, ...others] = scene.chance.shuffled(names);
+    const other = others.find((name) => !(isRestart(name) && isRestart(one as FaultName)));
+    const nodes = scene.chance.shuffled(scene.fleet.nodes);
+    await Promise.all(
+      [one, other].map(async (name, index) => {
+        if (!name) return;
+        // Each has nodes of its own.
+        const fleet = { redis: scene.fleet.redis, nodes: nodes.slice(index, index + 1) };
+        const isOfAll = name === 'the nodes are restarted in turn' || name.includes('Redis');
+        const own = isOfAll ? scene.fleet : fleet;
+        await faults[name]({ ...scene, fleet: own, chance: scene.chance.fork() });
+        scene.history.write(`over: ${name}`);
+      }),
+    );
+    await scene.recovered();
+    await delay(500);
+  }
+}
+
+/** Faults of which two would disturb each other: of one process, or of the connections to Redis. */
+const isRestart = (name: FaultName): boolean =>
+  name.startsWith('Redis is restarted') ||
+  name === 'Redis is full' ||
+  name === 'the nodes are restarted in turn' ||
+  name === 'a node is killed' ||
+  name === 'a node is stopped';

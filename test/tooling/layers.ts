@@ -99,8 +99,13 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate'],
   },
   'http/nodes': {
-    holds: 'what the nodes of an HTTP endpoint share: a directory, a log, inboxes',
+    holds: 'what the nodes of an HTTP endpoint share: a directory, a log, broadcasts',
     imports: core,
+  },
+  'http/forward': {
+    holds: 'how requests reach other nodes: connections, signatures',
+    imports: [...core, 'http/nodes'],
+    node: true,
   },
   'http/auth': {
     holds: 'who makes an HTTP request: tokens, challenges, the metadata of the resource',
@@ -203,7 +208,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   http: {
     holds: 'a server over HTTP, on one endpoint for both eras; an entry of its own',
-    imports: [...runtime, 'rounds', 'http/auth', 'http/nodes'],
+    imports: [...runtime, 'rounds', 'http/auth', 'http/nodes', 'http/forward'],
     packages: ['xstate'],
   },
   'http/node': {

@@ -21,7 +21,7 @@ test(
       once(child, 'exit'),
     ]);
     // Each way has its line even if all of them hold: a way that is not measured holds nothing.
-    expect(figures.match(/^ *\d+ \/ \d+ {2}.+$/gm), faults).toHaveLength(5);
+    expect(figures.match(/^ *\d+ \/ \d+ {2}.+$/gm), faults).toHaveLength(6);
     expect(figures).not.toContain('LONGER');
     expect(status, faults).toBe(0);
   },

@@ -20,7 +20,7 @@ interface CommonOptions extends SessionOptions {
  * @throws {UsageError} the address cannot be listened on, or an option about it is wrong
  */
 export async function serveOverHttp(
-  { host, authorization, allowedHosts, allowedOrigins, redis, ...wish }: HttpWish,
+  { host, authorization, allowedHosts, allowedOrigins, redis, nodeUrl, ...wish }: HttpWish,
   serverWith: (stores: Stores | undefined) => ServerOf,
   common: CommonOptions,
   environment?: HttpOptions['environment'],
@@ -29,6 +29,7 @@ export async function serveOverHttp(
   const http = {
     ...wish,
     ...(stores ? { stores } : {}),
+    ...(nodeUrl === undefined ? {} : { node: { url: nodeUrl } }),
     ...(environment ? { environment } : {}),
     ...(host === undefined ? {} : { host }),
     ...(authorization ? { authorization } : {}),

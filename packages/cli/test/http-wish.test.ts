@@ -21,6 +21,12 @@ test.each(['', '65536', 'localhost', '::1:80', '1.2.3.4:', 'a:b:1', '-1'])(
   },
 );
 
+test('where other nodes reach it is what is given, or is found out', () => {
+  const shared = ['--http', '1', '--redis', 'redis://a'];
+  expect(wish(...shared)?.nodeUrl).toBeUndefined();
+  expect(wish(...shared, '--node-url', 'https://a/mcp')?.nodeUrl).toBe('https://a/mcp');
+});
+
 test('without --http there is none', () => {
   expect(wish('/work')).toBeUndefined();
 });
@@ -43,6 +49,9 @@ describe('what is refused', () => {
     [['--max-body', '1'], '--max-body is about HTTP: add --http PORT'],
     [['--limit', 'http.maxEvents=1'], '--limit http.maxEvents is about HTTP: add --http PORT'],
     [['--allow-origin', 'https://a.example'], '--allow-origin is about HTTP'],
+    [['--node-url', 'http://a/mcp'], '--node-url is about HTTP: add --http PORT'],
+    [['--http', '1', '--node-url', 'http://a/mcp'], '--node-url needs --redis'],
+    [['--http', '1', '--redis', 'redis://a', '--node-url', 'a:1'], '--node-url must be an http'],
     [['--http', '1', '--chdir'], '--chdir is about one session'],
     [['--http', '1', '--allow-origin', 'a.example'], '"a.example" is not an origin'],
     [['--http', '1', '--allow-origin', 'https://a.example/x'], 'is not an origin'],

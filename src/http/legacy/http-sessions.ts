@@ -21,7 +21,7 @@ import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
 import { Places, partyOf } from '../parties.ts';
 import type { Nodes } from '../owner/nodes.ts';
-import type { Handing } from '../owner/passage.ts';
+import type { Forward, PeerNode } from '../owner/forwarded-request.ts';
 import { OwnedSession } from '../owner/owned-session.ts';
 import type { OwnedCopy } from '../owner/owned-session.ts';
 import type { WokenSession } from '../owner/ownership.ts';
@@ -73,32 +73,41 @@ export class HttpSessions implements SessionHome {
   }
 
   /**
-   * Hands on what was posted, if another node is known to have its session: that one reads it.
-   * @param again serves it without this
+   * Forwards what was posted, if another node is known to have its session: that one reads it.
+   * @param again serves it after these nodes were asked in vain
    * @returns false if it is to be read here
    */
-  handOn(exchange: HttpExchange, body: string, again: (sinceMs: number) => void): boolean {
+  forward(exchange: HttpExchange, body: string, again: Forward['again']): boolean {
     const { sessionId } = exchange.head;
     const nodes = this.#nodes;
     if (!nodes || sessionId === undefined || this.#sessions.has(sessionId)) return false;
     const owner = nodes.known(sessionId, exchange);
     if (owner === undefined) return false;
-    nodes.hand(owner, { exchange, body, isAnswered: true, sinceMs: undefined, again });
+    const found = (tried: readonly string[]) => {
+      nodes.forget(sessionId);
+      again(tried);
+    };
+    nodes.forward(owner, { exchange, body, isAnswered: true, tried: [], again: found });
     return true;
   }
 
   /**
    * @param body as it was posted
-   * @param sinceMs when it came, if it was handed on before
+   * @param tried the nodes that it was forwarded to in vain
    */
-  post(exchange: HttpExchange, frame: InboundFrame, body: string, sinceMs?: number): void {
+  post(
+    exchange: HttpExchange,
+    frame: InboundFrame,
+    body: string,
+    tried: readonly string[] = [],
+  ): void {
     if (exchange.head.sessionId === undefined) {
       if (frame.kind === 'request' && frame.method === Method.initialize) {
         return this.#begin(exchange, frame);
       }
       if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
     }
-    this.#find(exchange, (session) => session.post(exchange, frame), { frame, body, sinceMs });
+    this.#find(exchange, (session) => session.post(exchange, frame), { frame, body, tried });
   }
 
   get(exchange: HttpExchange): void {
@@ -226,7 +235,7 @@ export class HttpSessions implements SessionHome {
       return this.refuse(exchange, sessionFault(sessionId));
     }
     const owner = nodes.known(sessionId, exchange);
-    if (owner !== undefined) return this.#hand(exchange, nodes, owner, { ...posted, found });
+    if (owner !== undefined) return this.#forward(exchange, nodes, owner, { ...posted, found });
     const seeking = this.#seek(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
       this.refuse(exchange, unavailable(error, this.report)),
     );
@@ -251,10 +260,10 @@ export class HttpSessions implements SessionHome {
     this.#late.set(id, [...(this.#late.get(id) ?? []), exchange]);
   }
 
-  /** Hands the request to the node that has the session, or brings the session back here. */
+  /** Forwards the request to the node that has the session, or brings the session back here. */
   async #seek(exchange: HttpExchange, nodes: Nodes, posted: Sought): Promise<void> {
     const { sessionId = '' } = exchange.head;
-    const { found, sinceMs = this.clock.now() } = posted;
+    const { found } = posted;
     const located = await nodes.locate(sessionId, exchange);
     if (exchange.isGone) return;
     // Another request may have been first.
@@ -262,25 +271,25 @@ export class HttpSessions implements SessionHome {
     if (session) return this.#find(exchange, found, posted);
     if (located.kind === 'none') return this.refuse(exchange, sessionFault(sessionId));
     if (located.kind === 'elsewhere') {
-      return this.#hand(exchange, nodes, located.node, { ...posted, sinceMs });
+      return this.#forward(exchange, nodes, located.peer, posted);
     }
     const made = this.#wake(exchange, sessionId, located.woken);
     if (made) found(made);
   }
 
-  #hand(
+  #forward(
     exchange: HttpExchange,
     nodes: Nodes,
-    node: string,
-    { found, body, frame, sinceMs: since }: Sought,
+    owner: PeerNode,
+    { found, body, frame, tried }: Sought,
   ): void {
     if (exchange.notHere) return exchange.notHere();
-    const again = (sinceMs: number) => {
+    const again = (more: readonly string[]) => {
       nodes.forget(exchange.head.sessionId ?? '');
-      this.#find(exchange, found, { body, frame, sinceMs });
+      this.#find(exchange, found, { body, frame, tried: more });
     };
     const isAnswered = frame !== undefined;
-    nodes.hand(node, { exchange, body, isAnswered, sinceMs: since, again });
+    nodes.forward(owner, { exchange, body, isAnswered, tried, again });
   }
 
   /** Brings back a session that another node has begun; undefined if the request was answered. */
@@ -312,8 +321,8 @@ export class HttpSessions implements SessionHome {
   }
 }
 
-/** What may be handed on of a request. */
-interface Posted extends Pick<Handing, 'body' | 'sinceMs'> {
+/** What may be forwarded of a request. */
+interface Posted extends Pick<Forward, 'body' | 'tried'> {
   /** The message in the body; undefined if it has none. */
   readonly frame: InboundFrame | undefined;
 }
@@ -327,7 +336,7 @@ interface Sought extends Posted {
 const isNew = ({ method }: HttpExchange, { frame }: Posted): boolean =>
   method === 'GET' || frame?.kind === 'request' || frame?.kind === 'batch';
 
-const noBody: Posted = { frame: undefined, body: '', sinceMs: undefined };
+const noBody: Posted = { frame: undefined, body: '', tried: [] };
 
 /** What is wrong with the id of a session that a request names. */
 function sessionFault(id: string): HttpAnswer {

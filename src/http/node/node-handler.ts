@@ -149,7 +149,7 @@ export class NodeExchange implements HttpExchange {
     return Object.keys(this.#request.headers);
   }
 
-  readBody(done: (body: Body) => void): void {
+  readBody(done: (body: Body) => void, party?: string): void {
     const request = this.#request;
     const { maxBodyBytes } = this.#home.limits;
     if (request.readableEnded) return done(parsedBody(request.body, maxBodyBytes));
@@ -169,7 +169,7 @@ export class NodeExchange implements HttpExchange {
         whole = chunk;
         return;
       }
-      body ??= this.#received(refused);
+      body ??= this.#received(party ?? partyOf(this), refused);
       body.take(chunk, body.length + chunk.length === expected);
     };
     const end = () => {
@@ -181,8 +181,8 @@ export class NodeExchange implements HttpExchange {
     request.on('end', end);
   }
 
-  #received(refused: (refusal: BodyRefusal) => void): ReceivedBody {
-    const body = this.#home.bodies.begin(partyOf(this), refused);
+  #received(party: string, refused: (refusal: BodyRefusal) => void): ReceivedBody {
+    const body = this.#home.bodies.begin(party, refused);
     this.#request.once('close', () => body.leave());
     return body;
   }
@@ -224,8 +224,16 @@ export class NodeExchange implements HttpExchange {
     return this.#sink();
   }
 
-  #sink(): WatchedSink {
-    return new WatchedSink(new NodeOutlet(this.#response, this.#retransmissions), this.#home);
+  relay(status: number, headers: Headers): WatchedSink {
+    const response = this.#response;
+    response.writeHead(status, Object.assign({}, this.#added, headers));
+    response.flushHeaders();
+    return this.#sink('elsewhere');
+  }
+
+  #sink(keptAlive?: 'elsewhere'): WatchedSink {
+    const outlet = new NodeOutlet(this.#response, this.#retransmissions);
+    return new WatchedSink(outlet, this.#home, keptAlive);
   }
 
   get isGone(): boolean {

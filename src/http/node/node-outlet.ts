@@ -47,7 +47,32 @@ export class NodeOutlet implements SinkOutlet {
     return socket ? this.#retransmissions.unansweredMs(socket, now) : 0;
   }
 
-  write(text: string): number {
+  write(data: string | Uint8Array): number {
+    return typeof data === 'string' ? this.#writeText(data) : this.#writeBytes(data);
+  }
+
+  whenTaken(callback: () => void): void {
+    const response = this.#response;
+    if (this.untakenBytes <= pieceBytes) callback();
+    else response.once('drain', () => this.whenTaken(callback));
+  }
+
+  /** What another node sends comes in pieces, and is held back there while they do not leave. */
+  #writeBytes(bytes: Uint8Array): number {
+    const response = this.#response;
+    if (response.destroyed) return 0;
+    const isFirst = this.#rest.length === 0 && this.#text === '' && !response.writableNeedDrain;
+    if (isFirst) {
+      if (!response.write(bytes)) response.once('drain', () => this.#flush());
+    } else {
+      this.#rest = Buffer.concat([this.#rest, Buffer.from(this.#text), bytes]);
+      this.#text = '';
+      this.#bytes = 0;
+    }
+    return bytes.length;
+  }
+
+  #writeText(text: string): number {
     if (this.#text === '' && text !== '') void turnEnd.then(() => this.#flush());
     this.#text += text;
     // This makes one string of its parts, too, and it is kept for long: many small ones would cost the

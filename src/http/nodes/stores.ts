@@ -1,6 +1,6 @@
 /**
- * What the nodes of an HTTP endpoint share: a directory that says who owns a session, a log of what
- * its streams have said, and an inbox for each node. Everything else is the owner's.
+ * What the nodes of an HTTP endpoint share: a directory of sessions and their owners, the event logs of
+ * sessions, and broadcasts. Everything else belongs to the owner.
  *
  * Every promise settles within the store's time limit. It rejects with {@link StoreUnavailable} if
  * the store could not be asked.
@@ -24,6 +24,24 @@ export interface LeaseReply {
   readonly untilMs: number;
   /** Which data the store has. */
   readonly store: StoreAge;
+  /** The ids of sessions that were removed since {@link LeaseRequest.removedSinceMs}. */
+  readonly removed: readonly string[];
+}
+
+/** Where a node takes the requests that other nodes forward to it. */
+export interface NodeAddress {
+  /** The URL of the node's endpoint, as other nodes reach it. */
+  readonly url: string;
+  /** The newest version of the forwarding protocol that the node accepts. */
+  readonly protocol: number;
+}
+
+/** A node that asks for a lease. */
+export interface LeaseRequest {
+  /** Where other nodes reach it. */
+  readonly address: NodeAddress;
+  /** Up to when the node knows the sessions that were removed, the store's milliseconds; 0 for none. */
+  readonly removedSinceMs: number;
 }
 
 /** What has to be known of a session to bring it back, and who has it. It holds no token. */
@@ -46,8 +64,10 @@ export interface SessionRecord {
 export interface Found {
   /** Undefined if there is none: it never was, was removed, or has expired. */
   readonly record: Pick<SessionRecord, 'principal' | 'owner' | 'fence'> | undefined;
-  /** Whether the owner's lease lasts. */
-  readonly isOwned: boolean;
+  /** True if it was removed: nobody brings it back. */
+  readonly isRemoved: boolean;
+  /** Where its owner is; undefined if the owner's lease is over. */
+  readonly address: NodeAddress | undefined;
   /** Which data this was read from. */
   readonly store: StoreAge;
 }
@@ -67,7 +87,10 @@ export interface FactChange {
  */
 export type Written = 'written' | 'behind' | 'fenced';
 
-/** Who owns which session, until when, and what is known of it. */
+/**
+ * Who owns which session, until when, and what is known of it. Each method is one atomic change, or one read, of
+ * a few rows: a database with transactions can implement it.
+ */
 export interface Directory {
   /**
    * Takes a lease under a new name, prolongs one, or takes it again from a store that has lost it.
@@ -76,11 +99,14 @@ export interface Directory {
   lease(
     node: string,
     how: 'new' | 'prolong' | { readonly reviveUntilMs: number },
+    request: LeaseRequest,
   ): Promise<LeaseReply>;
   /** Ends a lease at once. */
   leave(node: string): Promise<void>;
-  /** Any text may be asked for. */
+  /** Any text may be asked for. A session that was removed is not found again, whatever its record says. */
   find(id: string): Promise<Found>;
+  /** Finds a node by the name of its lease. Any text may be asked for. */
+  node(name: string): Promise<Pick<Found, 'address' | 'store'>>;
   /**
    * Makes a node the owner, if the fence is still the same, in the data that this was read from. The
    * new fence is higher than any that the session has ever had. Undefined if somebody was first, if the
@@ -104,8 +130,18 @@ export interface Directory {
     at: Pick<SessionRecord, 'id' | 'fence' | 'revision'>,
     change?: FactChange,
   ): Promise<Written>;
-  /** Ends a session and its log, unless somebody has a higher fence. */
-  remove(id: string, fence: number): Promise<void>;
+  /**
+   * Ends a session and its log for good.
+   * @returns false if somebody has a higher fence: nothing is removed
+   */
+  remove(id: string, fence: number): Promise<boolean>;
+  /** Writes down again which sessions were removed: the store may have lost that. */
+  rememberRemoved(ids: readonly string[]): Promise<void>;
+  /**
+   * The key that the nodes sign with if they have none in common.
+   * @param candidate becomes the key if there is none
+   */
+  secret(candidate: string): Promise<string>;
 }
 
 /** What a stream of a session has said. */
@@ -136,35 +172,20 @@ export interface StreamLog {
   read(id: string): Promise<readonly KeptText[]>;
 }
 
-/** What comes out of an inbox. */
-export interface NodeInboxListener {
-  /**
-   * Texts, in the order in which each sender has sent them. One that was sent twice may come twice.
-   * @param withdrawn marks that senders have taken back
-   */
-  received(texts: readonly string[], withdrawn: ReadonlySet<string>): void;
+/** What a node hears of the broadcasts of all nodes. */
+export interface BroadcastListener {
+  /** A text that a node has published, this one included. */
+  received(text: string): void;
+  /** Texts may have been lost on their way to this node. */
+  missed(): void;
 }
 
-/** One inbox for each node, for as long as its lease lasts. */
-export interface NodeInbox {
-  /** Opens the inbox of this name, in the place of an earlier one of this node. */
-  open(node: string, listener: NodeInboxListener): Promise<void>;
-  /** Says that its node lives. */
-  prolong(node: string): Promise<void>;
-  /** Closes it, and drops what is in it. */
-  close(node: string): Promise<void>;
-  /**
-   * Puts a text into another node's inbox. An empty one only asks whether there is an inbox.
-   * @returns its place; undefined if the other node has no inbox
-   */
-  send(node: string, text: string): Promise<string | undefined>;
-  /**
-   * Takes something back: it is not served, if the node has not taken the place out yet.
-   * @returns false if it has, or nobody knows
-   */
-  withdraw(node: string, place: string, mark: string): Promise<boolean>;
-  /** The names of all nodes that may have one, but for this node's. */
-  others(node: string): Promise<readonly string[]>;
+/** Texts for all nodes, each delivered at most once. */
+export interface Broadcasts {
+  /** Sends a text to every node that listens now. */
+  publish(text: string): Promise<void>;
+  /** Called once. */
+  subscribe(listener: BroadcastListener): Promise<void>;
 }
 
 /** Counts calls for all nodes. */
@@ -192,10 +213,12 @@ export interface Stores {
   readonly directory: Directory;
   /** What their streams have said. */
   readonly log: StreamLog;
-  /** What nodes have to say to each other. */
-  readonly inbox: NodeInbox;
+  /** Texts for all nodes. */
+  readonly broadcasts: Broadcasts;
   /** Counts the calls of all nodes. Without it, each node counts for itself. */
   readonly counts?: CallCounts | undefined;
+  /** The address that this machine reaches the store from; undefined if that leads over no network. */
+  localAddress?(): Promise<string | undefined>;
   /** Closes the connections. Never rejects. */
   close(): Promise<void>;
 }
@@ -244,9 +267,16 @@ export function newNodeName(): string {
   return crypto.randomUUID().replaceAll('-', '').slice(12);
 }
 
-/** Whether a text may be the name of a node. */
+/** True for a text that {@link newNodeName} may have made. */
 export function isNodeName(text: string): boolean {
   return /^[\da-f]{20}$/.test(text);
+}
+
+const encoder = new TextEncoder();
+
+/** The length of a text in UTF-8, bytes. */
+export function lengthOf(text: string): number {
+  return encoder.encode(text).length;
 }
 
 /** Does it for all of them, a few at once: a store takes only so many commands. */

@@ -1,83 +1,85 @@
 /**
- * The nodes that share an endpoint's sessions, as one of them sees the others: it hands requests to
- * the owners of their sessions, serves what is handed to it, and tells of what has changed here.
+ * The nodes that share an endpoint's sessions, as one of them sees the others: it forwards requests to the owners of
+ * their sessions, serves what others forward, and tells of what has changed here.
  */
 import { changesOf } from '../../server/changes.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import { environmentKeys } from '../../server/server-core.ts';
 import type { Clock } from '../../actors/clock.ts';
+import type { PeerListener, PeerRequest } from '../forward/peer-client.ts';
 import type { ExchangeHome, HttpExchange } from '../http-exchange.ts';
+import { forwardHeader, maxSignatureAgeMs, probeMethod } from '../nodes/forwarding.ts';
+import type { ForwardedHead } from '../nodes/forwarding.ts';
 import { StoreUnavailable, isNodeName } from '../nodes/stores.ts';
-import type { NodeInboxListener, Stores } from '../nodes/stores.ts';
-import type { ServerOf } from '../options.ts';
+import type { NodeAddress, Stores } from '../nodes/stores.ts';
+import type { NodeOptions, ServerOf } from '../options.ts';
 import { reportInWords } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import { ChangeLetters } from './change-letters.ts';
-import { HandedExchange } from './handed-exchange.ts';
-import { readPost } from './letters.ts';
-import type { ChangedLetter, Letter } from './letters.ts';
+import { ChangeBroadcast } from './change-broadcast.ts';
+import { ForwardedExchange, misdirected, probed } from './forwarded-exchange.ts';
+import { ForwardedRequest } from './forwarded-request.ts';
+import type { Forward, ForwardHome, PeerNode } from './forwarded-request.ts';
+import { Forwarding } from './forwarding.ts';
 import { Ownership } from './ownership.ts';
 import type { Location } from './ownership.ts';
-import { Passage } from './passage.ts';
-import type { Handing } from './passage.ts';
-import { Peer } from './peer.ts';
-import type { PeerHome } from './peer.ts';
 import { unavailable } from './unavailable.ts';
 
 export interface NodesOptions {
   readonly server: ServerOf;
-  /** Those that have sessions here. */
+  readonly node: NodeOptions;
+  /** The servers that have sessions here. */
   servers(): readonly McpServer[];
   readonly home: ExchangeHome;
   /** Serves a request that another node has checked. */
   serve(exchange: HttpExchange): void;
 }
 
-export class Nodes implements PeerHome, NodeInboxListener {
+export class Nodes implements ForwardHome {
   readonly ownership: Ownership;
   readonly stores: Stores;
   readonly clock: Clock;
   readonly #options: NodesOptions;
-  readonly #peers = new Map<string, Peer>();
-  /** Who has had which session: it need not be so still. */
-  readonly #owners = new Map<string, string>();
+  /** Undefined until it is loaded: no node forwards anything here before. */
+  #forwarding: Forwarding | undefined = undefined;
+  /** The owners of sessions, as the directory said last. */
+  readonly #owners = new Map<string, PeerNode>();
+  /** Nodes by their names, as the directory said last. */
+  readonly #known = new Map<string, PeerNode>();
   /** The first server that was served here. */
   #first: McpServer | undefined = undefined;
-  /** Servers whose changes are heard. */
+  /** Servers whose changes are told to other nodes. */
   readonly #heard = new WeakSet<McpServer>();
-  readonly #changes: ChangeLetters;
+  readonly #changes: ChangeBroadcast;
+  /** Requests that other nodes have. */
+  readonly #forwarded = new Set<ForwardedRequest>();
   /** Requests whose owners are sought. */
   readonly #seeking = new Set<Promise<void>>();
-  #pipes = 0;
-  #numbers = 0;
+  /** The URLs of nodes that do not answer, each of which was warned of once. */
+  readonly #unreachable = new Set<string>();
+  /** Calls back once a request is over. */
+  #settled: (() => void) | undefined = undefined;
 
   constructor(stores: Stores, options: NodesOptions) {
     const { home, server } = options;
     this.stores = stores;
     this.clock = home.clock;
     this.#options = options;
+    this.#changes = new ChangeBroadcast({
+      report: home.report,
+      broadcasts: stores.broadcasts,
+      servers: (name) => this.#servers(name),
+      removed: (ids) => this.ownership.removedElsewhere(ids),
+      left: (node) => this.#left(node),
+    });
     this.ownership = new Ownership(stores, {
       clock: home.clock,
       report: home.report,
       idleMs: home.limits.sessionIdleTimeoutMs,
-      inbox: this,
-      lapsed: () => this.#lapsed(),
-      lettersLost: () => {
-        for (const peer of this.#peers.values()) peer.ask();
-        this.#changes.lost();
-      },
-      beat: () => {
-        for (const peer of this.#peers.values()) peer.look();
-        if (!this.ownership.isStoreYoung) this.#changes.beat();
-      },
-    });
-    this.#changes = new ChangeLetters({
-      clock: home.clock,
-      report: home.report,
-      others: () => this.#others(),
-      mayLackOthers: () => this.ownership.isStoreYoung,
-      tellHere: (letter, at) => this.#told(letter, at),
-      post: (to, letter) => this.#peer(to).post(letter),
+      address: () => this.#address(),
+      joined: () => void this.#probeItself(),
+      removed: (ids) => this.#changes.remove(ids),
+      storeChanged: () => this.#shareSecret(),
+      beat: () => this.#changes.catchUp(),
     });
     if (typeof server !== 'function') this.join(server);
   }
@@ -87,7 +89,7 @@ export class Nodes implements PeerHome, NodeInboxListener {
     if (this.#heard.has(server)) return;
     this.#heard.add(server);
     if (!this.#first && !hasKeys(server)) {
-      reportInWords(this.#options.home.report, 'warning', 'stateKeys.missing', keysMissing);
+      reportInWords(this.report, 'warning', 'stateKeys.missing', keysMissing);
     }
     this.#first ??= server;
     const { name } = server.definition;
@@ -104,29 +106,56 @@ export class Nodes implements PeerHome, NodeInboxListener {
     return this.#options.home.report;
   }
 
-  get storeName(): string | undefined {
-    return this.ownership.storeName;
+  get limits(): ExchangeHome['limits'] {
+    return this.#options.home.limits;
   }
 
-  async mayReopen(): Promise<boolean> {
-    const { store } = await this.stores.directory.find('');
-    return store.ageMs < this.stores.leaseMs;
+  // Requests that other nodes forward to this one.
+
+  /**
+   * Takes a request that another node has forwarded.
+   * @returns false if it comes from a client
+   */
+  receive(exchange: HttpExchange): boolean {
+    const header = exchange.header(forwardHeader);
+    if (header === undefined || !this.#forwarding) return false;
+    const verified = this.#forwarding.verify(header);
+    switch (verified.kind) {
+      case 'foreign':
+        return false;
+      case 'unsigned':
+        // The name cannot be guessed: another node has it from the store, and has other keys.
+        if (verified.to !== this.node) return false;
+        exchange.answer(misdirected('refused', 'The signature has none of the keys of this node'));
+        return true;
+      case 'unknown':
+        exchange.answer(misdirected('refused', 'The forwarding protocol has another version here'));
+        return true;
+      case 'signed':
+        this.#take(exchange, verified.head);
+        return true;
+    }
   }
 
-  isStill(node: string): boolean {
-    return this.ownership.holds && node === this.node;
+  #take(exchange: HttpExchange, head: ForwardedHead): void {
+    const isOld = Math.abs(this.ownership.storeNow - head.timeMs) > maxSignatureAgeMs;
+    if (head.to !== this.node) {
+      return exchange.answer(misdirected('moved', 'The node has another name by now'));
+    }
+    if (isOld) return exchange.answer(misdirected('refused', 'The signature is too old'));
+    if (head.method === probeMethod) return exchange.answer(probed);
+    const digestOf = this.#forwarding!.digestOf;
+    this.#options.serve(new ForwardedExchange(exchange, head, digestOf, this.clock.now()));
   }
 
-  nextNumber(): number {
-    return ++this.#numbers;
-  }
+  // Requests that this node forwards.
 
-  /** The node that had a session when it was heard of last; undefined if that is to be found out. */
-  known(id: string, { notHere }: HttpExchange): string | undefined {
+  /** The node that had a session when the directory was asked last; undefined if it is to be asked. */
+  known(id: string, { notHere }: HttpExchange): PeerNode | undefined {
     return notHere ? undefined : this.#owners.get(id);
   }
 
-  /** It was not where it was. */
+  /** The session was not where it was. */
   forget(id: string): void {
     this.#owners.delete(id);
   }
@@ -137,63 +166,94 @@ export class Nodes implements PeerHome, NodeInboxListener {
    */
   async locate(id: string, { principal }: HttpExchange): Promise<Location> {
     const located = await this.ownership.locate(id, principal?.id);
-    if (located.kind === 'elsewhere') this.#owners.set(id, located.node);
-    const [oldest] = this.#owners.size > maxOwners ? this.#owners.keys() : [];
-    if (oldest !== undefined) this.#owners.delete(oldest);
+    if (located.kind === 'elsewhere') remember(this.#owners, id, located.peer);
     return located;
   }
 
-  /** Hands a request to the node that owns its session. */
-  hand(node: string, handing: Handing): void {
-    // The lease may have ended since it was asked who has the session: nothing is sent under its name.
-    if (!this.ownership.holds) return handing.again(handing.sinceMs ?? this.clock.now());
-    new Passage(++this.#pipes, handing, this.#peer(node), this.#options.home);
+  /** Forwards a request to the node that owns its session, unless that was tried. */
+  forward(peer: PeerNode, forward: Forward): void {
+    try {
+      if (forward.tried.includes(peer.node)) {
+        const message = 'the node that has the session does not answer';
+        throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
+      }
+      new ForwardedRequest(forward, peer, this);
+    } catch (error) {
+      forward.exchange.answer(unavailable(error, this.report));
+    }
   }
 
   /**
-   * Hands the retry of a call to the node that alone can go on with it.
+   * Forwards the retry of a call to the node that alone can resume it.
    * @param serve serves it here: that node is this one, or is no more
    */
-  handHome(home: string, handing: Handing, serve: () => void): void {
-    const { exchange } = handing;
+  forwardHome(home: string, forward: Omit<Forward, 'tried' | 'again'>, serve: () => void): void {
+    const { exchange } = forward;
     if (exchange.handedBy !== undefined || home === this.node || !isNodeName(home)) return serve();
-    const sought = this.#reads(home).then(
-      (isThere) => {
+    const again = (tried: readonly string[]) => {
+      this.#known.delete(home);
+      this.#seekHome(home, { ...forward, tried, again }, serve);
+    };
+    const known = this.#known.get(home);
+    if (known) this.forward(known, { ...forward, tried: [], again });
+    else again([]);
+  }
+
+  #seekHome(home: string, forward: Forward, serve: () => void): void {
+    const { exchange } = forward;
+    const sought = this.#home(home).then(
+      (peer) => {
         if (exchange.isGone) return;
-        if (isThere) this.hand(home, handing);
+        if (peer) this.forward(peer, forward);
         else serve();
       },
-      (error: unknown) => exchange.answer(unavailable(error, this.#options.home.report)),
+      (error: unknown) => exchange.answer(unavailable(error, this.report)),
     );
     this.track(sought);
   }
 
-  /** Whether a node still takes what it is told. @throws {StoreUnavailable} */
-  async #reads(node: string): Promise<boolean> {
+  /** Where a node is; undefined if it is no more. @throws {StoreUnavailable} */
+  async #home(node: string): Promise<PeerNode | undefined> {
     await this.ownership.ready();
-    if ((await this.stores.inbox.send(node, '')) !== undefined) return true;
-    if (!(await this.mayReopen())) return false;
+    const { address, store } = await this.stores.directory.node(node);
+    if (address) {
+      const peer = { node, address };
+      remember(this.#known, node, peer);
+      return peer;
+    }
+    if (store.ageMs >= this.stores.leaseMs) return undefined;
     const message = 'the store has lost data, and the node of a call may come back';
     throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
   }
 
-  received(texts: readonly string[], withdrawn: ReadonlySet<string>): void {
-    if (!this.ownership.holds) return;
-    for (const text of texts) {
-      const { from, number, letters } = readPost(text);
-      const peer = this.#peer(from);
-      if (number <= peer.heard) continue;
-      peer.heard = number;
-      for (const letter of letters) this.#read(letter, peer, withdrawn);
-    }
+  send(peer: PeerNode, forward: Forward, listener: PeerListener): PeerRequest {
+    const { node } = this;
+    const self = { node, timeMs: this.ownership.storeNow, now: this.clock.now() };
+    return this.#forwarding!.send(peer, forward, self, listener);
   }
 
-  gone(peer: Peer): void {
-    for (const [id, node] of this.#owners) if (node === peer.node) this.#owners.delete(id);
-    void this.#drop(peer, lingerMs).then(() => {
-      if (this.#peers.get(peer.node) === peer) this.#peers.delete(peer.node);
-    });
+  reached({ address }: PeerNode): void {
+    if (this.#unreachable.size > 0) this.#unreachable.delete(address.url);
   }
+
+  unreachable({ node, address: { url } }: PeerNode, why: Error): void {
+    if (this.#unreachable.has(url)) return;
+    this.#unreachable.add(url);
+    const own = this.#forwarding?.address.url;
+    const message = `The node ${this.node} at ${own} does not reach the node ${node} at ${url}: ${why.message}`;
+    reportInWords(this.report, 'warning', 'nodes.unreachable', message);
+  }
+
+  began(request: ForwardedRequest): void {
+    this.#forwarded.add(request);
+  }
+
+  ended(request: ForwardedRequest): void {
+    this.#forwarded.delete(request);
+    this.#settled?.();
+  }
+
+  // The end of the node.
 
   /**
    * Settles once what other nodes have still to answer here has been answered.
@@ -205,15 +265,19 @@ export class Nodes implements PeerHome, NodeInboxListener {
     const late = new Promise<void>((resolve) => {
       timer = this.clock.setTimeout(resolve, timeoutMs);
     });
-    const pending = () =>
-      [...this.#peers.values()].flatMap(({ passages }) => [...passages.values()]);
-    // A request whose owner is still sought is handed on later.
-    while (pending().length + this.#seeking.size > 0 && this.clock.now() < untilMs) {
-      for (const passage of pending()) passage.close();
-      const settled = [...this.#seeking, ...pending().map(({ over }) => over)];
-      await Promise.race([Promise.allSettled(settled), late]);
+    // A request whose owner is still sought is forwarded later.
+    while (this.#forwarded.size + this.#seeking.size > 0 && this.clock.now() < untilMs) {
+      for (const request of [...this.#forwarded]) request.close();
+      if (this.#forwarded.size + this.#seeking.size === 0) break;
+      const one = new Promise<void>((resolve) => {
+        this.#settled = resolve;
+      });
+      const sought = this.#seeking.size > 0 ? [Promise.allSettled(this.#seeking)] : [];
+      await Promise.race([one, late, ...sought]);
     }
     this.clock.clearTimeout(timer);
+    const why = new Error('this node has ended');
+    for (const request of [...this.#forwarded]) request.broken(why);
   }
 
   /** The owner of a request's session is sought. */
@@ -223,79 +287,69 @@ export class Nodes implements PeerHome, NodeInboxListener {
     seeking.then(found, found);
   }
 
-  /** Leaves the others, once they have been told all. */
+  /** Leaves the others. */
   async close(): Promise<void> {
     for (const server of this.#servers()) changesOf(server)?.listen(undefined);
-    // What has not been read goes to the node that claims the session.
-    await this.stores.inbox.close(this.node).catch(() => undefined);
-    await this.ownership.settled();
-    await Promise.allSettled([...this.#peers.values()].map((peer) => peer.flushed()));
-    await this.ownership.close();
-    this.#lapsed();
+    await this.ownership.leave();
+    await this.#changes.leave(this.node);
+    await this.stores.close();
+    this.#forwarding?.close();
   }
 
-  async #others(): Promise<readonly string[]> {
-    await this.ownership.ready();
+  // What it has of its own.
+
+  /** Settles once other nodes can forward requests to this one. */
+  async #address(): Promise<NodeAddress> {
+    if (!this.#forwarding) {
+      const forwarding = await Forwarding.load(this.#options.node);
+      const { server } = this.#options;
+      const given = typeof server === 'function' ? undefined : server.definition.stateKeys;
+      const secrets = given ??
+        environmentKeys() ?? [
+          await this.stores.directory.secret(crypto.randomUUID() + crypto.randomUUID()),
+        ];
+      this.#madeSecret = given || environmentKeys() ? undefined : secrets[0];
+      forwarding.trust(secrets);
+      this.#forwarding = forwarding;
+    }
+    return this.#forwarding.address;
+  }
+
+  /** The key that was made in the store, if the nodes have none in common. */
+  #madeSecret: string | undefined = undefined;
+
+  /** A store that has lost its data may have another key by now: until all know both, each signs with both. */
+  async #shareSecret(): Promise<void> {
+    const made = this.#madeSecret;
+    if (made !== undefined) this.#forwarding?.trust([await this.stores.directory.secret(made)]);
+  }
+
+  /** A node that does not reach itself is reached by no other. */
+  async #probeItself(): Promise<void> {
+    const forwarding = this.#forwarding;
+    if (!forwarding) return;
     const { node } = this;
-    const others = await this.stores.inbox.others(node);
-    // Nothing is sent under a name that was given up meanwhile.
-    if (this.isStill(node)) return others;
-    const message = 'the lease of this node has ended meanwhile';
-    throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
-  }
-
-  #peer(node: string): Peer {
-    const known = this.#peers.get(node);
-    if (known) return known;
-    const peer = new Peer(node, this);
-    this.#peers.set(node, peer);
-    return peer;
-  }
-
-  #read(letter: Letter, peer: Peer, withdrawn: ReadonlySet<string>): void {
-    switch (letter.kind) {
-      case 'request': {
-        const { pipe, request } = letter;
-        if (withdrawn.has(`${peer.node}:${pipe}`)) return;
-        const exchange = new HandedExchange(pipe, request, peer, this.#options.home);
-        peer.exchanges.set(pipe, exchange);
-        return this.#options.serve(exchange);
+    const { address } = forwarding;
+    let failed: unknown = undefined;
+    for (let attempt = 0; attempt < 3; attempt++) {
+      try {
+        return await forwarding.probe({ node, address }, node, this.ownership.storeNow);
+      } catch (error) {
+        if (this.ownership.isLeaving || node !== this.node) return;
+        failed = error;
+        // A server that starts may not take requests yet.
+        await new Promise<void>((resolve) => {
+          this.clock.setTimeout(resolve, 1000);
+        });
       }
-      case 'left':
-        return peer.exchanges.get(letter.pipe)?.left();
-      case 'taken':
-        return peer.exchanges.get(letter.pipe)?.taken(letter.bytes);
-      case 'asked': {
-        const { pipe } = letter;
-        return peer.post({ kind: 'sent', pipe, parts: peer.exchanges.get(pipe)?.parts });
-      }
-      case 'part': {
-        const passage = peer.passages.get(letter.pipe);
-        if (passage) return passage.part(letter);
-        // That it is over here may have been lost with data of the store.
-        return letter.isLast ? undefined : peer.post({ kind: 'left', pipe: letter.pipe });
-      }
-      case 'answer':
-        return peer.passages.get(letter.pipe)?.answer(letter);
-      case 'sent':
-        return peer.passages.get(letter.pipe)?.sent(letter.parts);
-      case 'cut':
-        return peer.passages.get(letter.pipe)?.cut();
-      case 'moved':
-        return peer.passages.get(letter.pipe)?.moved();
-      case 'changed':
-        return peer.isNews(letter.serial) ? this.#told(letter) : undefined;
     }
+    if (this.ownership.isLeaving) return;
+    const why = failed instanceof Error ? failed.message : String(failed);
+    const message = `This node does not reach itself at ${address.url}, so other nodes do not either (${why}): set node.url, or --node-url`;
+    reportInWords(this.report, 'warning', 'nodes.unreachable', message);
   }
 
-  /** @param at the server that knows it already */
-  #told({ server: name, method, uri }: ChangedLetter, at?: McpServer): void {
-    for (const server of this.#servers(name)) {
-      if (server !== at) changesOf(server)?.tell(method, uri);
-    }
-  }
-
-  /** Those that are one to their clients, wherever these are served. */
+  /** Servers that are one to their clients, wherever these are served. */
   #servers(name?: string): Iterable<McpServer> {
     const { server, servers } = this.#options;
     if (typeof server !== 'function') return [server];
@@ -304,25 +358,21 @@ export class Nodes implements PeerHome, NodeInboxListener {
     );
   }
 
-  #lapsed(): void {
-    const peers = [...this.#peers.values()];
-    this.#peers.clear();
-    this.#owners.clear();
-    this.#changes.lapsed();
-    for (const peer of peers) void this.#drop(peer, 0);
-  }
-
-  async #drop({ exchanges, passages }: Peer, afterMs: number): Promise<void> {
-    for (const exchange of [...exchanges.values()]) exchange.left();
-    await Promise.all([...passages.values()].map((passage) => passage.lost(afterMs)));
+  #left(node: string): void {
+    this.#known.delete(node);
+    for (const [id, peer] of this.#owners) if (peer.node === node) this.#owners.delete(id);
   }
 }
 
-/** Of how many sessions it is known where they were. */
-const maxOwners = 10_000;
+/** How many sessions and nodes are remembered. */
+const maxRemembered = 10_000;
 
-/** How long what a node has said before it left may be on its way, milliseconds. */
-const lingerMs = 1000;
+function remember(known: Map<string, PeerNode>, key: string, peer: PeerNode): void {
+  known.delete(key);
+  known.set(key, peer);
+  const [oldest] = known.size > maxRemembered ? known.keys() : [];
+  if (oldest !== undefined) known.delete(oldest);
+}
 
 /** Whether it seals the states of 2026-07-28 with a key that other nodes have, too. */
 const hasKeys = ({ definition }: McpServer): boolean =>

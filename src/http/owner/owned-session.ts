@@ -4,7 +4,7 @@
  */
 import { turnEnd } from '../../actors/clock.ts';
 import type { HttpReport } from '../facts.ts';
-import { StoreUnavailable } from '../nodes/stores.ts';
+import { StoreUnavailable, lengthOf } from '../nodes/stores.ts';
 import type {
   FactChange,
   LoggedText,
@@ -13,7 +13,6 @@ import type {
   StreamLog,
   Written,
 } from '../nodes/stores.ts';
-import { lengthOf } from './letters.ts';
 import { reportUnavailable } from './unavailable.ts';
 
 /** A session that this node serves. */
@@ -38,6 +37,7 @@ export interface SessionOwner {
   forget(session: OwnedSession): void;
   lost(session: OwnedSession): StoreUnavailable;
   lacksLog(session: OwnedSession): void;
+  touch(session: OwnedSession): void;
   track(done: Promise<unknown>): void;
 }
 
@@ -117,11 +117,15 @@ export class OwnedSession {
     for (const change of changes) await this.#note(change);
   }
 
-  /** Says that it is in use. */
+  /** Has its time in the store prolonged: it is in use. */
   touch(now: number): void {
     this.touchedAt = now;
-    const failed = reportUnavailable(this.#owner.report, 'A session may expire too early');
-    this.#write().catch(failed);
+    this.#owner.touch(this);
+  }
+
+  /** Prolongs its time in the store. @throws {StoreUnavailable} */
+  prolong(): Promise<void> {
+    return this.#write();
   }
 
   /** Ends it for all nodes. @throws {StoreUnavailable} */

@@ -12,12 +12,14 @@ import type { HttpReport } from '../facts.ts';
 import { reportInWords } from '../facts.ts';
 import { StoreUnavailable, forEachAtStore, newNodeName } from '../nodes/stores.ts';
 import type {
-  NodeInboxListener,
   KeptText,
+  LeaseReply,
+  NodeAddress,
   SessionRecord,
   StoreAge,
   Stores,
 } from '../nodes/stores.ts';
+import type { PeerNode } from './forwarded-request.ts';
 import type { OwnedSession, SessionOwner } from './owned-session.ts';
 import { reportUnavailable } from './unavailable.ts';
 
@@ -29,7 +31,7 @@ export interface WokenSession {
 
 /** Who has a session. */
 export type Location =
-  | { readonly kind: 'elsewhere'; readonly node: string }
+  | { readonly kind: 'elsewhere'; readonly peer: PeerNode }
   | { readonly kind: 'woken'; readonly woken: WokenSession }
   | { readonly kind: 'none' };
 
@@ -38,15 +40,14 @@ export interface OwnershipOptions {
   readonly report: HttpReport;
   /** How long a session may be idle: a copy of older data may live until then, milliseconds. */
   readonly idleMs: number;
-  /** Hears what other nodes say. */
-  readonly inbox: NodeInboxListener;
-  /** The lease is over: what other nodes do for this one, and it for them, comes to nothing. */
-  lapsed(): void;
-  /**
-   * What was on its way to other nodes may be lost: the store has other data. This is called once more when all nodes that
-   * live have come back. The inbox of one that was late may have expired, with all that was in it.
-   */
-  lettersLost(): void;
+  /** Where other nodes reach this one. Settles once they can. */
+  address(): Promise<NodeAddress>;
+  /** The node has a lease under a new name. */
+  joined(): void;
+  /** Sessions were removed here. */
+  removed(ids: readonly string[]): void;
+  /** The store has other data than before. */
+  storeChanged(): Promise<void>;
   /** From time to time, once its lease was renewed. */
   beat(): void;
 }
@@ -54,6 +55,9 @@ export interface OwnershipOptions {
 /** How many sessions that were given away are remembered, and how many ends. */
 const maxGiven = 10_000;
 const maxRemoved = 100_000;
+
+/** How many sessions are prolonged at once. */
+const touchesAtOnce = 8;
 
 /** The part of a lease that counts: clocks do not run alike. */
 const safePart = 0.95;
@@ -63,6 +67,8 @@ export class Ownership implements SessionOwner {
   readonly #options: OwnershipOptions;
   #state = ownershipChart.begun;
   #node = newNodeName();
+  /** The last name that a lease was granted under. */
+  #leased: string | undefined = undefined;
   /** When this node stops, its own clock. */
   #until = -Infinity;
   /** When the lease ends, the store's clock. */
@@ -71,15 +77,22 @@ export class Ownership implements SessionOwner {
   #joining: Promise<void> | undefined = undefined;
   #restoring: Promise<void> | undefined = undefined;
   #timer: unknown = undefined;
+  /** The store's time, less the time of this node's clock. */
+  #offsetMs = 0;
+  /** The sessions that were removed up to this time are known, the store's milliseconds. */
+  #removedSinceMs = 0;
   readonly #owned = new Map<string, OwnedSession>();
   /** Sessions of which the store has not got all that was said. */
   readonly #lacking = new Set<OwnedSession>();
   /** What was known of sessions that ended here alone. If the store loses one, it gets it back until then, by this node's clock. */
   readonly #bequeathed = new Map<string, readonly [SessionRecord, untilMs: number]>();
-  /** The fences of sessions that this node has ended, with when that may be forgotten. */
-  readonly #removed = new Map<string, { readonly fence: number; readonly untilMs: number }>();
-  /** Those of them whose place is held in a store that has lost its data, for as long as others put things back. */
-  readonly #buried = new Set<string>();
+  /** Sessions that were removed, here or elsewhere, and when that may be forgotten: the store may lose it. */
+  readonly #removed = new Map<string, number>();
+  /** Sessions in use whose time in the store is to be prolonged. */
+  readonly #untouched = new Set<OwnedSession>();
+  #touching: Promise<void> | undefined = undefined;
+  /** Sessions that are on their way to another node. */
+  readonly #giving = new Map<string, Promise<void>>();
   readonly #waking = new Map<string, Promise<Location>>();
   /** What leaves for the store. */
   readonly #leaving = new Set<Promise<unknown>>();
@@ -96,9 +109,13 @@ export class Ownership implements SessionOwner {
     return this.#node;
   }
 
-  /** Which data the store has, as far as this node knows. */
-  get storeName(): string | undefined {
-    return this.#store?.name;
+  /** The store's time, as far as this node knows, milliseconds. */
+  get storeNow(): number {
+    return this.#options.clock.now() + this.#offsetMs;
+  }
+
+  get isLeaving(): boolean {
+    return this.#state.status === 'done';
   }
 
   get report(): HttpReport {
@@ -114,13 +131,8 @@ export class Ownership implements SessionOwner {
       record,
       until - now,
     ]);
-    const known = [
-      ...bequeathed,
-      ...this.#removed.keys(),
-      ...this.#buried,
-      ...owned,
-      this.#lacking.size,
-    ];
+    const removed = [...this.#removed.keys()];
+    const known = [...bequeathed, ...removed, ...owned, this.#lacking.size, this.#giving.size];
     return [value, this.#node, this.#until - now, this.#storeUntil - now, this.#store, known];
   }
 
@@ -167,28 +179,78 @@ export class Ownership implements SessionOwner {
   }
 
   /**
-   * Ends a session for all nodes.
-   * @throws {StoreUnavailable}
+   * Ends a session for all nodes, for good.
+   * @throws {StoreUnavailable} also if another node has it by now
    */
   async remove(session: OwnedSession): Promise<void> {
     const { id, fence } = session;
-    const now = this.#options.clock.now();
-    this.#removed.set(id, { fence, untilMs: now + 2 * this.#options.idleMs });
+    const wasRemoved = this.#removed.has(id);
+    // Before the store is asked: should it lose its data meanwhile, it is told again.
+    this.#remember([id]);
+    let isRemoved = false;
     try {
-      if (!this.isStoreYoung) await this.stores.directory.remove(id, fence);
-    } catch (error) {
-      // What is buried by now has ended.
-      if (!this.#buried.has(id)) {
-        this.#removed.delete(id);
+      isRemoved = await this.stores.directory.remove(id, fence);
+    } finally {
+      if (!isRemoved && !wasRemoved) this.#removed.delete(id);
+    }
+    if (!isRemoved) throw this.lost(session);
+    this.forget(session);
+    this.#options.removed([id]);
+  }
+
+  /** Other nodes have removed sessions. A copy that is served here ends. */
+  removedElsewhere(ids: readonly string[]): void {
+    this.#remember(ids);
+    for (const id of ids) {
+      this.#bequeathed.delete(id);
+      const session = this.#owned.get(id);
+      if (!session) continue;
+      this.#owned.delete(id);
+      session.copy.abandon();
+    }
+  }
+
+  #remember(ids: readonly string[]): void {
+    const now = this.#options.clock.now();
+    const untilMs = now + 2 * this.#options.idleMs;
+    for (const id of ids) {
+      this.#removed.delete(id);
+      this.#removed.set(id, untilMs);
+    }
+    for (const [old, oldUntilMs] of this.#removed) {
+      if (oldUntilMs > now && this.#removed.size <= maxRemoved) break;
+      this.#removed.delete(old);
+    }
+  }
+
+  /** Prolongs a session's time in the store, in its turn: a store takes only so many commands at once. */
+  touch(session: OwnedSession): void {
+    this.#untouched.add(session);
+    this.#touch();
+  }
+
+  #touch(): void {
+    if (this.#touching || this.#untouched.size === 0) return;
+    const failed = reportUnavailable(this.report, 'Sessions in use are prolonged later');
+    this.#touching = Promise.all(Array.from({ length: touchesAtOnce }, () => this.#touchAll()))
+      .then(() => undefined, failed)
+      .finally(() => {
+        this.#touching = undefined;
+      });
+  }
+
+  async #touchAll(): Promise<void> {
+    for (const session of this.#untouched) {
+      this.#untouched.delete(session);
+      if (!this.has(session)) continue;
+      try {
+        await session.prolong();
+      } catch (error) {
+        if (!this.has(session)) continue;
+        // The next beat goes on with it.
+        this.#untouched.add(session);
         throw error;
       }
-    }
-    // It may have lost its data meanwhile.
-    if (this.isStoreYoung) await this.#bury(id, fence);
-    this.forget(session);
-    for (const [old, { untilMs }] of this.#removed) {
-      if (untilMs > now && this.#removed.size <= maxRemoved) break;
-      this.#removed.delete(old);
     }
   }
 
@@ -219,7 +281,17 @@ export class Ownership implements SessionOwner {
     // The other node may not have claimed it when the store loses it.
     this.#bequeathed.set(id, [record, this.#options.clock.now() + this.stores.leaseMs]);
     session.copy.abandon();
-    await this.stores.directory.put({ ...record, owner }, this.#storeUntil);
+    const given = this.stores.directory.put({ ...record, owner }, this.#storeUntil);
+    const settled = given.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#giving.set(id, settled);
+    try {
+      await given;
+    } finally {
+      if (this.#giving.get(id) === settled) this.#giving.delete(id);
+    }
     if (this.#bequeathed.size > maxGiven) this.#bequeathed.delete(id);
   }
 
@@ -266,14 +338,14 @@ export class Ownership implements SessionOwner {
   }
 
   /** Leaves: others may claim at once what it owned. */
-  async close(): Promise<void> {
+  async leave(): Promise<void> {
     this.#options.clock.clearTimeout(this.#timer);
-    await this.#joining?.catch(() => undefined);
+    // An address that never comes must not keep the node.
+    if (this.#state.value !== 'joining') await this.#joining?.catch(() => undefined);
     await this.settled();
     this.#move({ type: 'node.left' });
     this.#until = -Infinity;
     await this.stores.directory.leave(this.#node).catch(() => undefined);
-    await this.stores.close();
   }
 
   async #locate(id: string, principal: string | undefined): Promise<Location> {
@@ -281,15 +353,17 @@ export class Ownership implements SessionOwner {
     // Somebody else may be first, and lose it at once.
     for (let attempt = 0; attempt < 3; attempt++) {
       await this.ready();
+      // What is given away is not claimed back.
+      await this.#giving.get(id);
       if (this.#removed.has(id)) return { kind: 'none' };
-      const { record, isOwned, store } = await directory.find(id);
+      const { record, isRemoved, address, store } = await directory.find(id);
       if (store.name !== this.#store?.name) await this.#renew();
       const node = this.#node;
-      if (record && record.principal !== principal) return { kind: 'none' };
-      if (record && isOwned && record.owner !== node) {
-        return { kind: 'elsewhere', node: record.owner };
+      if (isRemoved || (record && record.principal !== principal)) return { kind: 'none' };
+      if (record && address && record.owner !== node) {
+        return { kind: 'elsewhere', peer: { node: record.owner, address } };
       }
-      if (store.ageMs < leaseMs && !isOwned) {
+      if (store.ageMs < leaseMs && !address) {
         // Who owned something before may not have put it back yet.
         const message = 'the store has lost its data, and may be given them back';
         throw new StoreUnavailable('away', message, { retryAfterMs: leaseMs - store.ageMs });
@@ -312,79 +386,65 @@ export class Ownership implements SessionOwner {
   }
 
   async #join(): Promise<void> {
-    const { directory, inbox, leaseMs } = this.stores;
-    const node = newNodeName();
+    const { directory, leaseMs } = this.stores;
+    // Calls that began before the first lease have that name.
+    const node = this.#leased === undefined ? this.#node : newNodeName();
+    const address = await this.#options.address();
     const sentAt = this.#options.clock.now();
-    await inbox.open(node, this.#options.inbox);
-    const { isHeld, untilMs, store } = await directory.lease(node, 'new');
-    if (!isHeld || this.#state.status === 'done') return;
+    const reply = await directory.lease(node, 'new', this.#request(address));
+    if (!reply.isHeld || this.#state.status === 'done') return;
     this.#node = node;
+    this.#leased = node;
     this.#move({ type: 'lease.granted' });
     this.#until = sentAt + leaseMs * safePart;
-    this.#storeUntil = untilMs;
-    await this.#look(store);
+    this.#storeUntil = reply.untilMs;
+    this.#options.clock.clearTimeout(this.#timer);
+    this.#timer = this.#next();
+    await this.#look(reply, sentAt);
+    this.#options.joined();
+  }
+
+  #request(address: NodeAddress) {
+    return { address, removedSinceMs: this.#removedSinceMs };
   }
 
   async #renew(): Promise<void> {
-    const { directory, inbox, leaseMs } = this.stores;
+    const { directory, leaseMs } = this.stores;
     const node = this.#node;
+    const request = this.#request(await this.#options.address());
     const sentAt = this.#options.clock.now();
-    let reply = await directory.lease(node, 'prolong');
+    let reply = await directory.lease(node, 'prolong', request);
     const isOther = reply.store.name !== this.#store?.name;
     if (!reply.isHeld && isOther && this.holds) {
       const reviveUntilMs = reply.store.sinceMs + leaseMs;
-      reply = await directory.lease(node, { reviveUntilMs });
+      reply = await directory.lease(node, { reviveUntilMs }, request);
     }
     if (!this.holds || node !== this.#node) return;
     if (!reply.isHeld) return this.#lapse('the others have taken it for dead');
     this.#until = Math.max(this.#until, sentAt + leaseMs * safePart);
     this.#storeUntil = reply.untilMs;
-    await Promise.all([inbox.prolong(node), this.#look(reply.store)]);
+    await this.#look(reply, sentAt);
     const lacking = [...this.#lacking].filter((session) => this.has(session));
     this.#lacking.clear();
     const failed = reportUnavailable(this.report, 'What was said is still not kept');
     await forEachAtStore(lacking, (session) => session.putLogBack().catch(failed));
+    this.#touch();
   }
 
-  /** Sees whether the store has lost something, and puts it back. */
-  async #look(store: StoreAge): Promise<void> {
+  /** Sees what others have removed, and whether the store has lost something, and puts it back. */
+  async #look({ store, untilMs, removed }: LeaseReply, sentAt: number): Promise<void> {
     const isOther = this.#store !== undefined && this.#store.name !== store.name;
-    const wasYoung = this.isStoreYoung;
+    const storeNow = untilMs - this.stores.leaseMs;
+    this.#offsetMs = storeNow - sentAt;
+    this.#removedSinceMs = storeNow;
     this.#store = store;
-    if (isOther) {
-      this.#move({ type: 'store.changed' });
-      this.#options.lettersLost();
-    }
+    this.removedElsewhere(removed.filter((id) => !this.#removed.has(id)));
+    if (isOther) this.#move({ type: 'store.changed' });
     if (this.#state.value === 'restoring') await (this.#restoring ??= this.#restore());
-    else if (!this.isStoreYoung) {
-      if (wasYoung) this.#options.lettersLost();
-      await this.#removeBuried();
-    }
     const now = this.#options.clock.now();
-    for (const [id, [, untilMs]] of this.#bequeathed) {
-      if (untilMs <= now) this.#bequeathed.delete(id);
+    for (const [id, [, keptUntilMs]] of this.#bequeathed) {
+      if (keptUntilMs <= now) this.#bequeathed.delete(id);
     }
-  }
-
-  /** Whether others may still put back what it has lost. */
-  get isStoreYoung(): boolean {
-    return this.#store !== undefined && this.#store.ageMs < this.stores.leaseMs;
-  }
-
-  /** Holds the place of a session that has ended: a node that once gave it away cannot put it back there. */
-  async #bury(id: string, fence: number): Promise<void> {
-    this.#buried.add(id);
-    const empty = { id, principal: undefined, fence, revision: Number.MAX_SAFE_INTEGER, facts: {} };
-    await this.stores.directory.put({ ...empty, owner: this.#node }, this.#storeUntil);
-  }
-
-  async #removeBuried(): Promise<void> {
-    const buried = [...this.#buried];
-    await forEachAtStore(buried, async (id) => {
-      const { fence } = this.#removed.get(id) ?? {};
-      if (fence !== undefined) await this.stores.directory.remove(id, fence);
-      this.#buried.delete(id);
-    });
   }
 
   async #restore(): Promise<void> {
@@ -398,7 +458,8 @@ export class Ownership implements SessionOwner {
         }),
       );
     try {
-      await forEachAtStore(this.#removed, ([id, { fence }]) => this.#bury(id, fence));
+      await directory.rememberRemoved([...this.#removed.keys()]);
+      await this.#options.storeChanged();
       await forEachAtStore(this.#bequeathed.values(), ([record]) =>
         directory.put({ ...record, owner: '' }, this.#storeUntil),
       );
@@ -417,7 +478,6 @@ export class Ownership implements SessionOwner {
   /** Its sessions may be others' by now. */
   #lapse(why: string): void {
     if (!this.#state.hasTag('serving')) return;
-    const node = this.#node;
     this.#until = -Infinity;
     this.#move({ type: 'lease.over' });
     const sessions = [...this.#owned.values()];
@@ -427,8 +487,6 @@ export class Ownership implements SessionOwner {
       this.#bequeathed.set(id, [record, untilMs]);
       copy.abandon();
     }
-    this.#options.lapsed();
-    this.stores.inbox.close(node).catch(() => undefined);
     const message = `The lease of this node is over: ${why}. ${sessions.length} sessions have ended here`;
     reportInWords(this.report, 'warning', 'nodes.lapsed', message);
   }

@@ -142,7 +142,7 @@ export class SseSessions {
     if (refusal) return exchange.answer(refusal);
     exchange.readBody((body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
-      if (nodes) return this.#hand(exchange, id, body.text, nodes);
+      if (nodes) return this.#forward(exchange, id, body.text, nodes);
       if (!session) return exchange.answer(unknown(id));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
       if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
@@ -157,23 +157,24 @@ export class SseSessions {
     });
   }
 
-  /** Hands a message to the node that has the stream. If that is no more, neither is the session. */
-  #hand(
+  /** Forwards a message to the node that has the stream. If that is no more, neither is the session. */
+  #forward(
     exchange: HttpExchange,
     id: string,
     body: string,
     nodes: Nodes,
-    sinceMs = nodes.clock.now(),
+    tried: readonly string[] = [],
   ): void {
-    nodes.locate(id, exchange).then(
+    const forwarding = nodes.locate(id, exchange).then(
       (located) => {
         if (located.kind !== 'elsewhere') return exchange.answer(unknown(id));
         if (exchange.notHere) return exchange.notHere();
-        const again = () => this.#hand(exchange, id, body, nodes, sinceMs);
-        nodes.hand(located.node, { exchange, body, isAnswered: false, sinceMs, again });
+        const again = (more: readonly string[]) => this.#forward(exchange, id, body, nodes, more);
+        nodes.forward(located.peer, { exchange, body, isAnswered: false, tried, again });
       },
       (error: unknown) => exchange.answer(unavailable(error, this.#home.report)),
     );
+    nodes.track(forwarding);
   }
 }
 

@@ -1,7 +1,8 @@
-/** The contract of what the nodes of an HTTP endpoint share: directory, log and inbox. */
+/** The contract of what the nodes of an HTTP endpoint share: directory, log and broadcasts. */
 import { newNodeName } from '../../http/nodes/stores.ts';
 import type {
-  NodeInboxListener,
+  BroadcastListener,
+  LeaseRequest,
   LoggedText,
   SessionRecord,
   StoreLimits,
@@ -25,7 +26,7 @@ export type OpenStoresWorld = (limits?: Partial<StoreLimits>) => Promise<StoresW
 /** A behaviour that every store must have. */
 export type StoresCase = ContractCase<OpenStoresWorld>;
 
-/** What a case plays with: two nodes, each with a lease and an inbox. */
+/** What a case plays with: two nodes, each with a lease and a subscription. */
 interface Play {
   readonly a: ContractNode;
   readonly b: ContractNode;
@@ -37,19 +38,21 @@ interface ContractNode extends Stores {
   /** When its lease ends, the store's milliseconds. */
   readonly untilMs: number;
   readonly heard: Heard;
+  /** How it asks for a lease. */
+  readonly request: LeaseRequest;
 }
 
-/** What has come to an inbox. */
-class Heard implements NodeInboxListener {
+/** The broadcasts that have come to a node. */
+class Heard implements BroadcastListener {
   readonly texts: string[] = [];
-  readonly withdrawn = new Set<string>();
   #waiting: (() => void) | undefined = undefined;
 
-  received(texts: readonly string[], withdrawn: ReadonlySet<string>): void {
-    this.texts.push(...texts);
-    for (const mark of withdrawn) this.withdrawn.add(mark);
+  received(text: string): void {
+    this.texts.push(text);
     this.#waiting?.();
   }
+
+  missed(): void {}
 
   async count(texts: number): Promise<readonly string[]> {
     while (this.texts.length < texts) {
@@ -65,9 +68,13 @@ async function join(world: StoresWorld): Promise<ContractNode> {
   const stores = await world.start();
   const name = newNodeName();
   const heard = new Heard();
-  await stores.inbox.open(name, heard);
-  const { untilMs } = await stores.directory.lease(name, 'new');
-  return { ...stores, name, untilMs, heard };
+  await stores.broadcasts.subscribe(heard);
+  const request = {
+    address: { url: `http://${name}.example/mcp`, protocol: 1 },
+    removedSinceMs: 0,
+  };
+  const { untilMs } = await stores.directory.lease(name, 'new', request);
+  return { ...stores, name, untilMs, heard, request };
 }
 
 function storesCase(
@@ -111,9 +118,10 @@ async function claim(node: ContractNode, id = 's1'): Promise<SessionRecord | und
 const directoryCases: readonly StoresCase[] = [
   storesCase('a session is found at every node, with its owner', async ({ a, b }) => {
     same(await put(a), true, 'what became of it');
-    const { record, isOwned } = await b.directory.find('s1');
+    const { record, address } = await b.directory.find('s1');
     const { principal, owner, fence } = record ?? {};
-    same([principal, owner, fence, isOwned], ['anna', a.name, 1, true], 'what is found');
+    same([principal, owner, fence], ['anna', a.name, 1], 'what is found');
+    same(address, a.request.address, 'where its owner is');
     for (const id of ['s2', '', '{x}', 'x'.repeat(5000)]) {
       same((await b.directory.find(id)).record, undefined, `the session ${id.slice(0, 9)}`);
     }
@@ -121,26 +129,31 @@ const directoryCases: readonly StoresCase[] = [
   storesCase('a lease is over in time, and is never prolonged after that', async (play) => {
     const { a, b, world } = play;
     await put(a);
-    same((await a.directory.lease(a.name, 'prolong')).isHeld, true, 'whether it lasts');
+    same((await a.directory.lease(a.name, 'prolong', a.request)).isHeld, true, 'whether it lasts');
     await world.elapse(a.leaseMs);
-    same((await b.directory.find('s1')).isOwned, false, 'whether it lasts at its end');
-    same((await a.directory.lease(a.name, 'prolong')).isHeld, false, 'whether it comes back');
+    same((await b.directory.find('s1')).address, undefined, 'whether it lasts at its end');
+    same(
+      (await a.directory.lease(a.name, 'prolong', a.request)).isHeld,
+      false,
+      'whether it comes back',
+    );
     same(await put(a, { revision: 2 }), false, 'what its node stores after that');
   }),
   storesCase('a lease ends at once if its node leaves', async ({ a, b }) => {
     await put(a);
     await a.directory.leave(a.name);
-    same((await b.directory.find('s1')).isOwned, false, 'whether it lasts');
+    same((await b.directory.find('s1')).address, undefined, 'whether it lasts');
   }),
   storesCase(
     'a lease that the store has lost is taken again only in time',
     async ({ a, b, world }) => {
       await put(a);
       await world.elapse(a.leaseMs);
-      const late = await a.directory.lease(a.name, { reviveUntilMs: a.untilMs });
-      same([late.isHeld, (await b.directory.find('s1')).isOwned], [false, false], 'a late one');
+      const late = await a.directory.lease(a.name, { reviveUntilMs: a.untilMs }, a.request);
+      same([late.isHeld, (await b.directory.find('s1')).address], [false, undefined], 'a late one');
       const reviveUntilMs = late.untilMs + 60_000;
-      same((await a.directory.lease(a.name, { reviveUntilMs })).isHeld, true, 'one in time');
+      const revived = await a.directory.lease(a.name, { reviveUntilMs }, a.request);
+      same(revived.isHeld, true, 'one in time');
     },
   ),
   storesCase(
@@ -178,7 +191,7 @@ const directoryCases: readonly StoresCase[] = [
     );
     same(await put(a, { revision: 9 }), false, 'all of it');
     same(await a.log.append({ id: 's1', fence: 1 }, [said(1)]), 'fenced', 'an event');
-    await a.directory.remove('s1', 1);
+    same(await a.directory.remove('s1', 1), false, 'its end');
     same((await b.directory.find('s1')).record?.fence, claimed?.fence, 'the fence after all that');
   }),
   storesCase(
@@ -188,16 +201,17 @@ const directoryCases: readonly StoresCase[] = [
       await put(a);
       const claimed = await claim(b);
       const fence = claimed?.fence ?? 0;
-      // The store has lost its data, and the node before has put back what it knows.
-      await b.directory.remove('s1', fence);
-      await put(a);
+      // As if the store had lost its data, and the node before had put back what it knows.
+      const low = { id: 's2', fence: 1 };
+      await put(a, low);
       const change = { slot: 'logLevel', text: '{"level":"info"}' };
-      same(await b.directory.write({ id: 's1', fence, revision: 2 }, change), 'behind', 'a change');
-      same(await b.directory.write({ id: 's1', fence, revision: 1 }), 'behind', 'a sign of use');
-      same(await b.log.append({ id: 's1', fence }, [said(1)]), 'behind', 'an event');
-      same(await b.log.put({ id: 's1', fence }, [said(1)]), 'behind', 'all events');
-      same(await put(b, { fence }), true, 'all of it');
-      same(await b.log.append({ id: 's1', fence }, [said(1)]), 'written', 'an event after that');
+      const at = { id: 's2', fence };
+      same(await b.directory.write({ ...at, revision: 2 }, change), 'behind', 'a change');
+      same(await b.directory.write({ ...at, revision: 1 }), 'behind', 'a sign of use');
+      same(await b.log.append(at, [said(1)]), 'behind', 'an event');
+      same(await b.log.put(at, [said(1)]), 'behind', 'all events');
+      same(await put(b, at), true, 'all of it');
+      same(await b.log.append(at, [said(1)]), 'written', 'an event after that');
     },
   ),
   storesCase('changes are kept by slots, and one that is missing is noticed', async ({ a, b }) => {
@@ -227,11 +241,34 @@ const directoryCases: readonly StoresCase[] = [
   storesCase('a session that was removed is gone for all, with its log', async ({ a, b }) => {
     await put(a);
     await a.log.append({ id: 's1', fence: 1 }, [said(1)]);
-    await a.directory.remove('s1', 1);
+    same(await a.directory.remove('s1', 1), true, 'whether it is removed');
     same((await b.directory.find('s1')).record, undefined, 'what is found');
     same(await b.log.read('s1'), [], 'what it has said');
     same(await a.log.append({ id: 's1', fence: 1 }, [said(2)]), 'behind', 'what it says later');
+    same(await a.directory.remove('s1', 1), true, 'whether it is removed once more');
+  }),
+  storesCase('a session that was removed is not found, though it is put back', async ({ a, b }) => {
+    await put(a);
+    await put(a, { id: 's2' });
     await a.directory.remove('s1', 1);
+    await put(b);
+    same((await b.directory.find('s1')).record, undefined, 'what is found');
+    const { removed } = await b.directory.lease(b.name, 'prolong', b.request);
+    same(removed, ['s1'], 'what a node learns that renews its lease');
+    await b.directory.rememberRemoved(['s2']);
+    same((await a.directory.find('s2')).record, undefined, 'what another node remembers');
+  }),
+  storesCase('a node is found by its name, for as long as its lease lasts', async ({ a, b }) => {
+    same((await b.directory.node(a.name)).address, a.request.address, 'where it is');
+    for (const name of ['', newNodeName(), '{x}', 'x'.repeat(5000)]) {
+      same((await b.directory.node(name)).address, undefined, `the node ${name.slice(0, 9)}`);
+    }
+    await a.directory.leave(a.name);
+    same((await b.directory.node(a.name)).address, undefined, 'where it is once it has left');
+  }),
+  storesCase('all nodes get the same secret', async ({ a, b }) => {
+    const made = await a.directory.secret('one');
+    same([made, await b.directory.secret('two')], ['one', 'one'], 'the secrets');
   }),
   storesCase(
     'a session expires that is not used',
@@ -315,33 +352,12 @@ const logCases: readonly StoresCase[] = [
   ),
 ];
 
-const inboxCases: readonly StoresCase[] = [
-  storesCase('texts come in the order in which they were sent', async ({ a, b }) => {
+const broadcastCases: readonly StoresCase[] = [
+  storesCase('broadcasts come to every node, in the order of their sender', async ({ a, b }) => {
     const texts = Array.from({ length: 50 }, (_, n) => `text ${n} ü`);
-    const places = await Promise.all(texts.map((text) => a.inbox.send(b.name, text)));
-    same(places.includes(undefined), false, 'whether one has found nobody');
+    for (const text of texts) await a.broadcasts.publish(text);
     same(await b.heard.count(50), texts, 'what has come');
-    same(a.heard.texts, [], 'what has come to the sender');
-  }),
-  storesCase('an empty text asks whether there is an inbox', async ({ a, b }) => {
-    same(typeof (await a.inbox.send(b.name, '')), 'string', 'of one that lives');
-    await b.inbox.close(b.name);
-    same(await a.inbox.send(b.name, ''), undefined, 'of one that has left');
-    same(await a.inbox.send(newNodeName(), 'text'), undefined, 'of one that never was');
-    same(b.heard.texts, [], 'what has come');
-  }),
-  storesCase('every node knows all others', async ({ a, b, world }) => {
-    const c = await join(world);
-    const others = await a.inbox.others(a.name);
-    same([b, c].filter(({ name }) => !others.includes(name)).length, 0, 'how many are unknown');
-    same(others.includes(a.name), false, 'whether it is one of them itself');
-  }),
-  storesCase('what was read cannot be taken back', async ({ a, b }) => {
-    const place = (await a.inbox.send(b.name, 'text')) ?? '';
-    await b.heard.count(1);
-    same(await a.inbox.withdraw(b.name, place, 'mark'), false, 'whether it is back');
-    same(b.heard.withdrawn.has('mark'), false, 'whether it was marked');
-    same(await a.inbox.withdraw(newNodeName(), place, 'mark'), false, 'at a node that never was');
+    same(await a.heard.count(50), texts, 'what has come to the sender');
   }),
 ];
 
@@ -355,7 +371,7 @@ const inboxCases: readonly StoresCase[] = [
 export const storesContract: readonly StoresCase[] = [
   ...directoryCases,
   ...logCases,
-  ...inboxCases,
+  ...broadcastCases,
 ];
 
 /** Neither the order of members nor a member that is undefined makes a difference. */

@@ -3,11 +3,13 @@ import { systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { StoreUnavailable, storeLimits } from '../../../src/http/nodes/stores.ts';
 import type {
+  BroadcastListener,
   Found,
-  NodeInboxListener,
   KeptText,
   LeaseReply,
+  LeaseRequest,
   LoggedText,
+  NodeAddress,
   SessionRecord,
   StoreAge,
   StoreLimits,
@@ -23,13 +25,21 @@ export interface MemoryStoresOptions {
 
 /** What the directory holds. A copy of it is older data. */
 export interface DirectoryData {
-  readonly leases: Map<string, number>;
+  readonly leases: Map<string, { readonly untilMs: number; readonly address: NodeAddress }>;
+  /** The sessions that were removed, and when. */
+  readonly removed: Map<string, number>;
   readonly records: Map<string, SessionRecord & { readonly expiresMs: number }>;
 }
 
+const noData = (): DirectoryData => ({
+  leases: new Map(),
+  removed: new Map(),
+  records: new Map(),
+});
+
 /** The rules of the directory, without any waiting. */
 export class DirectoryRules {
-  data: DirectoryData = { leases: new Map(), records: new Map() };
+  data = noData();
   store = { name: 'memory 0', sinceMs: -Infinity };
   readonly #now: () => number;
   readonly #leaseMs: number;
@@ -42,34 +52,46 @@ export class DirectoryRules {
   }
 
   /** It has these data from now on: older ones, or none. */
-  lose(data: DirectoryData = { leases: new Map(), records: new Map() }): void {
+  lose(data = noData()): void {
     this.data = data;
     this.store = { name: `${this.store.name}+`, sinceMs: this.#now() };
   }
 
   copy(): DirectoryData {
-    return { leases: new Map(this.data.leases), records: new Map(this.data.records) };
+    const { leases, removed, records } = this.data;
+    return { leases: new Map(leases), removed: new Map(removed), records: new Map(records) };
   }
 
   get age(): StoreAge {
     return { ...this.store, ageMs: this.#now() - this.store.sinceMs };
   }
 
-  isOwned(node: string): boolean {
-    return (this.data.leases.get(node) ?? -Infinity) > this.#now();
+  /** Where a node is whose lease lasts. */
+  address(node: string): NodeAddress | undefined {
+    const { untilMs = -Infinity, address } = this.data.leases.get(node) ?? {};
+    return untilMs > this.#now() ? address : undefined;
   }
 
-  lease(node: string, how: 'new' | 'prolong' | { readonly reviveUntilMs: number }): LeaseReply {
+  lease(
+    node: string,
+    how: 'new' | 'prolong' | { readonly reviveUntilMs: number },
+    { address, removedSinceMs }: LeaseRequest,
+  ): LeaseReply {
     const isRevived = typeof how === 'object' && this.#now() < how.reviveUntilMs;
-    const isHeld = how === 'new' || isRevived || this.isOwned(node);
+    const isHeld = how === 'new' || isRevived || this.address(node) !== undefined;
     const untilMs = this.#now() + this.#leaseMs;
-    if (isHeld) this.data.leases.set(node, untilMs);
-    return { isHeld, untilMs, store: this.age };
+    if (isHeld) this.data.leases.set(node, { untilMs, address });
+    const removed = [...this.data.removed].flatMap(([id, atMs]) =>
+      atMs >= removedSinceMs ? [id] : [],
+    );
+    return { isHeld, untilMs, store: this.age, removed };
   }
 
   find(id: string): Found {
-    const record = this.#read(id);
-    return { record, isOwned: record !== undefined && this.isOwned(record.owner), store: this.age };
+    const isRemoved = this.data.removed.has(id);
+    const record = isRemoved ? undefined : this.#read(id);
+    const address = record && this.address(record.owner);
+    return { record, isRemoved, address, store: this.age };
   }
 
   claim(id: string, owner: string, read: { readonly fence: number; readonly store: string }) {
@@ -109,7 +131,13 @@ export class DirectoryRules {
   remove(id: string, fence: number): boolean {
     const there = this.#read(id);
     if (there && there.fence > fence) return false;
-    return this.data.records.delete(id);
+    this.data.records.delete(id);
+    this.rememberRemoved([id]);
+    return true;
+  }
+
+  rememberRemoved(ids: readonly string[]): void {
+    for (const id of ids) this.data.removed.set(id, this.#now());
   }
 
   #read(id: string): SessionRecord | undefined {
@@ -134,10 +162,8 @@ export class MemoryNodes {
   readonly #leaseMs: number;
   readonly rules: DirectoryRules;
   readonly #logs = new Map<string, KeptLog>();
-  readonly #inboxes = new Map<string, NodeInboxListener>();
-  readonly #open = new Set<string>();
-  /** Says which texts are lost on their way, though their senders are told that they have been sent. */
-  loses: (text: string) => boolean = () => false;
+  readonly #listeners = new Map<Stores, BroadcastListener>();
+  #secret: string | undefined = undefined;
   readonly #killed = new Set<Stores>();
   readonly #ends = new Map<Stores, () => void>();
 
@@ -148,16 +174,21 @@ export class MemoryNodes {
     this.rules = new DirectoryRules(() => clock.now(), leaseMs, this.#limits.idleMs);
   }
 
-  /** The directory has these data from now on; logs are lost, and inboxes until their nodes open them again. */
+  /** The directory has these data from now on; logs are lost, too. */
   lose(data?: DirectoryData): void {
     this.rules.lose(data);
     this.#logs.clear();
-    this.#open.clear();
+  }
+
+  /** The listener of a node: what comes of its subscription. */
+  listenerOf(stores: Stores): BroadcastListener | undefined {
+    return this.#listeners.get(stores);
   }
 
   /** A node is no more, without a word; the others can know it. */
   kill(stores: Stores): void {
     this.#killed.add(stores);
+    this.#listeners.delete(stores);
     this.#ends.get(stores)?.();
   }
 
@@ -169,33 +200,28 @@ export class MemoryNodes {
       if (!this.#killed.has(stores)) return answer();
       throw new StoreUnavailable('closed', 'This node is dead', { retryAfterMs: 1000 });
     };
-    const forget = (node: string) => {
-      rules.data.leases.delete(node);
-      this.#open.delete(node);
-    };
-    const send = (node: string, text: string) => {
-      if (!this.#open.has(node)) return undefined;
-      if (text === '' || this.loses(text)) return '';
-      // As much later as in a store of its own.
-      void Promise.resolve().then(() => {
-        if (this.#open.has(node)) this.#inboxes.get(node)?.received([text], new Set());
-      });
-      return 'read';
-    };
     const stores: Stores = {
       leaseMs: this.#leaseMs,
       directory: {
-        lease: (node, how) =>
+        lease: (node, how, request) =>
           asked(() => {
             names.add(node);
-            return rules.lease(node, how);
+            return rules.lease(node, how, request);
           }),
         leave: (node) => asked(() => void rules.data.leases.delete(node)),
         find: (id) => asked(() => rules.find(id)),
+        node: (name) => asked(() => ({ address: rules.address(name), store: rules.age })),
         claim: (id, node, read) => asked(() => rules.claim(id, node, read)),
         put: (record, untilMs) => asked(() => rules.put(record, untilMs)),
         write: (at, change) => asked(() => rules.write(at, change)),
-        remove: (id, fence) => asked(() => void (rules.remove(id, fence) && this.#logs.delete(id))),
+        remove: (id, fence) =>
+          asked(() => {
+            const isRemoved = rules.remove(id, fence);
+            if (isRemoved) this.#logs.delete(id);
+            return isRemoved;
+          }),
+        rememberRemoved: (ids) => asked(() => rules.rememberRemoved(ids)),
+        secret: (candidate) => asked(() => (this.#secret ??= candidate)),
       },
       log: {
         append: (at, entries) =>
@@ -203,22 +229,20 @@ export class MemoryNodes {
         put: (at, entries) => asked(() => this.#append(at, [], entries)),
         read: (id) => asked(() => this.#kept(id)),
       },
-      inbox: {
-        open: (node, listener) =>
+      broadcasts: {
+        publish: (text) =>
           asked(() => {
-            this.#inboxes.set(node, listener);
-            this.#open.add(node);
+            // As much later as in a store of its own.
+            void Promise.resolve().then(() => {
+              for (const listener of this.#listeners.values()) listener.received(text);
+            });
           }),
-        prolong: (node) => asked(() => void this.#open.add(node)),
-        close: (node) => asked(() => void this.#open.delete(node)),
-        send: (node, text) => asked(() => send(node, text)),
-        withdraw: () => asked(() => false),
-        others: (node) => asked(() => [...this.#open].filter((other) => other !== node)),
+        subscribe: (listener) => asked(() => void this.#listeners.set(stores, listener)),
       },
       close: async () => {},
     };
     this.#ends.set(stores, () => {
-      for (const name of names) forget(name);
+      for (const name of names) rules.data.leases.delete(name);
     });
     return stores;
   }

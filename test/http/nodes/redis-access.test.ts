@@ -10,7 +10,8 @@ import { startRedisNodes, stateKeys } from './redis-nodes.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
 /** As docs/http.md has them. */
-const rights = '~shared:* +@read +@write +@scripting +@connection +time +info +cluster|info';
+const rights =
+  '~shared:* &shared:* +@read +@write +@scripting +@connection +@pubsub +time +info +cluster|info';
 
 let redis: RedisServer;
 beforeAll(async () => {

@@ -32,6 +32,8 @@ class HeldClient implements RedisClientLike {
 
   on(): void {}
 
+  async subscribe(): Promise<void> {}
+
   sendCommand(...args: unknown[]): Promise<unknown> {
     return new Promise((answer, fail) => {
       this.sent.push({ args, answer, fail });

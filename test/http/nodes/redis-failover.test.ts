@@ -11,7 +11,7 @@ import { EventReader, RawSession, begin } from '../raw-client.ts';
 import type { Message } from '../raw-client.ts';
 import { BusySession } from './busy-session.ts';
 import { RedisClusterServers, SentinelServers } from './redis-cluster.ts';
-import { startRedisNodes, stateKeys } from './redis-nodes.ts';
+import { leaseRequest, startRedisNodes, stateKeys } from './redis-nodes.ts';
 import { hasRedis, needsRedis } from './redis-server.ts';
 
 const prefix = 'shared:';
@@ -128,8 +128,9 @@ describe('nodes that share a cluster', () => {
         onTestFinished(() => stores.close());
         const name = newNodeName();
         const texts: string[] = [];
-        await stores.inbox.open(name, { received: (all) => void texts.push(...all) });
-        const { untilMs } = await stores.directory.lease(name, 'new');
+        const received = (text: string) => void texts.push(text);
+        await stores.broadcasts.subscribe({ received, missed: () => {} });
+        const { untilMs } = await stores.directory.lease(name, 'new', leaseRequest);
         return { ...stores, name, texts, untilMs };
       }),
     );
@@ -142,18 +143,16 @@ describe('nodes that share a cluster', () => {
       const change = { slot: 'logLevel', text: '"error"' };
       expect(await a!.directory.write(at, change)).toBe('written');
       expect(await a!.log.append(at, [{ stream: '1', number: 1, text: '1' }])).toBe('written');
-      const { isOwned, store } = await b!.directory.find(id);
-      expect(isOwned).toBe(true);
+      const { address, store } = await b!.directory.find(id);
+      expect(address).toEqual(leaseRequest.address);
       const read = { fence: 1, store: store.name };
       const claimed = await b!.directory.claim(id, b!.name, read);
       expect(claimed).toMatchObject({ owner: b!.name, facts: { logLevel: '"error"' } });
       expect(await b!.log.read(id)).toMatchObject([{ text: '1' }]);
       await b!.directory.remove(id, claimed!.fence);
       expect((await a!.directory.find(id)).record).toBeUndefined();
-      const place = (await a!.inbox.send(b!.name, id)) ?? '';
-      await expect.poll(() => b!.texts).toContain(id);
-      expect(await a!.inbox.withdraw(b!.name, place, 'mark')).toBe(false);
-      expect(await b!.inbox.others(b!.name)).toContain(a!.name);
+      await a!.broadcasts.publish(id);
+      for (const { texts } of [a!, b!]) await expect.poll(() => texts).toContain(id);
     }
     expect(masters).toHaveLength(3);
   });

@@ -5,11 +5,14 @@ import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { StoreUnavailable, newNodeName } from '../../../src/http/nodes/stores.ts';
 import type { SessionRecord, StoreFault, Stores } from '../../../src/http/nodes/stores.ts';
+import { OwnedSession } from '../../../src/http/owner/owned-session.ts';
+import { Ownership } from '../../../src/http/owner/ownership.ts';
 import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
+import { TestClock } from '../../../src/testing/index.ts';
 import { workFor } from '../../actors/busy-loop.ts';
-import { StoreProxy } from '../../storms/store-proxy.ts';
 import { freePort } from '../../tooling/free-port.ts';
+import { leaseRequest } from './redis-nodes.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
 let redis: RedisServer;
@@ -56,8 +59,11 @@ async function start(options: Partial<RedisStoresOptions> = {}): Promise<Node> {
   nodes.add(stores);
   const name = newNodeName();
   const texts: string[] = [];
-  await stores.inbox.open(name, { received: (all) => void texts.push(...all) });
-  await stores.directory.lease(name, 'new');
+  await stores.broadcasts.subscribe({
+    received: (text) => void texts.push(text),
+    missed: () => {},
+  });
+  await stores.directory.lease(name, 'new', leaseRequest);
   return { ...stores, name, texts };
 }
 
@@ -72,36 +78,6 @@ const record = (owner: string, revision = 1): SessionRecord => ({
 const prefix = (): string => `${randomUUID()}:`;
 
 const connected = () => createClient({ url: redis.url }).connect();
-type Client = Awaited<ReturnType<typeof connected>>;
-
-/** Who reads an inbox. */
-async function groupOf(client: Client, key: string): Promise<string> {
-  const [group] = await client.xInfoGroups(key);
-  return String(group?.name);
-}
-
-/** The connections that wait for an inbox. */
-async function readersOf(client: Client): Promise<readonly string[]> {
-  const list = (await client.sendCommand(['CLIENT', 'LIST'])) as string;
-  return [...list.matchAll(/^id=(\d+) .*cmd=xreadgroup/gm)].map(([, id = '']) => id);
-}
-
-/** An inbox of nobody that reads it. */
-async function withInbox(
-  node: string,
-  names: { readonly prefix: string },
-  body: () => Promise<void>,
-): Promise<void> {
-  const client = await connected();
-  const key = `${names.prefix}{node:${node}}:inbox`;
-  try {
-    await client.xGroupCreate(key, 'nobody', '0', { MKSTREAM: true });
-    await body();
-  } finally {
-    await client.del(key);
-    client.destroy();
-  }
-}
 
 async function faultOf(promise: Promise<unknown>): Promise<StoreFault | 'none'> {
   const error = await promise.then(
@@ -116,10 +92,10 @@ async function faultOf(promise: Promise<unknown>): Promise<StoreFault | 'none'> 
 }
 
 /** All that a node asks of its stores. */
-function everything({ directory, log, inbox, name }: Node): Promise<unknown>[] {
+function everything({ directory, log, broadcasts, name }: Node): Promise<unknown>[] {
   const at = { id: 's1', fence: 1, revision: 1 };
   return [
-    directory.lease(name, 'prolong'),
+    directory.lease(name, 'prolong', leaseRequest),
     directory.put(record(name), Infinity),
     directory.find('s1'),
     directory.write(at, { slot: 'logLevel', text: '"info"' }),
@@ -127,9 +103,10 @@ function everything({ directory, log, inbox, name }: Node): Promise<unknown>[] {
     directory.remove('s1', 1),
     log.append(at, [{ stream: '1', number: 1, text: '1' }]),
     log.read('s1'),
-    inbox.send(name, 'text'),
-    inbox.withdraw(name, '0-1', 'mark'),
-    inbox.others(name),
+    directory.node(name),
+    directory.rememberRemoved(['s2']),
+    directory.secret('secret'),
+    broadcasts.publish('text'),
   ];
 }
 
@@ -179,7 +156,7 @@ describe('Redis', () => {
     needsRedis(context);
     const names = { prefix: prefix() };
     const [a, b] = [await start(names), await start(names)];
-    const { untilMs } = await a.directory.lease(a.name, 'prolong');
+    const { untilMs } = await a.directory.lease(a.name, 'prolong', leaseRequest);
     expect(await a.directory.put(record(a.name), untilMs)).toBe(true);
     const before = await b.directory.find('s1');
     await redis.kill();
@@ -193,18 +170,21 @@ describe('Redis', () => {
     expect(after.record).toBeUndefined();
     expect(after.store.name).not.toBe(before.store.name);
     // What was read from the old data claims nothing.
-    const { isHeld, store } = await a.directory.lease(a.name, 'prolong');
+    const { isHeld, store } = await a.directory.lease(a.name, 'prolong', leaseRequest);
     expect(isHeld).toBe(false);
     const reviveUntilMs = store.sinceMs + 60_000;
-    const revived = await a.directory.lease(a.name, { reviveUntilMs });
+    const revived = await a.directory.lease(a.name, { reviveUntilMs }, leaseRequest);
     expect(revived.isHeld).toBe(true);
     expect(await a.directory.put(record(a.name), revived.untilMs)).toBe(true);
     const read = { fence: 1, store: before.store.name };
     expect(await b.directory.claim('s1', b.name, read)).toBeUndefined();
-    // Its inbox is opened again.
-    await a.inbox.prolong(a.name);
-    await b.inbox.send(a.name, 'text');
-    await expect.poll(() => a.texts).toEqual(['text']);
+    // Its subscription is there again.
+    await expect
+      .poll(async () => {
+        await faultOf(b.broadcasts.publish('text'));
+        return a.texts;
+      })
+      .toContain('text');
   });
 
   test('that is full takes nothing more, answers what it has, and says so', async (context) => {
@@ -223,7 +203,9 @@ describe('Redis', () => {
       expect((await node.directory.find('s1')).record).toMatchObject({ owner: node.name });
       expect((await node.directory.find('s2')).record).toBeUndefined();
       // Nodes stay alive, and sessions in use.
-      expect(await node.directory.lease(node.name, 'prolong')).toMatchObject({ isHeld: true });
+      expect(await node.directory.lease(node.name, 'prolong', leaseRequest)).toMatchObject({
+        isHeld: true,
+      });
       expect(await node.directory.write({ ...at, revision: 1 })).toBe('written');
       await node.directory.remove('s1', 1);
     } finally {
@@ -288,127 +270,48 @@ describe('Redis', () => {
 });
 
 describe('a node that shares a Redis', () => {
-  test('takes back what another one that lives does not read', async (context) => {
+  test('prolongs all sessions in use, however few commands may wait at once', async (context) => {
     needsRedis(context);
-    const names = { prefix: prefix() };
-    const [a, b] = [await start(names), await start(names)];
-    await withInbox('hung', names, async () => {
-      const place = (await a.inbox.send('hung', 'text')) ?? '';
-      expect(await a.inbox.withdraw('hung', place, 'a:1')).toBe(true);
-      // Should it be read after all, it is known that it was withdrawn.
-      const heard: unknown[] = [];
-      await b.inbox.open('hung', {
-        received: (texts, withdrawn) => void heard.push(texts, [...withdrawn]),
-      });
-      await expect.poll(() => heard).toEqual([['text'], ['a:1']]);
-      expect(await a.inbox.withdraw('hung', place, 'a:1')).toBe(false);
-      await b.inbox.close('hung');
+    const clock = new TestClock();
+    const stores = await redisStores({
+      ...{ url: redis.url, prefix: prefix(), maxCommands: 40, leaseMs: 600_000 },
+      ...{ commandTimeoutMs: 20_000, limits: { idleMs: 600_000 } },
     });
-  });
-
-  test('takes back what one that has left did not read, and nothing else', async (context) => {
-    needsRedis(context);
-    const names = { prefix: prefix() };
-    const [a, b] = [await start(names), await start(names)];
-    const read = (await a.inbox.send(b.name, 'text')) ?? '';
-    await expect.poll(() => b.texts).toEqual(['text']);
-    await b.inbox.close(b.name);
-    expect(await a.inbox.withdraw(b.name, read, 'a:1')).toBe(false);
-    await withInbox('hung', names, async () => {
-      const unread = (await a.inbox.send('hung', 'text')) ?? '';
-      await a.inbox.close('hung');
-      expect(await a.inbox.send('hung', 'text')).toBeUndefined();
-      expect(await a.inbox.withdraw('hung', unread, 'a:2')).toBe(true);
+    nodes.add(stores);
+    const node = new Ownership(stores, {
+      ...{ clock, idleMs: 600_000, report: () => {} },
+      ...{ joined: () => {}, removed: () => {}, storeChanged: async () => {}, beat: () => {} },
+      address: async () => leaseRequest.address,
     });
-  });
-
-  test('is told that the inbox of another one is full', async (context) => {
-    needsRedis(context);
-    const names = { prefix: prefix(), maxInboxBytes: 40_000 };
-    const a = await start(names);
-    await withInbox('hung', names, async () => {
-      expect(await faultOf(a.inbox.send('hung', 'x'.repeat(39_000)))).toBe('none');
-      expect(await faultOf(a.inbox.send('hung', 'x'.repeat(2000)))).toBe('busy');
+    await node.ready();
+    const copy = { said: [], abandon: () => {} };
+    const sessions = Array.from({ length: 100 }, (_, n) => {
+      const who = { id: `many-${n}`, principal: undefined };
+      return new OwnedSession(who, copy, node, clock.now());
     });
-    // What was read makes room.
-    const b = await start(names);
-    for (let n = 1; n <= 20; n++) {
-      await a.inbox.send(b.name, 'x'.repeat(10_000));
-      await expect.poll(() => b.texts.length).toBe(n);
-    }
-  });
-
-  test('reads again what was read and has not arrived', async (context) => {
-    needsRedis(context);
-    const names = { prefix: prefix(), commandTimeoutMs: 2000, leaseMs: 6000 };
-    const b = await start(names);
-    const key = `${names.prefix}{node:${b.name}}:inbox`;
+    for (const session of sessions) await session.begin([{ slot: 'initialize', text: '{}' }]);
     const client = await connected();
-    try {
-      const group = await groupOf(client, key);
-      // Its connection breaks, and by then it has been given the text.
-      await client
-        .multi()
-        .addCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'])
-        .addCommand(['XADD', key, '*', 'text', 'lost'])
-        .addCommand(['XGROUP', 'SETID', key, group, '$'])
-        .exec();
-      await expect.poll(() => b.texts).toEqual(['lost']);
-    } finally {
-      client.destroy();
-    }
-  });
-
-  test('loses nothing to a connection of its own that is no more, and that Redis still serves', async (context) => {
-    needsRedis(context);
-    const names = { prefix: prefix(), commandTimeoutMs: 2000, leaseMs: 6000 };
-    const [a, b] = [await start(names), await start(names)];
-    const key = `${names.prefix}{node:${b.name}}:inbox`;
-    const client = await connected();
-    const late = await connected();
-    try {
-      const lateId = String(await late.clientId());
-      const who = ['GROUP', await groupOf(client, key), 'node', 'NOACK', 'BLOCK', '0'];
-      const given = late.sendCommand(['XREADGROUP', ...who, 'STREAMS', key, '>']).then(
-        () => 'a text',
-        (error: Error) => error.message,
-      );
-      await expect.poll(() => readersOf(client)).toContain(lateId);
-      const others = (await readersOf(client)).filter((id) => id !== lateId);
-      for (const id of others) await client.sendCommand(['CLIENT', 'KILL', 'ID', id]);
-      expect(await given).toContain('NOGROUP');
-      await a.inbox.send(b.name, 'text');
-      await expect.poll(() => b.texts).toEqual(['text']);
-    } finally {
-      client.destroy();
-      late.destroy();
-    }
-  });
-
-  test('gets what came while its connection was broken, once', async (context) => {
-    needsRedis(context);
-    const names = { prefix: prefix(), commandTimeoutMs: 2000, leaseMs: 6000 };
-    const [a, b] = [await start(names), await start(names)];
-    const client = await connected();
-    await client.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+    const keys = (await client.keys('*{many-*}:record')).toSorted();
+    for (const key of keys) await client.pExpire(key, 300_000);
+    for (const session of sessions) session.touch(clock.now());
+    const short = async () => {
+      const times = await Promise.all(keys.map((key) => client.pTTL(key)));
+      return times.filter((ms) => ms <= 300_000).length;
+    };
+    await expect.poll(short).toBe(0);
+    expect(keys).toHaveLength(100);
+    // What Redis refuses now is made up for with the next sign of life.
+    for (const key of keys) await client.pExpire(key, 300_000);
+    redis.freeze();
+    for (const session of sessions) session.touch(clock.now());
+    redis.thaw();
+    await expect
+      .poll(async () => {
+        clock.increment(150_000);
+        return short();
+      })
+      .toBe(0);
     client.destroy();
-    await expect.poll(() => faultOf(a.inbox.send(b.name, 'text'))).toBe('none');
-    await expect.poll(() => b.texts).toEqual(['text']);
-  });
-
-  test('gets what has come, whichever answer of Redis is lost', async (context) => {
-    needsRedis(context);
-    const other = await start({ prefix: 'losing:' });
-    for (let count = 0; count < 12; count++) {
-      const proxy = await StoreProxy.to(redis.port);
-      const node = await start({ prefix: 'losing:', url: proxy.url });
-      proxy.loseAnswerAfter(count);
-      const texts = Array.from({ length: 5 }, (_, n) => `${count}-${n}`);
-      for (const text of texts) await other.inbox.send(node.name, text);
-      await expect.poll(() => [...new Set(node.texts)]).toEqual(texts);
-      await node.close();
-      proxy.close();
-    }
   });
 
   test('uses a client that is given, and leaves it open', async (context) => {
@@ -418,11 +321,12 @@ describe('a node that shares a Redis', () => {
     const stores = await redisStores(names);
     const name = newNodeName();
     const texts: string[] = [];
-    await stores.inbox.open(name, { received: (all) => void texts.push(...all) });
-    await stores.directory.lease(name, 'new');
+    const received = (text: string) => void texts.push(text);
+    await stores.broadcasts.subscribe({ received, missed: () => {} });
+    await stores.directory.lease(name, 'new', leaseRequest);
     expect(await stores.directory.put(record(name), Infinity)).toBe(true);
-    expect((await stores.directory.find('s1')).isOwned).toBe(true);
-    await stores.inbox.send(name, 'text');
+    expect((await stores.directory.find('s1')).address).toEqual(leaseRequest.address);
+    await stores.broadcasts.publish('text');
     await expect.poll(() => texts).toEqual(['text']);
     await stores.close();
     expect(await client.ping()).toBe('PONG');
@@ -433,15 +337,20 @@ describe('a node that shares a Redis', () => {
     needsRedis(context);
     const names = { prefix: prefix(), leaseMs: 600_000 };
     const node = await start({ ...names, limits: { idleMs: 600_000, maxAgeMs: 600_000 } });
-    const { directory, log, inbox, name } = node;
+    const { directory, log, broadcasts, name } = node;
     const at = { id: 's1', fence: 1, revision: 1 };
     expect(await directory.put(record(name), Infinity)).toBe(true);
     await log.append(at, [{ stream: '1', number: 1, text: '1' }]);
+    await broadcasts.publish('text');
+    await directory.secret('secret');
+    await directory.rememberRemoved(['s2']);
     const keyOf = {
       lease: `{leases}:${name}`,
       store: '{leases}:store',
       nodes: '{leases}:nodes',
-      inbox: `{node:${name}}:inbox`,
+      broadcasts: '{leases}:broadcasts',
+      secret: '{leases}:secret',
+      removed: '{leases}:removed',
       session: '{s1}:record',
       log: '{s1}:log',
     };
@@ -457,10 +366,11 @@ describe('a node that shares a Redis', () => {
       return times.flatMap(([what, ms]) => (ms > 300_000 ? [what] : []));
     };
     try {
-      const leases = ['lease', 'store', 'nodes'];
-      expect(await keptBy(() => directory.lease(name, 'prolong'))).toEqual(leases);
-      expect(await keptBy(() => directory.lease(name, 'new'))).toEqual(leases);
-      expect(await keptBy(() => inbox.prolong(name))).toEqual(['inbox']);
+      const leases = ['lease', 'store', 'nodes', 'broadcasts', 'secret'];
+      expect(await keptBy(() => directory.lease(name, 'prolong', leaseRequest))).toEqual(leases);
+      expect(await keptBy(() => directory.lease(name, 'new', leaseRequest))).toEqual(leases);
+      expect(await keptBy(() => broadcasts.publish('text'))).toEqual(['broadcasts']);
+      expect(await keptBy(() => directory.rememberRemoved(['s3']))).toEqual(['removed']);
       expect(await keptBy(() => directory.write(at))).toEqual(['session']);
       const change = { slot: 'logLevel', text: '"info"' };
       const changed = { ...at, revision: 2 };
@@ -485,7 +395,7 @@ describe('a node that shares a Redis', () => {
     const client = await connected();
     const key = `${names.prefix}{leases}:nodes`;
     await client.zAdd(key, { score: Date.now() - 1_200_000, value: 'gone' });
-    await node.directory.lease(node.name, 'prolong');
+    await node.directory.lease(node.name, 'prolong', leaseRequest);
     expect(await client.zRange(key, 0, -1)).toEqual([node.name]);
     client.destroy();
   });

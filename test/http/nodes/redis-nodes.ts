@@ -4,6 +4,12 @@ import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
 import { serveHttp } from '../serving.ts';
 
+/** How a node asks for a lease that is nowhere. */
+export const leaseRequest = {
+  address: { url: 'http://node.example/mcp', protocol: 1 },
+  removedSinceMs: 0,
+} as const;
+
 /** All nodes have it. */
 export const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
 

@@ -8,9 +8,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { StoreUnavailable, newNodeName } from '../../../src/http/nodes/stores.ts';
 import type { SessionRecord } from '../../../src/http/nodes/stores.ts';
 import { RedisConnection } from '../../../src/redis/connection.ts';
+import type { RedisClientLike } from '../../../src/redis/connection.ts';
 import { directoryScripts } from '../../../src/redis/redis-directory.ts';
 import { redisStores, redisTaskStore } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
+import { StoreProxy } from '../../storms/store-proxy.ts';
+import { leaseRequest } from './redis-nodes.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
 let redis: RedisServer;
@@ -31,9 +34,7 @@ async function start(options: RedisStoresOptions = {}) {
   const client = await createClient({ url: redis.url }).connect();
   onTestFinished(() => client.destroy());
   const name = newNodeName();
-  const texts: string[] = [];
-  const open = () => stores.inbox.open(name, { received: (all) => void texts.push(...all) });
-  return { ...stores, prefix, client, name, texts, open };
+  return { ...stores, prefix, client, name };
 }
 
 const record = (owner: string, revision = 1): SessionRecord => ({
@@ -49,11 +50,11 @@ describe('the directory', () => {
     const key = `${prefix}{leases}:store`;
     // A process tells its age in seconds.
     await expect.poll(() => client.info('server')).toMatch(/uptime_in_seconds:[1-9]/);
-    const first = await directory.lease(name, 'new');
+    const first = await directory.lease(name, 'new', leaseRequest);
     expect(first.store.ageMs).toBeGreaterThanOrEqual(1000);
     expect(await client.pTTL(key)).toBeGreaterThan(0);
     expect(first.store.sinceMs + first.store.ageMs).toBe(first.untilMs - leaseMs);
-    const second = await directory.lease(name, 'prolong');
+    const second = await directory.lease(name, 'prolong', leaseRequest);
     const found = await directory.find('s1');
     expect([second.store.sinceMs, found.store.sinceMs]).toEqual(
       Array.from({ length: 2 }, () => first.store.sinceMs),
@@ -61,12 +62,12 @@ describe('the directory', () => {
     // What another process has left is taken over now, and may have lost something.
     await client.hSet(key, 'name', 'another');
     expect((await directory.find('s1')).store.ageMs).toBe(0);
-    expect((await directory.lease(name, 'prolong')).store.ageMs).toBe(0);
+    expect((await directory.lease(name, 'prolong', leaseRequest)).store.ageMs).toBe(0);
   });
 
   test('gives a claim a fence above all that were given before, also by data that are lost', async () => {
     const { directory, name } = await start();
-    const { untilMs, store } = await directory.lease(name, 'new');
+    const { untilMs, store } = await directory.lease(name, 'new', leaseRequest);
     await directory.put(record(name), untilMs);
     const claimed = await directory.claim('s1', name, { fence: 1, store: store.name });
     expect(claimed?.fence).toBeGreaterThan(store.sinceMs);
@@ -78,7 +79,7 @@ describe('the directory', () => {
 
   test('keeps the latest of what is put, in whichever order it comes', async () => {
     const { directory, name } = await start();
-    const { untilMs, store } = await directory.lease(name, 'new');
+    const { untilMs, store } = await directory.lease(name, 'new', leaseRequest);
     expect(await directory.put(record(name, 4), untilMs)).toBe(true);
     expect(await directory.put(record(name, 3), untilMs)).toBe(true);
     const claimed = await directory.claim('s1', name, { fence: 1, store: store.name });
@@ -96,9 +97,10 @@ function clusterOf(fields: readonly (string | null)[], names: { leases: string; 
     duplicate: () => clusterOf(fields, names),
     destroy: () => {},
     on: () => {},
+    subscribe: () => Promise.resolve(),
     async sendCommand([command, digest]: readonly string[]): Promise<unknown> {
       if (command === 'HMGET') return fields;
-      if (digest === look?.digest) return [0, '', names.leases, '1000', '3000'];
+      if (digest === look?.digest) return [null, null, names.leases, '1000', '3000'];
       return digest === nameAt?.digest ? names.record : null;
     },
   };
@@ -162,124 +164,108 @@ describe('a session that is looked for in a cluster', () => {
   });
 });
 
-describe('an inbox', () => {
+describe('broadcasts', () => {
   beforeEach(needsRedis);
-  const inboxOf = (prefix: string, node: string) => `${prefix}{node:${node}}:inbox`;
 
-  test('tells what was read from what was not, also of one millisecond', async () => {
-    const { inbox, client, prefix } = await start();
-    const key = inboxOf(prefix, 'hung');
-    await client.xGroupCreate(key, 'nobody', '0', { MKSTREAM: true });
-    for (const place of ['5-1', '5-2', '6-0']) await client.xAdd(key, place, { text: 'text' });
-    await client.sendCommand(['XGROUP', 'SETID', key, 'nobody', '5-1']);
-    const taken = ['5-1', '5-2', '6-0', '4-9'].map((place) => inbox.withdraw('hung', place, 'm'));
-    expect(await Promise.all(taken)).toEqual([false, true, true, false]);
-    await client.del(key);
+  async function subscribed(prefix: string, more: RedisStoresOptions = {}) {
+    const { broadcasts, directory, name } = await start({ prefix, ...more });
+    const heard: string[] = [];
+    await broadcasts.subscribe({
+      received: (text) => void heard.push(text),
+      missed: () => void heard.push('MISSED'),
+    });
+    const beat = () => directory.lease(name, 'new', leaseRequest);
+    await beat();
+    return { broadcasts, heard, beat };
+  }
+
+  test('that a node has missed while its connection was away are told to be missed, once', async () => {
+    const prefix = `${randomUUID()}:`;
+    const proxy = await StoreProxy.to(redis.port);
+    onTestFinished(() => proxy.close());
+    const a = await subscribed(prefix);
+    const b = await subscribed(prefix, { url: proxy.url });
+    await a.broadcasts.publish('one');
+    await expect.poll(() => b.heard).toEqual(['one']);
+    proxy.cut();
+    await a.broadcasts.publish('two');
+    await expect.poll(() => a.heard).toEqual(['one', 'two']);
+    proxy.heal();
+    // What is published lately may be on its way: it is looked for at the next renewal.
+    const beat = () => b.beat().then(String, String);
+    await expect
+      .poll(async () => {
+        await beat();
+        return b.heard;
+      })
+      .toEqual(['one', 'MISSED']);
+    await expect
+      .poll(async () => {
+        await a.broadcasts.publish('three');
+        return b.heard.at(-1);
+      })
+      .toBe('three');
+    for (let n = 0; n < 3; n++) {
+      await a.beat();
+      await b.beat();
+    }
+    expect(b.heard.filter((text) => text === 'MISSED')).toHaveLength(1);
+    expect(a.heard).not.toContain('MISSED');
   });
 
-  test('that is gone is none: nothing is sent to it, taken back from it or left of it', async () => {
-    const { inbox, client, prefix, name, open } = await start({ maxInboxBytes: 6400 });
-    // Little is sent without a look at what is there, much is not.
-    expect(await inbox.send('none', 'x')).toBeUndefined();
-    expect(await inbox.send('none', 'x'.repeat(1000))).toBeUndefined();
-    await client.xGroupCreate(inboxOf(prefix, 'hung'), 'nobody', '0', { MKSTREAM: true });
-    const place = (await inbox.send('hung', 'text')) ?? '';
-    await inbox.close('hung');
-    expect(await inbox.withdraw('hung', place, 'mark')).toBe(true);
-    expect(await client.keys(`${prefix}*inbox`)).toEqual([]);
-    await open();
-    await client.del(inboxOf(prefix, name));
-    await inbox.close(name);
+  test('are missed by whoever does not get one of them, and by nobody if none was sent', async () => {
+    const prefix = `${randomUUID()}:`;
+    const { broadcasts, heard, beat } = await subscribed(prefix);
+    for (let n = 0; n < 3; n++) await beat();
+    expect(heard).toEqual([]);
+    // One that somebody else has counted, and that has not come.
+    await redis.ask('INCR', `${prefix}{leases}:broadcasts`);
+    await broadcasts.publish('next');
+    await expect.poll(() => heard).toEqual(['MISSED', 'next']);
   });
 
-  test('takes one text however long it is, and no second one that has no room', async () => {
-    const { inbox, client, prefix } = await start({ maxInboxBytes: 6400 });
-    await client.xGroupCreate(inboxOf(prefix, 'hung'), 'nobody', '0', { MKSTREAM: true });
-    expect(await inbox.send('hung', 'x'.repeat(7000))).toBeTypeOf('string');
-    await expect(inbox.send('hung', 'x'.repeat(200))).rejects.toMatchObject({ fault: 'busy' });
-    // Of what is short, whether there is room is looked at now and then.
-    await client.xGroupCreate(inboxOf(prefix, 'other'), 'nobody', '0', { MKSTREAM: true });
-    expect(await inbox.send('other', 'x'.repeat(7000))).toBeTypeOf('string');
-    expect(await inbox.send('other', 'x'.repeat(60))).toBeTypeOf('string');
-    await expect(inbox.send('other', 'x'.repeat(60))).rejects.toMatchObject({ fault: 'busy' });
-    await client.del([inboxOf(prefix, 'hung'), inboxOf(prefix, 'other')]);
-  });
-
-  test('that Redis has lost is read on in one whose clock is behind', async () => {
-    const { inbox, client, prefix, name, texts, open } = await start();
-    await open();
-    const far = String(Date.now() + 1_000_000_000);
-    await client.xAdd(inboxOf(prefix, name), `${far}-0`, { text: 'before' });
-    await expect.poll(() => texts).toEqual(['before']);
-    await client.del(inboxOf(prefix, name));
-    await inbox.prolong(name);
-    expect(await inbox.send(name, 'after')).toContain(far);
-    await expect.poll(() => texts).toContain('after');
+  test('come also through a Redis that is full', async () => {
+    const { broadcasts, heard } = await subscribed(`${randomUUID()}:`);
+    await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
+    onTestFinished(async () => void (await redis.ask('CONFIG', 'SET', 'maxmemory', '0')));
+    await broadcasts.publish('text');
+    await expect.poll(() => heard).toEqual(['text']);
   });
 });
 
-/** A Redis whose inboxes are read when the test says what is in them. */
-class HeldInboxes {
-  readonly isOpen = true;
-  readonly looks: ((reply: unknown) => void)[];
-
-  constructor(looks: HeldInboxes['looks'] = []) {
-    this.looks = looks;
+test('a session that was removed is hidden, also from a Redis that is full', async (context) => {
+  needsRedis(context);
+  const { directory, name } = await start();
+  const { untilMs } = await directory.lease(name, 'new', leaseRequest);
+  await directory.put(record(name), untilMs);
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
+  try {
+    expect(await directory.remove('s1', 1)).toBe(true);
+  } finally {
+    await redis.ask('CONFIG', 'SET', 'maxmemory', '0');
   }
+  await directory.put(record(name), untilMs);
+  expect(await directory.find('s1')).toMatchObject({ record: undefined, isRemoved: true });
+});
 
-  readonly connect = (): Promise<unknown> => Promise.resolve();
-  readonly duplicate = (): HeldInboxes => new HeldInboxes(this.looks);
-  readonly destroy = (): void => {};
-  readonly on = (): void => {};
-
-  sendCommand([command]: readonly string[]): Promise<unknown> {
-    if (command !== 'XREADGROUP') return Promise.resolve([]);
-    return new Promise((resolve) => this.looks.push(resolve));
-  }
-}
-
-const came = (text: string) => [['1-1', ['text', text]]];
-
-describe('an inbox that is read', () => {
-  const opened = async () => {
-    const client = new HeldInboxes();
-    const stores = await redisStores({ client });
-    onTestFinished(() => stores.close());
-    const heard: string[] = [];
-    const open = (name: string) =>
-      stores.inbox.open(name, { received: (texts) => void heard.push(name, ...texts) });
-    await open('one');
-    await expect.poll(() => client.looks.length).toBe(1);
-    return { ...stores, heard, open, looks: client.looks };
+test('the address that leads to Redis is the one that this machine sends from', async (context) => {
+  needsRedis(context);
+  const { localAddress, client } = await start();
+  expect(await localAddress?.()).toBe('127.0.0.1');
+  const ready = await redisStores({ client });
+  expect(await ready.localAddress?.()).toBe('127.0.0.1');
+  // Of a cluster or a Sentinel, Redis says where it comes from.
+  const many: RedisClientLike = {
+    isOpen: true,
+    connect: () => Promise.resolve(),
+    duplicate: () => many,
+    destroy: () => {},
+    on: () => {},
+    subscribe: () => Promise.resolve(),
+    sendCommand: (args: string[]) => client.sendCommand(args),
   };
-
-  test.each<[string, unknown]>([
-    ['a list', [['key', came('text')]]],
-    ['an object', { key: came('text') }],
-    ['a map', new Map([['key', came('text')]])],
-  ])('is read also if the client gives it as %s', async (_, reply) => {
-    const { heard, looks } = await opened();
-    looks[0]?.(reply);
-    await expect.poll(() => heard).toEqual(['one', 'text']);
-  });
-
-  test('and closed is closed once what was read before is served', async () => {
-    const { heard, looks, inbox } = await opened();
-    const closed = inbox.close('one').then(() => [...heard]);
-    looks[0]?.([['key', came('text')]]);
-    await expect.poll(() => looks.length).toBeGreaterThan(1);
-    for (const look of looks.slice(1)) look(null);
-    expect(await closed).toEqual(['one', 'text']);
-  });
-
-  test('is served no more once another one is opened', async () => {
-    const { heard, looks, open } = await opened();
-    await open('two');
-    await expect.poll(() => looks.length).toBe(2);
-    looks[0]?.([['key', came('old')]]);
-    looks[1]?.([['key', came('new')]]);
-    await expect.poll(() => heard).toEqual(['two', 'new']);
-  });
+  const stores = await redisStores({ client: many });
+  expect(await stores.localAddress?.()).toBe('127.0.0.1');
 });
 
 test('a primary that has become a replica is connected to anew: its address may lead to another', async (context) => {
@@ -313,7 +299,7 @@ test('a prefix with braces would be another hash tag', async () => {
 test('an event log whose events have expired has room for as many again', async (context) => {
   needsRedis(context);
   const { directory, log, client, prefix, name } = await start({ limits: { maxBytes: 1000 } });
-  const { untilMs } = await directory.lease(name, 'new');
+  const { untilMs } = await directory.lease(name, 'new', leaseRequest);
   await directory.put(record(name), untilMs);
   const append = (number: number, length: number) =>
     log.append({ id: 's1', fence: 1 }, [{ stream: '1', number, text: 'x'.repeat(length) }]);

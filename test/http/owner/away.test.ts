@@ -5,7 +5,7 @@ import { MemoryNodes } from '../nodes/memory-stores.ts';
 import { redisStores } from '../../../src/redis/index.ts';
 import { RedisServer, hasRedis, needsRedis } from '../nodes/redis-server.ts';
 import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
-import { reported, serveHttp } from '../serving.ts';
+import { reported, serveEndpoint, serveHttp } from '../serving.ts';
 
 let redis: RedisServer;
 
@@ -35,8 +35,15 @@ async function startNode(report = reported()) {
     tools: [asking, echo],
     logging: {},
   });
-  const url = await serveHttp(server, { stores, report: report.report, session: report });
-  return { url, ...report };
+  const options = { stores, report: report.report, session: report };
+  const { url, kill } = await serveEndpoint(server, options);
+  return { url, kill, ...report };
+}
+
+/** It takes nothing more. */
+async function full(): Promise<void> {
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
+  onTestFinished(async () => void (await redis.ask('CONFIG', 'SET', 'maxmemory', '0')));
 }
 
 function frozen(): void {
@@ -82,6 +89,39 @@ describe('while Redis does not answer', () => {
     await expect(a.told('nodes.lapsed')).resolves.toMatchObject({ level: 'warning' });
     expect((await here.call('echo')).status).toBe(503);
   });
+
+  test.each([
+    ['does not answer', async () => frozen()],
+    ['is gone', () => redis.kill().then(() => onTestFinished(() => redis.start()))],
+    ['is full', () => full()],
+  ])(
+    'a node forwards what it has forwarded before, and answers in time what it cannot forward: Redis %s',
+    async (what, fail) => {
+      const [a, b] = [await startNode(), await startNode()];
+      const [known, other] = [await begin(a.url), await begin(a.url)];
+      const there = new RawSession(b.url, known.headers);
+      await (await there.request('ping')).text();
+      await fail();
+      const served = await there.call('echo');
+      expect((await jsonOf(served)).result).toMatchObject({ content: [{ text: 'hello' }] });
+      const since = performance.now();
+      const first = await new RawSession(b.url, other.headers).request('ping');
+      // What is full can still be read.
+      expect(first.status).toBe(what === 'is full' ? 200 : 503);
+      if (first.status === 503) {
+        expect(Number(first.headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+      a.kill();
+      const lost = await Promise.all([1, 2, 3].map(() => there.request('ping')));
+      for (const answer of lost) {
+        const text = await answer.text();
+        if (answer.status === 200) expect(text).toContain('process-ended');
+        else expect(answer.status).toBe(503);
+      }
+      // As long as a command of Redis may take here, twice.
+      expect(performance.now() - since).toBeLessThan(10_000);
+    },
+  );
 
   test('nothing is lost that was there before: all goes on when it answers again', async () => {
     const [a, b] = [await startNode(), await startNode()];

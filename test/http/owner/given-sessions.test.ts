@@ -9,6 +9,14 @@ import { MemoryNodes } from '../nodes/memory-stores.ts';
 const id = 'given';
 const leaseMs = 1000;
 
+const hooks = {
+  address: async () => ({ url: 'http://node.example/mcp', protocol: 1 }),
+  joined: () => {},
+  removed: () => {},
+  storeChanged: async () => {},
+  beat: () => {},
+};
+
 /** Two nodes, of which the first has given a session to the second. */
 async function givenSession() {
   const clock = new TestClock();
@@ -28,10 +36,7 @@ async function givenSession() {
       clock,
       report: () => {},
       idleMs: 60_000,
-      inbox: { received: () => {} },
-      lapsed: () => expect.unreachable(),
-      lettersLost: () => {},
-      beat: () => {},
+      ...hooks,
     });
     expect(await node.locate('nobody', undefined)).toEqual({ kind: 'none' });
     return node;
@@ -45,7 +50,8 @@ async function givenSession() {
     return takers.directory.remove(...args);
   };
   const taker = await join({ ...takers, directory: { ...takers.directory, remove } });
-  const copy = { said: [], abandon: () => {} };
+  let ends = 0;
+  const copy = { said: [], abandon: () => ends++ };
   const who = { id, principal: undefined };
   const session = new OwnedSession(who, copy, giver, clock.now());
   await session.begin([{ slot: 'initialize', text: '{}' }]);
@@ -55,6 +61,10 @@ async function givenSession() {
     shared,
     giver,
     taker,
+    /** How often a copy has ended because another node has the session. */
+    abandoned: () => ends,
+    /** The second node is no more. */
+    die: () => shared.kill(takers),
     /** What the first knows of it. */
     before,
     putting,
@@ -105,14 +115,13 @@ test('one that has ended at the other node stays ended, though the first puts it
   await putting.arrived();
   putting.release();
   await turn();
-  // It holds its place, with nothing in it, for as long as somebody may put it back.
-  expect(shared.rules.data.records.get(id)).toMatchObject({ owner: taker.node, facts: {} });
-  expect(await taker.locate(id, undefined)).toEqual({ kind: 'none' });
-  expect(await giver.locate(id, undefined)).toEqual({ kind: 'elsewhere', node: taker.node });
-  for (let beats = 0; beats < 4; beats++) await beat();
-  expect(shared.rules.data.records.has(id)).toBe(false);
-  for (const node of [giver, taker]) {
-    expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
+  // Its record is there, and hidden: both nodes know that it was removed.
+  expect(shared.rules.data.records.has(id)).toBe(true);
+  for (let beats = 0; beats < 6; beats++) {
+    for (const node of [giver, taker]) {
+      expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
+    }
+    await beat();
   }
 });
 
@@ -122,7 +131,7 @@ test.each([
 ])(
   'one stays ended that is ended while the store loses its data, if the removal %s',
   async (_, isDone) => {
-    const { shared, giver, taker, putting, removing, ...world } = await givenSession();
+    const { giver, taker, putting, removing, ...world } = await givenSession();
     const { claimed, removeLate, lose, beat } = world;
     const removed = removeLate(await claimed(), isDone);
     await removing.arrived();
@@ -130,18 +139,59 @@ test.each([
     await beat();
     // What was on its way is served after the other node has looked at the store.
     removing.release();
-    await removed;
+    if (isDone) await removed;
+    else await expect(removed).rejects.toMatchObject({ fault: 'slow' });
     await putting.arrived();
     putting.release();
     await turn();
-    expect(shared.rules.data.records.get(id)).toMatchObject({ owner: taker.node, facts: {} });
     for (let beats = 0; beats < 6; beats++) await beat();
-    expect(shared.rules.data.records.has(id)).toBe(false);
     for (const node of [giver, taker]) {
       expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
     }
   },
 );
+
+test.each([
+  ['with its next sign of life', false],
+  ['by a broadcast', true],
+])(
+  'one stays ended though the node that ended it dies and the store goes back to older data: others learn of it %s',
+  async (_, isTold) => {
+    const { shared, giver, taker, putting, claimed, beat, die } = await givenSession();
+    const session = await claimed();
+    const older = shared.rules.copy();
+    await session.remove();
+    if (isTold) giver.removedElsewhere([id]);
+    else await beat();
+    die();
+    shared.lose(older);
+    putting.release();
+    for (let beats = 0; beats < 8; beats++) {
+      await beat();
+      const located = await giver.locate(id, undefined).catch(String);
+      expect(located).toEqual({ kind: 'none' });
+    }
+    expect(taker.node).not.toBe(giver.node);
+  },
+);
+
+test('a copy ends that another node has removed for all', async () => {
+  const { taker, claimed, abandoned } = await givenSession();
+  const session = await claimed();
+  const before = abandoned();
+  taker.removedElsewhere([id]);
+  expect([session.isHere, abandoned() - before]).toEqual([false, 1]);
+});
+
+test('an end that another node’s claim has overtaken is not acknowledged', async () => {
+  const { shared, taker, claimed } = await givenSession();
+  const session = await claimed();
+  const record = shared.rules.data.records.get(id)!;
+  shared.rules.data.records.set(id, { ...record, owner: 'other', fence: record.fence + 1 });
+  await expect(session.remove()).rejects.toBeInstanceOf(StoreUnavailable);
+  expect(shared.rules.data.removed.has(id)).toBe(false);
+  expect(JSON.stringify(taker.view())).not.toContain(id);
+});
 
 test.each(['a change', 'what it says'])(
   'one that the other node has claimed goes on there with %s, though the first has put it back before',
@@ -173,22 +223,19 @@ test('one whose node has lost its lease is put back, too, if the store loses it 
     if (store === 'there') return stores.directory.lease(...args);
     throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
   };
-  let lapses = 0;
   const node = new Ownership(
     { ...stores, directory: { ...stores.directory, lease } },
     {
       clock,
       report: () => {},
       idleMs: 60_000,
-      inbox: { received: () => {} },
-      lapsed: () => lapses++,
-      lettersLost: () => {},
-      beat: () => {},
+      ...hooks,
     },
   );
   await node.ready();
   const who = { id, principal: undefined };
-  const copy = { said: [], abandon: () => {} };
+  let lapses = 0;
+  const copy = { said: [], abandon: () => lapses++ };
   const session = new OwnedSession(who, copy, node, clock.now());
   await session.begin([{ slot: 'initialize', text: '{}' }]);
   const beat = async () => {
@@ -214,10 +261,7 @@ test('the sessions that a node has ended are remembered until no copy of older d
     clock,
     report: () => {},
     idleMs,
-    inbox: { received: () => {} },
-    lapsed: () => expect.unreachable(),
-    lettersLost: () => {},
-    beat: () => {},
+    ...hooks,
   });
   const end = async (name: string) => {
     const copy = { said: [], abandon: () => {} };

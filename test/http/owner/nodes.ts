@@ -1,7 +1,7 @@
 /** Several endpoints that share their sessions, in this process, and one client of them all. */
 import { createMcpServer } from '../../../src/index.ts';
 import type { McpServer, ServerDefinition } from '../../../src/index.ts';
-import type { HttpOptions } from '../../../src/http/index.ts';
+import type { HttpOptions, Stores } from '../../../src/http/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
 import type { MemoryStoresOptions } from '../nodes/memory-stores.ts';
 import { RawSession } from '../raw-client.ts';
@@ -12,6 +12,8 @@ export interface TestNode {
   readonly server: McpServer;
   /** What all of them share. */
   readonly shared: MemoryNodes;
+  /** What it has of that. */
+  readonly stores: Stores;
   /** It is dead for the others. */
   kill(): void;
   /** Ends as a process does that is told to end. */
@@ -19,7 +21,7 @@ export interface TestNode {
 }
 
 /** All nodes have it. */
-const key = Buffer.alloc(32, 1).toString('base64');
+export const stateKey = Buffer.alloc(32, 1).toString('base64');
 
 /** Starts nodes, each with a server of its own, until the test is over. */
 export async function startNodes(
@@ -35,11 +37,15 @@ export async function startNodes(
     const server = createMcpServer({
       name: `node ${n}`,
       version: '1',
-      stateKeys: [key],
+      stateKeys: [stateKey],
       ...definition(),
     });
-    const { url, close } = await serveEndpoint(server, { ...options, stores: node });
-    started.push({ url, server, shared: nodes, kill: () => nodes.kill(node), close });
+    const { url, close, kill } = await serveEndpoint(server, { ...options, stores: node });
+    const die = () => {
+      nodes.kill(node);
+      kill();
+    };
+    started.push({ url, server, shared: nodes, stores: node, kill: die, close });
   }
   return started;
 }

@@ -4,7 +4,6 @@ import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
 import type { LoggedText, Stores, Written } from '../../../src/http/nodes/stores.ts';
 import { OwnedSession } from '../../../src/http/owner/owned-session.ts';
 import type { SessionOwner } from '../../../src/http/owner/owned-session.ts';
-import { turn } from '../../../src/testing/index.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
 
 const who = { id: 's1', principal: 'ada' };
@@ -56,6 +55,7 @@ describe('a session that a node owns', () => {
         return elsewhere;
       },
       lacksLog: () => asked.push(['lacks log']),
+      touch: () => asked.push(['touch']),
       track: (done) => tracked.push(done),
     };
     session = new OwnedSession(who, copy, owner, 5);
@@ -156,16 +156,14 @@ describe('a session that a node owns', () => {
     expect(asked.slice(1)).toEqual([['put'], ...(isLive ? [log] : [])]);
   });
 
-  test('says that it is in use, and warns if it cannot', async () => {
+  test('is prolonged by its node, in its turn', async () => {
     await begun();
     session.touch(9);
-    await turn();
-    expect([session.touchedAt, warned]).toEqual([9, []]);
-    expect(asked).toEqual([['write', { id: 's1', fence: 1, revision: 1 }, undefined]]);
+    expect([session.touchedAt, asked]).toEqual([9, [['touch']]]);
+    await session.prolong();
+    expect(asked.slice(1)).toEqual([['write', { id: 's1', fence: 1, revision: 1 }, undefined]]);
     written = away;
-    session.touch(10);
-    await turn();
-    expect(warned).toEqual([expect.stringContaining('may expire too early')]);
+    await expect(session.prolong()).rejects.toBe(away);
   });
 
   test('has what it says in a turn kept together, and whoever waits for that waits for all of it', async () => {

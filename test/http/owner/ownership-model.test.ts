@@ -75,9 +75,10 @@ describe('the exploration finds', () => {
 
   test('a store that takes a node for dead that lives', async () => {
     const { violations } = await explore('none', 20_000, ({ rules }) => {
-      rules.isOwned = () => false;
-      rules.lease = function lease(node, how) {
-        return DirectoryRules.prototype.lease.call(this, node, how === 'prolong' ? 'new' : how);
+      rules.address = () => undefined;
+      rules.lease = function lease(node, how, request) {
+        const asked = how === 'prolong' ? 'new' : how;
+        return DirectoryRules.prototype.lease.call(this, node, asked, request);
       };
     });
     expect(violations).not.toEqual([]);

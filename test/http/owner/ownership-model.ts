@@ -23,6 +23,8 @@ const leaseMs = 4 * tickMs;
 const timeoutTicks = 2;
 const id = 's1';
 
+const addressOf = (name: string) => ({ url: `http://${name}.example/mcp`, protocol: 1 });
+
 /** What may go wrong, once. */
 export type Fault = 'none' | 'emptied' | 'older' | 'stopped' | 'killed' | 'slow';
 
@@ -139,9 +141,11 @@ class ModelNode {
       clock: this.clock,
       report: () => {},
       idleMs: 1e9,
-      inbox: { received: () => {} },
-      lapsed: () => {},
-      lettersLost: () => {},
+      address: async () => addressOf(name),
+      joined: () => {},
+      // Broadcasts are lost: what is promised does not depend on them.
+      removed: () => {},
+      storeChanged: async () => {},
       beat: () => {},
     });
   }
@@ -153,7 +157,9 @@ class ModelNode {
       const located = await ownership.locate(id, undefined);
       if (located.kind === 'none') return 'none';
       if (located.kind === 'elsewhere') {
-        const owner = this.world.nodes.find(({ ownership: { node } }) => node === located.node);
+        const owner = this.world.nodes.find(
+          ({ ownership: { node } }) => node === located.peer.node,
+        );
         if (isHanded || !owner || owner.isDead || owner.isStopped) return 'unavailable';
         return Promise.race([owner.serve(request, true), owner.#death]);
       }
@@ -206,17 +212,21 @@ class ModelNode {
     return {
       leaseMs,
       directory: {
-        lease: (node, how) =>
-          call(`lease ${JSON.stringify(how)}`, () => world.rules.lease(node, how)),
+        lease: (node, how, request) =>
+          call(`lease ${JSON.stringify(how)}`, () => world.rules.lease(node, how, request)),
         leave: (node) => free(void world.rules.data.leases.delete(node)),
         find: (key) => call('find', () => world.rules.find(key)),
+        node: (name) => free({ address: world.rules.address(name), store: world.rules.age }),
         claim: (key, node, read) =>
           call(`claim ${JSON.stringify(read)}`, () => world.rules.claim(key, node, read)),
         put: (record, until) =>
           call(`put ${JSON.stringify(record)} ${until}`, () => world.rules.put(record, until)),
         write: (at, change) =>
           call(`write ${JSON.stringify([at, change])}`, () => world.rules.write(at, change)),
-        remove: (key, fence) => call(`remove ${fence}`, () => void world.rules.remove(key, fence)),
+        remove: (key, fence) => call(`remove ${fence}`, () => world.rules.remove(key, fence)),
+        rememberRemoved: (ids) =>
+          call(`remember ${ids.join()}`, () => world.rules.rememberRemoved(ids)),
+        secret: (candidate) => free(candidate),
       },
       log: {
         append: (at, entries) =>
@@ -224,14 +234,7 @@ class ModelNode {
         put: (at, entries) => call(`put log`, () => world.log.put(at, entries)),
         read: () => call('read', () => world.log.read()),
       },
-      inbox: {
-        open: () => free(undefined),
-        prolong: () => free(undefined),
-        close: () => free(undefined),
-        send: () => free(undefined),
-        withdraw: () => free(false),
-        others: () => free([]),
-      },
+      broadcasts: { publish: () => free(undefined), subscribe: () => free(undefined) },
       close: () => free(undefined),
     };
   }
@@ -372,7 +375,8 @@ class World {
     const { nowMs } = this;
     // Names of nodes are random, and times matter by how long they are ago.
     const text = JSON.stringify([
-      [...data.leases].map(([name, until]) => [name, until - nowMs]),
+      [...data.leases].map(([name, { untilMs }]) => [name, untilMs - nowMs]),
+      [...data.removed],
       [...data.records.values()],
       this.log.entries,
       [store.name, Math.max(-10 * leaseMs, store.sinceMs - nowMs)],
@@ -427,8 +431,12 @@ class World {
   }
 
   #lose(data: ModelData | undefined): void {
-    const { leases, records } = data?.directory ?? { leases: [], records: [] };
-    this.rules.lose({ leases: new Map(leases), records: new Map(records) });
+    const { leases, removed, records } = data?.directory ?? {};
+    this.rules.lose({
+      leases: new Map(leases),
+      removed: new Map(removed),
+      records: new Map(records),
+    });
     this.log.entries = data?.entries ?? [];
   }
 

@@ -1,15 +1,18 @@
 /** What a node writes down of its sessions, when it waits for that, and what it does with a session of another one. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Fact, HandlerContext } from 'mcp-actors';
 import { TestClock, gate, turn } from 'mcp-actors/testing';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { httpHandler } from '../../../src/http/index.ts';
-import type { HttpOptions } from '../../../src/http/index.ts';
+import type { HttpOptions, ServerOf } from '../../../src/http/index.ts';
+import { nodeHandler } from '../../../src/http/node/index.ts';
 import { StoreUnavailable } from '../../../src/http/nodes/stores.ts';
 import type { Directory, Stores } from '../../../src/http/nodes/stores.ts';
 import { MemoryNodes } from '../nodes/memory-stores.ts';
 import { EventReader, initializeOf, jsonOf, postHeaders } from '../raw-client.ts';
-import { reported } from '../serving.ts';
+import { keptAlive, reported } from '../serving.ts';
 
 const away = () => new StoreUnavailable('away', 'It is away', { retryAfterMs: 2000 });
 const revision = '2025-11-25';
@@ -51,17 +54,44 @@ async function hasCome(coming: Promise<unknown>): Promise<boolean> {
   return isOver;
 }
 
+/** Serves at an address that other nodes reach, until the test is over. */
+async function serve(
+  server: ServerOf,
+  options: HttpOptions & Pick<Required<HttpOptions>, 'stores'>,
+) {
+  const http = createServer(keptAlive);
+  await once(http.listen(0, '127.0.0.1'), 'listening');
+  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const handler = nodeHandler(server, { ...options, node: { url: url.href } });
+  http.on('request', handler);
+  const kill = () => {
+    http.close();
+    http.closeAllConnections();
+  };
+  onTestFinished(async () => {
+    await passing(handler.close(0));
+    kill();
+  });
+  const send = (method: string, message?: object, headers: object = {}, path = '/mcp') =>
+    fetch(new URL(path, url), {
+      method,
+      headers: { ...postHeaders, ...headers },
+      ...(message ? { body: JSON.stringify(message) } : {}),
+    });
+  return { handler, send, kill };
+}
+
 /** One more node, and a client of it. */
-function start(
+async function start(
   run: (context: HandlerContext) => string | Promise<string> = () => 'ran',
   options: HttpOptions = {},
   change: Change = () => ({}),
 ) {
-  const served = shared.start();
+  const own = shared.start();
   let closings = 0;
   const stores: Stores = {
-    ...served,
-    directory: { ...served.directory, ...change(served.directory) },
+    ...own,
+    directory: { ...own.directory, ...change(own.directory) },
     close: async () => void closings++,
   };
   const tool = (name: string, handler: typeof run) =>
@@ -77,16 +107,9 @@ function start(
   const facts = reported();
   // One that takes all states would watch each session.
   const report = Object.assign((fact: Fact) => facts.report(fact), { threshold: 'info' } as const);
-  const handler = httpHandler(server, { clock, report, session: { report }, ...options, stores });
-  onTestFinished(() => passing(handler.close(0)));
-  const send = (method: string, message?: object, headers: object = {}, path = '/mcp') =>
-    handler(
-      new Request(`http://localhost${path}`, {
-        method,
-        headers: { ...postHeaders, ...headers },
-        ...(message ? { body: JSON.stringify(message) } : {}),
-      }),
-    );
+  const session = { report };
+  const served = await serve(server, { clock, report, session, ...options, stores });
+  const { handler, send } = served;
   const greet = async (version = revision, more = {}) => {
     const greeted = await send('POST', initializeOf(version), more);
     const id = greeted.headers.get('mcp-session-id') ?? '';
@@ -106,14 +129,17 @@ function start(
     begin,
     listened: () => listen.mock.calls.length,
     closings: () => closings,
-    kill: () => shared.kill(served),
+    kill: () => {
+      shared.kill(own);
+      served.kill();
+    },
   };
 }
 
 describe('what the other nodes have to know', () => {
   test('is written down before a greeting is answered, and a notification accepted', async () => {
     const [putting, writing] = [gate(), gate()];
-    const { send, greet } = start(undefined, {}, ({ put, write }) => ({
+    const { send, greet } = await start(undefined, {}, ({ put, write }) => ({
       put: (...args) => putting.pass().then(() => put(...args)),
       write: (...args) => writing.pass().then(() => write(...args)),
     }));
@@ -131,7 +157,7 @@ describe('what the other nodes have to know', () => {
   });
 
   test('is what was served: a request alone that was refused changes nothing, a batch what it has said', async () => {
-    const { send, greet } = start();
+    const { send, greet } = await start();
     const session = await greet('2025-03-26');
     const set = (id: number, level: string) => ({
       jsonrpc: '2.0',
@@ -147,7 +173,7 @@ describe('what the other nodes have to know', () => {
   });
 
   test('a batch that is refused as a whole changes nothing, and is answered', async () => {
-    const { send, begin } = start();
+    const { send, begin } = await start();
     const answer = await send('POST', [ping()], await begin());
     expect([answer.status, await jsonOf(answer)]).toMatchObject([400, { error: {} }]);
   });
@@ -155,7 +181,7 @@ describe('what the other nodes have to know', () => {
   test('all that a call has switched is written down before it is answered; what cannot be is an error of that call alone', async () => {
     const [writing, returning] = [gate(), gate()];
     const failing = new Set<string>();
-    const { send, begin } = start(
+    const { send, begin } = await start(
       async (context) => {
         if (failing.size > 0) context.notify('test/step');
         context.session.disable('one');
@@ -205,7 +231,7 @@ describe('what the other nodes have to know', () => {
   test('is that a session is in use, while requests come or a stream is open, and not once it is idle', async () => {
     let touches = 0;
     const limits = { sessionIdleTimeoutMs: 80_000, keepaliveIntervalMs: 0 };
-    const { send, begin } = start(undefined, { limits }, ({ write }) => ({
+    const { send, begin } = await start(undefined, { limits }, ({ write }) => ({
       write: (at, change) => {
         if (!change) touches++;
         return write(at, change);
@@ -239,7 +265,7 @@ describe('what the other nodes have to know', () => {
 
 describe('a session that ends here', () => {
   test('has ended for all nodes if it has ended by itself', async () => {
-    const [here, there] = [start(), start()];
+    const [here, there] = [await start(), await start()];
     const session = await here.begin();
     here.handler.sessions[0]?.shutdown('enough', 0);
     expect((await there.send('POST', ping(), session)).status).toBe(404);
@@ -248,7 +274,7 @@ describe('a session that ends here', () => {
   });
 
   test('because another node has it is over: its host is told, and its streams end', async () => {
-    const { send, begin, handler, told } = start();
+    const { send, begin, handler, told } = await start();
     const session = await begin();
     const stream = new EventReader(await send('GET', undefined, session));
     const record = shared.rules.data.records.get(session['mcp-session-id'])!;
@@ -264,7 +290,7 @@ describe('a session that ends here', () => {
 
   test('is nobody else’s before that: at its own node, too', async () => {
     const verifyToken = (subject: string) => ({ subject });
-    const { send, begin } = start(undefined, { authorization: { verifyToken } });
+    const { send, begin } = await start(undefined, { authorization: { verifyToken } });
     const session = await begin(revision, { authorization: 'Bearer ada' });
     for (const method of ['GET', 'DELETE']) {
       const refused = await send(method, undefined, { ...session, authorization: 'Bearer bob' });
@@ -277,21 +303,21 @@ describe('a session that ends here', () => {
 describe('a session of another node', () => {
   test('moves as long as it has nothing but its greeting, and not while a call of it runs', async () => {
     const held = gate();
-    const here = start(() => held.pass().then(() => 'here'));
-    const there = start(() => 'there');
+    const here = await start(() => held.pass().then(() => 'here'));
+    const there = await start(() => 'there');
     const idle = await here.greet();
-    expect((await passing(there.send('POST', ready, idle))).status).toBe(202);
+    expect((await there.send('POST', ready, idle)).status).toBe(202);
     expect(here.handler.sessions).toEqual([]);
     const busy = await here.greet();
     const running = here.send('POST', call('run', 1), busy);
     await held.arrived();
-    expect((await passing(there.send('POST', ping(), busy))).status).toBe(200);
+    expect((await there.send('POST', ping(), busy)).status).toBe(200);
     held.release();
     expect(await jsonOf(await running)).toMatchObject({ result: { content: [{ text: 'here' }] } });
   });
 
   test('is brought back once for all requests that come at the same time', async () => {
-    const [here, there] = [start(), start()];
+    const [here, there] = [await start(), await start()];
     const session = await here.begin();
     here.kill();
     const answers = ['a', 'b', 'c'].map((id) => there.send('POST', call('run', id), session));
@@ -300,21 +326,23 @@ describe('a session of another node', () => {
   });
 
   test('goes on where it is asked for, whatever is known of where it was', async () => {
-    const [here, there] = [start(), start()];
+    const [here, there] = [await start(), await start()];
     const session = await here.begin();
     expect((await there.send('POST', ping(), session)).status).toBe(200);
     here.kill();
-    const deleted = await passing(there.send('DELETE', undefined, session));
+    const deleted = await there.send('DELETE', undefined, session);
     expect(deleted.status).toBe(204);
   });
 
   test('has the one message that its stream has said, and its client’s answers count', async () => {
-    const here = start(async (context) => {
+    const here = await start(async (context) => {
       context.notify('test/step');
       await new Promise(() => {});
       return '';
     });
-    const there = start(async (context) => JSON.stringify(await context.request('test/question')));
+    const there = await start(async (context) =>
+      JSON.stringify(await context.request('test/question')),
+    );
     const session = await here.begin();
     const cut = new EventReader(await here.send('POST', call('run', 7), session));
     const said = await cut.message();
@@ -332,7 +360,7 @@ describe('a session of another node', () => {
   });
 
   test('is not brought back without a place, nor by a node that closes', async () => {
-    const [here, full] = [start(), start(undefined, { limits: { maxSessions: 1 } })];
+    const [here, full] = [await start(), await start(undefined, { limits: { maxSessions: 1 } })];
     const sessions = [await here.begin(), await here.begin()];
     const other = await full.begin();
     const stream = await full.send('GET', undefined, other);
@@ -340,16 +368,16 @@ describe('a session of another node', () => {
     const refused = await full.send('POST', ping(), sessions[0]);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
     const held = gate();
-    const closing = start(() => held.pass().then(() => 'done'));
+    const closing = await start(() => held.pass().then(() => 'done'));
     const left = await closing.begin();
     const running = closing.send('POST', call('run'), await closing.begin());
     await held.arrived();
-    expect((await passing(closing.send('POST', ping(), other))).status).toBe(200);
+    expect((await closing.send('POST', ping(), other)).status).toBe(200);
     const closed = closing.handler.close();
     // Nor does that hand on what is new.
-    expect((await passing(closing.send('POST', ping(), other))).status).toBe(503);
+    expect((await closing.send('POST', ping(), other)).status).toBe(503);
     for (const session of [sessions[1], left]) {
-      const late = await passing(closing.send('DELETE', undefined, session));
+      const late = await closing.send('DELETE', undefined, session);
       expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
     }
     held.release();
@@ -360,31 +388,27 @@ describe('a session of another node', () => {
   });
 
   test('that cannot be made here is refused once, and no bug is told of', async () => {
-    const here = start();
+    const here = await start();
     const session = await here.begin();
     const facts = reported();
-    const failing = httpHandler(
+    const failing = await serve(
       () => {
         throw new Error('none today');
       },
       { clock, report: facts.report, stores: shared.start() },
     );
-    onTestFinished(() => passing(failing.close(0)));
     here.kill();
-    const headers = { ...postHeaders, ...session };
-    const asked = new Request('http://localhost/mcp', {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(ping()),
-    });
-    expect((await failing(asked)).status).toBe(500);
+    expect((await failing.send('POST', ping(), session)).status).toBe(500);
     await turn();
     expect(facts.facts.map(({ name }) => name)).toEqual(['server.failed']);
   });
 });
 
 describe('a session of HTTP+SSE', () => {
-  const open = async ({ send }: Pick<ReturnType<typeof start>, 'send'>, more: object = {}) => {
+  const open = async (
+    { send }: Pick<Awaited<ReturnType<typeof start>>, 'send'>,
+    more: object = {},
+  ) => {
     const events = new EventReader(await send('GET', undefined, more, '/sse'));
     return { events, address: async () => `/${String((await events.next())?.data)}` };
   };
@@ -392,7 +416,7 @@ describe('a session of HTTP+SSE', () => {
 
   test('tells its client nothing before the other nodes can know of it', async () => {
     const putting = gate();
-    const node = start(undefined, { sse: true }, ({ put }) => ({
+    const node = await start(undefined, { sse: true }, ({ put }) => ({
       put: (...args) => putting.pass().then(() => put(...args)),
     }));
     const { address } = await open(node);
@@ -404,7 +428,9 @@ describe('a session of HTTP+SSE', () => {
   });
 
   test('ends if they cannot be told', async () => {
-    const node = start(undefined, { sse: true }, () => ({ put: () => Promise.reject(away()) }));
+    const node = await start(undefined, { sse: true }, () => ({
+      put: () => Promise.reject(away()),
+    }));
     const { events } = await open(node);
     await events.rest();
     await node.told('nodes.unavailable');
@@ -414,7 +440,7 @@ describe('a session of HTTP+SSE', () => {
   test('is there for its principal at each node, and for nobody else', async () => {
     const verifyToken = (subject: string) => ({ subject });
     const options = { sse: true, authorization: { verifyToken } };
-    const [here, there] = [start(undefined, options), start(undefined, options)];
+    const [here, there] = [await start(undefined, options), await start(undefined, options)];
     const [ada, bob] = ['ada', 'bob'].map((who) => ({ authorization: `Bearer ${who}` }));
     const { events, address } = await open(here, ada);
     const at = await address();
@@ -426,7 +452,7 @@ describe('a session of HTTP+SSE', () => {
   });
 
   test('hears what changes at any node, if it has a server of its own', async () => {
-    const started = () => {
+    const started = async () => {
       const server = createMcpServer({
         name: 'own',
         version: '1',
@@ -435,16 +461,10 @@ describe('a session of HTTP+SSE', () => {
       });
       const report = () => {};
       const options = { clock, report, session: { report }, sse: true, stores: shared.start() };
-      const handler = httpHandler(() => server, options);
-      onTestFinished(() => passing(handler.close(0)));
-      const send = (method: string, message?: object, headers: object = {}, path = '/mcp') => {
-        const body = message ? { body: JSON.stringify(message) } : {};
-        const init = { method, headers: { ...postHeaders, ...headers }, ...body };
-        return handler(new Request(`http://localhost${path}`, init));
-      };
+      const { send } = await serve(() => server, options);
       return { server, send };
     };
-    const [here, there] = [started(), started()];
+    const [here, there] = [await started(), await started()];
     const { events, address } = await open(here);
     const at = await address();
     for (const message of [hello, ready]) await here.send('POST', message, {}, at);
@@ -457,7 +477,8 @@ describe('a session of HTTP+SSE', () => {
   });
 
   test('is not found by an id that is none, nor brought back in the place of one of the newer transport', async () => {
-    const [here, there] = [start(undefined, { sse: true }), start(undefined, { sse: true })];
+    const sse = { sse: true };
+    const [here, there] = [await start(undefined, sse), await start(undefined, sse)];
     expect((await there.send('POST', hello, {}, '/messages?sessionId=none')).status).toBe(404);
     const { address } = await open(here);
     const id = (await address()).replace(/.*=/, '');

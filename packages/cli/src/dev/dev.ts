@@ -39,6 +39,7 @@ const ofProduction = {
   'auth-client-id': undefined,
   'auth-client-secret-env': undefined,
   redis: undefined,
+  'node-url': undefined,
   sse: false,
   health: false,
   chdir: false,

@@ -19,6 +19,8 @@ export interface HttpWish {
   readonly authorization: AuthorizationOptions | undefined;
   /** Where sessions are shared; undefined if they stay in this process. */
   readonly redis: string | undefined;
+  /** Where the other processes reach this one, if that was given. */
+  readonly nodeUrl: string | undefined;
   /** Only the limits that were given. */
   readonly limits: Partial<HttpLimits>;
 }
@@ -45,6 +47,7 @@ export function httpWish(values: Given, limits: Partial<HttpLimits>): HttpWish |
     health: values.health,
     sse: values.sse,
     redis: values.redis,
+    nodeUrl: nodeUrlOf(values),
     allowedHosts: values['allow-host'],
     allowedOrigins: values['allow-origin'].map(originOf),
     authorization: authorizationOf(values),
@@ -75,6 +78,16 @@ function addressOf(text: string): Pick<HttpWish, 'port' | 'host'> {
   }
   throw new UsageError(
     `--http: ${JSON.stringify(text)} is not a port, such as 3000, or an address, such as 0.0.0.0:3000 or [::1]:3000`,
+  );
+}
+
+function nodeUrlOf({ 'node-url': url, redis }: Given): string | undefined {
+  if (url === undefined) return undefined;
+  if (redis === undefined)
+    throw new UsageError('--node-url needs --redis: nobody else asks for it');
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new UsageError(
+    `--node-url must be an http or https URL, such as http://10.0.0.7:3000/mcp, got ${JSON.stringify(url.slice(0, 100))}`,
   );
 }
 

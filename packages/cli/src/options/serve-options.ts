@@ -60,6 +60,11 @@ export const httpOptions = {
     placeholder: 'URL',
     help: 'Share sessions with the other processes at this Redis, so that each serves the clients of all.',
   },
+  'node-url': {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'With --redis: where the other processes reach this one, as http://10.0.0.7:3000/mcp. Default: the address that it listens on or, if it listens on all, the one that it reaches Redis from.',
+  },
   sse: {
     kind: 'switch',
     help: 'Serve the deprecated HTTP+SSE of 2024-11-05 as well, at /sse.',

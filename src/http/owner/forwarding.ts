@@ -1,0 +1,168 @@
+/** What a node forwards requests with, and believes those of others by: keys, connections, and its own URL. */
+import type * as forwardModule from '../forward/index.ts';
+import type {
+  OutgoingRequest,
+  PeerClient,
+  PeerListener,
+  PeerRequest,
+} from '../forward/peer-client.ts';
+import { secretHeaders } from '../http-exchange.ts';
+import type { HttpExchange } from '../http-exchange.ts';
+import {
+  forwardHeader,
+  maxSignatureBytes,
+  probeMethod,
+  protocolVersions,
+} from '../nodes/forwarding.ts';
+import type { ForwardedHead } from '../nodes/forwarding.ts';
+import { StoreUnavailable } from '../nodes/stores.ts';
+import type { NodeAddress } from '../nodes/stores.ts';
+import type { NodeOptions } from '../options.ts';
+import type { Forward, PeerNode } from './forwarded-request.ts';
+
+/** Loaded only where nodes share sessions: it needs Node's own modules. */
+type ForwardModule = typeof forwardModule;
+
+/** Headers that are not passed on: those that authenticate the client, and those of one connection. */
+const ownHeaders = new Set([
+  ...secretHeaders,
+  ...['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect'],
+  ...['host', 'origin', 'content-length', 'proxy-connection'],
+]);
+
+export class Forwarding {
+  readonly address: NodeAddress;
+  readonly #module: ForwardModule;
+  readonly #client: PeerClient;
+  readonly #isAllowed: ((url: string) => boolean) | undefined;
+  /** Addresses that requests may go to. */
+  readonly #checked = new WeakSet<NodeAddress>();
+  readonly #secrets = new Set<string>();
+  #keys: ReturnType<ForwardModule['keysFrom']> = [];
+
+  private constructor(module: ForwardModule, url: string, { ca, peers }: NodeOptions) {
+    this.address = { url, protocol: protocolVersions.newest };
+    this.#module = module;
+    this.#client = new module.PeerClient(ca);
+    this.#isAllowed = peers && module.allowedPeers(peers);
+  }
+
+  /** @throws {TypeError} an option is wrong */
+  static async load(options: NodeOptions): Promise<Forwarding> {
+    const module = await import('../forward/index.ts');
+    return new Forwarding(module, nodeUrl(await options.url), options);
+  }
+
+  /** Adds what the nodes have in common: it signs with all, and believes any. */
+  trust(secrets: readonly string[]): void {
+    for (const secret of secrets) this.#secrets.add(secret);
+    this.#keys = this.#module.keysFrom([...this.#secrets]);
+  }
+
+  verify(header: string): ReturnType<ForwardModule['verify']> {
+    return this.#module.verify(header, this.#keys);
+  }
+
+  readonly digestOf = (body: string): string => this.#module.digestOf(body);
+
+  /**
+   * @param self how this node signs
+   * @throws {StoreUnavailable} the peer is not allowed, speaks another version, or the request cannot be signed
+   */
+  send(
+    peer: PeerNode,
+    { exchange, body }: Forward,
+    self: { readonly node: string; readonly timeMs: number; readonly now: number },
+    listener: PeerListener,
+  ): PeerRequest {
+    const { method, target, remoteAddress, principal, admission, head } = exchange;
+    const until = admission?.until ?? Infinity;
+    const signed = this.#sign(peer, {
+      from: self.node,
+      timeMs: self.timeMs,
+      method,
+      target,
+      sessionId: head.sessionId,
+      digest: this.digestOf(body),
+      remoteAddress,
+      host: head.host,
+      origin: head.origin,
+      principal,
+      admittedMs: until < Infinity ? Math.max(0, until - self.now) : undefined,
+    });
+    const { url } = peer.address;
+    const headers = { ...passedHeaders(exchange), [forwardHeader]: signed };
+    const probe = () => this.#probe(peer, self.node, self.timeMs);
+    return this.#client.send({ url, method, headers, body }, listener, probe);
+  }
+
+  /** Asks a node whether it is there. Rejects if it says nothing, or is another one. */
+  async probe(peer: PeerNode, node: string, timeMs: number): Promise<void> {
+    const { status, outcome } = await this.#client.probe(this.#probe(peer, node, timeMs));
+    if (outcome !== 'served') throw new Error(`something else answers there, with ${status}`);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #probe(peer: PeerNode, from: string, timeMs: number): OutgoingRequest {
+    const none = { sessionId: undefined, remoteAddress: undefined, host: undefined };
+    const more = { origin: undefined, principal: undefined, admittedMs: undefined };
+    const head = { from, timeMs, method: probeMethod, target: '', digest: '', ...none, ...more };
+    const headers = { [forwardHeader]: this.#sign(peer, head) };
+    return { url: peer.address.url, method: 'POST', headers, body: '' };
+  }
+
+  #check(address: NodeAddress): void {
+    const { url } = address;
+    if (!isHttpUrl(url) || this.#isAllowed?.(url) === false) {
+      const message = 'the node that has the session is not in node.peers of this one';
+      throw new StoreUnavailable('refused', message, { retryAfterMs: 10_000 });
+    }
+    this.#checked.add(address);
+  }
+
+  #sign({ node, address }: PeerNode, head: Omit<ForwardedHead, 'to'>): string {
+    const version = versionFor(address);
+    if (version === undefined) {
+      const message = `the node that has the session speaks version ${address.protocol} of the forwarding protocol, and this one ${protocolVersions.oldest} to ${protocolVersions.newest}`;
+      throw new StoreUnavailable('refused', message, { retryAfterMs: 1000 });
+    }
+    if (!this.#checked.has(address)) this.#check(address);
+    const signed = this.#module.sign({ ...head, to: node }, this.#keys, version);
+    if (signed.length <= maxSignatureBytes) return signed;
+    const message = `what the token of a request says comes to ${signed.length} bytes between nodes, and may come to ${maxSignatureBytes}`;
+    throw new StoreUnavailable('refused', message, { retryAfterMs: 10_000 });
+  }
+}
+
+/** The client's headers, as its handler may see them. */
+function passedHeaders(exchange: HttpExchange): { [name: string]: string } {
+  const headers: { [name: string]: string } = {};
+  for (const name of exchange.headerNames()) {
+    if (ownHeaders.has(name)) continue;
+    const value = exchange.header(name);
+    if (value !== undefined) headers[name] = value;
+  }
+  return headers;
+}
+
+/** The version to speak with a node; undefined if there is none that both accept. */
+function versionFor({ protocol }: NodeAddress): number | undefined {
+  const version = Math.min(protocol, protocolVersions.newest);
+  return version >= protocolVersions.oldest ? version : undefined;
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+/** @throws {TypeError} it is no URL that other nodes could reach */
+function nodeUrl(url: string): string {
+  if (isHttpUrl(url)) return url;
+  const got = JSON.stringify(url.slice(0, 100));
+  throw new TypeError(
+    `node.url must be an http or https URL that leads other nodes to this endpoint, got ${got}`,
+  );
+}
