@@ -135,6 +135,7 @@ const shapes: { readonly [key: string]: Shape } = {
   },
   era: oneOf(eras),
   disabled: flag,
+  enabled: flag,
   timeoutMs: time,
   lazy: flag,
   idleMs: time,
@@ -202,7 +203,7 @@ const restartShapes: { readonly [key: string]: Shape } = Object.fromEntries(
  */
 const keysOfOthers = new Set(
   `alwaysAllow alwaysLoad auth authProviderType autoApprove description dev disabledTools displayName
-  enabled envFile env_file excludeTools gallery headersHelper httpUrl icon includeTools initTimeout
+  envFile env_file excludeTools gallery headersHelper httpUrl icon includeTools initTimeout
   instructions name sandbox sandboxEnabled scopes serverInstructions serverUrl startup timeout
   title trust version watchPaths`.split(/\s+/),
 );
@@ -227,7 +228,8 @@ export function readServer(
     tell(undefined, `${shownEntry('', written)} is not an object with a "command" or a "url"`);
     return { server: { kind: 'invalid', faults }, remarks };
   }
-  if (written['disabled'] === true) return { server: { kind: 'disabled' }, remarks };
+  if (written['disabled'] === true || written['enabled'] === false)
+    return { server: { kind: 'disabled' }, remarks };
   const entry = expanded(written, '', environment, tell) as JsonObject;
   const { restart, tools, policies, oauth, ...plain } = entry;
   const auth = bridgedLogin(plain['auth'], tell);

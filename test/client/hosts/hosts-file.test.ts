@@ -145,8 +145,13 @@ describe('a file of servers', () => {
     expect(settingsOf({ command: 'a', restart: written }).restart).toBe(read);
   });
 
-  test('does not look at a disabled server, whatever is wrong with it', () => {
-    const entry = { disabled: true, command: 3, args: ['${MISSING}'] };
+  test.each([
+    { disabled: true },
+    { enabled: false },
+    { disabled: false, enabled: false },
+    { disabled: true, enabled: true },
+  ])('does not check the entry of a server that %j switches off', (off) => {
+    const entry = { ...off, command: 3, args: ['${MISSING}'] };
     const { servers, faults } = readHosts({ mcpServers: { off: entry } });
     expect([servers.get('off'), faults]).toEqual([{ kind: 'disabled' }, []]);
   });

@@ -74,6 +74,8 @@ describe('many servers', () => {
       missing: { command: 'no-such-command-anywhere' },
       faulty: { command: 5 },
       off: { command: 'x', disabled: true },
+      notEnabled: { command: 'x', enabled: false },
+      unclear: { ...small('two'), enabled: 'false' },
     });
     expect(states(servers)).toEqual({
       good: 'ready',
@@ -81,6 +83,8 @@ describe('many servers', () => {
       missing: 'failed',
       faulty: 'failed',
       off: 'disabled',
+      notEnabled: 'disabled',
+      unclear: 'failed',
     });
     const { status } = servers;
     expect(status.get('crash')?.error).toMatchObject({ exit: { code: 3 } });
@@ -90,6 +94,8 @@ describe('many servers', () => {
     expect(namesOf(await servers.listTools())).toEqual(['good__one']);
     await expect(servers.callTool('faulty__x')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     await expect(servers.use('off')).rejects.toThrow('it is disabled');
+    await expect(servers.use('notEnabled')).rejects.toThrow('it is disabled');
+    expect(status.get('unclear')?.error).toMatchObject({ code: 'CONFIG_INVALID' });
     await expect(servers.use('goood')).rejects.toThrow(
       'there is no such server. Did you mean good?',
     );
