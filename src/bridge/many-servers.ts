@@ -2,12 +2,11 @@
  * The servers of a configuration behind one bridge, for all its clients. A file is watched: what is
  * added, removed or changed in it begins, ends or begins anew for every client, and nothing else.
  */
-import { stat } from 'node:fs/promises';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { changesBetween } from '../client/hosts/config-changes.ts';
 import { configInvalid } from '../client/hosts/config-fault.ts';
-import { readHostsFile, watchFile } from '../client/hosts/hosts-file.ts';
+import { rereadHostsFile, watchFile } from '../client/hosts/hosts-file.ts';
 import type { HostsConfig, ReadHostsOptions } from '../client/hosts/hosts-file.ts';
 import type { ServerSettings } from '../client/hosts/server-entry.ts';
 import type { Report } from '../actors/facts.ts';
@@ -124,10 +123,7 @@ export class ManyServers {
   async #read(file: string): Promise<void> {
     const { environment } = this.#options;
     try {
-      // To open a FIFO would wait for its writer, and hold every later reading.
-      if (!(await stat(file)).isFile())
-        throw configInvalid([{ file, message: 'it is not a regular file' }]);
-      const config = await readHostsFile(file, environment ? { environment } : {});
+      const config = await rereadHostsFile(file, environment ? { environment } : {});
       if (config.faults.length > 0) throw configInvalid(config.faults);
       this.#apply(config);
     } catch (error) {

@@ -42,6 +42,7 @@ export interface TaskSession {
   readonly clock: Clock;
   /** Hears what happens. */
   readonly report: Report<TaskKeeperFactName>;
+  /** Bounds of the session's tasks and of their steps. */
   readonly limits: Pick<TaskLimits, 'maxKeptTasks'> & StepLimits;
   /** The time of day, ISO 8601. */
   wallTime(): string;

@@ -41,7 +41,7 @@ async function connected(connecting: Promise<Host>, clock: TestClock): Promise<H
       clock.increment(1000);
       expect(host).toBeDefined();
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
   const found = await connecting;
   onTestFinished(() => found.close());
@@ -70,7 +70,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
         clock.increment(5000);
         expect(isListed).toBe(true);
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     expect(await listed).toEqual([]);
     const late = facts.filter(({ name }) => name === 'bridge.server-late');
@@ -85,7 +85,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
         clock.increment(1000);
         expect(isTold).toBe(true);
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     await vi.waitFor(
       async () => {
@@ -93,7 +93,7 @@ describe.each(['legacy', 'modern'] as const)('a host of the %s era', (era) => {
         const again = names(host.request('tools/list'));
         expect(await again).toEqual(expect.arrayContaining(['a__who', 'b__who']));
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
   });
 });

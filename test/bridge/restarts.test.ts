@@ -99,12 +99,12 @@ describe.each([
       const { pid } = JSON.parse(readFileSync(`${journal}.pid`, 'utf8')) as { pid: number };
       process.kill(pid, 'SIGKILL');
       await peer.notification('notifications/tools/list_changed');
-      await expect.poll(() => count('start'), { timeout: 30_000 }).toBe(2);
+      await expect.poll(() => count('start'), { timeout: 60_000 }).toBe(2);
       // A server that is tried again later refuses until then.
       await expect
         .poll(
           () => peer.call(`${prefix}act`, { mark: 'm', steps: ['log', 'update'] }).catch(() => {}),
-          { timeout: 30_000 },
+          { timeout: 60_000 },
         )
         .toBeDefined();
       await peer.notification('notifications/resources/updated');

@@ -244,7 +244,9 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
     const session = join(folder, 'session.jsonl');
     const server = start('--record', session, '--inspect', '.');
     await server.initialize();
-    await vi.waitFor(() => expect(server.stderr).toMatch(/http:\/\/127\.0\.0\.1:\d+/), 60_000);
+    await vi.waitFor(() => expect(server.stderr).toMatch(/http:\/\/127\.0\.0\.1:\d+/), {
+      timeout: 60_000,
+    });
     const [page = ''] = /http:\/\/127\.0\.0\.1:\d+\S*/.exec(server.stderr) ?? [];
     expect(await (await fetch(page)).text()).toContain('<script');
     await called(server, 'list_directory');

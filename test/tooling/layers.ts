@@ -127,7 +127,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   postgres: {
     holds: 'tasks in Postgres; an entry of its own',
-    imports: ['actors', 'tasks', 'processes'],
+    imports: ['protocol', 'actors', 'tasks', 'processes'],
     node: true,
   },
   sqlite: {

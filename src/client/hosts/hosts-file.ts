@@ -5,7 +5,7 @@
 import { watch } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Clock } from '../../actors/clock.ts';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Node, ParseError } from 'jsonc-parser';
 import { isJsonObject } from '../../protocol/classify.ts';
@@ -61,6 +61,21 @@ export async function readHostsFile(
     throw configInvalid([{ file, message: unreadable(error) }], error);
   }
   return readHostsText(text, { ...options, file });
+}
+
+/**
+ * Reads the file again. Opening a FIFO would wait for its writer, and delay every later reading.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: as {@link readHostsFile}, or it is not a regular file
+ * @throws {Error} it is missing
+ */
+export async function rereadHostsFile(
+  file: string,
+  options?: Omit<ReadHostsOptions, 'file'>,
+): Promise<HostsConfig> {
+  if (!(await stat(file)).isFile())
+    throw configInvalid([{ file, message: 'it is not a regular file' }]);
+  return readHostsFile(file, options);
 }
 
 function unreadable(error: unknown): string {
