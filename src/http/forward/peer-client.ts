@@ -280,7 +280,10 @@ class SentRequest implements PeerRequest {
       if (this.#over()) this.#listener.ended();
     });
     response.on('error', (error) => this.fail(error));
-    response.on('close', () => this.fail(new Error('the response was cut off')));
+    response.on('close', () => {
+      // An error costs the copy of the stack.
+      if (this.#state !== 'over') this.fail(new Error('the response was cut off'));
+    });
   }
 
   #over(): boolean {

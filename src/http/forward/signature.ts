@@ -2,15 +2,16 @@
  * The header that a node signs a forwarded request with: what the first node has checked, for which node, when. Any node
  * that has the key believes it, and nobody else can make it.
  */
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hash, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { Principal } from '../../protocol/request-origin.ts';
 import { protocolVersions } from '../nodes/forwarding.ts';
 import type { ForwardedHead } from '../nodes/forwarding.ts';
 
 /** Keys to sign with, made of what the nodes have in common. */
-export function keysFrom(secrets: readonly string[]): readonly Buffer[] {
+export function keysFrom(secrets: readonly string[]): readonly KeyObject[] {
   return secrets.map((secret) =>
-    createHmac('sha256', secret).update('mcp-actors forwarding').digest(),
+    createSecretKey(createHmac('sha256', secret).update('mcp-actors forwarding').digest()),
   );
 }
 
@@ -35,7 +36,7 @@ type Row = readonly [
 ];
 
 /** Signs with each key: while keys are rotated, a node that has only one of them believes it. */
-export function sign(head: ForwardedHead, keys: readonly Buffer[], version: number): string {
+export function sign(head: ForwardedHead, keys: readonly KeyObject[], version: number): string {
   const { from, to, timeMs, method, target, sessionId, digest, remoteAddress } = head;
   const { host, origin, principal, admittedMs } = head;
   const row: Row = [
@@ -60,7 +61,7 @@ export type Verified =
 /** More keys than anybody rotates. */
 const maxMacs = 8;
 
-export function verify(header: string, keys: readonly Buffer[]): Verified {
+export function verify(header: string, keys: readonly KeyObject[]): Verified {
   const [version = '', payload = '', ...macs] = header.split('.', 2 + maxMacs);
   const signed = `${version}.${payload}`;
   const isOurs = keys.some((key) => {
@@ -93,7 +94,7 @@ export function verify(header: string, keys: readonly Buffer[]): Verified {
   };
 }
 
-const macOf = (text: string, key: Buffer): Buffer =>
+const macOf = (text: string, key: KeyObject): Buffer =>
   createHmac('sha256', key).update(text).digest();
 
 function rowOf(payload: string): Row | undefined {

@@ -118,25 +118,23 @@ export class ForwardedRequest implements PeerListener, SinkOwner {
       return this.broken(new Error(`something else answers there, with ${status}`));
     }
     this.#home.reached(this.#peer);
-    const passed = headers.filter(([name]) => !hopByHop.has(name));
-    const length = headers.find(([name]) => name === 'content-length')?.[1];
-    const isStream = headers.some(
-      ([name, value]) => name === 'content-type' && value.startsWith('text/event-stream'),
-    );
+    const passed: { [name: string]: string } = {};
+    for (const [name, value] of headers) if (!hopByHop.has(name)) passed[name] = value;
+    const { 'content-length': length, 'content-type': type = '', ...own } = passed;
+    const isStream = type.startsWith('text/event-stream');
     if (
       !isStream &&
       Number(length ?? 0) <= shortBytes &&
       (length !== undefined || status === 204)
     ) {
       this.#move('answer.begun');
-      const own = passed.filter(([name]) => name !== 'content-length');
-      this.#head = { status, headers: Object.fromEntries(own) };
+      this.#head = { status, headers: type === '' ? own : { ...own, 'content-type': type } };
       return;
     }
     this.#move('relay.begun');
     if (isStream) this.#events = new EventScan();
     if (isStream && exchange.method === 'POST') this.#errors = errorsFor(this.#forward);
-    this.#sink = exchange.relay(status, Object.fromEntries(passed));
+    this.#sink = exchange.relay(status, passed);
     this.#sink.ownedBy(this);
   }
 
