@@ -165,7 +165,10 @@ describe('a stream that the end of its server cuts short', () => {
     const call = new EventReader(await session.call('step', {}, 7));
     expect((await call.message()).data.method).toBe('test/step');
     await close();
-    expect(await call.rest()).toMatchObject([{ data: { id: 7, error: { code: -32_000 } } }]);
+    expect(await call.rest()).toMatchObject([
+      { data: { id: 7, error: { code: -32_000 } } },
+      { retry: '1234' },
+    ]);
   });
 
   async function serveStep(stores?: Stores) {

@@ -51,6 +51,7 @@ export const programs = [
   'test/e2e/kit-tests.ts',
   'test/e2e/recording-server.ts',
   'test/e2e/deployed-node.ts',
+  'test/e2e/draining-server.ts',
   'test/e2e/durable-server.ts',
   'test/e2e/killed-server.ts',
   'test/e2e/served.ts',

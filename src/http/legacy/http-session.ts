@@ -404,6 +404,11 @@ export class HttpSession
     return this.dialect?.firstEvent(lastId, this.limits.retryMs) ?? '';
   }
 
+  get drainRetryMs(): number | undefined {
+    // If only this endpoint ends, its client may go on at another node.
+    return this.home.isClosing ? this.limits.retryMs : undefined;
+  }
+
   streamLeft(): void {
     this.usedAt = this.clock.now();
   }
@@ -489,8 +494,7 @@ export class HttpSession
   protected override ended(): void {
     // If it has not begun, those who wanted it are told.
     if (!this.#mcp) return;
-    // If only this endpoint ends, its client may go on at another node.
-    this.#made?.close(this.home.isClosing ? this.limits.retryMs : undefined);
+    this.#made?.close();
     this.#live({ type: 'session.ended' });
   }
 

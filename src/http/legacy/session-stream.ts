@@ -33,6 +33,8 @@ export interface StreamHome {
   readonly share: OwnedSession | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
+  /** `retry` of a stream that ends while its endpoint drains, milliseconds; undefined otherwise. */
+  readonly drainRetryMs: number | undefined;
   /** It has a connection from now on. */
   connected(stream: SessionStream): void;
   /** Its connection has ended. */
@@ -208,14 +210,18 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.#connection?.sink.write(event);
   }
 
-  /** All is said. */
-  end(how: 'answered' | 'silenced'): void {
+  /**
+   * All is said.
+   * @param retryMs when the client should try another node, milliseconds; undefined if never
+   */
+  end(how: 'answered' | 'silenced', retryMs = this.#home.drainRetryMs): void {
     if (this.#isComplete) return;
     const connection = this.#connection;
     this.#connection = undefined;
     this.#move({ type: `stream.${how}` });
     void this.#home.share?.append({ stream: this.name, number: this.#last, text: '', end: how });
     if (connection) {
+      if (retryMs !== undefined) connection.sink.write(retryEvent(retryMs));
       connection.sink.end();
       this.#home.disconnected(this);
     }
@@ -227,17 +233,8 @@ export class SessionStream implements LoggedStream, SinkOwner {
    * @param retryMs how long the client should wait, milliseconds
    */
   pause(retryMs: number): void {
-    this.#connection?.sink.write(`retry: ${retryMs}\n\n`);
+    this.#connection?.sink.write(retryEvent(retryMs));
     this.letGo();
-  }
-
-  /**
-   * The session ends here, and all is said that will be.
-   * @param retryMs when its client should try another node, milliseconds; undefined if never
-   */
-  close(retryMs: number | undefined): void {
-    if (retryMs !== undefined) this.#connection?.sink.write(`retry: ${retryMs}\n\n`);
-    this.end('silenced');
   }
 
   /** Its connection ends. Its client may come back to it, here or at another node. */
@@ -312,6 +309,8 @@ export class SessionStream implements LoggedStream, SinkOwner {
     this.#home.over(this);
   }
 }
+
+const retryEvent = (retryMs: number): string => `retry: ${retryMs}\n\n`;
 
 /** How a stream ends by itself. */
 const ends = ['answered', 'silenced'] as const;

@@ -40,6 +40,8 @@ export interface StreamingSession {
   readonly share: OwnedSession | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
+  /** See {@link StreamHome.drainRetryMs}. */
+  readonly drainRetryMs: number | undefined;
   /** The client has closed the connection of a stream. */
   streamLeft(): void;
   /** Its client has opened a stream for what belongs to no request, or closed the last one. */
@@ -181,10 +183,10 @@ export class HttpSessionStreams implements StreamHome {
     }
   }
 
-  /** Ends all that is left. @param retryMs when the client should try another node; undefined if never */
-  close(retryMs: number | undefined): void {
+  /** Ends all that is left. @param retryMs as for {@link SessionStream.end} */
+  close(retryMs?: number): void {
     this.#pushes.end();
-    for (const stream of this.#streams.values()) stream.close(retryMs);
+    for (const stream of this.#streams.values()) stream.end('silenced', retryMs);
     this.#streams.clear();
     for (const retained of this.#retained) retained?.release();
   }
@@ -193,6 +195,10 @@ export class HttpSessionStreams implements StreamHome {
 
   firstEvent(lastId: string): string {
     return this.#session.firstEvent(lastId);
+  }
+
+  get drainRetryMs(): number | undefined {
+    return this.#session.drainRetryMs;
   }
 
   connected(stream: SessionStream): void {

@@ -28,6 +28,7 @@ function streaming(limits: Partial<HttpLimits> = {}, fence?: number) {
     listening: {},
     share,
     firstEvent: (id) => `id: ${id}\ndata: \n\n`,
+    drainRetryMs: undefined,
     streamLeft: () => {},
     ownStream: (is) => void own.push(is),
   });
@@ -333,7 +334,7 @@ describe('what belongs to no request', () => {
     streams.closeOwnStream();
     expect([dropped, streams.view.waitingPushes.count, retained()]).toEqual([['d'], 0, 0]);
     streams.push({ text: 'e\n', dropped: () => dropped.push('e') });
-    streams.close(undefined);
+    streams.close();
     expect(dropped).toEqual(['d', 'e']);
   });
 
