@@ -3,14 +3,14 @@
  *
  * ripgrep holds a whole line in memory, and each of its matches. What it gets from us has no line
  * longer than `maxLineBytes`, comes from files that were open when they were found inside the roots
- * boundary, and is UTF-8 if the file says so.
+ * boundary, and is UTF-8 if the encoding of the file is known.
  */
 import { disk, quoted } from 'mcp-actors/internal';
 import { openerOf } from 'mcp-actors/roots';
 import type { Boundary, FileOpener, OpenFile } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { maxLineBytes } from './line-bounds.ts';
-import { decoderLabel, detectContent } from '../text/text-encoding.ts';
+import { decoderOf, detectContent } from '../text/text-encoding.ts';
 
 const pieceBytes = 64 * 1024;
 const newline = 0x0a;
@@ -153,7 +153,7 @@ export class SearchInput {
 }
 
 /**
- * A file's text, in UTF-8 if the file says how it is encoded. What is appended meanwhile is not
+ * A file's text, in UTF-8 if its encoding is known. What is appended meanwhile is not
  * read.
  *
  * @param onBinary called instead if a NUL in its beginning says that it is not text
@@ -177,9 +177,8 @@ async function* readPieces(
     if (isFirst) {
       const content = detectContent(piece);
       if (content.text && content.encoding === 'utf-8-bom') piece = piece.subarray(3);
-      if (content.text && content.encoding.startsWith('utf-16')) {
-        decoder = new TextDecoder(decoderLabel(content.encoding));
-      }
+      const own = content.text ? decoderOf(content.encoding) : undefined;
+      if (own?.encoding !== 'utf-8') decoder = own;
     }
     position += bytesRead;
     if (decoder !== undefined) piece = Buffer.from(decoder.decode(piece, { stream: true }));

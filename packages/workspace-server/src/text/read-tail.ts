@@ -4,7 +4,7 @@ import { cutText, lineLabel } from './line-range.ts';
 import { defaultBounds } from './read-bounds.ts';
 import { readPiece, readText } from './read-text.ts';
 import type { TextReadOptions } from './read-text.ts';
-import { decoderLabel, sampleBytes } from './text-encoding.ts';
+import { decoderOf, sampleBytes } from './text-encoding.ts';
 import type { NotText, TextEncoding } from './text-encoding.ts';
 
 export interface TailRange {
@@ -79,16 +79,21 @@ async function readEnd(
     position += piece.length;
   }
   const bytes = Buffer.concat(pieces);
-  const isContinued = (byte: number) => encoding === 'utf-8' && (byte & 0xc0) === 0x80;
-  const start =
-    from === 0
-      ? 0
-      : Math.max(
-          0,
-          bytes.findIndex((byte) => !isContinued(byte)),
-        );
-  const decoder = new TextDecoder(decoderLabel(encoding), { ignoreBOM: from > 0 });
+  const start = from === 0 ? 0 : firstCharacter(bytes, encoding);
+  const decoder = decoderOf(encoding, { ignoreBOM: from > 0 });
   return { text: decoder.decode(bytes.subarray(start)), isWhole: from === 0 };
+}
+
+/** Where the first whole character begins in a file's later bytes. */
+function firstCharacter(bytes: Buffer, encoding: TextEncoding): number {
+  if (encoding.startsWith('utf-8')) {
+    return Math.max(
+      0,
+      bytes.findIndex((byte) => (byte & 0xc0) !== 0x80),
+    );
+  }
+  // No character of Shift-JIS has such a byte as its second.
+  return encoding === 'shift_jis' ? bytes.findIndex((byte) => byte < 0x40) + 1 : 0;
 }
 
 function lastLines(

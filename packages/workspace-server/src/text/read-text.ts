@@ -5,7 +5,7 @@ import { LineTaker } from './line-range.ts';
 import type { LineRange, TakenLines } from './line-range.ts';
 import { defaultBounds } from './read-bounds.ts';
 import type { ReadBounds } from './read-bounds.ts';
-import { decoderLabel, detectContent, sampleBytes } from './text-encoding.ts';
+import { decoderOf, detectContent, sampleBytes } from './text-encoding.ts';
 import type { NotText, TextEncoding } from './text-encoding.ts';
 
 export type TextReading =
@@ -44,7 +44,7 @@ export async function readText(
   const sample = await readPiece(handle, Buffer.allocUnsafe(Math.min(sampleBytes, end)), 0);
   const content = detectContent(sample);
   if (!content.text) return content;
-  const decoder = new TextDecoder(decoderLabel(content.encoding));
+  const decoder = decoderOf(content.encoding);
   const taker = new LineTaker(range);
   const buffer = Buffer.allocUnsafe(4 * sampleBytes);
   const limits = { before: soughtBytes, inside: Infinity, behind: countedBytes };

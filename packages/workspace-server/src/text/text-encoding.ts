@@ -1,8 +1,18 @@
 /** Whether a file is text, and in which encoding, told from its beginning. */
 import { isUtf8 } from 'node:buffer';
 
-/** `unknown-8bit` is text that is not UTF-8: bytes that do not decode are shown as U+FFFD. */
-export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'unknown-8bit';
+/**
+ * `iso-8859-1` and `shift_jis` are guesses. `unknown-8bit` is any other text: bytes that are not
+ * UTF-8 are shown as U+FFFD.
+ */
+export type TextEncoding =
+  | 'utf-8'
+  | 'utf-8-bom'
+  | 'utf-16le'
+  | 'utf-16be'
+  | 'shift_jis'
+  | 'iso-8859-1'
+  | 'unknown-8bit';
 
 export type ContentKind = { readonly text: true; readonly encoding: TextEncoding } | NotText;
 
@@ -65,10 +75,13 @@ export function detectContent(sample: Buffer): ContentKind {
   if (hex.startsWith('efbbbf')) return { text: true, encoding: 'utf-8-bom' };
   if (hex.startsWith('fffe')) return { text: true, encoding: 'utf-16le' };
   if (hex.startsWith('feff')) return { text: true, encoding: 'utf-16be' };
-  if (sample.includes(0)) return { text: false, kind: 'binary data' };
+  if (sample.includes(0)) {
+    const encoding = utf16WithoutMark(sample);
+    return encoding === undefined ? { text: false, kind: 'binary data' } : { text: true, encoding };
+  }
   if (isUtf8(wholeCharacters(sample))) return { text: true, encoding: 'utf-8' };
   return isMostlyPrintable(sample)
-    ? { text: true, encoding: 'unknown-8bit' }
+    ? { text: true, encoding: legacyEncoding(sample) }
     : { text: false, kind: 'binary data' };
 }
 
@@ -95,7 +108,62 @@ function isMostlyPrintable(sample: Buffer): boolean {
   return controls.length * 50 < sample.length;
 }
 
-/** The name by which `TextDecoder` knows an encoding. */
-export function decoderLabel(encoding: TextEncoding): string {
-  return encoding === 'utf-16le' || encoding === 'utf-16be' ? encoding : 'utf-8';
+/**
+ * ASCII characters have a NUL as their higher byte: most NULs are on its side. Anything but assigned
+ * characters and white space means binary data.
+ */
+function utf16WithoutMark(sample: Buffer): 'utf-16le' | 'utf-16be' | undefined {
+  const odd = sample.reduce((sum, byte, at) => sum + (byte === 0 ? (at % 2) * 2 - 1 : 0), 0);
+  const encoding = odd > 0 ? 'utf-16le' : 'utf-16be';
+  // The sample may cut a surrogate pair.
+  const text = decoded(sample, encoding)?.replace(/[\ud800-\udbff]$/, '') ?? '';
+  const isText = /[ \n]/.test(text) && !/(?![\t\n\f\r])[\p{Cc}\p{Cn}\p{Co}\p{Cs}]/u.test(text);
+  return isText ? encoding : undefined;
+}
+
+function legacyEncoding(sample: Buffer): 'shift_jis' | 'iso-8859-1' | 'unknown-8bit' {
+  // Kana and Japanese punctuation tell Shift-JIS from others in which its bytes are valid, too.
+  const japanese = decoded(sample, 'shift_jis');
+  if (japanese !== undefined && !/\p{Co}/u.test(japanese)) {
+    const kana = japanese.match(/[\u3001-\u30ff]/g)?.length ?? 0;
+    const others = japanese.match(/[^\p{ASCII}\u3001-\u30ff]/gu)?.length ?? 0;
+    if (kana > 0 && kana * 8 >= others) return 'shift_jis';
+  }
+  // Accented letters stand between ASCII letters. In Cyrillic, Greek or East Asian encodings, bytes
+  // beyond ASCII stand together.
+  const [high, adjacent, isControl] = countHigh(sample);
+  return !isControl && adjacent * 3 <= high ? 'iso-8859-1' : 'unknown-8bit';
+}
+
+/** Bytes beyond ASCII, those of them behind another, and whether any is a C1 control. */
+function countHigh(sample: Buffer): [high: number, adjacent: number, isControl: boolean] {
+  let [high, adjacent, isControl] = [0, 0, false];
+  for (const [at, byte] of sample.entries()) {
+    if (byte < 0x80) continue;
+    high += 1;
+    if (at > 0 && (sample[at - 1] ?? 0) >= 0x80) adjacent += 1;
+    isControl ||= byte < 0xa0;
+  }
+  return [high, adjacent, isControl];
+}
+
+/** Undefined if the bytes are not of the encoding, but for a character cut at the end. */
+function decoded(sample: Buffer, encoding: TextEncoding): string | undefined {
+  try {
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(sample, {
+      stream: sample.length >= sampleBytes,
+    });
+  } catch {
+    // Invalid bytes, or an encoding that this build of Node.js lacks.
+    return undefined;
+  }
+}
+
+/** Decodes text of an encoding. */
+export function decoderOf(
+  encoding: TextEncoding,
+  options?: { readonly ignoreBOM: boolean },
+): InstanceType<typeof TextDecoder> {
+  const isUtf8 = encoding.startsWith('utf-8') || encoding === 'unknown-8bit';
+  return new TextDecoder(isUtf8 ? 'utf-8' : encoding, options);
 }

@@ -193,10 +193,19 @@ async function showMedia(shown: Shown, { kind, mimeType }: NotText): Promise<Sho
   };
 }
 
+/** The usual encoding goes without saying. */
+const encodingNotes: { readonly [K in TextEncoding]: string } = {
+  'utf-8': '',
+  'utf-8-bom': ', utf-8-bom',
+  'utf-16le': ', utf-16le',
+  'utf-16be': ', utf-16be',
+  shift_jis: ', shift_jis (guessed)',
+  'iso-8859-1': ', iso-8859-1 (guessed)',
+  'unknown-8bit': ', unknown-8bit (U+FFFD stands for bytes that cannot be decoded)',
+};
+
 function headingOf({ path, file }: Shown, which: string, encoding: TextEncoding): string {
-  // The usual encoding goes without saying.
-  const said = encoding === 'utf-8' ? '' : `, ${encoding}`;
-  return `${path}: ${which}${said}, ${file.stats.size} bytes`;
+  return `${path}: ${which}${encodingNotes[encoding]}, ${file.stats.size} bytes`;
 }
 
 function count(lines: number): string {
