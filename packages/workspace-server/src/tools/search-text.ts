@@ -15,6 +15,9 @@ const defaultLimit = 100;
 const maxLimit = 1000;
 const maxContextLines = 10;
 
+const otherEncodings =
+  'Characters beyond ASCII are found in UTF-8, and in UTF-16 with a byte order mark, not in other encodings.';
+
 const caseArguments = {
   sensitive: '--case-sensitive',
   insensitive: '--ignore-case',
@@ -27,7 +30,7 @@ export function searchTextTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'search_text',
     title: 'Search text',
-    description: `Searches the project's text files line by line for a literal text or a regular expression (Rust syntax: no look-around, no back-references), in order of path. "12: text" is a match, "13- text" its context, "--" stands between groups. What .gitignore and the like exclude is left out, and so is what is hidden, unless asked for: the answer says so. At most "limit" matching lines a call; the answer says how to go on. Lines over ${maxLineCharacters} characters are cut around the match; lines over ${maxLineBytes / 1024} KiB are not searched but named.`,
+    description: `Searches the project's text files line by line for a literal text or a regular expression (Rust syntax: no look-around, no back-references), in order of path. "12: text" is a match, "13- text" its context, "--" stands between groups. What .gitignore and the like exclude is left out, and so is what is hidden, unless asked for: the answer says so. At most "limit" matching lines a call; the answer says how to go on. Lines over ${maxLineCharacters} characters are cut around the match; lines over ${maxLineBytes / 1024} KiB are not searched but named. Files are searched as UTF-8, or as UTF-16 if they begin with a byte order mark: in other encodings only ASCII text is found.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: {
       type: 'object',
@@ -92,7 +95,7 @@ export function searchTextTool(workspace: Workspace): Tool {
         const { boundary } = entered;
         const walkAnew = async (): Promise<WalkedTree> => {
           const typeGlobs = await running.globsOfTypes(types, entered.root, signal);
-          const choice = { globs, types: typeGlobs, purpose: 'search', root: base } as const;
+          const choice = { globs, types: typeGlobs, purpose: 'search', boundary } as const;
           const selection = await running.selectFiles(choice, signal);
           const rest = { lists: 'files', order: byPath, from: position?.path } as const;
           const how = { boundary, selection, hidden, ignored, signal, deadline, onProblem };
@@ -109,7 +112,7 @@ export function searchTextTool(workspace: Workspace): Tool {
           afterLine: position?.line ?? 0,
           patternArgs: [
             caseArguments[args.case ?? 'smart'],
-            ...(regex ? [] : ['--fixed-strings']),
+            ...lineEndArguments(pattern, regex),
             // One argument, so that a pattern can never be read as an option.
             `--regexp=${pattern}`,
           ],
@@ -134,6 +137,7 @@ export function searchTextTool(workspace: Workspace): Tool {
           [
             searchHeading(found, walk, asked),
             ...howToGoOn(found, next && running.writeCursor(next, query)),
+            ...(found.files.length === 0 && /\P{ASCII}/u.test(pattern) ? [otherEncodings] : []),
             ...walk.missing.map((path) => `${quoted(path)} does not exist.`),
             ...(asked.isFirst ? walk.leftOut.sentences() : []),
             ...problems.list().map((problem) => `Not searched: ${problem}`),
@@ -160,6 +164,16 @@ function pathsFrom(
   const behind = indexBehind(position.path);
   const isThere = position.line !== undefined && paths[behind - 1] === position.path;
   return paths.slice(isThere ? behind - 1 : behind);
+}
+
+/**
+ * Lets `$` match in front of `\r\n`. A pattern that names the carriage return itself, such as
+ * `\r?$`, would be refused then, and works without.
+ */
+function lineEndArguments(pattern: string, regex: boolean): readonly string[] {
+  if (!regex) return ['--fixed-strings'];
+  const namesReturn = /(?<!\\)(?:\\\\)*\\(?:r|[xuU]\{?0*[dD](?![0-9a-fA-F]))/.test(pattern);
+  return namesReturn ? [] : ['--crlf'];
 }
 
 function assertPattern(pattern: string): void {
