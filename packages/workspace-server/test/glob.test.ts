@@ -7,7 +7,8 @@ import { compileGlobs, readGlobs } from '../src/globs/glob.ts';
 import { byPath } from '../src/search/path-order.ts';
 import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
 
-const compileGlob = (...globs: string[]) => compileGlobs(readGlobs(globs));
+const compileGlob = (...globs: string[]) =>
+  compileGlobs(readGlobs(globs.map((text) => ({ text }))));
 
 test.each([
   ['*.ts', 'a.ts', true],

@@ -2,7 +2,12 @@
  * The paths that a call selects: its globs and file types as matchers, and the places where the
  * search begins.
  */
+import { resolveInside } from 'mcp-actors/roots';
+import type { Boundary } from 'mcp-actors/roots';
+import { ToolError } from 'mcp-actors';
+import { findSpelling } from '../search/path-spelling.ts';
 import { areOfNames, compileGlobs, readGlobs, startsOf } from './glob.ts';
+import type { WrittenGlob } from './glob.ts';
 import { isSliceOver, nextSlice } from './time-slices.ts';
 
 export interface FileSelection {
@@ -32,8 +37,8 @@ export interface SelectionQuery {
   readonly types?: readonly string[];
   /** `find`: `packages/*\/` means the directories; `search`: it means what is below them. */
   readonly purpose: 'find' | 'search';
-  /** The root's path: an absolute glob below it is taken as relative to it. */
-  readonly root: string;
+  /** Of the root that the globs are relative to; an absolute glob below it is too. */
+  readonly boundary: Boundary;
 }
 
 /**
@@ -45,22 +50,27 @@ export interface SelectionQuery {
  * @throws {ToolError} INVALID_GLOB; the signal's reason
  */
 export async function selectFiles(
-  { globs, types = [], purpose, root }: SelectionQuery,
+  { globs, types = [], purpose, boundary }: SelectionQuery,
   signal: AbortSignal,
 ): Promise<FileSelection> {
-  // Many calls may come at once, and compiling takes some milliseconds for globs at their budget.
-  if (isSliceOver()) await nextSlice(signal);
+  const root = boundary.base.path;
   const isExcluding = (glob: string) => glob.startsWith('!');
   const included = globs.filter((glob) => !isExcluding(glob)).map((glob) => below(root, glob));
   const excluded = globs.filter(isExcluding).map((glob) => below(root, glob.slice(1)));
-  const read = readGlobs([...included, ...excluded]);
+  const written: WrittenGlob[] = [];
+  for (const text of [...included, ...excluded]) {
+    written.push({ text, path: await existingPath(boundary, text) });
+  }
+  // Many calls may come at once, and compiling takes some milliseconds for globs at their budget.
+  if (isSliceOver()) await nextSlice(signal);
+  const read = readGlobs(written);
   const includedGlobs = read.slice(0, included.length);
   const all = included.length === 0;
   const use = purpose === 'find' ? 'files' : 'below';
   const includesFile = compileGlobs(includedGlobs, use);
   const includesDirectory = compileGlobs(includedGlobs, 'directories');
   const excludes = compileGlobs(read.slice(included.length));
-  const isOfType = compileGlobs(readGlobs(types));
+  const isOfType = compileGlobs(readGlobs(types.map((text) => ({ text }))));
   return {
     starts: all ? [''] : startsOf(includedGlobs),
     acceptsFile: (path) =>
@@ -88,6 +98,20 @@ export function everythingBelow(path: string): FileSelection {
     isOfNames: true,
     pruneArgs: [],
   };
+}
+
+/** The existing path that a glob with special characters names, such as `app/[id]/page.tsx`. */
+async function existingPath(boundary: Boundary, glob: string): Promise<string | undefined> {
+  const path = glob.replace(/^(?:\.?\/)+/, '');
+  if (path === '' || !/[*?[\]{}\\]/.test(path)) return undefined;
+  try {
+    const { exists } = await resolveInside(boundary, `./${path}`);
+    return exists ? path : await findSpelling(boundary, `./${path}`);
+  } catch (error) {
+    // The glob is no path, or the walk meets the same error.
+    if (error instanceof ToolError) return undefined;
+    throw error;
+  }
 }
 
 function below(root: string, glob: string): string {

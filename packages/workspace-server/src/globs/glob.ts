@@ -27,7 +27,16 @@ type Sequence = readonly (string | readonly Sequence[])[];
 /** A glob as it was read: what it stands for is not written out yet. */
 export interface Glob {
   readonly text: string;
-  readonly sequence: Sequence;
+  /** Undefined if it only names a path. */
+  readonly sequence: Sequence | undefined;
+  readonly path: string | undefined;
+}
+
+/** A glob as its caller wrote it. */
+export interface WrittenGlob {
+  readonly text: string;
+  /** An existing path that it names, too, if its special characters are taken as they are. */
+  readonly path?: string | undefined;
 }
 
 /**
@@ -35,16 +44,16 @@ export interface Glob {
  *
  * @throws {ToolError} INVALID_GLOB, saying what is wrong
  */
-export function readGlobs(texts: readonly string[]): readonly Glob[] {
-  if (texts.length > maxGlobs) {
-    throw new ToolError(`At most ${maxGlobs} globs; these are ${texts.length}`, {
+export function readGlobs(written: readonly WrittenGlob[]): readonly Glob[] {
+  if (written.length > maxGlobs) {
+    throw new ToolError(`At most ${maxGlobs} globs; these are ${written.length}`, {
       code: 'INVALID_GLOB',
     });
   }
-  const globs = texts.map(readGlob);
+  const globs = written.map(readWritten);
   let total = 0;
-  for (const { text, sequence } of globs) {
-    const { alternatives, characters } = sizeOf(sequence);
+  for (const { text, sequence, path } of globs) {
+    const { alternatives, characters } = sizeOf(sequence ?? []);
     if (alternatives > maxAlternatives) {
       throw invalid(
         text,
@@ -52,7 +61,7 @@ export function readGlobs(texts: readonly string[]): readonly Glob[] {
       );
     }
     // Each alternative takes a line.
-    total += characters + alternatives;
+    total += characters + alternatives + (path?.length ?? 0);
   }
   if (total <= maxWrittenOut) return globs;
   throw new ToolError(
@@ -105,11 +114,25 @@ export function areOfNames(globs: readonly Glob[], use: GlobUse): boolean {
   );
 }
 
+/** A text that cannot be read as a glob, or escapes characters as a printed name does, is a path alone. */
+function readWritten({ text, path }: WrittenGlob): Glob {
+  if (path === undefined) return { text, sequence: readGlob(text), path };
+  if (text.includes('\\')) return { text, sequence: undefined, path };
+  try {
+    return { text, sequence: readGlob(text), path };
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    return { text, sequence: undefined, path };
+  }
+}
+
 function invalid(glob: string, why: string): ToolError {
   return new ToolError(`${quoted(glob)} is not a glob: ${why}`, { code: 'INVALID_GLOB' });
 }
 
-function readGlob(text: string): Glob {
+function readGlob(given: string): Sequence {
+  // Some systems give names decomposed: paths are composed before they are matched.
+  const text = given.normalize();
   if (text === '' || text.includes('\0') || text.length > maxGlobCharacters) {
     throw invalid(text, `it must have 1 to ${maxGlobCharacters} characters and no NUL`);
   }
@@ -144,7 +167,7 @@ function readGlob(text: string): Glob {
     if (text[at] === '}') return alternatives;
     throw invalid(text, 'a "{" is not closed; write "\\{" for the character');
   };
-  return { text, sequence: readSequence(false) };
+  return readSequence(false);
 }
 
 /** How many texts a sequence stands for, and how long they are together. */
@@ -183,9 +206,31 @@ interface Alternative {
 }
 
 function alternativesOf(globs: readonly Glob[]): readonly Alternative[] {
-  return globs.flatMap(({ text, sequence }) =>
-    writeOut(sequence).map((alternative) => readAlternative(alternative, text)),
-  );
+  return globs.flatMap(({ text, sequence, path }) => {
+    const named = path === undefined ? [] : [alternativeOfPath(path)];
+    if (sequence === undefined) return named;
+    try {
+      return [
+        ...named,
+        ...writeOut(sequence).map((alternative) => readAlternative(alternative, text)),
+      ];
+    } catch (error) {
+      // It is no glob, but an existing path.
+      if (error instanceof ToolError && path !== undefined) return named;
+      throw error;
+    }
+  });
+}
+
+function alternativeOfPath(path: string): Alternative {
+  const names = path.normalize().split('/').filter(Boolean);
+  return {
+    names: names.map((name) =>
+      Array.from(name, (character) => ({ kind: 'literal', code: codeOf(character) })),
+    ),
+    anchored: true,
+    isDirectory: path.endsWith('/'),
+  };
 }
 
 function readAlternative(alternative: string, glob: string): Alternative {

@@ -91,7 +91,8 @@ export function matchAny(patterns: readonly PathPattern[]): PathMatcher {
     }
   };
 
-  const takeAll = (path: string): void => {
+  const takeAll = (given: string): void => {
+    const path = composed(given);
     active.set(initial);
     for (let index = 0; index < path.length; index += 1) {
       const code = path.codePointAt(index) ?? 0;
@@ -109,6 +110,11 @@ export function matchAny(patterns: readonly PathPattern[]): PathMatcher {
     return active.some((bits) => bits !== 0);
   };
   return Object.assign(matches, { reaches });
+}
+
+/** Unicode normalization form C, in which patterns are read. Characters below U+0300 have it. */
+function composed(path: string): string {
+  return /[\u0300-\uffff]/.test(path) ? path.normalize() : path;
 }
 
 /** A pattern's states: each leads to the next one. */

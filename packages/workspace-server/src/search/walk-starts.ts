@@ -4,6 +4,7 @@ import { disk } from 'mcp-actors/internal';
 import { resolveInside } from 'mcp-actors/roots';
 import type { Boundary } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
+import { findSpelling } from './path-spelling.ts';
 
 /** A place that exists inside the boundary. */
 export interface Start {
@@ -20,7 +21,7 @@ export interface Start {
 /**
  * Looks where a path of the root leads.
  *
- * @param shown relative to the root
+ * @param shown relative to the root; the names on disk take its place if it spells them differently
  * @param given what `resolveInside` takes, if it is not relative to the root
  * @returns undefined if nothing is there
  * @throws {ToolError} what `resolveInside` throws: OUTSIDE_ROOTS, ROOT_UNAVAILABLE, INACCESSIBLE,
@@ -32,11 +33,21 @@ export async function startAt(
   given = `./${shown}`,
 ): Promise<Start | undefined> {
   const found = await resolveInside(boundary, given);
-  if (!found.exists) return undefined;
+  if (found.exists) return await startOf(boundary, shown, found.path);
+  const spelled = await findSpelling(boundary, given);
+  if (spelled === undefined) return undefined;
+  const { path } = await resolveInside(boundary, isAbsolute(spelled) ? spelled : `./${spelled}`);
+  return await startOf(boundary, spelled, path);
+}
+
+async function startOf(
+  boundary: Boundary,
+  shown: string,
+  real: string,
+): Promise<Start | undefined> {
   try {
-    const stats = await disk.stat(found.path);
+    const stats = await disk.stat(real);
     const kind = stats.isDirectory() ? 'directory' : stats.isFile() ? 'file' : 'special';
-    const { path: real } = found;
     return { shown, inRoot: below(boundary.base.path, real), real, kind, sizeBytes: stats.size };
   } catch (error) {
     if (disk.systemCode(error) === undefined || error instanceof ToolError) throw error;

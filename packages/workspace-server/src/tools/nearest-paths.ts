@@ -35,7 +35,7 @@ export async function withNearest(
   const hint =
     near.length === 0
       ? 'list_directory shows what is there'
-      : `did you mean ${near.map((path) => quoted(path)).join(' or ')}?`;
+      : `did you mean ${near.map((path) => quoted(path, Infinity)).join(' or ')}?`;
   return new ToolError(`${error.message}; ${hint}`, { code: 'NOT_FOUND', cause: error });
 }
 

@@ -1,10 +1,12 @@
 /** Reading the files of one call, which share what a result may have. */
 import { quoted } from 'mcp-actors/internal';
 import { openInside } from 'mcp-actors/roots';
+import type { Boundary, InsideFile } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import type { Entered } from '../project/workspace.ts';
 import type { AskedLines } from '../text/path-lines.ts';
 import { readPathLines } from '../text/path-lines.ts';
+import { findSpelling } from '../search/path-spelling.ts';
 import { withNearest } from './nearest-paths.ts';
 import type { Asking } from './nearest-paths.ts';
 import { showFile } from './shown-file.ts';
@@ -54,7 +56,7 @@ async function openAsked(
   const rest = { numbered, ...(tail === undefined ? {} : { tail }) };
   try {
     // A file whose name looks as if it named lines is found first.
-    return { file: await openInside(boundary, given), given, lines, ...rest };
+    return { file: await openSpelled(boundary, given), given, lines, ...rest };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     const named = error.code === 'NOT_FOUND' ? readPathLines(given) : undefined;
@@ -63,11 +65,23 @@ async function openAsked(
     if (twice.length > 0) return namedTwice(given, twice);
     const { path } = named;
     try {
-      return { file: await openInside(boundary, path), given: path, lines: named.lines, ...rest };
+      return { file: await openSpelled(boundary, path), given: path, lines: named.lines, ...rest };
     } catch (second) {
       if (!(second instanceof ToolError)) throw second;
       return await withNearest(second, path, reader);
     }
+  }
+}
+
+/** Opens a file by its path, or by another spelling of it. */
+async function openSpelled(boundary: Boundary, given: string): Promise<InsideFile> {
+  try {
+    return await openInside(boundary, given);
+  } catch (error) {
+    if (!(error instanceof ToolError) || error.code !== 'NOT_FOUND') throw error;
+    const spelled = await findSpelling(boundary, given);
+    if (spelled === undefined) throw error;
+    return await openInside(boundary, spelled);
   }
 }
 

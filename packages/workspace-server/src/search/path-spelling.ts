@@ -1,0 +1,63 @@
+/**
+ * Paths written differently from the names on disk: in another Unicode normalization form, or with
+ * the escapes of our own answers (`\u001b`).
+ */
+import { isAbsolute, join, relative, sep } from 'node:path';
+import { contains, disk, printable, quoted } from 'mcp-actors/internal';
+import { resolveInside } from 'mcp-actors/roots';
+import type { Boundary } from 'mcp-actors/roots';
+
+/**
+ * Finds the existing path that `given` spells differently.
+ *
+ * @returns undefined if nothing is there, by any spelling; relative for a relative path
+ * @throws {ToolError} what `resolveInside` throws
+ */
+export async function findSpelling(boundary: Boundary, given: string): Promise<string | undefined> {
+  // Names in plain ASCII have one spelling; a URI may encode others.
+  if (!/[^\x20-\x7e]|[\\%]/.test(given)) return undefined;
+  const found = await resolveInside(boundary, given);
+  const isRelative = !isAbsolute(given) && !/^file:[/\\]/i.test(given);
+  const start = isRelative
+    ? '.'
+    : boundary.directories.find(({ path }) => contains(path, found.path))?.path;
+  if (start === undefined) return undefined;
+  const path = isRelative ? given : relative(start, found.path);
+  let at = start;
+  for (const name of path.split(sep === '/' ? '/' : /[/\\]/).filter(Boolean)) {
+    const same = join(at, name);
+    if ((await resolveInside(boundary, same)).exists) at = same;
+    else {
+      const other = await findName(boundary, at, name);
+      if (other === undefined) return undefined;
+      at = join(at, other);
+    }
+  }
+  return isRelative ? at.replaceAll(sep, '/') : at;
+}
+
+async function findName(
+  boundary: Boundary,
+  directory: string,
+  written: string,
+): Promise<string | undefined> {
+  const { path } = await resolveInside(boundary, directory);
+  try {
+    const [entries = []] = await disk.readDirectories([path]);
+    // A directory that cannot be listed offers no other spelling: the path stays not found.
+    if (entries instanceof Error) return undefined;
+    const composed = written.normalize();
+    return entries.find(({ name }) => name !== written && spells(composed, name))?.name;
+  } catch (error) {
+    if (disk.systemCode(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+/** @param written in Unicode normalization form C */
+function spells(written: string, name: string): boolean {
+  if (name.normalize() === written) return true;
+  if (!written.includes('\\')) return false;
+  const shown = [printable(name), quoted(name, Infinity).slice(1, -1)];
+  return shown.some((text) => text.normalize() === written);
+}
