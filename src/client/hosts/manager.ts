@@ -1,6 +1,6 @@
 /** Many servers: a plain map of connections, and one list of all their tools. */
 import { heldProcess, onceAtTurnEnd, systemClock } from '../../actors/clock.ts';
-import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
+import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { PartyTurns } from '../../actors/party-turns.ts';
 import { waitFor } from '../../actors/waiting.ts';
@@ -215,7 +215,28 @@ export class ServerManager implements Servers {
   ): Promise<CallToolResult> {
     const owner = this.#search.ownerNow(name) ?? (await this.#ownerIn(name, options));
     const connection = await this.use(owner.server);
-    return connection.callTool(owner.tool, args, options);
+    const call = connection.callTool(owner.tool, args, options);
+    if (owner.listed) return call;
+    // Sent before the list of its server was known: the list decides what a failure means.
+    const failed = await call.then(
+      ({ isError }) => isError === true,
+      (error: unknown) => error instanceof ProtocolError && error.code === ErrorCode.invalidParams,
+    );
+    if (failed && (await this.#isUnlisted(owner, connection, options))) throw this.#refusal(name);
+    return call;
+  }
+
+  /** True if the server's whole list, once it has arrived, lacks the tool. */
+  async #isUnlisted(
+    { server, tool }: FoundTool,
+    connection: Connection,
+    options: HostRequestOptions,
+  ): Promise<boolean> {
+    // A list that fails decides nothing, and the call's own failure is reported.
+    const listed = await connection.listTools(options).catch(() => undefined);
+    const { state, reason } = this.#slots.get(server)?.list ?? {};
+    const isWhole = state === 'known' && reason === undefined;
+    return isWhole && listed?.every(({ name }) => name !== tool) === true;
   }
 
   /** @throws {ProtocolError} there is no such tool */

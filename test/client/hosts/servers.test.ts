@@ -16,6 +16,10 @@ const small = (...args: readonly string[]) => ({
   command: process.execPath,
   args: [script, ...args],
 });
+const official = (...args: readonly string[]) => ({
+  command: process.execPath,
+  args: [join(import.meta.dirname, 'official-server.mjs'), ...args],
+});
 const quick = { restart: 'none', cacheFolder: false } as const;
 
 function closing<T extends Servers>(servers: T): T {
@@ -65,6 +69,18 @@ describe('many servers', () => {
       cachedAt: undefined,
     });
     expect(textOf(await servers.callTool('b__two', { text: 'x' }))).toBe('two x');
+  });
+
+  test.each([
+    ['answered with an error', small('read_file', 'write_file')],
+    ['answered with a result', official('read_file', 'write_file')],
+  ])('suggest a tool of a similar name before any list has arrived: %s', async (_name, entry) => {
+    const servers = closing(openServers({ mcpServers: { files: entry } }, quick));
+    expect(servers.tools).toEqual([]);
+    await expect(servers.callTool('files__read_fil', {})).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('Did you mean files__read_file?') as string,
+    });
   });
 
   test('start although others crash, are missing, faulty or disabled, and say why', async () => {
