@@ -5,6 +5,7 @@
  * requests, and a client since 2026-07-28 is asked in results; the client's call waits for both.
  */
 import { systemClock } from '../actors/clock.ts';
+import type { Fact } from '../actors/facts.ts';
 import { defaultLimits, fullParties } from '../actors/limits.ts';
 import { untoldCapabilities } from '../client/asked/answers.ts';
 import { DialogPlaces, roundsAfter } from '../client/asked/input-rounds.ts';
@@ -49,7 +50,8 @@ import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
-import { printableName } from '../protocol/printable.ts';
+import { printableName, quoted } from '../protocol/printable.ts';
+import { defaultReport } from '../session/default-report.ts';
 import { skillMethods, skillsExtension } from '../protocol/skills.ts';
 import type { ListedSkill } from '../protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
@@ -112,7 +114,7 @@ const { maxSubscriptions } = defaultLimits;
 const listTimeoutMs = 60_000;
 
 /** How a server is bridged, as far as each of its clients is concerned. */
-export interface BridgingOptions extends Pick<ConnectOptions, 'clock' | 'limits'> {
+export interface BridgingOptions extends Pick<ConnectOptions, 'clock' | 'limits' | 'report'> {
   /** See {@link Upstream.idleMs}. */
   readonly idleMs: number;
   /** See {@link HostRequestOptions.retry}. */
@@ -520,8 +522,10 @@ export class BridgedServer {
         try {
           await this.#subscribe(uri);
           return [uri];
-        } catch {
+        } catch (error) {
           this.#unwatch(uri);
+          const { report = defaultReport, hide } = this.#options;
+          report(subscriptionFailed(uri, hide(error)));
           return [];
         }
       }),
@@ -628,6 +632,12 @@ export function listChanges(capabilities: JsonObject): ReadonlySet<string> {
     return isJsonObject(declared) && declared['listChanged'] === true ? [changed] : [];
   });
   return new Set(changes);
+}
+
+/** The fact that a resource is missing from an acknowledged subscription. */
+export function subscriptionFailed(uri: string, error: unknown): Fact {
+  const message = `Subscription to ${quoted(uri)} failed: ${textOfError(error)}`;
+  return { level: 'warning', name: 'bridge.subscription-failed', message, details: { error } };
 }
 
 /** @throws {ProtocolError} -32000: the client has too many subscriptions */

@@ -29,7 +29,7 @@ import { printableName, quoted } from '../protocol/printable.ts';
 import { skillsExtension } from '../protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';
 import { joinedInstructions } from './joined-instructions.ts';
-import { toolIn } from './bridged-server.ts';
+import { subscriptionFailed, toolIn } from './bridged-server.ts';
 import { Member } from './member.actor.ts';
 import type { MemberHost, NamedEntry } from './member.actor.ts';
 import { withoutLate } from './patience.ts';
@@ -627,8 +627,8 @@ export class MergedUpstream implements Upstream, MemberHost {
               watch.end();
             },
           };
-        } catch {
-          // It is not among those that are agreed to.
+        } catch (error) {
+          this.#options.note(subscriptionFailed(uri, error));
           return undefined;
         }
       }),

@@ -11,6 +11,7 @@ import {
 import { open as openFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { Report } from '../actors/facts.ts';
+import { defaultReport } from '../session/default-report.ts';
 import { recordConnection, record } from './recorder.ts';
 import type { ConnectionRecorder, RecordOptions, Recorder } from './recorder.ts';
 import type { RecordingSink } from './recording-writer.ts';
@@ -176,7 +177,7 @@ function writeWhole(descriptor: number, text: string): void {
 
 /** How sessions over HTTP are recorded, a file each. */
 export interface RecordedSessionsOptions extends RecordOptions {
-  /** Hears why a session is not recorded. */
+  /** Hears why a session is not recorded; by default stderr. */
   readonly report?: Report<'recording.failed'>;
 }
 
@@ -193,7 +194,7 @@ const maxOpen = 256;
  */
 export function recordSessions(
   path: string,
-  { report = () => {}, ...options }: RecordedSessionsOptions = {},
+  { report = defaultReport, ...options }: RecordedSessionsOptions = {},
 ): () => Recorder | undefined {
   const nameOf = namesIn(path);
   let count = 0;

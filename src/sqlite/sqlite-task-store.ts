@@ -353,10 +353,13 @@ class SqliteTaskStore implements TaskStore {
     } catch {
       // Its lease ends by itself.
     }
-    // What was written settles before.
-    await this.#onDisk().catch(() => {});
-    await this.#log?.close();
-    this.#database.close();
+    try {
+      // What was written settles before.
+      await this.#onDisk();
+    } finally {
+      await this.#log?.close();
+      this.#database.close();
+    }
   }
 
   /** Settles once all that was written so far is on the disk. */

@@ -352,7 +352,11 @@ export class TaskKeeper implements TaskWriter {
     } catch (error) {
       this.#away('The lease is left to end by itself', error);
     }
-    await store.close();
+    try {
+      await store.close();
+    } catch (error) {
+      this.#away('The last writes may be lost', error);
+    }
   }
 
   /** Claims what belongs to nobody and what is due, and goes on with it, or says that it cannot go on. */

@@ -296,11 +296,7 @@ export class TaskLedger implements WorkLedger {
     this.#sends.set(asked, send ? { spec, send } : { spec });
     const asking = this.#during(() => this.#asking.then(() => this.#askClient()));
     this.#asking = asking.catch((error: unknown) => {
-      const cause = { cause: error };
-      const failure =
-        error instanceof RuntimeError
-          ? error
-          : new RuntimeError('REQUEST_FAILED', 'The client could not be asked', cause);
+      const failure = questionFailure(error);
       this.#questions.fail(() => failure);
     });
     return answer;
@@ -389,12 +385,12 @@ export class TaskLedger implements WorkLedger {
       try {
         await this.#answered([[question, await send(sent)]]);
       } catch (error) {
-        if (!(error instanceof RuntimeError)) throw error;
+        const failure = questionFailure(error);
         // The next request for the result is asked.
-        if (error.code === 'TRANSPORT_CLOSED') return;
-        if (!isPatient || error.code !== 'REQUEST_TIMEOUT') question.fail(error);
+        if (failure.code === 'TRANSPORT_CLOSED') return;
+        if (!isPatient || failure.code !== 'REQUEST_TIMEOUT') question.fail(failure);
       }
-    }).catch(() => {});
+    });
   }
 
   /**
@@ -609,6 +605,12 @@ export class TaskLedger implements WorkLedger {
 
 /** A task that waits for its client alone is looked at again after this time, milliseconds. */
 const longestParkMs = 30 * 24 * 3600_000;
+
+/** The handler's error for a question that did not reach its client. */
+function questionFailure(error: unknown): RuntimeError {
+  if (error instanceof RuntimeError) return error;
+  return new RuntimeError('REQUEST_FAILED', 'The client could not be asked', { cause: error });
+}
 
 function goesOnElsewhere(): RuntimeError {
   return new RuntimeError('CANCELLED', 'The task has ended, or goes on in another process');

@@ -196,7 +196,10 @@ export interface TaskStore {
    * @returns ends it
    */
   watch?(changed: () => void): () => void;
-  /** Lets go of the store. Never rejects. */
+  /**
+   * Releases the store.
+   * @throws {Error} writes that have not settled may be lost; the store is released nevertheless
+   */
   close(): Promise<void>;
 }
 

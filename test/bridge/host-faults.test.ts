@@ -10,6 +10,7 @@ import type { Fact, JsonObject, McpServer } from 'mcp-actors';
 import { stdio } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
 import { readHostsFile } from 'mcp-actors/client';
+import type { ServerEntry } from 'mcp-actors/client';
 import {
   TestClock,
   enveloped,
@@ -172,11 +173,27 @@ test('a shared process that is not told what its hosts can do is logged once', a
     report: (fact) => void facts.push(fact),
   });
   onTestFinished(() => server.close());
-  for (const _ of [1, 2]) {
-    const host = await hostOf('legacy', server);
+  for (const era of ['legacy', 'legacy'] as const) {
+    const host = await hostOf(era, server);
     await host.request('tools/list');
     await host.close();
   }
   const withheld = facts.filter(({ name }) => name === 'bridge.capabilities-withheld');
   expect(withheld).toMatchObject([{ level: 'warning' }]);
+});
+
+test.each([
+  ['one server', (server: ServerEntry) => server],
+  ['several servers', (server: ServerEntry) => ({ mcpServers: { a: server } })],
+])('a subscription that fails at %s is reported with its reason', async (_, sourceOf) => {
+  const facts: Fact[] = [];
+  const launched = { command: process.execPath, args: ['test/bridge/legacy-server.mjs'] };
+  const host = hosted(bridge(sourceOf(launched), { report: (fact) => void facts.push(fact) }));
+  const notifications = { resourceSubscriptions: ['test://locked', 'test://thing'] };
+  host.send(enveloped(1, 'subscriptions/listen', { notifications }));
+  const failed = () => facts.filter(({ name }) => name === 'bridge.subscription-failed');
+  await vi.waitFor(() => expect(failed()).toHaveLength(1), { timeout: 60_000 });
+  expect(failed()).toMatchObject([
+    { level: 'warning', message: expect.stringMatching(/"test:\/\/locked".*it is locked/) },
+  ]);
 });

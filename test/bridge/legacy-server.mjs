@@ -131,6 +131,7 @@ mcp.registerResource('thing', 'test://thing', {}, async (uri) => ({
   contents: [{ uri: uri.href, text: 'a thing' }],
 }));
 server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => {
+  if (uri === 'test://locked') throw new Error('it is locked');
   subscribed.add(uri);
   return {};
 });

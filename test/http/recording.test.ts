@@ -9,7 +9,7 @@ import { readRecording, recordSessions } from 'mcp-actors/recording';
 import type { Recorder } from 'mcp-actors/recording';
 import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { laboratory } from '../../examples/lab/laboratory.ts';
 import { modern, textOf } from '../e2e/both-eras-client.ts';
 import { expectSame, linesOf } from '../recording/recorded-session.ts';
@@ -125,6 +125,15 @@ test('a session whose recording cannot be made is served, and that is reported',
       /^Session 1 is served and not recorded: .*mine-1\.jsonl" is there already/,
     ),
   ]);
+});
+
+test('a session whose recording cannot be made is reported on stderr by default', () => {
+  const written = vi.spyOn(console, 'error').mockReturnValue();
+  onTestFinished(() => written.mockRestore());
+  const path = folder();
+  writeFileSync(join(path, 'mine-1.jsonl'), '');
+  expect(recordSessions(join(path, 'mine.jsonl'))()).toBeUndefined();
+  expect(written).toHaveBeenCalledWith(expect.stringContaining('recording.failed'));
 });
 
 test('sessions cannot be recorded below what is no directory', () => {

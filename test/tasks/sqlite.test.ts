@@ -190,9 +190,10 @@ describe('the directory of tasks', () => {
   test.each([
     ['removed', () => {}],
     ['removed and made again by another process', openTaskStore],
-  ])('%s while in use fails every write, read and lease from then on', async (_, andThen) => {
+  ])('%s while in use fails every later write, read, lease and close', async (_, andThen) => {
     const state = await within();
-    const store = await opened(state);
+    const store = await openTaskStore(state);
+    await store.lease('a');
     const claim = await store.create(task);
     await rm(state, { recursive: true });
     const other = await andThen(state);
@@ -203,5 +204,6 @@ describe('the directory of tasks', () => {
     await expect(store.append(claim, { steps: [] })).rejects.toThrow(refused);
     await expect(store.finish(claim, '{}')).rejects.toThrow(refused);
     await expect(store.read('t1')).rejects.toThrow(refused);
+    await expect(store.close()).rejects.toThrow(refused);
   });
 });

@@ -89,7 +89,9 @@ export async function serveWorkspace(invocation: ServeInvocation, script: string
   const api =
     openApi && (await (await import('./serve-openapi.ts')).openApiServer(openApi, log.report));
   const developed =
-    watch === undefined ? undefined : (await import('./dev/dev.ts')).develop(watch, !!http);
+    watch === undefined
+      ? undefined
+      : (await import('./dev/dev.ts')).develop(watch, !!http, log.report);
   const own = api ?? developed?.server;
   const launch = {
     directories,

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { SdkTransport } from 'mcp-actors';
+import type { Report, SdkTransport } from 'mcp-actors';
 import { processActor, systemClock, textOfError } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { passOn } from '../stderr-lines.ts';
@@ -18,6 +18,8 @@ export interface CodeSetup {
   readonly loader: string | undefined;
   /** Seals what waits, so that the next version can go on with it. */
   readonly stateKeys: string;
+  /** Gets facts about the processes and the connections to them. */
+  readonly report: Report;
 }
 
 /** How long a module may take to load, milliseconds: code that never ends holds up nothing. */
@@ -65,6 +67,8 @@ const stopTimes = { inputMs: 0, terminateMs: 1000, killMs: 1000 };
 export class Code {
   /** What it was loaded from; set by {@link load}. */
   loaded: LoadedCode = { files: [], machines: [] };
+  /** True once the process has ended. */
+  hasEnded = false;
   /** Resolves when the process has ended, with how it went. */
   readonly gone: Promise<string>;
   readonly #process: ReturnType<typeof processActor>;
@@ -75,7 +79,7 @@ export class Code {
   #waiting: ((said: FromCode) => void) | undefined = undefined;
   #opened = 0;
 
-  constructor({ file, loader, stateKeys }: CodeSetup) {
+  constructor({ file, loader, stateKeys, report }: CodeSetup) {
     const [, script = ''] = process.argv;
     const imports = loader === undefined ? [] : ['--import', loader];
     const env = { MCP_STATE_KEYS: stateKeys, ...process.env, [codeVariable]: file };
@@ -98,7 +102,7 @@ export class Code {
           end: () => {},
         },
         clock: systemClock,
-        report: () => {},
+        report,
         launched: ({ stdout, channel }) => {
           // Stdout is the host's.
           stdout.setEncoding('utf8').on('data', passOn);
@@ -120,7 +124,10 @@ export class Code {
         resolve(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`),
       );
     });
-    void this.gone.then(() => this.#closeSessions());
+    void this.gone.then(() => {
+      this.hasEnded = true;
+      this.#closeSessions();
+    });
     this.#process.start();
   }
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { createMcpServer, defaultLimits, stdio } from 'mcp-actors';
-import type { McpServer } from 'mcp-actors';
+import type { McpServer, Report } from 'mcp-actors';
 import { processLog, untilEnd } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { inspectorWish, openInspector } from '../inspector.ts';
@@ -81,12 +81,13 @@ export const command = commandOf(
     const given = limitsIn({ ...noLimitFlags, limit: values.limit });
     const limits = { ...defaultLimits, ...given.session };
     const http = httpWish({ ...ofProduction, ...values }, given.http);
-    const { server, terminal, close } = develop(fileIn(positionals), http !== undefined);
     const inspect = inspectorWish(values.inspect);
     const inspector = inspect && (await openInspector(inspect));
     const { 'log-level': level, 'log-file': logFile } = values;
     const log = processLog({ level, sink: logFile === undefined ? undefined : fileSink(logFile) });
-    const common = { ...inspector?.options, limits, report: log.report };
+    const { report } = log;
+    const { server, terminal, close } = develop(fileIn(positionals), http !== undefined, report);
+    const common = { ...inspector?.options, limits, report };
     const { drainTimeoutMs } = given.session;
     const release = async () => {
       close();
@@ -121,13 +122,14 @@ export interface Developed {
  *
  * @param module its path
  * @param isOverHttp whether stderr is only for people
+ * @param report gets facts about the processes and the connections to them
  * @throws {UsageError} it does not exist, or this Node cannot run it
  */
-export function develop(module: string, isOverHttp: boolean): Developed {
+export function develop(module: string, isOverHttp: boolean, report: Report): Developed {
   const file = moduleAt(module);
   const shown = relative(process.cwd(), file);
   const terminal = new DevTerminal(isOverHttp || process.stderr.isTTY);
-  const development = new Development({ file, loader: loaderFor(file) });
+  const development = new Development({ file, loader: loaderFor(file), report });
   development.listen({
     exchanged: () => void tellOffer(),
     failed: ({ message }) => terminal.say(`${shown} cannot be used\n${message}`),
@@ -141,7 +143,12 @@ export function develop(module: string, isOverHttp: boolean): Developed {
     version: '0.0.0',
     upstream: async (client) => {
       const offer = await development.offer();
-      return new DevelopedUpstream(client, development, { offer, file: shown, observer: terminal });
+      return new DevelopedUpstream(client, development, {
+        offer,
+        file: shown,
+        observer: terminal,
+        report,
+      });
     },
   });
   return { server, terminal, close: () => development.close() };

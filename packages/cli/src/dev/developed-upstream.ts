@@ -6,6 +6,7 @@ import { ProtocolError } from 'mcp-actors';
 import type {
   HandlerContext,
   JsonObject,
+  Report,
   Upstream,
   UpstreamClient,
   UpstreamWatch,
@@ -72,6 +73,16 @@ interface Watching {
   watch: UpstreamWatch | undefined;
 }
 
+/** How a client is connected to the module. */
+export interface DevelopedOptions {
+  /** The lists and capabilities of the current code; undefined if none can be loaded. */
+  readonly offer: Offer | undefined;
+  /** The module, as it is shown. */
+  readonly file: string;
+  readonly observer: CallObserver;
+  readonly report: Report;
+}
+
 export class DevelopedUpstream implements Upstream {
   readonly serverInfo;
   readonly capabilities: JsonObject;
@@ -81,6 +92,7 @@ export class DevelopedUpstream implements Upstream {
   readonly #development: Development;
   readonly #observer: CallObserver;
   readonly #file: string;
+  readonly #report: Report;
   /** The upstreams over the code that has been asked. */
   readonly #over = new Map<Code, Promise<Upstream>>();
   /** By the request state of a call that waits, or the id of a task. */
@@ -94,16 +106,16 @@ export class DevelopedUpstream implements Upstream {
   #told: Error | undefined = undefined;
   readonly #unlisten: () => void;
 
-  /** @param offer what the code has now; undefined if there is none that can be loaded */
   constructor(
     client: UpstreamClient,
     development: Development,
-    { offer, file, observer }: { offer: Offer | undefined; file: string; observer: CallObserver },
+    { offer, file, observer, report }: DevelopedOptions,
   ) {
     this.#client = client;
     this.#development = development;
     this.#observer = observer;
     this.#file = file;
+    this.#report = report;
     this.serverInfo = offer?.info ?? { name: file, version: '0.0.0' };
     this.capabilities = { ...offer?.capabilities, ...everything };
     this.instructions = offer?.instructions;
@@ -207,7 +219,7 @@ export class DevelopedUpstream implements Upstream {
     const { peer, principal, signal } = this.#client;
     const entry = new BridgedEntry(
       { transport: code.transport() },
-      { name: this.#file, limits, report: () => {} },
+      { name: this.#file, limits, report: this.#report },
     );
     const upstream = await entry.open({
       ...{ peer, principal, signal },

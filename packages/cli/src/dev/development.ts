@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createActor } from 'xstate';
 import { defaultLimits } from 'mcp-actors';
+import { textOfError } from 'mcp-actors/internal';
 import { Code, CodeError } from './code.ts';
 import type { CodeSetup } from './code.ts';
 import { developmentOf } from './development.machine.ts';
@@ -188,15 +189,21 @@ export class Development {
     });
     this.#tell((each) => each.exchanged?.(code));
     const before = this.#offer;
-    this.#offered = offerOf(code).then(
+    this.#offered = offerOf(code, this.#setup.report).then(
       (offer) => {
         if (this.current !== code) return;
         this.#offer = offer;
         const methods = offer.differencesFrom(before);
         if (methods.length > 0) this.#tell((each) => each.changed?.(methods));
       },
-      // Its process has ended: that is told already.
-      () => {},
+      (error: unknown) => {
+        // The end of the process is reported by itself.
+        if (!this.has(code) || code.hasEnded) return;
+        const fault = new Error(`Its lists cannot be read: ${textOfError(error)}`, {
+          cause: error,
+        });
+        this.#tell((each) => each.failed?.(fault));
+      },
     );
   }
 

@@ -1,8 +1,11 @@
 /** What a version of the code offers to clients. */
 import { connect } from 'mcp-actors/client';
 import type { Connection } from 'mcp-actors/client';
-import type { Implementation, JsonObject } from 'mcp-actors';
+import { ProtocolError, RuntimeError } from 'mcp-actors';
+import type { Implementation, JsonObject, Report } from 'mcp-actors';
 import type { Code } from './code.ts';
+
+const methodNotFound = -32601;
 
 type Ask = (from: Connection) => Promise<readonly unknown[]>;
 
@@ -60,24 +63,39 @@ export class Offer {
   }
 }
 
-/** Asks the code as a host would. */
-export async function offerOf(code: Code): Promise<Offer> {
+/**
+ * Asks the code as a host would.
+ *
+ * @throws {Error} the process has ended, or does not answer
+ */
+export async function offerOf(code: Code, report: Report): Promise<Offer> {
   const stale = new Set<string>();
   const connection = await connect(
     { transport: code.transport() },
     {
       name: 'dev',
       era: 'legacy',
-      report: () => {},
+      report,
       onNotification: (method) => void stale.add(method),
     },
   );
   const items = new Map<string, readonly (readonly unknown[])[]>();
   for (const [method, kinds] of Object.entries(lists)) {
-    const asked = await Promise.allSettled(kinds.map(([, ask]) => ask(connection)));
-    // What it does not have is an empty list.
-    const all = asked.map((each) => (each.status === 'fulfilled' ? each.value : []));
-    items.set(method, all);
+    const all = kinds.map(([kind, ask]) =>
+      ask(connection).catch((error: unknown) => insteadOf(error, kind, report)),
+    );
+    items.set(method, await Promise.all(all));
   }
   return new Offer(connection, items, stale);
+}
+
+/** The list that stands for one that was refused: a missing one is empty, and so is one that fails. */
+function insteadOf(error: unknown, kind: string, report: Report): readonly unknown[] {
+  if (error instanceof RuntimeError && error.code === 'CAPABILITY_MISSING') return [];
+  // Without an answer nothing is known of the other lists, either.
+  if (!(error instanceof ProtocolError)) throw error;
+  if (error.code === methodNotFound) return [];
+  const message = `The list of ${kind}s failed: ${error.message}`;
+  report({ level: 'warning', name: 'dev.list-failed', message, details: { error } });
+  return [];
 }

@@ -200,6 +200,19 @@ describe('on a save', { timeout: 180_000 }, () => {
   });
 });
 
+test('a list that fails is reported, and the rest is served', async () => {
+  const project = new DevProject();
+  const template = `defineResourceTemplate({ uriTemplate: 'note://{n}', name: 'note',
+    list: () => { throw new Error('no notes') }, read: () => 'text' })`;
+  const more = `import { defineResourceTemplate } from 'mcp-actors';`;
+  const text = moduleWith(says('one'), more);
+  project.save(text.replace('resources: [', `resourceTemplates: [${template}],\n  resources: [`));
+  const host = await project.host();
+  expect(await host.call('say')).toBe('one');
+  await expect.poll(() => host.stderr).toContain('The list of resources failed');
+  await expect.poll(() => host.stderr).toContain('serves: 1 tool');
+});
+
 test('a module that talks to a process manager is served', async () => {
   const project = new DevProject();
   const talks = `process.send?.('ready'); process.send?.(null); process.disconnect?.();`;
