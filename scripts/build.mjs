@@ -60,8 +60,6 @@ const common = {
   alias: {
     rxjs: './node_modules/rxjs/dist/esm/index.js',
     'jsonc-parser': './node_modules/jsonc-parser/lib/esm/main.js',
-    // yaml's module for Node requires `process`, which an ES module cannot; the one for browsers is an ES module.
-    yaml: './node_modules/yaml/browser/index.js',
   },
 };
 
@@ -368,6 +366,8 @@ const builds = [
   splitBuild({
     ...common,
     entryPoints: { main: 'packages/cli/src/main.ts' },
+    // yaml's module for Node requires `process`, which an ES module cannot; its module for browsers is an ES module.
+    alias: { ...common.alias, yaml: './node_modules/yaml/browser/index.js' },
     outdir: commandDist,
     chunkNames: 'chunks/[name]-[hash]',
     ...minified,

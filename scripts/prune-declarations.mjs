@@ -10,12 +10,12 @@ const referred = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
 /** @param {string} specifier as `./names.ts` or `./names.js` */
 const declarationOf = (specifier) => specifier.replace(/(?<!\.d)\.[jt]s$/, '.d.ts');
 
-/** What our own packages share is no user's to read. */
+/** Shared by our own packages only: users have no need to read it. */
 const internal = './internal';
 const comments = /^[ \t]*\/\*\*[^]*?\*\/\r?\n/gm;
 
 /**
- * Removes the declarations that no entry of a package leads to, and the comments of those that only `internal` leads to.
+ * Removes the declarations that no entry of a package leads to, and the comments of modules from which no public entry exports a name.
  *
  * @param {string} folder of the package, with a `package.json` that names the entries
  */
@@ -23,12 +23,9 @@ export function pruneDeclarations(folder) {
   const types = join(folder, 'dist', 'types');
   /** @type {{ readonly exports: { readonly [entry: string]: string | { readonly types?: string } } }} */
   const { exports: entries } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  /** @param {(name: string) => boolean} isMeant */
-  const neededBy = (isMeant) => {
-    const waiting = Object.entries(entries).flatMap(([name, entry]) =>
-      isMeant(name) && typeof entry === 'object' && entry.types !== undefined
-        ? [resolve(folder, entry.types)]
-        : [],
+  const reachable = () => {
+    const waiting = Object.values(entries).flatMap((entry) =>
+      typeof entry === 'object' && entry.types !== undefined ? [resolve(folder, entry.types)] : [],
     );
     /** @type {Set<string>} */
     const needed = new Set();
@@ -41,8 +38,19 @@ export function pruneDeclarations(folder) {
     }
     return needed;
   };
-  const needed = neededBy(() => true);
-  const read = neededBy((name) => name !== internal);
+  const needed = reachable();
+  /** The public entries, and the modules that they export names from. */
+  const read = new Set(
+    Object.entries(entries).flatMap(([name, entry]) => {
+      if (name === internal || typeof entry !== 'object' || entry.types === undefined) return [];
+      const file = resolve(folder, entry.types);
+      const from = [...readFileSync(file, 'utf8').matchAll(referred)];
+      return [
+        file,
+        ...from.map(([, specifier = '']) => resolve(dirname(file), declarationOf(specifier))),
+      ];
+    }),
+  );
   for (const name of readdirSync(types, { recursive: true, encoding: 'utf8' })) {
     const path = join(types, name);
     if (!name.endsWith('.d.ts') || read.has(path)) continue;

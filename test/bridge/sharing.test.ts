@@ -136,12 +136,12 @@ describe.each(['session', 'shared', 'pool'] as const)('with share: %s', (share) 
     const failed = converse(bridged({ share, restart: 'none' }, 'broken')).peer;
     await expect(failed.handshake()).rejects.toThrow(/cannot serve the client/);
     const { peer, session } = converse(bridged({ share }, 'silent'), {
-      limits: { drainTimeoutMs: 1 },
+      limits: { upstreamTimeoutMs: 1000 },
     });
     peer.send(initialize(1));
     await expect.poll(() => journal.arrived().at(-1)).toMatch(/initialize$/);
     peer.end();
-    expect(await peer.error(1)).toMatchObject({ data: { reason: 'shutting-down' } });
+    expect(await peer.error(1)).toMatchObject({ data: { reason: 'upstream-failed' } });
     await session.closed;
   });
 });

@@ -101,12 +101,13 @@ everywhere('tools', eachRevision, ({ revision }) => {
 
   test('whose cursor was never given refuse it [TOOLS-07]', async () => {
     const { peer } = await operate({ tools: [measure] }, { revision });
-    for (const cursor of ['next', '', 7, null]) {
+    for (const cursor of ['next', '', 7]) {
       await expect(peer.ask('tools/list', { cursor })).rejects.toMatchObject({
         error: { code: -32602 },
       });
     }
     expect(await peer.ask('tools/list', {})).toHaveProperty('tools');
+    expect(await peer.ask('tools/list', { cursor: null })).toHaveProperty('tools');
   });
 });
 

@@ -145,9 +145,9 @@ describe('the initialize of a session with an upstream', () => {
   });
 
   test.each([
-    ['the input has ended and the drain time is over', 'input-ended'],
-    ['the session is told to end', 'shutdown'],
-  ])('is refused if %s', async (_, kind) => {
+    ['the input has ended and upstreamTimeoutMs is over', 'input-ended', 'upstream-failed'],
+    ['the session is told to end', 'shutdown', 'shutting-down'],
+  ])('is refused if %s', async (_, kind, reason) => {
     const clock = new TestClock();
     const { arrived, pass } = gate();
     let signal: AbortSignal | undefined;
@@ -158,7 +158,7 @@ describe('the initialize of a session with an upstream', () => {
         return upstream();
       },
       {},
-      { clock, limits: { drainTimeoutMs: 500 } },
+      { clock, limits: { upstreamTimeoutMs: 500 } },
     );
     peer.send(initialize(1));
     await arrived();
@@ -171,7 +171,7 @@ describe('the initialize of a session with an upstream', () => {
       expect(session.state).toBe('preparing');
       clock.increment(1);
     }
-    expect(await peer.error(1)).toMatchObject({ data: { reason: 'shutting-down' } });
+    expect(await peer.error(1)).toMatchObject({ data: { reason } });
     expect(await session.closed).toMatchObject({ kind });
     expect(signal?.aborted).toBe(true);
   });
