@@ -2,10 +2,6 @@
  * The paths that a call selects: its globs and file types as matchers, and the places where the
  * search begins.
  */
-import { resolveInside } from 'mcp-actors/roots';
-import type { Boundary } from 'mcp-actors/roots';
-import { ToolError } from 'mcp-actors';
-import { findSpelling } from '../search/path-spelling.ts';
 import { areOfNames, compileGlobs, readGlobs, startsOf } from './glob.ts';
 import type { WrittenGlob } from './glob.ts';
 import { isSliceOver, nextSlice } from './time-slices.ts';
@@ -37,8 +33,10 @@ export interface SelectionQuery {
   readonly types?: readonly string[];
   /** `find`: `packages/*\/` means the directories; `search`: it means what is below them. */
   readonly purpose: 'find' | 'search';
-  /** Of the root that the globs are relative to; an absolute glob below it is too. */
-  readonly boundary: Boundary;
+  /** The root's path: an absolute glob below it is taken as relative to it. */
+  readonly root: string;
+  /** Finds the existing path that a glob with special characters names: `app/[id]/page.tsx`. */
+  readonly pathOf: (glob: string) => Promise<string | undefined>;
 }
 
 /**
@@ -50,16 +48,15 @@ export interface SelectionQuery {
  * @throws {ToolError} INVALID_GLOB; the signal's reason
  */
 export async function selectFiles(
-  { globs, types = [], purpose, boundary }: SelectionQuery,
+  { globs, types = [], purpose, root, pathOf }: SelectionQuery,
   signal: AbortSignal,
 ): Promise<FileSelection> {
-  const root = boundary.base.path;
   const isExcluding = (glob: string) => glob.startsWith('!');
   const included = globs.filter((glob) => !isExcluding(glob)).map((glob) => below(root, glob));
   const excluded = globs.filter(isExcluding).map((glob) => below(root, glob.slice(1)));
   const written: WrittenGlob[] = [];
   for (const text of [...included, ...excluded]) {
-    written.push({ text, path: await existingPath(boundary, text) });
+    written.push({ text, path: mayNamePath(text) ? await pathOf(text) : undefined });
   }
   // Many calls may come at once, and compiling takes some milliseconds for globs at their budget.
   if (isSliceOver()) await nextSlice(signal);
@@ -100,18 +97,9 @@ export function everythingBelow(path: string): FileSelection {
   };
 }
 
-/** The existing path that a glob with special characters names, such as `app/[id]/page.tsx`. */
-async function existingPath(boundary: Boundary, glob: string): Promise<string | undefined> {
-  const path = glob.replace(/^(?:\.?\/)+/, '');
-  if (path === '' || !/[*?[\]{}\\]/.test(path)) return undefined;
-  try {
-    const { exists } = await resolveInside(boundary, `./${path}`);
-    return exists ? path : await findSpelling(boundary, `./${path}`);
-  } catch (error) {
-    // The glob is no path, or the walk meets the same error.
-    if (error instanceof ToolError) return undefined;
-    throw error;
-  }
+/** A glob without special characters is a path as it is. */
+function mayNamePath(glob: string): boolean {
+  return /[*?[\]{}\\]/.test(glob);
 }
 
 function below(root: string, glob: string): string {

@@ -6,6 +6,7 @@ import { isAbsolute, join, relative, sep } from 'node:path';
 import { contains, disk, printable, quoted } from 'mcp-actors/internal';
 import { resolveInside } from 'mcp-actors/roots';
 import type { Boundary } from 'mcp-actors/roots';
+import { ToolError } from 'mcp-actors';
 
 /**
  * Finds the existing path that `given` spells differently.
@@ -34,6 +35,20 @@ export async function findSpelling(boundary: Boundary, given: string): Promise<s
     }
   }
   return isRelative ? at.replaceAll(sep, '/') : at;
+}
+
+/** Finds the existing path, relative to the root, that a glob names if its characters are literal. */
+export async function findGlobPath(boundary: Boundary, glob: string): Promise<string | undefined> {
+  const path = glob.replace(/^(?:\.?\/)+/, '');
+  if (path === '') return undefined;
+  try {
+    const { exists } = await resolveInside(boundary, `./${path}`);
+    return exists ? path : await findSpelling(boundary, `./${path}`);
+  } catch (error) {
+    // The glob is no path, or the walk meets the same error.
+    if (error instanceof ToolError) return undefined;
+    throw error;
+  }
 }
 
 async function findName(

@@ -2,6 +2,7 @@
  * What the tools run on. The first call loads it, in one piece: a server that has just been
  * launched describes its tools without it.
  */
+export { findGlobPath } from '../search/path-spelling.ts';
 export { everythingBelow, selectFiles } from '../globs/file-selection.ts';
 export { listTree, sortKeyOf as placeOf } from '../search/directory-tree.ts';
 export { globsOfTypes } from '../search/file-types.ts';

@@ -50,12 +50,8 @@ export function findFilesTool(workspace: Workspace): Tool {
         (from === undefined ? undefined : kept.at(query, from)) ??
         (await workspace.search(entered, context, async (signal, deadline) => {
           const typeGlobs = await running.globsOfTypes(types, entered.root, signal);
-          const choice = {
-            globs,
-            types: typeGlobs,
-            purpose: 'find',
-            boundary: entered.boundary,
-          } as const;
+          const pathOf = (glob: string) => running.findGlobPath(entered.boundary, glob);
+          const choice = { globs, types: typeGlobs, purpose: 'find', root: base, pathOf } as const;
           return await running.walkTree({
             boundary: entered.boundary,
             selection: await running.selectFiles(choice, signal),

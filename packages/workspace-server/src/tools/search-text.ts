@@ -95,7 +95,14 @@ export function searchTextTool(workspace: Workspace): Tool {
         const { boundary } = entered;
         const walkAnew = async (): Promise<WalkedTree> => {
           const typeGlobs = await running.globsOfTypes(types, entered.root, signal);
-          const choice = { globs, types: typeGlobs, purpose: 'search', boundary } as const;
+          const pathOf = (glob: string) => running.findGlobPath(boundary, glob);
+          const choice = {
+            globs,
+            types: typeGlobs,
+            purpose: 'search',
+            root: base,
+            pathOf,
+          } as const;
           const selection = await running.selectFiles(choice, signal);
           const rest = { lists: 'files', order: byPath, from: position?.path } as const;
           const how = { boundary, selection, hidden, ignored, signal, deadline, onProblem };
