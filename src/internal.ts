@@ -14,7 +14,7 @@ export { textOfError } from './protocol/errors.ts';
 export { MetaKey } from './protocol/meta.ts';
 export { Method } from './protocol/methods.ts';
 export { likeness, nearest } from './protocol/nearest.ts';
-export { keepNumberTexts, parseExactly } from './protocol/number-text.ts';
+export { exactNumbers, jsonText, keepNumberTexts, parseExactly } from './protocol/number-text.ts';
 export {
   printable,
   printableJson,

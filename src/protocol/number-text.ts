@@ -20,7 +20,7 @@ export const numberTexts: {
 
 /** Objects and arrays below this level of a message have no text of their own. */
 const maxLevel = 5;
-/** How many objects and arrays of one message have a text. */
+/** Limit of objects and arrays with a text, for each level of a message: its outermost ones always have one. */
 const maxTexts = 1000;
 
 /** A number that may be rounded: sixteen digits, or a great exponent. */
@@ -39,11 +39,11 @@ export function keepNumberTexts(): void {
  */
 export function noteNumberTexts(text: string, value: unknown): string | undefined {
   if (!holdsGreatNumber(value)) return undefined;
-  const scan = new Scan(text);
-  if (!scan.value(value, 0)) return undefined;
+  const scan = new Scan(text, maxLevel, maxTexts);
+  if (scan.value(value, 0) === value) return undefined;
   if (scan.duplicate !== undefined) return scan.duplicate;
   const kept = (numberTexts.kept ??= new WeakMap());
-  for (const [each, own] of scan.found) kept.set(each, own);
+  for (const { value: each, text: own } of scan.found) kept.set(each, own);
   return undefined;
 }
 
@@ -63,6 +63,19 @@ export function parseExactly(text: string): unknown {
 /** The text of a value with numbers that would be rounded; undefined for any other. */
 export function numberText(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null ? numberTexts.kept?.get(value) : undefined;
+}
+
+/**
+ * A copy of a value that has a text, with a string in place of each number that would be rounded. `jsonText` writes
+ * the objects and arrays of the copy with their numbers. Any other value is returned itself.
+ */
+export function exactNumbers(value: unknown): unknown {
+  const text = numberText(value);
+  if (text === undefined) return value;
+  const scan = new Scan(text, Infinity, Infinity);
+  const exact = scan.value(value, 0);
+  for (const each of scan.found) numberTexts.kept?.set(each.exact, each.text);
+  return exact;
 }
 
 /** Whether JSON.parse and JSON.stringify change a number. */
@@ -109,43 +122,58 @@ function written(value: unknown, levels: number): string | undefined {
   return `{${members.join(',')}}`;
 }
 
+/** An object or array with a number that would be rounded. */
+interface Found {
+  readonly value: object;
+  /** The copy with strings in place of such numbers. */
+  readonly exact: object;
+  readonly text: string;
+}
+
 /** One pass over a text that is known to be JSON, beside its value. */
 class Scan {
-  readonly found: [value: object, text: string][] = [];
+  readonly found: Found[] = [];
   duplicate: string | undefined = undefined;
   readonly #text: string;
+  readonly #maxLevel: number;
+  readonly #maxTexts: number;
+  /** Found values by level. */
+  readonly #counts: number[] = [];
   #at = 0;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(text: string, maxLevel: number, maxTexts: number) {
+    // A line feed would end the message that a kept text becomes a part of.
+    this.#text = text.replaceAll(/[\r\n]/g, ' ');
+    this.#maxLevel = maxLevel;
+    this.#maxTexts = maxTexts;
   }
 
-  /** Reads the next value. @returns whether one of its numbers would be rounded */
-  value(value: unknown, level: number): boolean {
+  /** Reads the next value. @returns the value itself, or a copy with strings in place of numbers that would be rounded */
+  value(value: unknown, level: number): unknown {
     const start = this.#space();
     switch (this.#text[start]) {
       case '"':
         this.#at = endOfString(this.#text, start) + 1;
-        return false;
+        return value;
       case '{':
       case '[': {
-        const holds =
+        const exact =
           this.#text[start] === '{' ? this.#object(value, level) : this.#array(value, level);
-        if (holds) this.#keep(value, level, start);
-        return holds;
+        if (exact !== value) this.#keep(value as object, exact as object, level, start);
+        return exact;
       }
       default: {
         token.lastIndex = start;
         const [text = ''] = token.exec(this.#text) ?? [];
         this.#at = start + text.length;
-        return isLong.test(text) && isRounded(text);
+        return isLong.test(text) && isRounded(text) ? text : value;
       }
     }
   }
 
-  #object(value: unknown, level: number): boolean {
+  #object(value: unknown, level: number): unknown {
     const keys = new Set<string>();
-    let holds = false;
+    let exact = value;
     this.#at++;
     while (this.#text[this.#space()] !== '}') {
       if (this.#text[this.#at] === ',') this.#at++;
@@ -155,29 +183,36 @@ class Scan {
       if (keys.has(key)) this.duplicate ??= key;
       keys.add(key);
       this.#at = this.#space() + 1;
-      if (this.value(isJsonObject(value) ? value[key] : undefined, level + 1)) holds = true;
+      const member = isJsonObject(value) ? value[key] : undefined;
+      const own = this.value(member, level + 1);
+      if (own === member) continue;
+      if (exact === value) exact = { ...(value as object) };
+      // An assignment to `__proto__` would define no member.
+      Object.defineProperty(exact, key, { value: own, enumerable: true });
     }
     this.#at++;
-    return holds;
+    return exact;
   }
 
-  #array(value: unknown, level: number): boolean {
-    let holds = false;
+  #array(value: unknown, level: number): unknown {
+    let exact: unknown[] | undefined;
     this.#at++;
     for (let nth = 0; this.#text[this.#space()] !== ']'; nth++) {
       if (this.#text[this.#at] === ',') this.#at++;
       const each: unknown = Array.isArray(value) ? value[nth] : undefined;
-      if (this.value(each, level + 1)) holds = true;
+      const own = this.value(each, level + 1);
+      if (own !== each) (exact ??= [...(value as unknown[])])[nth] = own;
     }
     this.#at++;
-    return holds;
+    return exact ?? value;
   }
 
-  #keep(value: unknown, level: number, start: number): void {
-    if (level > maxLevel || this.found.length >= maxTexts) return;
+  #keep(value: object, exact: object, level: number, start: number): void {
     if (typeof value !== 'object' || value === null) return;
-    // A line feed would end the message that the text becomes a part of.
-    this.found.push([value, this.#text.slice(start, this.#at).replaceAll(/[\r\n]/g, ' ')]);
+    const count = this.#counts[level] ?? 0;
+    if (level > this.#maxLevel || count >= this.#maxTexts) return;
+    this.#counts[level] = count + 1;
+    this.found.push({ value, exact, text: this.#text.slice(start, this.#at) });
   }
 
   /** Skips white space. @returns where the next token begins */

@@ -1,7 +1,7 @@
 /** Calls of an API: credentials, redirects, limits, and responses as results of tools. */
 import { ToolError } from 'mcp-actors';
 import type { ContentBlock, HandlerContext, ToolResult } from 'mcp-actors';
-import { timeoutSignal } from 'mcp-actors/internal';
+import { parseExactly, timeoutSignal } from 'mcp-actors/internal';
 import { readBounded } from './bounded.ts';
 import { decodeText, isJsonType, isXmlType } from './media.ts';
 import type { Operation } from './operations.ts';
@@ -210,27 +210,27 @@ function resultOf(
     if (bytes.length === 0) return { content: [{ type: 'text', text: status }] };
     if (!isJsonType(type)) return { content: [blockOf(bytes, type, url.href)] };
     const text = decodeText(bytes, type);
-    const value = isUnchecked ? jsonIn(text) : undefined;
+    const { value } = isUnchecked ? jsonIn(text) : {};
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return { content: [{ type: 'text', text }], ...(isObject ? { structured: value } : {}) };
   }
   const text = decodeText(bytes, type);
-  const value = jsonIn(text);
-  if (value === undefined) {
+  const { value, fault } = jsonIn(text);
+  if (fault !== undefined) {
     // A tool with a schema for its results has no other form for a success.
     return failed(
-      `${callOf(operation)} succeeded with ${status}, but its response is ${type || 'empty'} where the document promises JSON. Do not repeat it for this reason. ${text.slice(0, 200)}`.trim(),
+      `${callOf(operation)} succeeded with ${status}, but its response is ${type || 'empty'} where the document promises JSON (${fault}). Do not repeat it for this reason. ${text.slice(0, 200)}`.trim(),
     );
   }
   return { structured: answer.isWrapped ? { result: value } : (value as object) };
 }
 
-/** Undefined for a text that is not JSON. */
-function jsonIn(text: string): unknown {
+/** The value of a text, or the reason why it has none. */
+function jsonIn(text: string): { readonly value?: unknown; readonly fault?: string } {
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return { value: parseExactly(text) };
+  } catch (error) {
+    return { fault: (error as Error).message };
   }
 }
 

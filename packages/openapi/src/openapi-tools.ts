@@ -1,6 +1,7 @@
 /** Tools from the operations of an OpenAPI document. */
 import { setImmediate } from 'node:timers/promises';
 import type { HandlerContext, JsonObject, Tool, ToolResult } from 'mcp-actors';
+import { keepNumberTexts } from 'mcp-actors/internal';
 import { callApi, checkHeaders } from './api-call.ts';
 import type { ApiCredentials, CallOptions } from './api-call.ts';
 import { readDocument } from './document.ts';
@@ -64,6 +65,7 @@ export async function toolsFromOpenApi(
   options: OpenApiOptions = {},
 ): Promise<Tool[]> {
   if (options.auth && typeof options.auth !== 'function') checkHeaders(options.auth);
+  keepNumberTexts();
   const read = await readDocument(document);
   const pointers = new Pointers(read.document);
   const isWanted = (operation: Operation) =>

@@ -1,5 +1,6 @@
 /** Requests of calls: parameters and bodies as OpenAPI writes them. None leaves the API's server. */
 import { ToolError } from 'mcp-actors';
+import { exactNumbers, jsonText } from 'mcp-actors/internal';
 import { parseTemplate } from 'url-template';
 import type { JsonValue } from './document.ts';
 import { isJsonType, isXmlType, wellFormed } from './media.ts';
@@ -40,9 +41,16 @@ export function buildRequest(
   const cookies: string[] = [];
   let target = template;
   let sent: BuiltRequest['body'];
+  const exact = exactNumbers(args) as JsonValue;
   for (const { name, to } of given) {
-    const value = args[name];
-    if (value === undefined) continue;
+    const plain = exact[name];
+    if (plain === undefined) continue;
+    const mediaType = to === 'body' ? body?.mediaType : to.mediaType;
+    const isJson = mediaType !== undefined && isJsonType(mediaType);
+    const isOmitted = plain === null && to !== 'body';
+    // A number that would be rounded is a string by now, and is no string in JSON.
+    const json = () => (typeof args[name] === 'number' ? String(plain) : jsonText(plain));
+    const value = isJson && !isOmitted ? json() : plain;
     if (to === 'body') sent = body && writeBody(body, value, headers, pointers);
     else if (to.in === 'path') {
       const segment = inPath(to, value);
@@ -84,7 +92,7 @@ function inPath(parameter: Parameter, value: unknown): string {
   const { name, style, isExploded, mediaType } = parameter;
   const delimiter = delimiters[style];
   const segment = (() => {
-    if (mediaType !== undefined) return escaped(inMediaType(mediaType, value));
+    if (mediaType !== undefined) return escaped(plainText(value));
     if (delimiter && Array.isArray(value)) return joined(value, escaped(delimiter));
     if (style === 'label') return expand(isExploded ? '{.v*}' : '{.v}', value);
     if (style === 'matrix') {
@@ -118,7 +126,7 @@ function pairsOf(
   const { name, style, isExploded, allowsReserved, mediaType } = parameter;
   if (value === null) return [];
   const key = escaped(name);
-  if (mediaType !== undefined) return [`${key}=${escaped(inMediaType(mediaType, value))}`];
+  if (mediaType !== undefined) return [`${key}=${escaped(plainText(value))}`];
   const template = allowsReserved ? '{+v}' : '{v}';
   // Reserved characters that would end the value.
   const write = (each: unknown) =>
@@ -149,7 +157,7 @@ function deep(key: string, value: unknown, write: (value: unknown) => string): s
 
 function inHeader({ name, style, isExploded, mediaType }: Parameter, value: unknown): string {
   const text = (() => {
-    if (mediaType !== undefined) return inMediaType(mediaType, value);
+    if (mediaType !== undefined) return plainText(value);
     if (Array.isArray(value)) return value.map(plainText).join(delimiters[style] ?? ',');
     if (!isObject(value)) return plainText(value);
     return Object.entries(value)
@@ -162,11 +170,7 @@ function inHeader({ name, style, isExploded, mediaType }: Parameter, value: unkn
   );
 }
 
-/** A parameter that has a media type in place of a style. */
-function inMediaType(mediaType: string, value: unknown): string {
-  return isJsonType(mediaType) ? JSON.stringify(value) : plainText(value);
-}
-
+/** @param value text if the body is JSON */
 function writeBody(
   body: DocumentedBody,
   value: unknown,
@@ -183,7 +187,7 @@ function writeBody(
   }
   const type = mediaType.includes('*') ? 'application/octet-stream' : mediaType;
   headers.set('content-type', type);
-  if (isJsonType(mediaType)) return JSON.stringify(value);
+  if (isJsonType(mediaType)) return value as string;
   if (/^application\/x-www-form-urlencoded/i.test(mediaType)) {
     return Object.entries(isObject(value) ? value : {})
       .flatMap(([name, each]) => fieldsOf(name, each, encoding[name]))
@@ -242,7 +246,7 @@ function partsOf(name: string, value: unknown, encoding: JsonValue | undefined):
     return [{ name, content: bytesOf(value), type: String(mimeType), filename: String(filename) }];
   }
   if (typeof value !== 'object') return [{ name, content: plainText(value), type }];
-  return [{ name, content: JSON.stringify(value), type: type ?? 'application/json' }];
+  return [{ name, content: jsonText(value), type: type ?? 'application/json' }];
 }
 
 /** The form in which tools take files. */
@@ -267,7 +271,7 @@ const joined = (values: readonly unknown[], delimiter: string): string =>
 
 /** A scalar as it is, anything else as JSON. */
 function plainText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : jsonText(value);
 }
 
 /** RFC 6570 knows texts, lists and maps of them. Anything deeper is JSON; null is left out. */

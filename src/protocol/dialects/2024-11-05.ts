@@ -8,6 +8,7 @@ import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
 import { withMeta } from '../meta.ts';
 import { Method } from '../methods.ts';
+import { jsonText } from '../number-text.ts';
 import { declaresRoots } from '../roots.ts';
 import { skillMethods } from '../skills.ts';
 import { relatedTask } from '../tasks.ts';
@@ -197,7 +198,7 @@ export class Dialect20241105 implements Dialect {
   }
 
   toolResult({ content, structured, isError, _meta }: ToolResultItem): WireObject {
-    const blocks = content ?? [textBlock(JSON.stringify(structured))];
+    const blocks = content ?? [textBlock(jsonText(structured))];
     const wire: WireObject = { content: this.content(blocks) };
     if (isError) wire['isError'] = true;
     if (_meta) wire['_meta'] = _meta;
