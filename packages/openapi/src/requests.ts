@@ -51,8 +51,10 @@ export function buildRequest(
     // A number that would be rounded is a string by now, and is no string in JSON.
     const json = () => (typeof args[name] === 'number' ? String(plain) : jsonText(plain));
     const value = isJson && !isOmitted ? json() : plain;
-    if (to === 'body') sent = body && writeBody(body, value, headers, pointers);
-    else if (to.in === 'path') {
+    if (to === 'body') {
+      const isText = typeof args[name] === 'string';
+      sent = body && writeBody(body, { value, isText }, headers, pointers);
+    } else if (to.in === 'path') {
       const segment = inPath(to, value);
       target = target.replaceAll(`{${to.name}}`, () => segment);
     } else if (to.in === 'query') query.push(...pairsOf(to, value));
@@ -170,10 +172,16 @@ function inHeader({ name, style, isExploded, mediaType }: Parameter, value: unkn
   );
 }
 
-/** @param value text if the body is JSON */
+/** Body of a call; its `value` is the JSON text if it is sent as JSON. */
+interface GivenBody {
+  readonly value: unknown;
+  /** True if the argument is a string. */
+  readonly isText: boolean;
+}
+
 function writeBody(
   body: DocumentedBody,
-  value: unknown,
+  { value, isText }: GivenBody,
   headers: Headers,
   pointers: Pointers,
 ): BuiltRequest['body'] {
@@ -203,7 +211,7 @@ function writeBody(
     }
     return bytesOf(value);
   }
-  if (isXmlType(mediaType)) return writeXml(value, schema, pointers);
+  if (isXmlType(mediaType) && !isText) return writeXml(value, schema, pointers);
   return plainText(value);
 }
 

@@ -17,7 +17,6 @@ interface Flat {
  * @throws {ToolError} a member's name cannot be an element's
  */
 export function writeXml(value: unknown, schema: unknown, pointers: Pointers): string {
-  if (typeof value === 'string') return value;
   const { $ref = '' } = (schema ?? {}) as { readonly $ref?: unknown };
   const [, component = 'root'] = /\/([\w.-]+)$/.exec(String($ref)) ?? [];
   const body = new XmlWriter(pointers).elements(component, value, schema);

@@ -63,6 +63,7 @@ const rows = documentOf({
     properties: { id: integer, deep: object },
   }),
   '/xml': post('xml', 'application/xml', object),
+  '/plain-xml': post('plainXml', 'application/xml', integer),
 });
 
 /** Calls tools of the built command with arguments as text. @returns each line that answers */
@@ -97,7 +98,8 @@ test('integers beyond 2^53 in arguments reach the API as they are written', asyn
   for (const name of ['json', 'form', 'xml']) await call(name, `{"body":${object}}`);
   await call('scalar', `{"body":${greater}}`);
   await call('parts', `{"body":{"id":${great},"deep":${object}}}`);
-  const [row, json, form, xml, scalar, parts] = asked;
+  await call('plainXml', `{"body":${great}}`);
+  const [row, json, form, xml, scalar, parts, plainXml] = asked;
   const query = new URLSearchParams(row?.url.replace(/^[^?]*\?/, ''));
   expect(row?.url).toContain(`/rows/${great}?`);
   expect([...query]).toEqual([
@@ -111,6 +113,7 @@ test('integers beyond 2^53 in arguments reach the API as they are written', asyn
   expect(json?.body).toBe(object);
   expect(form?.body).toBe(`id=${great}&ids=${greater}&ids=1&ids=${tiny}`);
   expect(xml?.body).toContain(`<id>${great}</id><ids>${greater}</ids><ids>1</ids>`);
+  expect(plainXml?.body).toContain(`<root>${great}</root>`);
   expect(scalar?.body).toBe(greater);
   expect(parts?.body).toContain(`\r\n\r\n${great}\r\n`);
   expect(parts?.body).toContain(`\r\n\r\n${object}\r\n`);
