@@ -11,6 +11,7 @@ import type { PreparationOutcome } from '../machines/session-context.ts';
 import type { InitializeReceived } from '../machines/session-ports.ts';
 import { upstreamChart } from '../machines/upstream.machine.ts';
 import type { UpstreamEvent } from '../machines/upstream.machine.ts';
+import { BoundedMap } from '../protocol/bounded-map.ts';
 import { isKnownMethod } from '../protocol/dialects/registry.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
@@ -39,6 +40,12 @@ const toolsChanged = 'notifications/tools/list_changed';
 
 /** How many notifications wait for a client that is not ready; later ones are dropped. */
 const maxHeldNotices = 1024;
+
+/** How many states that a client may bring back are remembered for its upstream. */
+const maxIssuedStates = 64;
+
+/** How many UTF-16 units of a state are remembered: sealed states differ at their end. */
+const rememberedOfState = 64;
 
 /** How many dropped methods of one client and its upstream are reported, each once. */
 const maxReportedMethods = 20;
@@ -168,7 +175,11 @@ export class Upstreams {
     const upstream =
       held.own?.client.peer === peer
         ? held.own
-        : held.shared(client, (made) => new ClientUpstream(session, made, this.#make, this.#tell));
+        : held.shared(
+            client,
+            call.request.params?.['requestState'],
+            (made) => new ClientUpstream(session, made, this.#make, this.#tell),
+          );
     // The token that came last is valid for longest.
     if (client.tokens) upstream.tokens = client.tokens;
     return upstream;
@@ -194,15 +205,31 @@ class SessionUpstreams {
     return [...(this.own ? [this.own] : []), ...this.#byClient.values()];
   }
 
-  /** @throws {ProtocolError} -32000: too many are in use */
-  shared(client: Client, make: (client: Client) => ClientUpstream): ClientUpstream {
-    const { peer, principal } = client;
-    const key = JSON.stringify([principal?.id, peer.dialect.version, peer.info, peer.capabilities]);
+  /**
+   * @param state the request's `requestState`: a retry goes to the upstream of its first round, although
+   * the client may name another `clientInfo` in each round
+   * @throws {ProtocolError} -32000: too many are in use
+   */
+  shared(client: Client, state: unknown, make: (client: Client) => ClientUpstream): ClientUpstream {
+    const own = keyOf(client);
+    const key = (state === undefined ? undefined : this.#askedBy(client, own, state)) ?? own;
     const known = this.#byClient.get(key);
     const upstream = known ?? this.#begin(client, key, make);
     this.#byClient.delete(key);
     this.#byClient.set(key, upstream);
     return upstream;
+  }
+
+  /** The key of the upstream that issued a state to this client, whatever `clientInfo` it had then. */
+  #askedBy(client: Client, own: string, state: unknown): string | undefined {
+    if (this.#byClient.get(own)?.hasIssued(state)) return own;
+    const anonymous = keyOf(client, false);
+    const isSame = (each: ClientUpstream) => keyOf(each.client, false) === anonymous;
+    const all = [...this.#byClient].reverse();
+    const issuer = all.find(([, each]) => each.hasIssued(state) && isSame(each));
+    if (issuer || this.#byClient.has(own)) return issuer?.[0];
+    // Suspended calls of a legacy server are found without it: another process would only cost time.
+    return all.find(([, each]) => isSame(each))?.[0];
   }
 
   #begin(client: Client, key: string, make: (client: Client) => ClientUpstream): ClientUpstream {
@@ -233,6 +260,12 @@ class SessionUpstreams {
   }
 }
 
+/** Clients with the same key share an upstream. */
+function keyOf({ peer, principal }: Client, withInfo = true): string {
+  const info = withInfo ? peer.info : null;
+  return JSON.stringify([principal?.id, peer.dialect.version, info, peer.capabilities]);
+}
+
 /** One client's upstream, from its opening to its end. */
 export class ClientUpstream {
   readonly client: Client;
@@ -251,6 +284,8 @@ export class ClientUpstream {
   #isRetired = false;
   /** What its client was told of the tools. */
   readonly #listed = new ListedParameters();
+  /** The latest states that the upstream issued, shortened. */
+  readonly #issued = new BoundedMap<string, true>(maxIssuedStates);
   /** The methods reported by {@link mayForward}. */
   readonly #dropped = new Set<string>();
   #idle: { readonly afterMs: number; readonly ended: () => void } | undefined = undefined;
@@ -375,11 +410,18 @@ export class ClientUpstream {
       const upstream = await this.ready();
       const result = await upstream.request(method, params, contextOf(call));
       if (method === 'tools/list') this.#read(result);
+      const { requestState } = result;
+      if (typeof requestState === 'string') this.#issued.set(shortened(requestState), true);
       const hasSession = this.client.peer.dialect.sessionOfRequest(this) !== undefined;
       return hasSession ? result : identified(result, upstream);
     } finally {
       release();
     }
+  }
+
+  /** True if the upstream has returned this `requestState` lately. */
+  hasIssued(state: unknown): boolean {
+    return typeof state === 'string' && this.#issued.has(shortened(state));
   }
 
   #read({ tools }: JsonObject): void {
@@ -590,6 +632,10 @@ function isOwn(
   const seen = (asker ? skills.seenBy(asker) : skills).list();
   if (seen.some(({ item }) => `${uri}/`.startsWith(`${skillRoot(item.uri)}/`))) return true;
   return has(resources, uri) || templates.list().some(({ item }) => item.match(uri) !== undefined);
+}
+
+function shortened(state: string): string {
+  return `${state.length} ${state.slice(-rememberedOfState)}`;
 }
 
 /** A result since 2026-07-28 names the server that gave it. */

@@ -139,6 +139,51 @@ test('a retry whose process has ended gets NOT_RESUMABLE', async () => {
   expect(JSON.stringify(retried)).toContain('NOT_RESUMABLE');
 });
 
+test('a retry with another clientInfo resumes its call in the process of a legacy server', async () => {
+  const journal = join(folder, 'journal');
+  const launched = { command: process.execPath, args: [journalServer, journal] };
+  const host = hosted(bridge(launched, { era: 'legacy', ...silent, maxProcesses: 1 }));
+  const params = { name: 'act', arguments: { mark: 'm', steps: ['ask'] } };
+  const capabilities = { sampling: {} };
+  host.send(enveloped(1, 'tools/call', params, { capabilities }));
+  const { result } = (await host.answer(1)) as { result: JsonObject };
+  const { requestState, inputRequests } = result;
+  const reply = { role: 'assistant', model: 'm', content: { type: 'text', text: 'hi' } };
+  const [key = ''] = Object.keys(inputRequests as object);
+  const retry = { ...params, requestState, inputResponses: { [key]: reply } } as JsonObject;
+  const clientInfo = { name: 'scripted-peer', version: '2.0.0' };
+  host.send(enveloped(2, 'tools/call', retry, { capabilities, clientInfo }));
+  expect(JSON.stringify(await host.answer(2))).toContain('hi');
+  const lines = (await readFile(journal, 'utf8')).split('\n');
+  expect(lines.filter((line) => line.endsWith(' start'))).toHaveLength(1);
+});
+
+test.each(['never', 'already'])(
+  'a retry goes to the process that asked, from a clientInfo that has %s called',
+  async (before) => {
+    const description = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+    const args = ['test/bridge/raw-server.mjs', JSON.stringify(description)];
+    const host = hosted(bridge({ command: process.execPath, args }, silent));
+    const clientInfo = { name: 'scripted-peer', version: '2.0.0' };
+    const asked = `{"resultType":"input_required","requestState":"s","inputRequests":{"k":{"method":"roots/list"}}}`;
+    const lines = [`{"jsonrpc":"2.0","id":$ID,"result":${asked}}`];
+    const params = { name: 'say', arguments: { lines } };
+    const seen = { name: 'seen', arguments: {} };
+    if (before === 'already') {
+      host.send(enveloped(1, 'tools/call', seen, { clientInfo }));
+      await host.answer(1);
+    }
+    host.send(enveloped(2, 'tools/call', params));
+    expect(await host.answer(2)).toHaveProperty('result.requestState', 's');
+    const inputResponses = { k: { roots: [] } };
+    const retry = { ...params, requestState: 's', inputResponses };
+    host.send(enveloped(3, 'tools/call', retry, { clientInfo }));
+    expect(await host.answer(3)).toHaveProperty('result.requestState', 's');
+    host.send(enveloped(4, 'tools/call', seen));
+    expect(JSON.stringify(await host.answer(4))).toContain('inputResponses');
+  },
+);
+
 test('headers and environment values that a server repeats are shown to no host', async () => {
   const script = 'console.error("no access with " + process.env.NOTE); process.exit(3)';
   const echo = { command: process.execPath, args: ['-e', script], env: { NOTE: 'swordfish-9' } };
