@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { closingLine } from '../test/reporting/closing-line.ts';
+import { coldChecks } from './hosts/cold.ts';
 import { hostChecks, hostsFolder } from './hosts/hosts.ts';
 import { nextCheck } from './hosts/next.ts';
 import { hostsNode, runtimeChecks } from './hosts/runtimes.ts';
@@ -35,6 +36,7 @@ async function main(): Promise<number> {
     const noHosts = missing ?? installLocked(hostsFolder);
     const checks = [
       ...hostChecks({ subject, node }, noHosts),
+      ...coldChecks({ subject, node }, noHosts),
       ...writtenChecks({ subject, node }, noHosts, values.large),
       devCheck({ subject, node }, noHosts),
       ...runtimeChecks(subject, node, noHosts),
