@@ -16,30 +16,15 @@ export interface Clock {
  */
 export const turnEnd: Promise<void> = Promise.resolve();
 
-/** Calls back once everything that has come together has been handled: in Node, what was read in one go. */
-const onPassEnd: (act: () => void) => unknown =
-  (globalThis as { readonly setImmediate?: (act: () => void) => unknown }).setImmediate ??
-  ((act) => turnEnd.then(act));
-
-/** What is called at the end of this turn, and of this pass. */
-const due = { turn: new Set<() => void>(), pass: new Set<() => void>() };
+/** Callbacks to run at the end of this turn. */
+const atTurnEnd = new Set<() => void>();
 
 /** Calls it at the end of the turn, once however often it is asked for in it. */
 export function onceAtTurnEnd(act: () => void): void {
-  if (due.turn.has(act)) return;
-  due.turn.add(act);
+  if (atTurnEnd.has(act)) return;
+  atTurnEnd.add(act);
   void turnEnd.then(() => {
-    due.turn.delete(act);
-    act();
-  });
-}
-
-/** Calls it once all that has come together has been handled, once however often it is asked for until then. */
-export function onceAtPassEnd(act: () => void): void {
-  if (due.pass.has(act)) return;
-  due.pass.add(act);
-  onPassEnd(() => {
-    due.pass.delete(act);
+    atTurnEnd.delete(act);
     act();
   });
 }
