@@ -16,6 +16,7 @@ import { printableName } from '../protocol/printable.ts';
 import { defaultReport } from '../session/default-report.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import { eventsOf } from '../client/connection/host-connection.ts';
+import type { HostConnectionInput } from '../client/connection/host-connection.ts';
 import { OutwardAuth } from './outward-auth.ts';
 import type { BridgeAuth } from './outward-auth.ts';
 import { BridgedServer, toolIn } from './bridged-server.ts';
@@ -65,9 +66,6 @@ export interface BridgedEntryOptions extends Omit<ConnectOptions, 'auth'>, Proce
 const shortestSecret = 6;
 
 const defaultProcesses = { poolSize: 4, maxProcesses: 64, processIdleMs: 5 * 60_000 };
-
-/** Why a server is not of the legacy era. */
-const ofOtherEra: ReadonlySet<string> = new Set(['VERSION_UNSUPPORTED', 'PROTOCOL_VIOLATION']);
 
 export class BridgedEntry {
   readonly #entry: ServerEntry;
@@ -230,13 +228,13 @@ export class BridgedEntry {
     if (bridging.era === 'modern' || this.#options.era !== undefined || this.#isModernOnly) {
       return connect(this.#entry, given);
     }
-    try {
-      return await connect(this.#entry, Object.assign({ era: 'legacy' as const }, given));
-    } catch (error) {
-      if (!(error instanceof RuntimeError) || !ofOtherEra.has(error.code)) throw error;
-      this.#isModernOnly = true;
-      return connect(this.#entry, given);
-    }
+    const supposing: ConnectOptions & Pick<HostConnectionInput, 'supposedEra'> = Object.assign(
+      given,
+      { supposedEra: 'legacy' as const },
+    );
+    const connection = await connect(this.#entry, supposing);
+    this.#isModernOnly = connection.server?.era === 'modern';
+    return connection;
   }
 
   /**

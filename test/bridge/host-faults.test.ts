@@ -184,6 +184,24 @@ test.each(['never', 'already'])(
   },
 );
 
+test('a server of 2026-07-28 alone is launched once for each host of the legacy era', async () => {
+  const launches = join(folder, 'launches');
+  const noting = `require('node:fs').appendFileSync(process.env.LAUNCHES, 'x')`;
+  const script = `${noting}; import('./test/bridge/modern-server.mjs')`;
+  const launched = {
+    command: process.execPath,
+    args: ['-e', script],
+    env: { LAUNCHES: launches },
+  };
+  const server = bridge(launched, silent);
+  for (const expected of ['x', 'xx']) {
+    const host = await hostOf('legacy', server);
+    onTestFinished(() => host.close());
+    expect(await host.callTool('sample')).toContain('Hi');
+    expect(await readFile(launches, 'utf8')).toBe(expected);
+  }
+});
+
 test('headers and environment values that a server repeats are shown to no host', async () => {
   const script = 'console.error("no access with " + process.env.NOTE); process.exit(3)';
   const echo = { command: process.execPath, args: ['-e', script], env: { NOTE: 'swordfish-9' } };

@@ -40,6 +40,8 @@ interface SetupOptions {
   readonly name?: string;
   readonly clientInfo?: Implementation;
   readonly era?: Era;
+  /** The era to try first if `era` is undefined. The other one is tried over the same channel. */
+  readonly supposedEra?: 'legacy';
   readonly limits?: Partial<ConnectionLimits>;
   readonly restart?: RestartOption;
 }
@@ -56,7 +58,7 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
       kind.restart === 'none' && restart === undefined
         ? 'none'
         : restartPolicyWith(restart, kind.restart === 'none' ? processRestart : kind.restart),
-    era: eraWanted(era) ?? knownEra(kind.eraKey),
+    era: eraWanted(era) ?? eraSupposed(options) ?? knownEra(kind.eraKey),
     ...(era === undefined ? {} : { wanted: era }),
     clientInfo,
     // A modern server is never told that the roots changed.
@@ -75,6 +77,10 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
 function takingTasks(capabilities: JsonObject): JsonObject {
   const given = capabilities['extensions'] as JsonObject | undefined;
   return { ...capabilities, extensions: { [tasksExtension]: {}, ...given } };
+}
+
+function eraSupposed({ supposedEra }: SetupOptions): EraKnowledge | undefined {
+  return supposedEra && { kind: supposedEra, by: 'memory' };
 }
 
 function eraWanted(era: Era | undefined): EraKnowledge | undefined {

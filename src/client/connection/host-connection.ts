@@ -46,6 +46,8 @@ import { ServerFeatures } from './server-features.ts';
 /** The options of a connection, including its kind of channel. */
 export interface HostConnectionInput extends ConnectionOptions {
   readonly kind: ChannelKind;
+  /** The era to try first if `era` is undefined: one that suits the host, and not what is known of the server. */
+  readonly supposedEra?: 'legacy';
   /** For a connection in its own system: its environment, and the clock of its actors. */
   readonly host?: { readonly environment: ConnectionEnvironment; readonly clock: Clock };
 }
@@ -379,8 +381,10 @@ export class HostConnection extends ServerFeatures {
 
   /** That saves the next connection a launch or a refused request. */
   #rememberLegacy(): void {
-    const { era, kind } = this.#options;
-    if (era === undefined) rememberEra(kind.eraKey, { kind: 'legacy', by: 'memory' });
+    const { era, supposedEra, kind } = this.#options;
+    // A server of both eras answers in the era that is tried first.
+    if (era === undefined && supposedEra === undefined)
+      rememberEra(kind.eraKey, { kind: 'legacy', by: 'memory' });
   }
 
   protected override tellNotification(method: string, params: JsonObject | undefined): void {
