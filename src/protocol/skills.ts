@@ -173,19 +173,33 @@ export async function readFrontmatter(text: string): Promise<JsonObject> {
   }
   // Loaded once a skill is read: nothing else needs it.
   const { Parser, parse } = await import('yaml');
-  let value: unknown;
+  let json: string;
   try {
     // What is nested deeply would exhaust the stack, and then a regular expression of the parser ends the process.
     if (depthOf([...new Parser().parse(yaml)]) > maxDepth)
       throw new Error('it is nested too deeply');
-    value = JSON.parse(JSON.stringify(parse(yaml, { prettyErrors: false, logLevel: 'error' })));
+    const options = { prettyErrors: false, logLevel: 'error', maxAliasCount } as const;
+    json = JSON.stringify(parse(yaml, options)) ?? '';
   } catch (error) {
     const what = `Its frontmatter is not YAML: ${(error as Error).message}`;
     throw new SyntaxError(what, { cause: error });
   }
+  // Each alias repeats what it names.
+  if (json.length > maxExpanded) {
+    throw new SyntaxError(
+      `Its frontmatter must be at most ${maxExpanded} characters with its aliases expanded, got ${json.length}`,
+    );
+  }
+  const value: unknown = json === '' ? undefined : JSON.parse(json);
   if (isJsonObject(value)) return value;
   throw new SyntaxError(`Its frontmatter must be a mapping, this is ${describe(value)}`);
 }
+
+/** Aliases of one frontmatter: they bound the text that is built before it is measured. */
+const maxAliasCount = 16;
+
+/** Characters of the frontmatter as JSON, whose quotes and escapes are longer than YAML's. */
+const maxExpanded = 2 * skillBounds.frontmatterBytes;
 
 /** Of YAML's tokens and their lists: three for each of 32 levels, and for the document around them. */
 const maxDepth = 3 * (1 + 32);

@@ -12,6 +12,10 @@ import { temporaryDirectory } from '../roots/temporary-directory.ts';
 const manifest = (name: string, more = '') =>
   `---\nname: ${name}\ndescription: About ${name}\n${more}---\n# ${name}\n`;
 
+/** Frontmatter of one text and as many aliases of it. */
+const aliased = (length: number, count: number) =>
+  `metadata:\n  text: &text ${'x'.repeat(length)}\n  all: [${'*text, '.repeat(count)}]\n`;
+
 async function served(files: { readonly [path: string]: string | Uint8Array }) {
   const outside = await temporaryDirectory({ 'secret.md': 'secret', 'in/skills/.keep': '' });
   const directory = join(outside, 'in', 'skills');
@@ -97,6 +101,15 @@ test('it is looked at anew: what has changed has another digest, what is new is 
   expect((await list())[0]?.resources[1]?.digest).not.toBe(touched?.resources[1]?.digest);
 });
 
+test('a skill whose frontmatter uses a few aliases is listed with them expanded', async () => {
+  const { list, problems } = await served({ 'git/SKILL.md': manifest('git', aliased(8, 3)) });
+  const text = 'x'.repeat(8);
+  expect((await list())[0]?.frontmatter).toMatchObject({
+    metadata: { text, all: [text, text, text] },
+  });
+  expect(problems).toEqual([]);
+});
+
 describe('a skill is left out, told once, and costs the others nothing', () => {
   const good = { 'good/SKILL.md': manifest('good') };
   const bad: {
@@ -110,6 +123,20 @@ describe('a skill is left out, told once, and costs the others nothing', () => {
     'with a name that is none': [{ 'Bad/SKILL.md': manifest('Bad') }, '"name" must be'],
     'without a description': [{ 'bad/SKILL.md': '---\nname: bad\n---\n' }, '"description"'],
     'that is no YAML': [{ 'bad/SKILL.md': '---\n"\n---\n' }, 'not YAML'],
+    'whose aliases expand to a long text': [
+      { 'bad/SKILL.md': manifest('bad', aliased(8_000, 15)) },
+      'at most 32768 characters with its aliases expanded, got 128',
+    ],
+    'with too many aliases': [{ 'bad/SKILL.md': manifest('bad', aliased(8, 300)) }, 'alias count'],
+    'whose aliases multiply': [
+      {
+        'bad/SKILL.md': manifest(
+          'bad',
+          'a: &a [x]\nb: &b [*a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b]\n',
+        ),
+      },
+      'alias count',
+    ],
     'that is no text': [{ 'bad/SKILL.md': new Uint8Array([0xff]) }, 'not UTF-8'],
     'in no directory of its own': [
       { 'SKILL.md': manifest('skills') },

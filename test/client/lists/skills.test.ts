@@ -246,6 +246,10 @@ describe('a SKILL.md is refused', () => {
         .join('\n')}\n---\n`,
       'not YAML',
     ],
+    'whose aliases expand to a long text': [
+      `---\na: &a ${'x'.repeat(8_000)}\nb: [${Array(15).fill('*a').join()}]\n---\n`,
+      'with its aliases expanded',
+    ],
     'with a long frontmatter': [`---\nname: ${'x'.repeat(17_000)}\n---\n`, 'within 16384'],
     'that is no text': [new Uint8Array([0xff, 0xfe]), 'is not UTF-8'],
     'that is another prototype': [
