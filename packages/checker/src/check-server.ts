@@ -51,6 +51,7 @@ interface Probed {
   readonly features: ClientFeatures;
   readonly fence: PlayOptions['fence'];
   readonly rootsTools: readonly string[];
+  readonly askingTools: readonly string[];
   readonly revision: string;
 }
 
@@ -111,6 +112,7 @@ class CheckRun {
       },
       fence: 'ping',
       rootsTools: [],
+      askingTools: [],
       revision,
     };
   }
@@ -239,9 +241,13 @@ class CheckRun {
         this.#notes.push(`The tool ${tool} failed: ${JSON.stringify(answer).slice(0, 300)}`);
       }
     }
-    const asks =
-      asking.length > 0 || trace.calls.some(({ message }) => message['method'] === 'roots/list');
-    this.#probed = { ...this.#probed, rootsTools, features: { ...features, asks } };
+    const asks = asking.length > 0 || asksForRoots(trace);
+    this.#probed = {
+      ...this.#probed,
+      rootsTools,
+      askingTools: asking,
+      features: { ...features, asks },
+    };
     this.#count(sequence, trace);
   }
 
@@ -259,7 +265,9 @@ class CheckRun {
     const trace = await this.#play(sequence);
     if (this.#isInterrupted) return;
     const withdraws = features.withdraws || trace.notifications(Method.cancelled).length > 0;
-    this.#probed = { ...this.#probed, features: { ...features, withdraws } };
+    // It may ask for the roots only when they change.
+    const asks = features.asks || asksForRoots(trace);
+    this.#probed = { ...this.#probed, features: { ...features, withdraws, asks } };
     this.#count(sequence, trace);
   }
 
@@ -316,8 +324,7 @@ class CheckRun {
   }
 
   #count(sequence: MoveSequence, trace: Trace): void {
-    const { revision, rootsTools } = this.#probed;
-    countVerdicts(this.#tallies, sequence, trace, { revision, rootsTools });
+    countVerdicts(this.#tallies, sequence, trace, this.#context);
   }
 
   /**
@@ -367,8 +374,7 @@ class CheckRun {
       const trace = await this.#replay(sequence);
       if (this.#isInterrupted) return false;
       const tally: Tally = { invariant, held: 0, breaches: [] };
-      const { revision, rootsTools } = this.#probed;
-      countVerdicts([tally], sequence, trace, { revision, rootsTools });
+      countVerdicts([tally], sequence, trace, this.#context);
       const [breach] = tally.breaches;
       if (breach) shortest = { ...breach, again: true };
       return breach !== undefined;
@@ -378,6 +384,12 @@ class CheckRun {
     return shortest.again || !this.#isInterrupted ? shortest : { ...shortest, again: undefined };
   }
 
+  /** What judging a play needs besides its trace. */
+  get #context() {
+    const { revision, rootsTools, askingTools } = this.#probed;
+    return { revision, rootsTools, askingTools };
+  }
+
   /** Plays a sequence, unless the shrinking for another invariant has already played it. */
   #replay(sequence: MoveSequence): Promise<Trace> {
     const text = sequenceText(sequence);
@@ -385,6 +397,10 @@ class CheckRun {
     this.#played.set(text, trace);
     return trace;
   }
+}
+
+function asksForRoots(trace: Trace): boolean {
+  return trace.calls.some(({ message }) => message['method'] === Method.rootsList);
 }
 
 function movesOf(text: string): MoveSequence {

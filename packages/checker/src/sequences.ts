@@ -83,7 +83,19 @@ export function coveringSequences(features: ClientFeatures): readonly MoveSequen
       if (changes || isImpolite(move)) sequences.push(together([...way, move]));
     }
   }
-  return withoutPrefixes([...sequences, ...streamSequences(features)]);
+  return withoutPrefixes([...sequences, ...rootsSequences(features), ...streamSequences(features)]);
+}
+
+/**
+ * Changes while a query of the roots is unanswered, then answers. There are more of both than a
+ * server needs queries that asks anew at `initialized` and for the first change.
+ */
+function rootsSequences(features: ClientFeatures): readonly MoveSequence[] {
+  if (!features.asks || features.stateless) return [];
+  const start: MoveSequence = [{ type: 'initialize' }, { type: 'initialized' }];
+  const answer: Move = { type: 'answer' };
+  const changes = Array<Move>(4).fill(changed);
+  return [paced([...start, ...changes, answer, answer], features)];
 }
 
 /** Over HTTP: what the server says of itself while there are two streams, and streams resumed. */

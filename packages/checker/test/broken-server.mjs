@@ -1,6 +1,6 @@
 /**
  * A small server that keeps to the specification, and breaks it in the ways that it is told to: `node broken-server.mjs FAULT…`.
- * Three words are no faults but ways to keep to it: `logs`, `restarts-query` and `gives-up`.
+ * Four words are no faults but ways to keep to it: `logs`, `restarts-query`, `gives-up` and `asks-on-change`.
  * It shares no code with the project, so that a mistake of the one is not the other's.
  */
 import { fileURLToPath } from 'node:url';
@@ -25,6 +25,8 @@ export function brokenServer(faults, { write, exit, clock = globalThis }) {
   let client = {};
   let roots = [];
   let asked = 0;
+  /** Changes that came during a query, each of which gets its own after it. */
+  let queued = 0;
   /** Our unanswered queries: their ids, with whether a change has overtaken them. */
   const queries = new Map();
   /** What ends a call that runs, by its id. */
@@ -54,6 +56,7 @@ export function brokenServer(faults, { write, exit, clock = globalThis }) {
     if (has('restarts-query')) for (const id of queries.keys()) withdraw(id);
     const isAsking = [...queries.values()].some((query) => query !== 'late');
     if (has('floods') || !isAsking) return ask();
+    if (has('queues-queries')) return void queued++;
     for (const id of queries.keys()) queries.set(id, 'stale');
   }
 
@@ -72,6 +75,10 @@ export function brokenServer(faults, { write, exit, clock = globalThis }) {
     queries.delete(id);
     if (value) roots = value.roots;
     if (query === 'stale') ask();
+    else if (queued > 0) {
+      queued--;
+      ask();
+    }
   }
 
   const capabilities = {
@@ -167,6 +174,7 @@ export function brokenServer(faults, { write, exit, clock = globalThis }) {
   const notifications = {
     'notifications/initialized': () => {
       state = 'operating';
+      if (has('asks-on-change')) return;
       if (client.roots || has('undeclared-roots')) ask();
     },
     'notifications/roots/list_changed': changed,

@@ -10,6 +10,9 @@ import { launchInside } from './launch-inside.ts';
 
 const handshake = 'initialize wait initialized wait';
 
+/** Two changes while the server waits for the roots, and an answer to the one query that they cost. */
+const burst = 'roots-changed wait roots-changed wait answer wait answer wait';
+
 interface Row {
   readonly id: string;
   readonly fault: string;
@@ -208,8 +211,14 @@ const rows: readonly Row[] = [
   row(
     'one-roots-query',
     'floods',
-    `${handshake} roots-changed wait`,
+    `${handshake} ${burst}`,
     'initialize initialized roots-changed wait',
+  ),
+  row(
+    'one-roots-query',
+    'queues-queries',
+    `${handshake} ${burst}`,
+    'initialize initialized wait roots-changed roots-changed answer answer wait',
   ),
   row(
     'parse-error',

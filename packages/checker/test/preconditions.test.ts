@@ -8,6 +8,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { describe, expect, test } from 'vitest';
 import type { CheckReport } from '../src/check-report.ts';
 import { checkServer } from '../src/check-server.ts';
+import type { CheckOptions } from '../src/check-server.ts';
 import type { PlayTimes } from '../src/player.ts';
 import { readSequence } from '../src/move.ts';
 import type { Launch } from '../src/server-process.ts';
@@ -24,6 +25,7 @@ async function check(
     readonly revision?: string;
     readonly times?: PlayTimes;
     readonly movesTime?: boolean;
+    readonly tools?: CheckOptions['tools'];
   } = {},
 ): Promise<CheckReport> {
   const { id, ...others } = more;
@@ -60,6 +62,18 @@ describe('a play whose precondition failed', () => {
     expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
   });
 
+  test.for([
+    ['no change', handshake],
+    ['each change once its query was answered', `${handshake} answer wait roots-changed wait`],
+    ['one change during a query', `${handshake} roots-changed wait answer wait answer wait`],
+  ])('does not try one-roots-query: there is %s', async ([, plays = '']) => {
+    const { findings } = await check(launchInside([], true), [plays], {
+      id: 'one-roots-query',
+      movesTime: true,
+    });
+    expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
+  });
+
   test('does not try answers-before-end: the server was killed before it had ended', async () => {
     const launch = launchInside(['handles-later', 'stays'], true);
     const { findings } = await check(launch, ['initialize-bare wait initialized wait last'], {
@@ -67,6 +81,21 @@ describe('a play whose precondition failed', () => {
       times: { ...times, startMs: 300, endMs: 30 },
     });
     expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
+  });
+});
+
+describe('a server that asks for the roots only when they change', () => {
+  test.for([
+    ['queues a query for each change', ['queues-queries'], 'broken'],
+    ['asks once more', [], 'holds'],
+  ] as const)('has one-roots-query tried without being told how: it %s', async (row) => {
+    const [, faults, outcome] = row;
+    const launch = launchInside(['asks-on-change', ...faults], true);
+    const { findings } = await checkServer({
+      ...{ launch, revision: '2025-11-25', tools: new Map(), rootsUri: 'file:///check', times },
+      ...{ seed: 1, walks: 0, jobs: 1, movesTime: true, only: new Set(['one-roots-query']) },
+    });
+    expect(findings.map((finding) => finding.outcome)).toEqual([outcome]);
   });
 });
 
@@ -142,6 +171,15 @@ describe('the official SDK below a server', () => {
     expect(notes).toEqual([
       `The server is made with the official TypeScript SDK (${sdk}), and these are faults of that: invalid-cursor`,
     ]);
+  });
+
+  test('whose tool never asks its client does not try asks-what-is-declared', async () => {
+    const { findings } = await check(launched(second), ['call-bare:echo wait'], {
+      id: 'asks-what-is-declared',
+      revision: '2026-07-28',
+      tools: new Map([['echo', {}]]),
+    });
+    expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
   });
 
   test('is not named below a server without it', async () => {

@@ -38,6 +38,8 @@ export interface Played {
   readonly revision: string;
   /** Tools whose results name the roots. */
   readonly rootsTools: readonly string[];
+  /** Tools that ask their client by ending, if it declares enough. */
+  readonly askingTools: readonly string[];
 }
 
 export interface Invariant {

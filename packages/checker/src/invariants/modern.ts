@@ -172,15 +172,17 @@ export const statelessInvariants: readonly Invariant[] = [
       'Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities.',
     ),
     needs: `${needsAsking}; it is called by a client that declares nothing`,
-    judge: ({ polite }) =>
+    judge: ({ polite, askingTools }) =>
       firstBroken(
-        polite.of('call-bare').flatMap(({ id }) =>
+        polite.of('call-bare').flatMap(({ id, params }) =>
           polite.answersTo(id).map(({ message }): Judgement => {
             const { result } = message;
             const asks = isJsonObject(result) && questionsIn(result).length > 0;
-            return asks
-              ? broken(`The client declares nothing, and this came: ${shownValue(message)}`)
-              : held;
+            if (asks) {
+              return broken(`The client declares nothing, and this came: ${shownValue(message)}`);
+            }
+            // A tool that never asks shows nothing.
+            return askingTools.includes(String(params['name'])) ? held : untried;
           }),
         ),
       ),

@@ -51,27 +51,69 @@ export const rootsInvariants: readonly Invariant[] = [
       'Implementation Guidelines',
       'Servers SHOULD: […] Handle root list changes gracefully',
     ),
-    needs: 'a server that asks for roots',
+    needs: 'a server that asks for roots, and two changes while a roots/list is unanswered',
     judge: ({ polite }) => {
-      const open = new Set<string>();
-      const calls = polite.calls.some(({ message }) => message['method'] === Method.rootsList);
+      const queries = new RootsQueries();
       for (const one of polite.happenings) {
-        if (one.kind === 'sent') {
-          for (const { id, method } of messagesIn(one.value))
-            if (method === undefined) open.delete(idKey(id));
-        } else if (one.kind === 'received') {
-          for (const { id, method, params } of messagesIn(one.value)) {
-            if (method === Method.cancelled && isJsonObject(params))
-              open.delete(idKey(params['requestId']));
-            if (method === Method.rootsList) open.add(idKey(id));
-          }
-          if (open.size > 1) return broken(`${open.size} roots/list were unanswered at once`);
+        if (one.kind === 'sent') queries.sent(one.value);
+        if (one.kind === 'received') queries.received(one.value);
+        const { open, count, allowed } = queries;
+        if (open > 1) return broken(`${open} roots/list were unanswered at once`);
+        // After a refusal, the server may ask again when it likes.
+        if (queries.overlapping > 1 && count > allowed && !refusedSome(polite)) {
+          return broken(
+            `${queries.overlapping} changes during a roots/list cost more than one roots/list after it`,
+          );
         }
       }
-      return calls ? held : untried;
+      return queries.overlapping > 1 && polite.settled?.ok && !refusedSome(polite) ? held : untried;
     },
   },
 ];
+
+/** The server's queries of the roots, and how many of them the client's messages account for. */
+class RootsQueries {
+  count = 0;
+  allowed = 0;
+  /** The most changes during one query. */
+  overlapping = 0;
+  readonly #open = new Set<string>();
+  /** Changes during the query that is open. A server that cancels it to ask anew keeps them. */
+  #changes = 0;
+
+  /** Unanswered queries. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  sent(line: unknown): void {
+    const messages = messagesIn(line);
+    // Over HTTP, a stream may be opened or resumed without a message: what it lost is asked again.
+    if (messages.length === 0) this.allowed++;
+    for (const { id, method } of messages) {
+      if (method === undefined) {
+        if (this.#open.delete(idKey(id))) this.#changes = 0;
+      } else if (method === Method.rootsListChanged && this.open > 0) {
+        this.#changes++;
+        this.overlapping = Math.max(this.overlapping, this.#changes);
+        if (this.#changes === 1) this.allowed++;
+      } else if (method !== Method.ping && method !== Method.initialize) this.allowed++;
+    }
+  }
+
+  received(line: unknown): void {
+    for (const { id, method, params } of messagesIn(line)) {
+      if (method === Method.cancelled && isJsonObject(params)) {
+        // It waited too long and may ask again.
+        const isOpen = this.#open.delete(idKey(params['requestId']));
+        if (isOpen && this.#changes === 0) this.allowed++;
+      } else if (method === Method.rootsList) {
+        this.#open.add(idKey(id));
+        this.count++;
+      }
+    }
+  }
+}
 
 /** After a refusal, the server may assume any roots. */
 function refusedSome(trace: Trace): boolean {
