@@ -66,6 +66,40 @@ describe('secrets', () => {
     expect(redactText(`before ${text} after`)).not.toContain('hunter2');
   });
 
+  const hex = (length: number) => '0123456789abcdef'.repeat(6).slice(0, length);
+  const mixed = (length: number) => '0123456789abcdefGHIJKLmnop'.repeat(4).slice(0, length);
+  test.each([
+    `glrt-${mixed(20)}`,
+    `xapp-1-A${mixed(20)}`,
+    `GOCSPX-${mixed(28)}`,
+    `ya29.${mixed(40)}`,
+    `pypi-AgEIcHlwaS5vcmc${mixed(40)}`,
+    `dckr_pat_${mixed(27)}`,
+    `rubygems_${hex(48)}`,
+    `dop_v1_${hex(64)}`,
+    `hvs.${mixed(24)}`,
+    `dapi${hex(32)}`,
+    `dp.st.${mixed(43)}`,
+    `pul-${hex(40)}`,
+    `hf_${mixed(34)}`,
+    `gsk_${mixed(52)}`,
+    `SG.${mixed(22)}.${mixed(43)}`,
+    `key-${hex(32)}`,
+    `shpat_${hex(32)}`,
+    `sq0csp-${mixed(43)}`,
+    `whsec_${mixed(32)}`,
+    `figd_${mixed(40)}`,
+    `glsa_${mixed(32)}_${hex(8)}`,
+    `lin_api_${mixed(40)}`,
+    `NRAK-${mixed(27).toUpperCase()}`,
+    `PMAK-${hex(24)}-${hex(34)}`,
+    `sntrys_${mixed(60)}`,
+  ])('a token of a common service is hidden: %s', (token) => {
+    expect(redactText(`The server said ${token}, and ended`)).toBe(
+      `The server said ${redacted}, and ended`,
+    );
+  });
+
   test.each([
     ["password: 'hunter2, hunter2'", `password: '${redacted}'`],
     [String.raw`{"password":"hunter\"2","user":"ann"}`, `{"password":"${redacted}","user":"ann"}`],
@@ -87,6 +121,7 @@ describe('secrets', () => {
   test.each([
     'a task-0123456789-0123456789-0123456789',
     'sk-folding-cube-with-a-long-name',
+    'hf_hub_download, gsk_test, key-value, dp.name, glance-images-of-a-long-list',
     'commit 0123456789abcdef0123456789abcdef01234567',
     'see https://example.org/a?page=2 or write to ann@example.org',
     '{"token":{"type":"string"},"password":null}',
