@@ -155,7 +155,7 @@ test('after a computer has slept, each server is asked once for its stream', asy
     name: 'change',
     description: 'Says that something has changed',
     handler: (_, { session }) => {
-      session.notify('test/changed', { name: 'it' });
+      session.notify('notifications/test/changed', { name: 'it' });
       return 'said';
     },
   });
@@ -172,7 +172,7 @@ test('after a computer has slept, each server is asked once for its stream', asy
   onTestFinished(() => host.close());
   /** Resolves once what belongs to no request has come. */
   const hear = async (at: number) => {
-    const heard = host.next('test/changed');
+    const heard = host.next('notifications/test/changed');
     await host.callTool(`s${at}__change`);
     await heard;
   };

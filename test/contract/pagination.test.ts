@@ -133,7 +133,7 @@ describe('a list', () => {
       const foreign = (await page(serving, other)).nextCursor;
       // Blanks are no part of what base64 stands for.
       const long = btoa(`${list.method}:1`) + ' '.repeat(256 * 1024);
-      for (const cursor of [foreign, 'next', '', 7, null, {}, btoa(`${list.method}:x`), long]) {
+      for (const cursor of [foreign, 'next', '', 7, {}, btoa(`${list.method}:x`), long]) {
         await expect(serving.peer.ask(list.method, { cursor })).rejects.toMatchObject({
           error: { code: -32602, message: expect.stringContaining('cursor') },
         });

@@ -209,7 +209,7 @@ describe('the initialize of a session with an upstream', () => {
     });
     peer.send(initialize(1), request(2, 'tools/list'));
     await arrived();
-    peer.end();
+    session.shutdown('enough');
     await session.closed;
     expect(signal?.aborted).toBe(true);
   });

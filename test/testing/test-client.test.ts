@@ -245,7 +245,7 @@ describe('a test client', () => {
     abort.abort(new Error('enough'));
     await expect(call).rejects.toThrow('enough');
     await client.peer.quiet();
-    expect(reasons).toEqual([expect.stringContaining('cancelled')]);
+    expect(reasons).toEqual([expect.stringContaining('enough')]);
   });
 
   test('has the revision, the clock, the connection and the capabilities that it is given', async () => {
