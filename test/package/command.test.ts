@@ -28,6 +28,7 @@ const run = promisify(execFile);
 /** Chunks that no run here can load, by the beginning of their names. */
 const unreachable: { readonly [name: string]: string } = {
   redis: 'needs the package redis, which a user installs beside it',
+  forward: 'forwards requests to other nodes, which takes the package redis',
   'process-tree': 'ends processes on Windows',
   'standing-pipe': 'answers doctors on Windows',
   'open-keeper': 'durable tasks of a server: the command serves none',

@@ -49,7 +49,8 @@ export function buildRequest(
     const isJson = mediaType !== undefined && isJsonType(mediaType);
     const isOmitted = plain === null && to !== 'body';
     // A number that would be rounded is a string by now, and is no string in JSON.
-    const json = () => (typeof args[name] === 'number' ? String(plain) : jsonText(plain));
+    const json = () =>
+      typeof args[name] === 'number' && typeof plain === 'string' ? plain : jsonText(plain);
     const value = isJson && !isOmitted ? json() : plain;
     if (to === 'body') {
       const isText = typeof args[name] === 'string';
