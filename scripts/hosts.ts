@@ -36,7 +36,7 @@ async function main(): Promise<number> {
     const noHosts = missing ?? installLocked(hostsFolder);
     const checks = [
       ...hostChecks({ subject, node }, noHosts),
-      ...coldChecks({ subject, node }, noHosts),
+      ...coldChecks({ subject, node }, noHosts, values.large),
       ...writtenChecks({ subject, node }, noHosts, values.large),
       devCheck({ subject, node }, noHosts),
       ...runtimeChecks(subject, node, noHosts),

@@ -397,6 +397,7 @@ export const citations: {
     'four searches': [searches],
     '20 s': [searchTime],
     '3 MiB': [media],
+    '32 KiB': [[skills, 'maxExpanded = 2 * skillBounds.frontmatterBytes']],
     '64 KiB': [greeting],
     'six characters': [shortestGiven],
     'five minutes': [[tokens, 'uncheckedTimeoutMs: 5 * 60_000']],

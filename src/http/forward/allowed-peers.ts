@@ -1,5 +1,7 @@
 /** The list of nodes that requests may be forwarded to. */
-import { BlockList, isIP } from 'node:net';
+
+// Not an import: bundles for the web contain this module too, and cannot resolve Node's.
+const { BlockList, isIP } = process.getBuiltinModule('node:net');
 
 /**
  * Reads a list of hosts: names or addresses, with a port or without, and networks such as `10.0.0.0/8`.

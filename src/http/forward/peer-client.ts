@@ -2,10 +2,13 @@
  * The connections to other nodes: keep-alive, with backpressure, and a watch over each node that has requests of
  * ours. What becomes of a request is told in a few facts, by which its owner decides what to do.
  */
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Agent as HttpAgent, ClientRequest, IncomingMessage } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
 import { forwardHeader } from '../nodes/forwarding.ts';
+
+// Not an import: bundles for the web contain this module too, and cannot resolve Node's.
+const http = process.getBuiltinModule('node:http');
+const https = process.getBuiltinModule('node:https');
 
 /** The beginning of a node's response. */
 export interface PeerResponse {
@@ -80,8 +83,8 @@ export class PeerClient {
   /** @param ca certificates that nodes over HTTPS are trusted by, beside those that Node knows */
   constructor(ca?: string | readonly string[]) {
     const options = { keepAlive: true, timeout: idleTimeoutMs, maxFreeSockets: 64 };
-    this.#http = new HttpAgent(options);
-    this.#https = new HttpsAgent({ ...options, ...(ca ? { ca: ca as string | string[] } : {}) });
+    this.#http = new http.Agent(options);
+    this.#https = new https.Agent({ ...options, ...(ca ? { ca: ca as string | string[] } : {}) });
   }
 
   /** @param probe asks the node whether it is there, should it be silent for long */
@@ -141,8 +144,8 @@ export class PeerClient {
         : { ...headers, 'content-length': String(Buffer.byteLength(body)) };
     const options = { host, port, path, method, headers: sent };
     const request = isSecure
-      ? httpsRequest({ ...options, agent: this.#https })
-      : httpRequest({ ...options, agent: this.#http });
+      ? https.request({ ...options, agent: this.#https })
+      : http.request({ ...options, agent: this.#http });
     request.end(body);
     return request;
   }

@@ -2,11 +2,14 @@
  * The header that a node signs a forwarded request with: what the first node has checked, for which node, when. Any node
  * that has the key believes it, and nobody else can make it.
  */
-import { createHmac, createSecretKey, hash, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { Principal } from '../../protocol/request-origin.ts';
 import { protocolVersions } from '../nodes/forwarding.ts';
 import type { ForwardedHead } from '../nodes/forwarding.ts';
+
+// Not an import: bundles for the web contain this module too, and cannot resolve Node's.
+const { createHmac, createSecretKey, hash, timingSafeEqual } =
+  process.getBuiltinModule('node:crypto');
 
 /** Keys to sign with, made of what the nodes have in common. */
 export function keysFrom(secrets: readonly string[]): readonly KeyObject[] {
