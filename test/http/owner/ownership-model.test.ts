@@ -51,7 +51,7 @@ describe('the exploration finds', () => {
 
   test('a store without fences', async (context) => {
     onlyInLongRun(context);
-    const { violations } = await explore('stopped', 20_000, ({ rules, log }) => {
+    const { violations } = await explore('stopped', 40_000, ({ rules, log }) => {
       const fenceOf = () => rules.data.records.get('s1')?.fence ?? 0;
       const { write } = rules;
       rules.write = (at, change) => write.call(rules, { ...at, fence: fenceOf() }, change);
