@@ -78,7 +78,7 @@ export class ServerProcess {
   readonly log = new LineStream<Line>('log line');
   /** Answers to the server's requests, by method; what has none stays unanswered. */
   readonly answers = new Map<string, (request: Line) => object>();
-  /** Lines of stdout that are no message, or not what the official schemas say of it. */
+  /** Lines of stdout that are no message or break the official schemas, and broken log lines. */
   readonly violations: string[] = [];
   stderr = '';
   readonly #asked = new SentRequests();
@@ -102,7 +102,7 @@ export class ServerProcess {
     if (unread === undefined) eachLine(this.child.stdout, (line) => this.#readMessage(line));
     eachLine(this.child.stderr, (line) => {
       this.stderr += `${line}\n`;
-      if (line.startsWith('{"')) this.log.push(JSON.parse(line) as Line);
+      if (line.startsWith('{"')) this.#readLog(line);
     });
   }
 
@@ -148,6 +148,15 @@ export class ServerProcess {
     });
     this.send({ method: 'notifications/initialized' });
     return answer;
+  }
+
+  #readLog(line: string): void {
+    try {
+      this.log.push(JSON.parse(line) as Line);
+    } catch (error) {
+      // Thrown here it would keep the process from ever counting as closed.
+      this.violations.push(`${line}: ${String(error)}`);
+    }
   }
 
   #readMessage(line: string): void {

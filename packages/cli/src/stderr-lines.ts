@@ -10,19 +10,18 @@ const longestLine = 2000;
 const maxUnreadBytes = 1024 ** 2;
 
 interface Writing {
-  /** The beginning of a line whose end has not come. */
-  begun: string;
   written: number;
   leftOut: number;
-  readonly timer: NodeJS.Timeout;
 }
 
-/** Writes to stderr what one server writes to its own, as it is. */
+/** Writes lines of one server's stderr to our own, unchanged. The last one comes without its line feed. */
 export function passOn(text: string): void {
-  if (process.stderr.writableLength < maxUnreadBytes) process.stderr.write(withoutHidden(text));
+  if (process.stderr.writableLength < maxUnreadBytes) {
+    process.stderr.write(`${withoutHidden(text)}\n`);
+  }
 }
 
-/** Takes what servers write, in pieces. */
+/** Takes whole lines of many servers, the last without its line feed. */
 export class StderrLines {
   readonly #write: (text: string) => void;
   readonly #servers = new Map<string, Writing>();
@@ -33,31 +32,25 @@ export class StderrLines {
 
   take(server: string, text: string): void {
     const writing = this.#servers.get(server) ?? this.#begin(server);
-    const lines = `${writing.begun}${text}`.split('\n');
-    writing.begun = (lines.pop() ?? '').slice(0, longestLine);
-    for (const line of lines) {
+    for (const line of text.split('\n')) {
       if (writing.written >= maxLines) writing.leftOut++;
       else {
         writing.written++;
-        this.#write(`[${printable(server)}] ${printable(line.trimEnd(), longestLine)}\n`);
+        this.#write(`[${printable(server)}] ${printable(line.trimEnd(), longestLine)}`);
       }
     }
   }
 
   #begin(server: string): Writing {
-    const timer = setTimeout(() => this.#next(server), 1000).unref();
-    const writing: Writing = { begun: '', written: 0, leftOut: 0, timer };
+    const writing: Writing = { written: 0, leftOut: 0 };
+    setTimeout(() => this.#next(server, writing), 1000).unref();
     this.#servers.set(server, writing);
     return writing;
   }
 
-  /** A second is over. A line that has begun and not ended belongs to the next one. */
-  #next(server: string): void {
-    const writing = this.#servers.get(server);
+  /** Ends a second. */
+  #next(server: string, { leftOut }: Writing): void {
     this.#servers.delete(server);
-    if (!writing) return;
-    const { begun, leftOut } = writing;
-    if (leftOut > 0) this.#write(`[${printable(server)}] … ${leftOut} more lines in this second\n`);
-    if (begun !== '') this.#begin(server).begun = begun;
+    if (leftOut > 0) this.#write(`[${printable(server)}] … ${leftOut} more lines in this second`);
   }
 }

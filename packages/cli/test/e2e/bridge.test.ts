@@ -55,6 +55,16 @@ describe.each(['legacy', 'modern'])('before a server of the %s era', (server) =>
 });
 
 describe('over stdio, the server', () => {
+  test('has each line of its stderr on a line of its own', async () => {
+    const server = [process.execPath, ...command, '--log-level=debug', '.'];
+    const bridge = launch(bridgeTo('--', ...server));
+    await bridge.initialize();
+    bridge.end();
+    await bridge.exit;
+    // A line that is not one log record is a violation.
+    expect(bridge.log.all.length).toBeGreaterThan(2);
+  });
+
   test('is started before the host has said anything, and it is the one that answers', async () => {
     const mark = crypto.randomUUID();
     const bridge = launch(bridgeTo('--', ...smallServer, mark));
