@@ -72,6 +72,8 @@ export interface ScopeOptions {
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
   /** Writes tasks down, so that they outlive the process. `serve` makes it of its option `durable`. */
   readonly durable?: TaskKeeper;
+  /** True if a supervisor holds the host's pipe and resends calls that the process leaves unanswered. */
+  readonly supervised?: boolean;
   /** Keeps what handlers enable and disable, for a session that may go on elsewhere. */
   readonly switches?: SwitchKeeper;
 }
@@ -246,6 +248,11 @@ export abstract class SessionScope implements SessionHandle {
 
   get durable(): TaskKeeper | undefined {
     return this.#options.durable;
+  }
+
+  /** See {@link ScopeOptions.supervised}. */
+  get isSupervised(): boolean {
+    return this.#options.supervised === true;
   }
 
   get inspect(): ScopeOptions['inspect'] {
