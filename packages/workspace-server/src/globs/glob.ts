@@ -89,6 +89,24 @@ export function compileGlobs(globs: readonly Glob[], use: GlobUse = 'below'): Pa
 }
 
 /**
+ * Compiles rules of git: braces are literal, a rule takes a path itself and nothing below it, and a rule that is no glob
+ * takes nothing.
+ */
+export function compileRules(rules: readonly string[]): PathMatcher {
+  return matchAny(
+    rules.flatMap((rule): PathPattern[] => {
+      try {
+        const alternative = readAlternative(rule.normalize(), rule);
+        return alternative.names.length === 0 ? [] : [patternOf(alternative, 'rule')];
+      } catch (error) {
+        if (error instanceof ToolError) return [];
+        throw error;
+      }
+    }),
+  );
+}
+
+/**
  * Where the paths begin that globs can match: the names that each glob has before its first
  * wildcard, as a path; '' for the root. A name without a slash may be anywhere, and first of all in
  * the root: it gives both.
@@ -245,11 +263,15 @@ function readAlternative(alternative: string, glob: string): Alternative {
   };
 }
 
-function patternOf({ names, anchored, isDirectory }: Alternative, use: GlobUse): PathPattern {
+function patternOf(
+  { names, anchored, isDirectory }: Alternative,
+  use: GlobUse | 'rule',
+): PathPattern {
   if (names.length === 0) return ['globstar'];
+  const isExact = use === 'directories' || use === 'rule';
   // "src/**" means the directories in "src", and not "src" itself.
-  if (use === 'directories' && names.at(-1) === 'globstar') return [...names, [{ kind: 'star' }]];
-  const takesBelow = isPlain(names.at(-1)) || (isDirectory && use === 'below');
+  if (isExact && names.at(-1) === 'globstar') return [...names, [{ kind: 'star' }]];
+  const takesBelow = use !== 'rule' && (isPlain(names.at(-1)) || (isDirectory && use === 'below'));
   return [
     ...(anchored ? [] : (['globstar'] as const)),
     ...names,

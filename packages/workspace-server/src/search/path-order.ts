@@ -1,5 +1,7 @@
 /** Orders of paths, and the first paths of an order within a bound of memory. */
 
+import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
+
 /** Negative if `left` comes before `right`; 0 for the same path alone. */
 export type PathOrder = (left: string, right: string) => number;
 
@@ -69,6 +71,23 @@ export class FirstPaths {
     this.#characters += path.length;
     // Sorting is worth while once as much again has come.
     if (this.#characters > 2 * this.#maxCharacters) this.#cut();
+  }
+
+  /**
+   * Takes kept paths out again. Gives their number.
+   *
+   * @throws the signal's reason
+   */
+  async remove(isRemoved: (path: string) => boolean, signal: AbortSignal): Promise<number> {
+    const kept: string[] = [];
+    for (const path of this.#paths) {
+      if (isSliceOver()) await nextSlice(signal);
+      if (isRemoved(path)) this.#characters -= path.length;
+      else kept.push(path);
+    }
+    const removed = this.#paths.length - kept.length;
+    this.#paths = kept;
+    return removed;
   }
 
   /** The kept paths in order, each once; `isCut` if others come behind them. */

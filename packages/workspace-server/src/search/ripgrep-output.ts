@@ -144,13 +144,18 @@ const maxKeptCharacters = 64 * 1024;
 const maxLineCharacters = 16 * 1024;
 /** How each message of `--debug` begins. */
 const debugStart = /^rg: DEBUG\|[\w:]+\|[^:]+\.rs:\d+: /;
-const namingStart = /: (?:ignoring|opened gitignore file:) /;
+const namingStart = /: (?:ignoring|whitelisting|opened gitignore file:) /;
 const ignoreFile = /^rg: DEBUG\|ignore::gitignore\|[^:]+:\d+: opened gitignore file: (.+)$/s;
 const leftOut =
   /^rg: DEBUG\|(?:ignore::walk|rg::haystack)\|[^:]+:\d+: ignoring (.+): (\d+ bytes$|Ignore\(IgnoreMatch\((?:Hidden|Gitignore)|failed to pass haystack filter: file type: .*is_symlink: false)/s;
+const whitelisted =
+  /^rg: DEBUG\|ignore::walk\|[^:]+:\d+: whitelisting (.+): Whitelist\(IgnoreMatch\(Gitignore/s;
 
-/** Why ripgrep has not listed a path: by a rule, by its name, by its size, or as no regular file. */
-export type LeftOutReason = 'ignored' | 'hidden' | 'large' | 'special';
+/**
+ * Why ripgrep has not listed a path: by a rule, by its name, by its size, or as no regular file. `braces`: by a rule of
+ * git, and a brace is in the rule or in the path.
+ */
+export type LeftOutReason = 'ignored' | 'hidden' | 'large' | 'special' | 'braces';
 
 export interface MessageListeners {
   /**
@@ -158,6 +163,8 @@ export interface MessageListeners {
    * also told what comes before each of them.
    */
   readonly onLeftOut?: ((path: string, reason: LeftOutReason) => void) | undefined;
+  /** Called with each path that a rule of git has included, if a brace is in the rule or in the path. */
+  readonly onIncluded?: ((path: string) => void) | undefined;
   /**
    * Told the path of each file that says which ones to ignore, when it has been opened; of a path
    * with line breaks also what comes before each of them.
@@ -172,12 +179,35 @@ function reasonOf(phrase: string): LeftOutReason {
 }
 
 /**
+ * True if a brace is in a rule of git or in a path that it applies to: another rule may decide. Of files that are not
+ * git's, ripgrep defines the language.
+ */
+function isOfBraces(message: string, path: string): boolean {
+  const from = textBetween(message, '(Glob { from: Some("', '"), original: "');
+  if (from === undefined || /(?:^|[/\\])\.(?:rg)?ignore$/.test(from)) return false;
+  const rule = textBetween(message, '"), original: "', '", actual: "') ?? '';
+  return hasBrace(rule) || hasBrace(path);
+}
+
+/** True if ripgrep and git may differ in a rule or in a rule for a path. */
+export function hasBrace(text: string): boolean {
+  return /[{}]/.test(text);
+}
+
+/** What stands between two texts; the first one counts where it stands last. */
+function textBetween(text: string, before: string, after: string): string | undefined {
+  const start = text.lastIndexOf(before);
+  const end = text.indexOf(after, start);
+  return start === -1 || end === -1 ? undefined : text.slice(start + before.length, end);
+}
+
+/**
  * Reads the messages as they come. Gives a function that tells the problems so far: the last 64 KiB
  * of them.
  */
 export function readMessages(
   stderr: Readable,
-  { onLeftOut, onIgnoreFile }: MessageListeners,
+  { onLeftOut, onIncluded, onIgnoreFile }: MessageListeners,
 ): () => string {
   let problems = '';
   let rest = '';
@@ -191,7 +221,11 @@ export function readMessages(
     if (isDebug) naming = namingStart.test(line) ? line : '';
     else if (naming !== '') naming = `${naming}\n${line}`.slice(0, maxLineCharacters);
     const [, left, phrase = ''] = leftOut.exec(naming) ?? [];
-    if (left !== undefined) onLeftOut?.(left, reasonOf(phrase));
+    if (left !== undefined) {
+      onLeftOut?.(left, isOfBraces(naming, left) ? 'braces' : reasonOf(phrase));
+    }
+    const [, included] = whitelisted.exec(naming) ?? [];
+    if (included !== undefined && isOfBraces(naming, included)) onIncluded?.(included);
     const opened = ignoreFile.exec(naming)?.[1];
     if (opened !== undefined) onIgnoreFile(opened);
   };

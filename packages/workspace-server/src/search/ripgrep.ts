@@ -25,6 +25,10 @@ export interface RipgrepRun<T> {
   readonly input?: AsyncIterable<Buffer>;
   /** Told, with `--debug`, which paths were left out. */
   readonly onLeftOut?: MessageListeners['onLeftOut'];
+  /** Called, with `--debug`, with paths that a rule of git has included, if a brace is in the rule or in the path. */
+  readonly onIncluded?: MessageListeners['onIncluded'];
+  /** Called, with `--debug`, with each file of rules that was opened. */
+  readonly onIgnoreFile?: MessageListeners['onIgnoreFile'];
   /** Told once, when ripgrep has ended by itself or at the deadline. */
   readonly onEnd?: (end: RipgrepEnd) => void;
 }
@@ -63,14 +67,18 @@ export const ripgrepArguments: readonly string[] = [
  *   pattern, for one), and what `startRipgrep` throws; the signal's reason
  */
 export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, void> {
-  const { deadline, onLeftOut, records } = run;
+  const { deadline, onLeftOut, onIncluded, records } = run;
   // Fires also if this run has to end for a reason of its own.
   const own = new AbortController();
   const signal = AbortSignal.any([run.signal, own.signal]);
   signal.throwIfAborted();
   const ignoreFiles = new IgnoreFiles(run.root.path, (error) => own.abort(error));
-  const onIgnoreFile = (path: string) => ignoreFiles.add(path);
-  const child = await startRipgrep(run.args, run.root, { onLeftOut, onIgnoreFile });
+  const onIgnoreFile = (path: string): void => {
+    ignoreFiles.add(path);
+    run.onIgnoreFile?.(path);
+  };
+  const listeners = { onLeftOut, onIncluded, onIgnoreFile };
+  const child = await startRipgrep(run.args, run.root, listeners);
   signal.addEventListener('abort', child.kill, { once: true });
   deadline?.addEventListener('abort', child.kill, { once: true });
   child.feed(run.input ?? nothing(), (error) => own.abort(error));
@@ -99,11 +107,12 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     signal.throwIfAborted();
     // 0: something was found; 1: nothing; 2: an error, after which it has gone on if it has written
     // anything, or only files that could not be read.
-    const problems = linesOf(child.problems());
-    const isGoingOn = bytes > 0 || (problems.length > 0 && problems.every(isOfSystem));
+    const lines = linesOf(child.problems());
+    const isGoingOn = bytes > 0 || (lines.length > 0 && lines.every(isSurvived));
     const usable = code === 0 || code === 1 || (code === 2 && isGoingOn);
     if (!usable) throw failed(child.problems(), code);
-    run.onEnd?.({ problems: code === 2 ? problems.map(inOurWords) : [] });
+    const problems = lines.filter((line) => !isOfGitRule(line)).map(inOurWords);
+    run.onEnd?.({ problems: code === 2 ? problems : [] });
   } finally {
     signal.removeEventListener('abort', child.kill);
     deadline?.removeEventListener('abort', child.kill);
@@ -119,9 +128,18 @@ function linesOf(text: string): string[] {
   return text.split('\n').filter(Boolean);
 }
 
-/** Of a file that could not be read: ripgrep has gone on with the next one. */
-function isOfSystem(problem: string): boolean {
-  return /^rg: .*\(os error \d+\)$/.test(problem);
+/** True if ripgrep has gone on: with the next file or without a rule. */
+function isSurvived(problem: string): boolean {
+  return /^rg: .*\(os error \d+\)$/.test(problem) || unreadRule.test(problem);
+}
+
+/** Several rules are one message, of one line each. */
+const unreadRule = /^(?:rg: )?(.*): line \d+: error parsing glob '/;
+
+/** True for a rule of git that is no glob to ripgrep. Git does not complain either. */
+function isOfGitRule(problem: string): boolean {
+  const path = unreadRule.exec(problem)?.[1];
+  return path !== undefined && !/[/\\]\.(?:rg)?ignore$/.test(path);
 }
 
 /** As our own walk says it: what both have met is told once. */

@@ -3,16 +3,20 @@
  * does not say. Links are followed if they lead to a place inside the roots; each file is met once,
  * by its own path if that is chosen, else by the first link to it.
  */
+import type { Stats } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { disk, quoted } from 'mcp-actors/internal';
 import type { Boundary } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import type { FileSelection } from '../globs/file-selection.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 import { scanDirectories } from './directory-scan.ts';
+import { GitRules, statsOf } from './git-rules.ts';
 import { LeftOut } from './left-out.ts';
 import type { LeftOutKind } from './left-out.ts';
 import { FirstPaths } from './path-order.ts';
 import type { PathOrder } from './path-order.ts';
-import { listedPaths } from './ripgrep-output.ts';
+import { hasBrace, listedPaths } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { argumentOf, isBelow, isDirect, startAt, withoutDot } from './walk-starts.ts';
 import type { Start } from './walk-starts.ts';
@@ -65,6 +69,16 @@ const maxKeptCharacters = 8 * 1024 * 1024;
 const maxFollowed = 100;
 const maxDirectories = 200_000;
 const maxLargeFiles = 10_000;
+/** How many paths are compared with git's own reading of a rule; the others stay as ripgrep has them. */
+const maxDoubtful = 10_000;
+/** How many directories one process is given. */
+const maxStarts = 200;
+
+/** Paths about which ripgrep and git may differ. */
+interface DoubtfulPaths {
+  readonly hidden: Set<string>;
+  readonly listed: Set<string>;
+}
 
 /**
  * Walks to the end of the tree.
@@ -226,9 +240,24 @@ class TreeWalk {
     shownAs: (path: string) => string,
     isChosen: (path: string) => boolean = () => true,
   ): Promise<void> {
+    const left = [...starts];
+    while (left.length > 0 && !this.#isOver) {
+      left.push(...(await this.#listPart(left.splice(0, maxStarts), shownAs, isChosen)));
+    }
+  }
+
+  /** Gives directories in them that ripgrep hides, and git does not. */
+  async #listPart(
+    starts: readonly string[],
+    shownAs: (path: string) => string,
+    isChosen: (path: string) => boolean,
+  ): Promise<readonly string[]> {
     const { boundary, selection, hidden, ignored, signal, deadline, onProblem } = this.#run;
+    const rules = new GitRules(boundary.base.path, signal);
+    const doubtful: DoubtfulPaths = { hidden: new Set(), listed: new Set() };
     const meet = (path: string, isLarge: boolean): void => {
       const shown = shownAs(path);
+      if (!ignored && hasBrace(path)) addBraced(doubtful.listed, path, starts);
       if (isChosen(path)) {
         this.#addDirectoryOf(shown);
         this.#take(shown, isLarge);
@@ -262,8 +291,18 @@ class TreeWalk {
       signal,
       deadline,
       records: listedPaths(),
-      onLeftOut: (path, reason) =>
-        reason === 'large' ? noteLarge(path) : this.#leftOut.add(reason, shownAs(path)),
+      onLeftOut: (path, reason) => {
+        if (reason === 'large') noteLarge(path);
+        else if (reason !== 'braces') this.#leftOut.add(reason, shownAs(path));
+        else if (doubtful.hidden.size < maxDoubtful) {
+          doubtful.hidden.add(path);
+          addBraced(doubtful.listed, above(path), starts);
+        } else this.#leftOut.add('ignored', shownAs(path));
+      },
+      onIncluded: (path) => {
+        if (doubtful.listed.size < maxDoubtful) doubtful.listed.add(path);
+      },
+      onIgnoreFile: (path) => rules.add(path),
       onEnd: (end) => end.problems.forEach(onProblem),
     });
     for await (const { paths, unnamed } of records) {
@@ -278,6 +317,69 @@ class TreeWalk {
       meet(path, true);
     }
     if (moreLarge > 0) onProblem(`${moreLarge} more files over ${largeBytes} bytes`);
+    const isWithheld = await this.#withhold(doubtful.listed, rules, shownAs);
+    const directories: string[] = [];
+    for (const path of doubtful.hidden) {
+      if (this.#isOver) break;
+      if (isWithheld(shownAs(path))) continue;
+      const { reason, stats } = await this.#judge(path, rules);
+      if (reason !== undefined) this.#leftOut.add(reason, shownAs(path));
+      else if (stats?.isDirectory()) {
+        this.#addDirectory(shownAs(path));
+        directories.push(path);
+      } else if (stats?.isFile()) meet(path, stats.size > largeBytes);
+      // A link is found in its directory.
+      else if (!stats?.isSymbolicLink()) this.#leftOut.add('special', shownAs(path));
+    }
+    return directories;
+  }
+
+  /** Takes out again what ripgrep has listed, and git ignores. Gives a test of what is withheld. */
+  async #withhold(
+    paths: ReadonlySet<string>,
+    rules: GitRules,
+    shownAs: (path: string) => string,
+  ): Promise<(shown: string) => boolean> {
+    const withheld = new Set<string>();
+    for (const path of paths) {
+      if (this.#isOver) break;
+      const { reason } = await this.#judge(path, rules);
+      if (reason === undefined) continue;
+      this.#leftOut.add(reason, shownAs(path));
+      withheld.add(shownAs(path));
+    }
+    if (withheld.size === 0) return () => false;
+    const isWithheld = (path: string): boolean => {
+      for (let at = path; at !== ''; at = above(at)) if (withheld.has(at)) return true;
+      return false;
+    };
+    this.#total -= await this.#paths.remove(isWithheld, this.#run.signal);
+    for (const directories of [this.#directories, this.#unread]) {
+      for (const path of directories) if (isWithheld(path)) directories.delete(path);
+    }
+    this.#lastDirectory = undefined;
+    return isWithheld;
+  }
+
+  /** Decides by git's rules whether a path is left out. */
+  async #judge(
+    path: string,
+    rules: GitRules,
+  ): Promise<{ readonly reason?: 'ignored' | 'hidden'; readonly stats?: Stats }> {
+    const { boundary, hidden, onProblem } = this.#run;
+    try {
+      const stats = await statsOf(resolve(boundary.base.path, path));
+      // It has gone since, or its name is not UTF-8.
+      if (stats === undefined) return { reason: 'ignored' };
+      const verdict = await rules.verdictOf(path, stats.isDirectory());
+      if (verdict === 'ignored') return { reason: 'ignored' };
+      const isHidden = !hidden && verdict === undefined && basename(path).startsWith('.');
+      return isHidden ? { reason: 'hidden' } : { stats };
+    } catch (error) {
+      if (disk.systemCode(error) === undefined) throw error;
+      onProblem(`${quoted(withoutDot(path))} ${disk.fsFault(error).phrase}`);
+      return { reason: 'ignored' };
+    }
   }
 
   /** @param isListed false for a link, which is listed as such */
@@ -334,6 +436,13 @@ class TreeWalk {
     });
     for (const path of directories) if (!this.#walked.has(path)) this.#directories.add(path);
     return links.sort();
+  }
+}
+
+/** Adds a path and the directories in it, below their start, if they have a brace in their names. */
+function addBraced(paths: Set<string>, path: string, starts: readonly string[]): void {
+  for (let at = path; hasBrace(at) && !starts.includes(at); at = above(at)) {
+    if (paths.size < maxDoubtful) paths.add(at);
   }
 }
 
