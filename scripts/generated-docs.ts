@@ -16,7 +16,7 @@ import { httpLimits, options, sessionLimits } from '../packages/cli/src/options/
 import { hostBlock, npxLaunch } from '../packages/cli/src/host-configuration.ts';
 import { describeDump } from '../src/diagnosis/dump-text.ts';
 import { machineDefinition, svgDiagram } from '@mcp-actors/inspector/diagrams';
-import { charts } from '../src/machines/charts.ts';
+import { charts } from '../src/charts.ts';
 import { bookingMachine } from '../examples/booking/booking.machine.ts';
 import { secretKeyWords, secretPlaces, tokenForms } from '../src/diagnosis/secrets.ts';
 import { cellsTable } from '../test/bridge/cells.ts';

@@ -2,29 +2,34 @@
 export { createMcpServer } from './server/create-server.ts';
 export type { ListenOptions, McpServer } from './server/create-server.ts';
 export { sessionOf } from './server/session-actor.ts';
-export type { SessionImplementations } from './session/session-logic.ts';
-export type { SessionEnvironment } from './session/session-environment.ts';
+export type { SessionImplementations } from './server/session/session-logic.ts';
+export type { SessionEnvironment } from './server/session/session-environment.ts';
 export type { SessionLogic, SessionLogicInput } from './server/session-actor.ts';
 export type { McpSession, SessionOptions, WatchedSession, Watcher } from './server/session.ts';
-export type { SessionStreams } from './session/session-streams.observable.ts';
-export type { TrafficItem } from './session/traffic-item.ts';
+export type { SessionStreams } from './server/session/session-streams.observable.ts';
+export type { TrafficItem } from './server/session/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
 export type { MachineName, MachineTransition, TransitionListener } from './actors/transitions.ts';
-export { content } from './define/content.ts';
-export { defineTool } from './define/tool.ts';
-export type { ToolAnswer, ToolQuestion } from './define/tool-question.ts';
+export { content } from './server/define/content.ts';
+export { defineTool } from './server/define/tool.ts';
+export type { ToolAnswer, ToolQuestion } from './server/define/tool-question.ts';
 export type {
   DefinedTool,
   ErrorExposure,
   StructuredOutput,
   Tool,
   ToolSpecification,
-} from './define/tool.ts';
-export { defineAppResource } from './define/app.ts';
-export type { AppCsp, AppOptions, AppPermissions, AppResourceSpecification } from './define/app.ts';
+} from './server/define/tool.ts';
+export { defineAppResource } from './server/define/app.ts';
+export type {
+  AppCsp,
+  AppOptions,
+  AppPermissions,
+  AppResourceSpecification,
+} from './server/define/app.ts';
 export { appMimeType } from './protocol/apps.ts';
 export type { ToolUi, UiVisibility } from './protocol/apps.ts';
-export { defineResource, defineResourceTemplate } from './define/resource.ts';
+export { defineResource, defineResourceTemplate } from './server/define/resource.ts';
 export type {
   Complete,
   Filled,
@@ -34,18 +39,18 @@ export type {
   ResourceTemplate,
   ResourceTemplateSpecification,
   VariablesOf,
-} from './define/resource.ts';
-export { defineSkill } from './define/skill.ts';
+} from './server/define/resource.ts';
+export { defineSkill } from './server/define/skill.ts';
 export type {
   ServedSkillFile,
   Skill,
   SkillFileSource,
   SkillFinder,
   SkillSpecification,
-} from './define/skill.ts';
+} from './server/define/skill.ts';
 export type { SkillFrontmatter } from './protocol/skills.ts';
-export type { UriTemplate, Variables } from './define/uri-template.ts';
-export { definePrompt } from './define/prompt.ts';
+export type { UriTemplate, Variables } from './server/define/uri-template.ts';
+export { definePrompt } from './server/define/prompt.ts';
 export type {
   DefinedPrompt,
   Prompt,
@@ -54,17 +59,22 @@ export type {
   PromptMessage,
   PromptOutput,
   PromptSpecification,
-} from './define/prompt.ts';
+} from './server/define/prompt.ts';
 export type { Annotations, Described, Icon, ToolAnnotations } from './protocol/described.ts';
-export type { ClosedSession, ServerDefinition } from './define/definition.ts';
-export type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from './define/upstream.ts';
-export type { IncomingCall, Middleware } from './features/middleware.ts';
-export type { Registry, RegistryEntry } from './features/registry.ts';
-export type { ItemViewer, Visible, VisibleByTag } from './define/visible.ts';
-export type { SwitchKeeper } from './session/session-scope.ts';
+export type { ClosedSession, ServerDefinition } from './server/define/definition.ts';
+export type {
+  Upstream,
+  UpstreamClient,
+  UpstreamOf,
+  UpstreamWatch,
+} from './server/define/upstream.ts';
+export type { IncomingCall, Middleware } from './server/features/middleware.ts';
+export type { Registry, RegistryEntry } from './server/features/registry.ts';
+export type { ItemViewer, Visible, VisibleByTag } from './server/define/visible.ts';
+export type { SwitchKeeper } from './server/session/session-scope.ts';
 export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';
 export type { ContentBlock, ResourceContents } from './protocol/content.ts';
-export type { ToolOutput, ToolResult } from './define/tool.ts';
+export type { ToolOutput, ToolResult } from './server/define/tool.ts';
 export type {
   ExchangedToken,
   Principal,
@@ -72,10 +82,10 @@ export type {
   ServedHttpRequest,
   TokenWanted,
 } from './protocol/request-origin.ts';
-export type { HandlerContext, RequestOptions } from './context/handler-context.ts';
-export { UrlElicitationRequired } from './context/elicitation.ts';
+export type { HandlerContext, RequestOptions } from './server/context/handler-context.ts';
+export { UrlElicitationRequired } from './server/context/elicitation.ts';
 export type { UrlElicitation } from './protocol/dialects/dialect.ts';
-export type { FormAnswer, UrlAnswer, UrlRequest } from './context/elicitation.ts';
+export type { FormAnswer, UrlAnswer, UrlRequest } from './server/context/elicitation.ts';
 export type {
   ModelPreferences,
   Sample,
@@ -85,18 +95,18 @@ export type {
   SamplingTool,
   ToolUse,
   ToolUseResult,
-} from './context/sampling.ts';
+} from './server/context/sampling.ts';
 export { logLevels } from './protocol/log-levels.ts';
 export type { LogLevel } from './protocol/log-levels.ts';
-export type { CachedKind, Caching, ServerCaching } from './define/caching.ts';
-export type { HandlerLog, LogMethod, LoggingOptions } from './context/session-log.ts';
+export type { CachedKind, Caching, ServerCaching } from './server/define/caching.ts';
+export type { HandlerLog, LogMethod, LoggingOptions } from './server/context/session-log.ts';
 export { causesOf } from './diagnosis/causes.ts';
 export type { Cause, Question } from './diagnosis/causes.ts';
 export { describeDump, explainDump } from './diagnosis/dump-text.ts';
 export { headlineOf } from './diagnosis/headline.ts';
 export type { Headline } from './diagnosis/in-words.ts';
 export type { SessionDump } from './diagnosis/session-dump.ts';
-export type { SessionHandle, SessionView } from './context/session-view.ts';
+export type { SessionHandle, SessionView } from './server/context/session-view.ts';
 export { defineForm } from './schema/forms/form.ts';
 export type {
   ContentOf,

@@ -24,8 +24,8 @@ export {
 } from './protocol/printable.ts';
 
 // Charts: all that are drawn, and those of what needs no actor.
-export { charts } from './machines/charts.ts';
-export { closingChart } from './machines/closing.machine.ts';
+export { charts } from './charts.ts';
+export { closingChart } from './server/closing.machine.ts';
 export { pureChart } from './machines/pure-chart.ts';
 
 // What is told of sessions and connections, without what is secret.

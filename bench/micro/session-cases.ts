@@ -1,7 +1,7 @@
 /** A whole session in one process, without a pipe: what a message costs from its bytes to its answer's. */
 import { createMcpServer } from '../../src/server/create-server.ts';
 import { memory } from '../../src/transports/memory.ts';
-import { defineTool } from '../../src/define/tool.ts';
+import { defineTool } from '../../src/server/define/tool.ts';
 import type { MicroCase } from './micro-case.ts';
 
 const perChunk = 500;

@@ -2,7 +2,7 @@
 import { sessionMachine } from '../../src/machines/session.machine.ts';
 import { createMcpServer } from '../../src/server/create-server.ts';
 import { memory } from '../../src/transports/memory.ts';
-import { defineTool } from '../../src/define/tool.ts';
+import { defineTool } from '../../src/server/define/tool.ts';
 import type { subjectNames } from './subject-names.ts';
 import { openSdk1, openSdk2 } from '../servers/in-memory.mjs';
 

@@ -26,12 +26,12 @@ import { listKinds } from '../client/lists/list-kinds.ts';
 import { preferenceMethods } from '../client/lists/preferences.ts';
 import type { ConnectionState } from '../client/connection/connection-streams.observable.ts';
 import { missingFor } from '../client/connection/server-features.ts';
-import { CallContext } from '../context/call-context.ts';
-import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
-import { uncached } from '../define/caching.ts';
-import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
-import type { CatalogName } from '../machines/catalog.machine.ts';
-import type { ServerProfile } from '../machines/connection-context.ts';
+import { CallContext } from '../server/context/call-context.ts';
+import type { HandlerContext, RequestOptions } from '../server/context/handler-context.ts';
+import { uncached } from '../server/define/caching.ts';
+import type { Upstream, UpstreamClient, UpstreamWatch } from '../server/define/upstream.ts';
+import type { CatalogName } from '../client/lists/catalog.machine.ts';
+import type { ServerProfile } from '../client/connection/connection-context.ts';
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import {
   ErrorCode,
@@ -51,7 +51,7 @@ import type { LogLevel } from '../protocol/log-levels.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import { printableName, quoted } from '../protocol/printable.ts';
-import { defaultReport } from '../session/default-report.ts';
+import { defaultReport } from '../server/session/default-report.ts';
 import { skillMethods, skillsExtension } from '../protocol/skills.ts';
 import type { ListedSkill } from '../protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../protocol/tasks.ts';

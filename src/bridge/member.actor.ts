@@ -8,10 +8,10 @@ import type { ConnectionState } from '../client/connection/connection-streams.ob
 import { isAllowed } from '../client/hosts/tool-policies.ts';
 import type { ToolFilter } from '../client/hosts/tool-policies.ts';
 import { mergedName } from '../client/hosts/merged-names.ts';
-import type { HandlerContext } from '../context/handler-context.ts';
-import type { UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
-import type { CatalogName } from '../machines/catalog.machine.ts';
-import { memberMachine } from '../machines/member.machine.ts';
+import type { HandlerContext } from '../server/context/handler-context.ts';
+import type { UpstreamClient, UpstreamWatch } from '../server/define/upstream.ts';
+import type { CatalogName } from '../client/lists/catalog.machine.ts';
+import { memberMachine } from './member.machine.ts';
 import { ErrorCode, ProtocolError, textOfError } from '../protocol/errors.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';

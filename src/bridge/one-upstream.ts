@@ -5,8 +5,8 @@
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import { preferenceMethods } from '../client/lists/preferences.ts';
-import type { HandlerContext } from '../context/handler-context.ts';
-import type { Upstream, UpstreamClient, UpstreamWatch } from '../define/upstream.ts';
+import type { HandlerContext } from '../server/context/handler-context.ts';
+import type { Upstream, UpstreamClient, UpstreamWatch } from '../server/define/upstream.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { listChanges } from './bridged-server.ts';

@@ -9,7 +9,7 @@ import type { CredentialStore } from '../client/auth/credential-store.ts';
 import { fileCredentialStore, principalCredentialStore } from '../client/auth/file-store.ts';
 import type { AuthOption, StoredAuth } from '../client/auth/options.ts';
 import type { ServerEntry } from '../client/connection/options.ts';
-import type { UpstreamClient } from '../define/upstream.ts';
+import type { UpstreamClient } from '../server/define/upstream.ts';
 import type { Principal, TokenWanted } from '../protocol/request-origin.ts';
 
 /**

@@ -10,7 +10,7 @@ import { jsonDigest } from '../client/hosts/servers-lock.ts';
 import { mergedName } from '../client/hosts/merged-names.ts';
 import { fitsTool, isAnnotation, readRate } from '../client/hosts/tool-policies.ts';
 import type { Rate, ToolPolicies } from '../client/hosts/tool-policies.ts';
-import type { HandlerContext } from '../context/handler-context.ts';
+import type { HandlerContext } from '../server/context/handler-context.ts';
 import type { CallCounts } from '../http/nodes/stores.ts';
 import { ErrorCode, ProtocolError, RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';

@@ -5,8 +5,8 @@
  * have the same one, it is the first one's that was seen to have it, and stays so. The other's is
  * named with its server in front: `bridge:SERVER/URI`. That form is understood for every resource.
  */
-import { uriTemplate } from '../define/uri-template.ts';
-import type { UriTemplate } from '../define/uri-template.ts';
+import { uriTemplate } from '../server/define/uri-template.ts';
+import type { UriTemplate } from '../server/define/uri-template.ts';
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';

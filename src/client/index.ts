@@ -30,7 +30,7 @@ export type {
   ConnectionStreams,
   ServerProfile,
 } from './connection/connection-streams.observable.ts';
-export type { DevicePrompt } from '../machines/connection-ports.ts';
+export type { DevicePrompt } from './channel/connection-ports.ts';
 export type { ConnectionWatcher, WatchedConnection } from './connection/watched-connection.ts';
 export type { ConnectionDump, ListDump } from '../diagnosis/connection-dump.ts';
 export { defaultConnectionLimits } from './connection/limits.ts';
@@ -71,9 +71,9 @@ export type { AiSdkFunctions, AiSdkTool } from './hosts/ai-sdk-tools.ts';
 export type { Servers } from './hosts/servers.ts';
 export type { ServersStreams } from './hosts/servers-streams.observable.ts';
 export type { Loss } from '../protocol/losses.ts';
-export type { ConnectionEmitted } from '../machines/connection-events.ts';
-export type { Era } from '../machines/connection-context.ts';
-export type { RestartPolicy, RestartTimes } from '../machines/restart-policy.ts';
+export type { ConnectionEmitted } from './connection/connection-events.ts';
+export type { Era } from './connection/connection-context.ts';
+export type { RestartPolicy, RestartTimes } from './channel/restart-policy.ts';
 export type { RestartOption } from './channel/restart-option.ts';
 export type {
   Asked,

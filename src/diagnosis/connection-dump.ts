@@ -2,8 +2,8 @@
 import type { ActorRefFrom } from 'xstate';
 import { viewOf } from '../machines/port.ts';
 import { stateName } from '../machines/names.ts';
-import type { connectionMachine } from '../machines/connection.machine.ts';
-import type { Era } from '../machines/connection-context.ts';
+import type { connectionMachine } from '../client/connection/connection.machine.ts';
+import type { Era } from '../client/connection/connection-context.ts';
 import { errorOf } from '../protocol/losses.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { MachineActor } from '../actors/transitions.ts';

@@ -8,8 +8,8 @@ import type { RequestToAuthorize } from './auth/bearer-token.ts';
 import type { TokenLimits } from './auth/options.ts';
 import { reportInWords } from './facts.ts';
 import type { HttpReport } from './facts.ts';
-import { admissionChart } from '../machines/admission.machine.ts';
-import type { AdmissionEvent, AdmissionSnapshot } from '../machines/admission.machine.ts';
+import { admissionChart } from './admission.machine.ts';
+import type { AdmissionEvent, AdmissionSnapshot } from './admission.machine.ts';
 import type { Principal } from '../protocol/request-origin.ts';
 
 /** A request that was let in. */

@@ -20,10 +20,10 @@ import type {
 import type { ActorlessClient } from '../machines/session-ports.ts';
 import type { InitializedClient, PeerDescription } from '../protocol/initialize.ts';
 import type { AnsweredInput, OutboundMessage } from '../protocol/frames.ts';
-import { defaultReport } from '../session/default-report.ts';
-import { itemsAtDoor } from '../features/registry.ts';
-import type { ItemsAtDoor } from '../features/registry.ts';
-import type { Tool } from '../define/tool.ts';
+import { defaultReport } from '../server/session/default-report.ts';
+import { itemsAtDoor } from '../server/features/registry.ts';
+import type { ItemsAtDoor } from '../server/features/registry.ts';
+import type { Tool } from '../server/define/tool.ts';
 import type { McpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
 import type { SharingActors } from '../transports/transport.ts';

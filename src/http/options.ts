@@ -7,7 +7,7 @@ import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
-import type { SessionEnvironment } from '../session/session-environment.ts';
+import type { SessionEnvironment } from '../server/session/session-environment.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;

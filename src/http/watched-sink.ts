@@ -3,8 +3,8 @@
  * also after the answer has ended, and one that is told nothing hears a comment now and then.
  */
 import type { Clock } from '../actors/clock.ts';
-import { sinkChart } from '../machines/sink.machine.ts';
-import type { SinkEvent } from '../machines/sink.machine.ts';
+import { sinkChart } from './sink.machine.ts';
+import type { SinkEvent } from './sink.machine.ts';
 import type { Admission, AdmissionEnd } from './admission.ts';
 import { reportInWords } from './facts.ts';
 import type { HttpReport } from './facts.ts';

@@ -26,10 +26,10 @@ import type {
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject, WireError } from '../protocol/frames.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
-import type { IncomingCall, Middleware } from '../features/middleware.ts';
+import type { IncomingCall, Middleware } from '../server/features/middleware.ts';
 import { durationHistogram, scope } from './durations.ts';
 import { subjectOf } from './subject.ts';
-import { causeOfFailure } from '../features/tool-failure.ts';
+import { causeOfFailure } from '../server/features/tool-failure.ts';
 import {
   RuntimeError,
   ToolError,

@@ -3,7 +3,7 @@ import type { Attributes } from '@opentelemetry/api';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { IncomingCall } from '../features/middleware.ts';
+import type { IncomingCall } from '../server/features/middleware.ts';
 
 export interface Subject {
   readonly spanName: string;

@@ -11,11 +11,11 @@ import { holdProcess } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import type { ObservedScope } from '../actors/transitions.ts';
-import { childChart } from '../machines/child.machine.ts';
-import type { ChildChange, ChildSnapshot } from '../machines/child.machine.ts';
+import { childChart } from './child.machine.ts';
+import type { ChildChange, ChildSnapshot } from './child.machine.ts';
 import { plainActor } from '../machines/port.ts';
 import type { Behaviour } from '../machines/port.ts';
-import type { ChildEvent, ChildInput, StopTimes } from '../machines/process.machine.ts';
+import type { ChildEvent, ChildInput, StopTimes } from './process.machine.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { findCommand, spawnFailed } from './command.ts';
 import type { ServerCommand } from './command.ts';
@@ -25,7 +25,7 @@ import { take } from './started-ahead.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
 import { observedMachine, unobserved } from '../actors/transitions.ts';
-import { defaultStopTimes, processMachine } from '../machines/process.machine.ts';
+import { defaultStopTimes, processMachine } from './process.machine.ts';
 
 /** The names of the facts that launched processes report. */
 export type ProcessFactName =

@@ -15,7 +15,7 @@ import type { Loss } from '../protocol/losses.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
-import type { RandomIdUse, SessionSetup } from '../session/session-environment.ts';
+import type { RandomIdUse, SessionSetup } from '../server/session/session-environment.ts';
 
 /** The version of the format that we write, and the newest that we read. */
 export const recordingVersion = 1;

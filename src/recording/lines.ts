@@ -1,7 +1,7 @@
 /** What reaches a session or a host's connection and what it does, as lines of a recording, and back. */
 import type { AnyActorRef } from 'xstate';
 import type { TransitionListener } from '../actors/transitions.ts';
-import type { ChannelReport } from '../machines/connection-ports.ts';
+import type { ChannelReport } from '../client/channel/connection-ports.ts';
 import type { Loss } from '../protocol/losses.ts';
 import type { TransportFact } from '../machines/peer-ports.ts';
 import type { CloseCause } from '../machines/session-ports.ts';

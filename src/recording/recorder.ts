@@ -16,7 +16,7 @@ import type {
   HostMethod,
 } from '../client/connection/connection-environment.ts';
 import type { ConnectionSetup } from '../client/connection/connection-setup.ts';
-import type { ChannelEvent, ChannelInput } from '../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput } from '../client/channel/connection-ports.ts';
 import type { RouterEvent } from '../machines/peer-ports.ts';
 import type { Port } from '../machines/port.ts';
 import type { RootsResolver } from '../protocol/roots.ts';
@@ -32,7 +32,7 @@ import type {
   RandomIdUse,
   SessionEnvironment,
   SessionSetup,
-} from '../session/session-environment.ts';
+} from '../server/session/session-environment.ts';
 import type { Transport } from '../transports/transport.ts';
 import { recordingVersion } from './format.ts';
 import type {

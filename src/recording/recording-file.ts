@@ -11,7 +11,7 @@ import {
 import { open as openFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { Report } from '../actors/facts.ts';
-import { defaultReport } from '../session/default-report.ts';
+import { defaultReport } from '../server/session/default-report.ts';
 import { recordConnection, record } from './recorder.ts';
 import type { ConnectionRecorder, RecordOptions, Recorder } from './recorder.ts';
 import type { RecordingSink } from './recording-writer.ts';

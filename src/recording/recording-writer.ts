@@ -4,7 +4,7 @@
  */
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
-import { closingChart } from '../machines/closing.machine.ts';
+import { closingChart } from '../server/closing.machine.ts';
 import { defaultRecordingBytes } from './format.ts';
 import { redactText } from '../diagnosis/redaction.ts';
 import { isSecretKey, withoutGiven } from '../diagnosis/secrets.ts';

@@ -2,8 +2,8 @@ import { ConnectionTimeoutError, ErrorReply, createClient } from 'redis';
 import type { RedisClientOptions } from 'redis';
 import { StoreUnavailable } from '../http/nodes/stores.ts';
 import type { StoreFault } from '../http/nodes/stores.ts';
-import { redisLinkChart } from '../machines/redis-link.machine.ts';
-import type { RedisLinkEvent } from '../machines/redis-link.machine.ts';
+import { redisLinkChart } from './redis-link.machine.ts';
+import type { RedisLinkEvent } from './redis-link.machine.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { createHash } from 'node:crypto';
 

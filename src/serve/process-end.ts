@@ -1,6 +1,6 @@
 /** Ends the session when the process is told to end, and decides the exit code. */
 import { constants } from 'node:os';
-import { closingChart } from '../machines/closing.machine.ts';
+import { closingChart } from '../server/closing.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { CommandFact, Log } from '../log/log.ts';
 

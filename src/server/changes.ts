@@ -1,5 +1,5 @@
 /** What changes at a server for all of its clients, for a host that has more than one such server. */
-import type { ChangeNotice } from '../session/session-environment.ts';
+import type { ChangeNotice } from './session/session-environment.ts';
 
 /** The changes of one server. */
 export interface ServerChanges {

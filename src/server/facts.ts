@@ -1,7 +1,7 @@
 /** What a session reports: its own facts, and those that its parts declare. */
 import type { ActorFactName, Report } from '../actors/facts.ts';
-import type { LogFactName } from '../context/session-log.ts';
-import type { TaskFactName } from '../features/task-book.ts';
+import type { LogFactName } from './context/session-log.ts';
+import type { TaskFactName } from './features/task-book.ts';
 import type { Root } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';

@@ -6,15 +6,15 @@ import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { SessionEmitted, SessionEvent } from '../machines/session.machine.ts';
 import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
-import { ownerOf } from '../session/guarded-listeners.ts';
+import { ownerOf } from './session/guarded-listeners.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { ServerCore } from './server-core.ts';
 import { ServedSession } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
-import { plainEnvironment } from '../session/session-environment.ts';
-import { provideMachine, servedMachine } from '../session/session-logic.ts';
-import type { SessionImplementations } from '../session/session-logic.ts';
-import type { SessionHost } from '../session/session-scope.ts';
+import { plainEnvironment } from './session/session-environment.ts';
+import { provideMachine, servedMachine } from './session/session-logic.ts';
+import type { SessionImplementations } from './session/session-logic.ts';
+import type { SessionHost } from './session/session-scope.ts';
 import type { Transport } from '../transports/transport.ts';
 
 /** The input of a session as actor logic. */

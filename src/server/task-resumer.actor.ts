@@ -15,7 +15,7 @@ import type {
 import { withOrigin } from '../protocol/frames.ts';
 import type { InboundRequestId } from '../protocol/frames.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
-import { faultOfResumption } from '../define/tool-machine.ts';
+import { faultOfResumption } from './define/tool-machine.ts';
 import type { TaskKeeper } from '../tasks/task-keeper.ts';
 import type { ResumedTask, TaskResumer } from '../tasks/written-task.ts';
 import type { ListenOptions, McpServer } from './create-server.ts';

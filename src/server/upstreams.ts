@@ -6,11 +6,11 @@ import { requestPeer } from '../actors/correlation/peer-request.ts';
 import { anyMethod } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { waitFor } from '../actors/waiting.ts';
-import type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from '../define/upstream.ts';
+import type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from './define/upstream.ts';
 import type { PreparationOutcome } from '../machines/session-context.ts';
 import type { InitializeReceived } from '../machines/session-ports.ts';
-import { upstreamChart } from '../machines/upstream.machine.ts';
-import type { UpstreamEvent } from '../machines/upstream.machine.ts';
+import { upstreamChart } from './upstream.machine.ts';
+import type { UpstreamEvent } from './upstream.machine.ts';
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import { isKnownMethod } from '../protocol/dialects/registry.ts';
 import { isJsonObject } from '../protocol/classify.ts';
@@ -24,14 +24,14 @@ import { ListedParameters, parameterMismatch } from '../schema/mirrored-paramete
 import { methodNotOffered } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
 import type { RequestOrigin, TokenExchange } from '../protocol/request-origin.ts';
-import { exchangedFor } from '../context/token-exchange.ts';
+import { exchangedFor } from './context/token-exchange.ts';
 import type { Notice } from '../protocol/subscriptions.ts';
-import { PerSession, contextOf, scopeOfCall } from '../session/session-scope.ts';
-import type { SessionScope } from '../session/session-scope.ts';
-import type { Feature } from '../features/feature.ts';
-import type { ServerCatalog, OfferedItems } from '../features/registry.ts';
-import type { ItemAsker } from '../features/visibility.ts';
-import type { ForSome } from '../define/visible.ts';
+import { PerSession, contextOf, scopeOfCall } from './session/session-scope.ts';
+import type { SessionScope } from './session/session-scope.ts';
+import type { Feature } from './features/feature.ts';
+import type { ServerCatalog, OfferedItems } from './features/registry.ts';
+import type { ItemAsker } from './features/visibility.ts';
+import type { ForSome } from './define/visible.ts';
 
 /** What a server says of itself beside its upstream. */
 export type OwnDescription = () => ServerDescription;

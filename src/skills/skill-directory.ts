@@ -6,8 +6,8 @@
  */
 import { join, relative } from 'node:path';
 import { basename, dirname } from 'node:path/posix';
-import { skillAt } from '../define/skill.ts';
-import type { ServedSkillFile, Skill, SkillFinder } from '../define/skill.ts';
+import { skillAt } from '../server/define/skill.ts';
+import type { ServedSkillFile, Skill, SkillFinder } from '../server/define/skill.ts';
 import { utf8Of } from '../protocol/content.ts';
 import { printable } from '../protocol/printable.ts';
 import { sha256Of, readFrontmatter, skillBounds, skillFileName } from '../protocol/skills.ts';

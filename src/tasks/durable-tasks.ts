@@ -7,7 +7,7 @@ import type { Clock } from '../actors/clock.ts';
 import type { Exchange } from '../actors/exchange.ts';
 import type { Report } from '../actors/facts.ts';
 import type { TaskLimits } from '../actors/limits.ts';
-import { failureMessage, isFailure, longestMessage } from '../machines/task.machine.ts';
+import { failureMessage, isFailure, longestMessage } from './task.machine.ts';
 import {
   ErrorCode,
   ProtocolError,

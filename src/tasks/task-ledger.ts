@@ -13,8 +13,8 @@ import type {
   WorkStanding,
 } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
-import { taskWorkChart } from '../machines/task-work.machine.ts';
-import type { TaskWorkEvent } from '../machines/task-work.machine.ts';
+import { taskWorkChart } from './task-work.machine.ts';
+import type { TaskWorkEvent } from './task-work.machine.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { RuntimeErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';

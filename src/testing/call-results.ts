@@ -2,7 +2,7 @@
 import type { ContentBlock, ResourceContents } from '../protocol/content.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Completion } from '../protocol/listed.ts';
-import type { PromptMessage } from '../define/prompt.ts';
+import type { PromptMessage } from '../server/define/prompt.ts';
 
 /** A tool's result. */
 export interface CallResult<TStructured = JsonObject> {

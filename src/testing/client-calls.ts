@@ -2,8 +2,8 @@
  * The calls of a test client, typed by its server. A server's type tells the tools and prompts of
  * its definition; `McpServer` alone tells nothing, and then every name is taken.
  */
-import type { Prompt, PromptArgumentName, PromptStrings } from '../define/prompt.ts';
-import type { Tool } from '../define/tool.ts';
+import type { Prompt, PromptArgumentName, PromptStrings } from '../server/define/prompt.ts';
+import type { Tool } from '../server/define/tool.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { AcceptedBy, ParsedBy } from '../schema/schema.ts';

@@ -2,7 +2,7 @@
 import type { McpServer } from '../server/create-server.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import { validatorOf } from '../schema/schema-check.ts';
-import { defineTool } from '../define/tool.ts';
+import { defineTool } from '../server/define/tool.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';

@@ -1,7 +1,7 @@
 /** A client in the test's own process: typed calls, and answers to what the server asks. */
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
-import type { Prompt } from '../define/prompt.ts';
-import type { Tool } from '../define/tool.ts';
+import type { Prompt } from '../server/define/prompt.ts';
+import type { Tool } from '../server/define/tool.ts';
 import type { McpSession } from '../server/session.ts';
 import { memory } from '../transports/memory.ts';
 import type { MemoryPeer } from '../transports/memory.ts';

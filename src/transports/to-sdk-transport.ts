@@ -3,8 +3,8 @@
  * their `Client` connects over.
  */
 import { LineSplitter } from '../actors/reader/line-splitter.ts';
-import { sdkTransportChart } from '../machines/sdk-transport.machine.ts';
-import type { SdkTransportEvent } from '../machines/sdk-transport.machine.ts';
+import { sdkTransportChart } from './sdk-transport.machine.ts';
+import type { SdkTransportEvent } from './sdk-transport.machine.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import type { MemoryPeer } from './memory.ts';

@@ -9,8 +9,8 @@ import {
   connectionLimitsWith,
   defaultConnectionLimits,
 } from '../../src/client/connection/limits.ts';
-import { streamResumption } from '../../src/machines/http-stream.machine.ts';
-import { defaultStopTimes } from '../../src/machines/process.machine.ts';
+import { streamResumption } from '../../src/client/http/http-stream.machine.ts';
+import { defaultStopTimes } from '../../src/processes/process.machine.ts';
 import { httpRestart, processRestart } from '../../src/client/channel/restart-option.ts';
 import { scriptedConnection } from './scripted-transport.ts';
 import type { Script, ScriptedTransport } from './scripted-transport.ts';

@@ -11,7 +11,7 @@ import type {
   ChannelEvent,
   ChannelInput,
   ChannelReport,
-} from '../../src/machines/connection-ports.ts';
+} from '../../src/client/channel/connection-ports.ts';
 import type { Loss } from '../../src/protocol/losses.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';

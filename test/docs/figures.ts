@@ -7,12 +7,12 @@ const session = 'src/actors/limits.ts';
 const http = 'src/http/options.ts';
 const tokens = 'src/http/auth/options.ts';
 const restart = 'src/client/channel/restart-option.ts';
-const stream = 'src/machines/http-stream.machine.ts';
+const stream = 'src/client/http/http-stream.machine.ts';
 const host = 'src/client/connection/limits.ts';
 const lists = 'src/client/lists/lists.ts';
 const skills = 'src/protocol/skills.ts';
 const skillDirectory = 'src/skills/skill-directory.ts';
-const process = 'src/machines/process.machine.ts';
+const process = 'src/processes/process.machine.ts';
 const stderr = 'src/processes/stderr-log.ts';
 const page = 'packages/inspector/src/loopback-server.ts';
 const bridge = 'src/bridge/bridge.ts';
@@ -93,7 +93,7 @@ export const citations: {
     '5 s': [
       [tokens, 'fetchTimeoutMs: 5_000'],
       ['src/client/auth/device-login.ts', 'usualInterval = 5'],
-      ['src/machines/device-login.machine.ts', 'slowerByMs = 5000'],
+      ['src/client/auth/device-login.machine.ts', 'slowerByMs = 5000'],
     ],
     '256 KiB': [
       [tokens, 'maxDocumentBytes: 256 * 1024'],
@@ -201,7 +201,7 @@ export const citations: {
     ],
     '1 min': [[session, 'requestTimeoutMs: 60 * second']],
     '5 s': [rootsTimeout],
-    'ten times': [['src/context/call-progress.ts', 'intervalMs = 100']],
+    'ten times': [['src/server/context/call-progress.ts', 'intervalMs = 100']],
   },
   'docs/driver.md': {
     '16 MiB': [longestLine],
@@ -403,9 +403,9 @@ export const citations: {
     'five minutes': [[tokens, 'uncheckedTimeoutMs: 5 * 60_000']],
   },
   'docs/server.md': {
-    '8192 characters': [['src/define/uri-template.ts', 'longestUri = 8192']],
-    '100 values': [['src/features/completion.ts', 'maxValues = 100']],
-    'twenty times': [['src/features/list-changed.observable.ts', 'longestQuietTimes = 20']],
+    '8192 characters': [['src/server/define/uri-template.ts', 'longestUri = 8192']],
+    '100 values': [['src/server/features/completion.ts', 'maxValues = 100']],
+    'twenty times': [['src/server/features/list-changed.observable.ts', 'longestQuietTimes = 20']],
   },
   'docs/soaking.md': {
     '2 min': [['scripts/soak/bridge.ts', 'patienceMs = 120_000']],
@@ -420,7 +420,7 @@ export const citations: {
     '24 h': [[session, 'maxTaskTtlMs: 24 * 60 * minute']],
     '1 s': [[session, 'taskPollIntervalMs: 1 * second']],
     'four times': [shared],
-    '122 bits': [['src/session/session-scope.ts', 'crypto.randomUUID()']],
+    '122 bits': [['src/server/session/session-scope.ts', 'crypto.randomUUID()']],
   },
   'docs/testing.md': { '200 times': [['src/testing/client-eras.ts', 'maxRounds = 200']] },
   'docs/workspace.md': {

@@ -6,14 +6,14 @@ import {
   authorizationMachine,
   scopeUnion,
   scopesMissing,
-} from '../../src/machines/authorization.machine.ts';
+} from '../../src/client/auth/authorization.machine.ts';
 import type {
   AuthorizationPort,
   AuthorizationEvent,
   LoginInput,
   LoginOutcome,
   RefreshOutcome,
-} from '../../src/machines/authorization.machine.ts';
+} from '../../src/client/auth/authorization.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 
 const wanted: AuthorizationEvent = { type: 'token.wanted' };

@@ -8,14 +8,14 @@ import type {
   HandshakeFact,
   HandshakeInput,
   ServerProfile,
-} from '../../src/machines/connection-context.ts';
-import type { ConnectionCommand } from '../../src/machines/connection-events.ts';
+} from '../../src/client/connection/connection-context.ts';
+import type { ConnectionCommand } from '../../src/client/connection/connection-events.ts';
 import type {
   ChannelEvent,
   ChannelInput,
   ChannelReport,
-} from '../../src/machines/connection-ports.ts';
-import { connectionMachine } from '../../src/machines/connection.machine.ts';
+} from '../../src/client/channel/connection-ports.ts';
+import { connectionMachine } from '../../src/client/connection/connection.machine.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import { processRestart } from '../../src/client/channel/restart-option.ts';
 import { recorder } from './stand-ins.ts';

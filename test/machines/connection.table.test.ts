@@ -1,9 +1,12 @@
 import { initialTransition, transition } from 'xstate';
 import type { EventFromLogic, SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import type { ConnectionInput, ServerProfile } from '../../src/machines/connection-context.ts';
-import type { ConnectionMachineEvent } from '../../src/machines/connection-events.ts';
-import { connectionMachine } from '../../src/machines/connection.machine.ts';
+import type {
+  ConnectionInput,
+  ServerProfile,
+} from '../../src/client/connection/connection-context.ts';
+import type { ConnectionMachineEvent } from '../../src/client/connection/connection-events.ts';
+import { connectionMachine } from '../../src/client/connection/connection.machine.ts';
 import { processRestart } from '../../src/client/channel/restart-option.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { recorder, inWords } from './stand-ins.ts';

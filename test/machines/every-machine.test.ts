@@ -1,7 +1,7 @@
 import { initialTransition, setup } from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { streamResumption } from '../../src/machines/http-stream.machine.ts';
+import { streamResumption } from '../../src/client/http/http-stream.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import type { ClientUnresponsive } from '../../src/machines/session-ports.ts';

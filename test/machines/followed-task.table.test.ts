@@ -7,11 +7,14 @@ import {
   waitFor,
 } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { followedTaskMachine, openQuestions } from '../../src/machines/followed-task.machine.ts';
+import {
+  followedTaskMachine,
+  openQuestions,
+} from '../../src/client/connection/followed-task.machine.ts';
 import type {
   FollowedTaskContext,
   FollowedTaskInput,
-} from '../../src/machines/followed-task.machine.ts';
+} from '../../src/client/connection/followed-task.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';

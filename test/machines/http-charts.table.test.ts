@@ -1,20 +1,20 @@
 /** The charts without context: every event in every state. */
 import { describe, expect, test } from 'vitest';
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
-import { admissionChart, admissionMachine } from '../../src/machines/admission.machine.ts';
-import { postAnswerChart, postAnswerMachine } from '../../src/machines/post-answer.machine.ts';
-import { postChart, postMachine } from '../../src/machines/post.machine.ts';
+import { admissionChart, admissionMachine } from '../../src/http/admission.machine.ts';
+import { postAnswerChart, postAnswerMachine } from '../../src/http/post-answer.machine.ts';
+import { postChart, postMachine } from '../../src/client/http/post.machine.ts';
 import type { PureChart } from '../../src/machines/pure-chart.ts';
-import { forwardChart, forwardMachine } from '../../src/machines/forward.machine.ts';
-import { ownershipChart, ownershipMachine } from '../../src/machines/ownership.machine.ts';
-import { redisLinkChart, redisLinkMachine } from '../../src/machines/redis-link.machine.ts';
-import { serverPushChart, serverPushMachine } from '../../src/machines/server-push.machine.ts';
+import { forwardChart, forwardMachine } from '../../src/http/forward/forward.machine.ts';
+import { ownershipChart, ownershipMachine } from '../../src/http/owner/ownership.machine.ts';
+import { redisLinkChart, redisLinkMachine } from '../../src/redis/redis-link.machine.ts';
+import { serverPushChart, serverPushMachine } from '../../src/client/http/server-push.machine.ts';
 import {
   sessionStreamChart,
   sessionStreamMachine,
-} from '../../src/machines/session-stream.machine.ts';
-import { sinkChart, sinkMachine } from '../../src/machines/sink.machine.ts';
-import { updatesChart, updatesMachine } from '../../src/machines/updates.machine.ts';
+} from '../../src/http/legacy/session-stream.machine.ts';
+import { sinkChart, sinkMachine } from '../../src/http/sink.machine.ts';
+import { updatesChart, updatesMachine } from '../../src/client/lists/updates.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 
 /** How each state is reached, and what leads out of it; every other event leads nowhere. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { begunHttpSession, nextHttpSession } from '../../src/machines/http-session.machine.ts';
-import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
+import { begunHttpSession, nextHttpSession } from '../../src/http/legacy/http-session.machine.ts';
+import type { HttpSessionEvent } from '../../src/http/legacy/http-session.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 
 type EventName = HttpSessionEvent['type'];

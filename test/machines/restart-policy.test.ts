@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { delayBefore } from '../../src/machines/restart-policy.ts';
+import { delayBefore } from '../../src/client/channel/restart-policy.ts';
 import {
   httpRestart,
   processRestart,

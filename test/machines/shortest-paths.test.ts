@@ -6,16 +6,16 @@ import { describe, expect, test } from 'vitest';
 import {
   RefusedAuthorization,
   authorizationMachine,
-} from '../../src/machines/authorization.machine.ts';
-import { catalogMachine } from '../../src/machines/catalog.machine.ts';
-import type { ServerProfile } from '../../src/machines/connection-context.ts';
-import { connectionMachine } from '../../src/machines/connection.machine.ts';
-import { httpStreamMachine, streamResumption } from '../../src/machines/http-stream.machine.ts';
-import { deviceLoginMachine } from '../../src/machines/device-login.machine.ts';
-import { followedTaskMachine } from '../../src/machines/followed-task.machine.ts';
-import { listeningMachine } from '../../src/machines/listening.machine.ts';
+} from '../../src/client/auth/authorization.machine.ts';
+import { catalogMachine } from '../../src/client/lists/catalog.machine.ts';
+import type { ServerProfile } from '../../src/client/connection/connection-context.ts';
+import { connectionMachine } from '../../src/client/connection/connection.machine.ts';
+import { httpStreamMachine, streamResumption } from '../../src/client/http/http-stream.machine.ts';
+import { deviceLoginMachine } from '../../src/client/auth/device-login.machine.ts';
+import { followedTaskMachine } from '../../src/client/connection/followed-task.machine.ts';
+import { listeningMachine } from '../../src/client/lists/listening.machine.ts';
 import { processRestart } from '../../src/client/channel/restart-option.ts';
-import { serverSlotMachine } from '../../src/machines/server-slot.machine.ts';
+import { serverSlotMachine } from '../../src/client/hosts/server-slot.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import { nodesOf } from './every-machine.ts';

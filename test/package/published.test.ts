@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestContext } from 'vitest';
 import { outOfReach } from '../../scripts/npm.ts';
 import { pruneDeclarations } from '../../scripts/prune-declarations.mjs';
-import { charts } from '../../src/machines/charts.ts';
+import { charts } from '../../src/charts.ts';
 import { entries } from '../tooling/entries.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

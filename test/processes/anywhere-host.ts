@@ -1,6 +1,6 @@
 /** A host of one server, which another process kills. It prints what the server prints. */
 import { systemClock } from '../../src/actors/clock.ts';
-import { defaultStopTimes } from '../../src/machines/process.machine.ts';
+import { defaultStopTimes } from '../../src/processes/process.machine.ts';
 import { processActor } from '../../src/processes/child.actor.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
 

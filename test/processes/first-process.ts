@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { once } from 'node:events';
 import { systemClock } from '../../src/actors/clock.ts';
-import { defaultStopTimes } from '../../src/machines/process.machine.ts';
+import { defaultStopTimes } from '../../src/processes/process.machine.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
 import { processActor } from '../../src/processes/child.actor.ts';
 

@@ -3,7 +3,7 @@
  * of the groups once all run, and lives on.
  */
 import { systemClock } from '../../src/actors/clock.ts';
-import { defaultStopTimes } from '../../src/machines/process.machine.ts';
+import { defaultStopTimes } from '../../src/processes/process.machine.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
 import { processActor } from '../../src/processes/child.actor.ts';
 

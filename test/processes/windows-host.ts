@@ -1,6 +1,6 @@
 /** A host of two servers on the stand-ins of Windows's tools. It prints a line once both run. */
 import { systemClock } from '../../src/actors/clock.ts';
-import { defaultStopTimes } from '../../src/machines/process.machine.ts';
+import { defaultStopTimes } from '../../src/processes/process.machine.ts';
 import { processActor } from '../../src/processes/child.actor.ts';
 import { environmentFor } from '../../src/processes/environment.ts';
 import { windowsPlatform } from '../../src/processes/platforms.ts';

@@ -3,12 +3,12 @@ import { expect } from 'vitest';
 import type { Root, RootsReport } from '../../src/protocol/roots.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
-import type { Tool } from '../../src/define/tool.ts';
+import type { Tool } from '../../src/server/define/tool.ts';
 import { logLevels } from '../../src/protocol/log-levels.ts';
-import type { HandlerLog } from '../../src/context/session-log.ts';
-import type { HandlerContext } from '../../src/context/handler-context.ts';
+import type { HandlerLog } from '../../src/server/context/session-log.ts';
+import type { HandlerContext } from '../../src/server/context/handler-context.ts';
 import type { ContentBlock } from '../../src/protocol/content.ts';
-import type { ToolResult } from '../../src/define/tool.ts';
+import type { ToolResult } from '../../src/server/define/tool.ts';
 
 /** A settled report of roots that are resolved already. */
 export function reportOf(roots: readonly Root[], rest: Partial<RootsReport> = {}): RootsReport {

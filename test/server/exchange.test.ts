@@ -7,8 +7,8 @@ import type { RootsReport } from '../../src/protocol/roots.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import type { RequestOrigin } from '../../src/protocol/request-origin.ts';
-import { CallContext } from '../../src/context/call-context.ts';
-import { OpenElicitations } from '../../src/context/elicitation.ts';
+import { CallContext } from '../../src/server/context/call-context.ts';
+import { OpenElicitations } from '../../src/server/context/elicitation.ts';
 import { defaultLimits } from '../../src/actors/limits.ts';
 import { clientId } from '../actors/ids.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { connect, echo, textOf, tool } from '../contract/serving.ts';
 import type { Serving } from '../contract/serving.ts';
-import { withMiddleware } from '../../src/features/middleware.ts';
+import { withMiddleware } from '../../src/server/features/middleware.ts';
 
 /** A server with these layers, in operation. */
 async function operate(

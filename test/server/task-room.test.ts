@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TaskRoom } from '../../src/features/task-room.ts';
+import { TaskRoom } from '../../src/server/features/task-room.ts';
 
 const tally = ({ kept, running, cancelled }: TaskRoom['all']) => [kept, running, [...cancelled]];
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isUri } from '../../src/define/uri-template.ts';
-import { longestUri, uriTemplate } from '../../src/define/uri-template.ts';
+import { isUri } from '../../src/server/define/uri-template.ts';
+import { longestUri, uriTemplate } from '../../src/server/define/uri-template.ts';
 
 /** The library's own expansion is not used: it misencodes control characters and what is beyond the basic plane. */
 const encode = (value: string) =>

@@ -4,7 +4,7 @@ import type { JsonObject, Task, ToolAnswer } from 'mcp-actors';
 import { enveloped, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { assign, createMachine, fromPromise, setup } from 'xstate';
-import type { Migrate } from '../../src/define/tool-machine.ts';
+import type { Migrate } from '../../src/server/define/tool-machine.ts';
 import { StoredTasks } from '../../src/serve/stored-tasks.ts';
 import { World, capabilities, charging, required, settled, textOf } from './task-world.ts';
 

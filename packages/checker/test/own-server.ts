@@ -4,8 +4,8 @@ import type { HandlerContext } from 'mcp-actors';
 import type { EventObject } from 'xstate';
 import { TestClock, testClient, turn } from 'mcp-actors/testing';
 import type { Launch } from '../src/server-process.ts';
-import { plainEnvironment } from '../../../src/session/session-environment.ts';
-import type { SessionEnvironment } from '../../../src/session/session-environment.ts';
+import { plainEnvironment } from '../../../src/server/session/session-environment.ts';
+import type { SessionEnvironment } from '../../../src/server/session/session-environment.ts';
 import type { PortSnapshot } from '../../../src/machines/port.ts';
 import { tool } from '../../../test/contract/serving.ts';
 

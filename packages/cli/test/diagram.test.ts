@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bookingMachine } from '../../../examples/booking/booking.machine.ts';
 import { program } from '../../../test/tooling/programs.ts';
-import { charts } from '../../../src/machines/charts.ts';
+import { charts } from '../../../src/charts.ts';
 import { machineDefinition, mermaidDiagram, svgDiagram } from '@mcp-actors/inspector/diagrams';
 import { command } from '../src/diagram.ts';
 

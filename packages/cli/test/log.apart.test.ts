@@ -16,7 +16,7 @@ import type { LogThreshold } from 'mcp-actors/serve';
 import type { Fact } from 'mcp-actors';
 import { humanForm, jsonForm } from '../../../src/log/log-line.ts';
 import { fileSink } from '../src/log-file.ts';
-import { defaultReport } from '../../../src/session/default-report.ts';
+import { defaultReport } from '../../../src/server/session/default-report.ts';
 import { streamSink } from '../../../src/serve/serve.ts';
 import { UsageError } from '../src/command.ts';
 import { makeNamedPipe } from '../../../test/roots/named-pipe.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { charts } from '../../../src/machines/charts.ts';
-import type { ChartName } from '../../../src/machines/charts.ts';
+import { charts } from '../../../src/charts.ts';
+import type { ChartName } from '../../../src/charts.ts';
 import { svgDiagram } from '../src/charts/chart-svg.ts';
 import { mermaidDiagram } from '../src/charts/diagram.ts';
 import { machineDefinition } from '../src/charts/machine-definition.ts';

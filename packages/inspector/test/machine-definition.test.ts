@@ -9,7 +9,7 @@ import {
 } from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { charts } from '../../../src/machines/charts.ts';
+import { charts } from '../../../src/charts.ts';
 import { mermaidDiagram } from '../src/charts/diagram.ts';
 import { machineDefinition } from '../src/charts/machine-definition.ts';
 import { everyMachine } from '../../../test/machines/every-machine.ts';

@@ -3,7 +3,7 @@
  *
  * @see RFC 6749, section 4.4; RFC 7523, section 2.2
  */
-import type { LoginInput } from '../../machines/authorization.machine.ts';
+import type { LoginInput } from './authorization.machine.ts';
 import { assertIssuer, assertNamed, discover, issuerOf, scopeFor } from './discovery.ts';
 import { grantFrom } from './grants.ts';
 import type { Grant } from './grants.ts';

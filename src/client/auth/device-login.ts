@@ -9,10 +9,10 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { basicCredentials } from '../../protocol/oauth.ts';
 import { printable } from '../../protocol/printable.ts';
-import type { LoginInput } from '../../machines/authorization.machine.ts';
-import type { DevicePrompt } from '../../machines/connection-ports.ts';
-import { deviceLoginMachine } from '../../machines/device-login.machine.ts';
-import type { DeviceAnswer, DevicePort } from '../../machines/device-login.machine.ts';
+import type { LoginInput } from './authorization.machine.ts';
+import type { DevicePrompt } from '../channel/connection-ports.ts';
+import { deviceLoginMachine } from './device-login.machine.ts';
+import type { DeviceAnswer, DevicePort } from './device-login.machine.ts';
 import {
   assertIssuer,
   assertNamed,

@@ -1,5 +1,5 @@
 /** Which authorization server a resource names, and whether a host may trust it. */
-import type { TokenDemand } from '../../machines/authorization.machine.ts';
+import type { TokenDemand } from './authorization.machine.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { Grants } from './grants.ts';
 import { assertTrusted } from './guarded-fetch.ts';

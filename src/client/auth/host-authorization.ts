@@ -6,11 +6,7 @@ import { createActor, waitFor } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
 import { quoted } from '../../protocol/printable.ts';
-import {
-  authorizationMachine,
-  scopeUnion,
-  scopesMissing,
-} from '../../machines/authorization.machine.ts';
+import { authorizationMachine, scopeUnion, scopesMissing } from './authorization.machine.ts';
 import type {
   AuthorizationInput,
   AuthorizationPort,
@@ -20,7 +16,7 @@ import type {
   LoginOutcome,
   RefreshOutcome,
   Refusal,
-} from '../../machines/authorization.machine.ts';
+} from './authorization.machine.ts';
 import type {
   Challenge,
   AuthorizedScope,

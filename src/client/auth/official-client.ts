@@ -5,8 +5,8 @@ import type * as oauth from './official-oauth.ts';
 import { textOfError, RuntimeError } from '../../protocol/errors.ts';
 import { printable } from '../../protocol/printable.ts';
 import { redactText } from '../../diagnosis/redaction.ts';
-import { RefusedAuthorization } from '../../machines/authorization.machine.ts';
-import type { RefusalKind } from '../../machines/authorization.machine.ts';
+import { RefusedAuthorization } from './authorization.machine.ts';
+import type { RefusalKind } from './authorization.machine.ts';
 
 /** The package: an optional peer. */
 export type Official = typeof oauth;

@@ -1,6 +1,6 @@
 /** The options with which a host allows authorization. */
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { DevicePrompt } from '../../machines/connection-ports.ts';
+import type { DevicePrompt } from '../channel/connection-ports.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { isLoopback } from '../../protocol/oauth.ts';
 import { longestDelayMs } from '../../actors/clock.ts';

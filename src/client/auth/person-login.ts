@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import { RuntimeError } from '../../protocol/errors.ts';
 import { isLoopback } from '../../protocol/oauth.ts';
-import type { LoginInput } from '../../machines/authorization.machine.ts';
+import type { LoginInput } from './authorization.machine.ts';
 import { listenForCallback } from './callback.ts';
 import {
   assertIssuer,

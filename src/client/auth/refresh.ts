@@ -6,7 +6,7 @@
  * lost on its way, and the next attempt will show. The grant is given up only if the authorization
  * server rejects the token that is in the store.
  */
-import type { TokenDemand, RefreshOutcome } from '../../machines/authorization.machine.ts';
+import type { TokenDemand, RefreshOutcome } from './authorization.machine.ts';
 import { discover, issuerOf } from './discovery.ts';
 import type { Discovered } from './discovery.ts';
 import { grantFrom } from './grants.ts';

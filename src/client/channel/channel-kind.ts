@@ -3,9 +3,9 @@ import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { TransportLimits } from '../../actors/limits.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
-import type { ChannelEvent, ChannelInput, DevicePrompt } from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput, DevicePrompt } from './connection-ports.ts';
 import type { Port } from '../../machines/port.ts';
-import type { RestartTimes } from '../../machines/restart-policy.ts';
+import type { RestartTimes } from './restart-policy.ts';
 
 /** Shows a person the URL that they must open to log in, and the code to enter there if there is one. */
 export type AskPerson = (url: string, device: DevicePrompt | undefined) => void;

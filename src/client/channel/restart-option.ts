@@ -1,6 +1,6 @@
 /** How a host says when a server is started or tried again, and what holds if it does not say it. */
 import { describe } from '../../protocol/classify.ts';
-import type { RestartPolicy, RestartTimes } from '../../machines/restart-policy.ts';
+import type { RestartPolicy, RestartTimes } from './restart-policy.ts';
 import { longestDelayMs } from '../../actors/clock.ts';
 
 /** The value of the option: `none`, or the times that differ from the defaults. */

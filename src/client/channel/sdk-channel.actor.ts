@@ -1,5 +1,5 @@
 /** A channel over a transport with the official SDK's interface. */
-import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput } from './connection-ports.ts';
 import type { Loss } from '../../protocol/losses.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour } from '../../machines/port.ts';

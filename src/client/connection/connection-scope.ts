@@ -13,14 +13,14 @@ import { Shares } from '../../actors/room.ts';
 import { Traffic } from '../../actors/traffic.ts';
 import type { ObservedTransport } from '../../actors/traffic.ts';
 import { Transitions } from '../../actors/transitions.ts';
-import type { ServerProfile } from '../../machines/connection-context.ts';
+import type { ServerProfile } from './connection-context.ts';
 import type {
   FramesToSend,
   InputScope,
   ReaderInput,
   WriterInput,
 } from '../../machines/peer-ports.ts';
-import type { connectionMachine } from '../../machines/connection.machine.ts';
+import type { connectionMachine } from './connection.machine.ts';
 import { viewOf } from '../../machines/port.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';

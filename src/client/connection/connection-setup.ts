@@ -1,7 +1,7 @@
 /** The setup of a connection, from its options and from what is remembered of its server. */
-import type { Era, EraKnowledge } from '../../machines/connection-context.ts';
+import type { Era, EraKnowledge } from './connection-context.ts';
 import { processRestart, restartPolicyWith } from '../channel/restart-option.ts';
-import type { RestartPolicy } from '../../machines/restart-policy.ts';
+import type { RestartPolicy } from '../channel/restart-policy.ts';
 import type { RestartOption } from '../channel/restart-option.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';

@@ -1,8 +1,8 @@
 /** A connection as observables. A stream without subscribers costs nothing. */
 import type { SnapshotFrom } from 'xstate';
 import type { Loss, UnreadInput } from '../../protocol/losses.ts';
-import type { DevicePrompt } from '../../machines/connection-ports.ts';
-import type { connectionMachine } from '../../machines/connection.machine.ts';
+import type { DevicePrompt } from '../channel/connection-ports.ts';
+import type { connectionMachine } from './connection.machine.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Observable } from 'rxjs';
 import type { Clock } from '../../actors/clock.ts';
@@ -10,15 +10,15 @@ import type { Report } from '../../actors/facts.ts';
 import { Listeners } from '../../actors/listeners.ts';
 import type { Traffic } from '../../actors/traffic.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
-import type { Guard } from '../../session/guarded-listeners.ts';
-import { GuardedObservable } from '../../session/guarded.observable.ts';
-import { itemsOfInbound, itemsOfOutbound } from '../../session/traffic-item.ts';
-import type { TrafficItem } from '../../session/traffic-item.ts';
+import type { Guard } from '../../server/session/guarded-listeners.ts';
+import { GuardedObservable } from '../../server/session/guarded.observable.ts';
+import { itemsOfInbound, itemsOfOutbound } from '../../server/session/traffic-item.ts';
+import type { TrafficItem } from '../../server/session/traffic-item.ts';
 import type { Lists } from '../lists/lists.ts';
 import type { ListReport } from '../lists/offered.ts';
 import type { ConnectionActorRef } from './connection-scope.ts';
 
-export type { ServerProfile } from '../../machines/connection-context.ts';
+export type { ServerProfile } from './connection-context.ts';
 
 /** The state of a connection. Times are milliseconds of the connection's clock. */
 export interface ConnectionState {

@@ -1,6 +1,6 @@
 /** A host's connection to one server, over any number of processes and channels. */
 import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
-import type { ServerProfile } from '../../machines/connection-context.ts';
+import type { ServerProfile } from './connection-context.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type {
   Completion,

@@ -3,7 +3,7 @@
  *
  * @see MCP 2026-07-28, basic, "General fields", "_meta"
  */
-import type { Era } from '../../machines/connection-context.ts';
+import type { Era } from './connection-context.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject, OutboundFrame } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';

@@ -6,7 +6,7 @@
  *   Versions"
  * @see MCP 2025-11-25, basic/lifecycle, "Version Negotiation"
  */
-import type { ServerProfile, EraKnowledge } from '../../machines/connection-context.ts';
+import type { ServerProfile, EraKnowledge } from './connection-context.ts';
 import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { handshakeVersions, statelessVersions } from '../../protocol/dialects/registry.ts';

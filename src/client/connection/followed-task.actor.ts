@@ -7,8 +7,8 @@
  */
 import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
-import { openQuestions } from '../../machines/followed-task.machine.ts';
-import type { FollowedTaskContext, TaskAnswered } from '../../machines/followed-task.machine.ts';
+import { openQuestions } from './followed-task.machine.ts';
+import type { FollowedTaskContext, TaskAnswered } from './followed-task.machine.ts';
 import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
 import type { JsonObject, WireError } from '../../protocol/frames.ts';
 import { readTaskReport } from '../../protocol/tasks.ts';

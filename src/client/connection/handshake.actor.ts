@@ -5,11 +5,7 @@
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  * @see MCP 2026-07-28, server/discover
  */
-import type {
-  HandshakeEvent,
-  HandshakeFact,
-  HandshakeInput,
-} from '../../machines/connection-context.ts';
+import type { HandshakeEvent, HandshakeFact, HandshakeInput } from './connection-context.ts';
 import type { RequestOutcome } from '../../machines/peer-ports.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port } from '../../machines/port.ts';

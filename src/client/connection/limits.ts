@@ -1,7 +1,7 @@
 /** Every limit of a connection, with its default. Each is an option. */
 import { defaultLimits } from '../../actors/limits.ts';
 import type { CorrelationLimits, RouterLimits, TransportLimits } from '../../actors/limits.ts';
-import type { ConnectionTimes } from '../../machines/connection-context.ts';
+import type { ConnectionTimes } from './connection-context.ts';
 import { describe } from '../../protocol/classify.ts';
 import { defaultListLimits } from '../lists/lists.ts';
 import type { KeptListLimits } from '../lists/lists.ts';

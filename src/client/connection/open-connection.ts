@@ -2,10 +2,7 @@
 import { createActor } from 'xstate';
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import { systemClock } from '../../actors/clock.ts';
-import type {
-  ConnectionEmitted,
-  ConnectionMachineEvent,
-} from '../../machines/connection-events.ts';
+import type { ConnectionEmitted, ConnectionMachineEvent } from './connection-events.ts';
 import { plainConnection } from './connection-environment.ts';
 import type { ConnectionActorRef, ConnectionSnapshot } from './connection-scope.ts';
 import type { Connection } from './connection.ts';
@@ -15,7 +12,7 @@ import { correlationActor } from '../../actors/correlation/correlation.actor.ts'
 import { hostSide } from '../../actors/router/host-side.ts';
 import { routerActor } from '../../actors/router/router.actor.ts';
 import { observedMachine } from '../../actors/transitions.ts';
-import { connectionMachine } from '../../machines/connection.machine.ts';
+import { connectionMachine } from './connection.machine.ts';
 import { observedWriter, readerPort } from '../../actors/traffic.ts';
 import { portByInput } from '../../machines/port.ts';
 import { connectionIn, withClientEnvelope, transportIn } from './connection-scope.ts';

@@ -1,11 +1,11 @@
 /** The options with which a host names a server and its connection. */
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
-import type { Era } from '../../machines/connection-context.ts';
+import type { Era } from './connection-context.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
-import type { StopTimes } from '../../machines/process.machine.ts';
+import type { StopTimes } from '../../processes/process.machine.ts';
 import type { RestartOption } from '../channel/restart-option.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import type { Providers } from '../asked/providers.ts';

@@ -6,7 +6,7 @@ import { ownCopy, withCallers } from '../../actors/caller-frames.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
-import type { Era, ServerProfile } from '../../machines/connection-context.ts';
+import type { Era, ServerProfile } from './connection-context.ts';
 import { BoundedMap } from '../../protocol/bounded-map.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../../protocol/errors.ts';

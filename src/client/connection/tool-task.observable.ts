@@ -9,12 +9,12 @@ import type {
   followedTaskMachine,
   FollowedTaskInput,
   TaskOutcome,
-} from '../../machines/followed-task.machine.ts';
+} from './followed-task.machine.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { TaskReport, TaskStatus } from '../../protocol/tasks.ts';
-import type { Guard } from '../../session/guarded-listeners.ts';
-import { GuardedObservable } from '../../session/guarded.observable.ts';
+import type { Guard } from '../../server/session/guarded-listeners.ts';
+import { GuardedObservable } from '../../server/session/guarded.observable.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import { longestDelayMs } from '../../actors/clock.ts';
 

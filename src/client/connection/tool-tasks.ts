@@ -7,19 +7,19 @@
  */
 import { observedMachine } from '../../actors/transitions.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
-import { followedTaskMachine } from '../../machines/followed-task.machine.ts';
-import type { FollowedTaskInput } from '../../machines/followed-task.machine.ts';
+import { followedTaskMachine } from './followed-task.machine.ts';
+import type { FollowedTaskInput } from './followed-task.machine.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import { readTaskReport, tasksExtension } from '../../protocol/tasks.ts';
-import { guardOf } from '../../session/guarded-listeners.ts';
+import { guardOf } from '../../server/session/guarded-listeners.ts';
 import type { FirstResult } from '../asked/input-rounds.ts';
 import { Subscription } from '../lists/listening.actor.ts';
 import type { KeptList } from '../lists/kept-list.ts';
 import type { ListeningPort } from '../lists/listening.actor.ts';
-import type { Era } from '../../machines/connection-context.ts';
+import type { Era } from './connection-context.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { Report } from '../../actors/facts.ts';

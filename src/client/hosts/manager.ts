@@ -7,7 +7,7 @@ import { waitFor } from '../../actors/waiting.ts';
 import type { WaitEnd } from '../../actors/waiting.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import { quoted } from '../../protocol/printable.ts';
-import { guardOf } from '../../session/guarded-listeners.ts';
+import { guardOf } from '../../server/session/guarded-listeners.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { ConnectionOptions, HostRequestOptions } from '../connection/options.ts';

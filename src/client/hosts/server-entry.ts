@@ -15,7 +15,7 @@ import {
   restartPolicyWith,
   restartWords,
 } from '../channel/restart-option.ts';
-import type { Era } from '../../machines/connection-context.ts';
+import type { Era } from '../connection/connection-context.ts';
 import type { RestartOption } from '../channel/restart-option.ts';
 import { isAnnotation, isPattern, patternWords, rateWords, readRate } from './tool-policies.ts';
 import type { ToolFilter, ToolPolicies } from './tool-policies.ts';

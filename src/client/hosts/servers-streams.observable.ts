@@ -2,8 +2,8 @@
 import { BehaviorSubject, Subject, Subscription } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { isDeepStrictEqual } from 'node:util';
-import { GuardedObservable } from '../../session/guarded.observable.ts';
-import type { Guard } from '../../session/guarded-listeners.ts';
+import { GuardedObservable } from '../../server/session/guarded.observable.ts';
+import type { Guard } from '../../server/session/guarded-listeners.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { MergedTool, ServersEvent } from './server-reports.ts';
 

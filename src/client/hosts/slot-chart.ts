@@ -10,8 +10,8 @@ import { Transitions, observedMachine } from '../../actors/transitions.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
 import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
 import { dumpActor } from '../../diagnosis/peer-dump.ts';
-import { serverSlotMachine } from '../../machines/server-slot.machine.ts';
-import type { ServerSlotEvent, ServerSlotInput } from '../../machines/server-slot.machine.ts';
+import { serverSlotMachine } from './server-slot.machine.ts';
+import type { ServerSlotEvent, ServerSlotInput } from './server-slot.machine.ts';
 import type { ConnectionWatcher, WatchedConnection } from '../connection/watched-connection.ts';
 import type { ServerStatus } from './server-reports.ts';
 

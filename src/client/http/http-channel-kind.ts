@@ -1,7 +1,7 @@
 /** The kind of channel that reaches a server over HTTP. */
-import { streamResumption } from '../../machines/http-stream.machine.ts';
+import { streamResumption } from './http-stream.machine.ts';
 import { httpRestart, restartPolicyWith } from '../channel/restart-option.ts';
-import type { RestartTimes } from '../../machines/restart-policy.ts';
+import type { RestartTimes } from '../channel/restart-policy.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import { addressOf } from './address.ts';
 import type { HttpEntry } from './address.ts';

@@ -9,7 +9,7 @@ import type { Clock } from '../../actors/clock.ts';
 import { shownChart } from '../../actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import type { WriterView } from '../../actors/writer/outbound-flow.ts';
-import type { ChannelEvent, ChannelInput, ChannelReport } from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
 import type { Loss } from '../../protocol/losses.ts';
 import type {
   FramesToSend,
@@ -20,10 +20,10 @@ import type {
 } from '../../machines/peer-ports.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
-import { httpChannelChart } from '../../machines/http-channel.machine.ts';
-import type { HttpChannelEvent, HttpChannelSnapshot } from '../../machines/http-channel.machine.ts';
+import { httpChannelChart } from './http-channel.machine.ts';
+import type { HttpChannelEvent, HttpChannelSnapshot } from './http-channel.machine.ts';
 import { stateName } from '../../machines/names.ts';
-import type { RestartTimes } from '../../machines/restart-policy.ts';
+import type { RestartTimes } from '../channel/restart-policy.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';

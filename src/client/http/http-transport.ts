@@ -1,8 +1,8 @@
 /** What differs between the transports of the specification over HTTP. */
 import type { Report } from '../../actors/facts.ts';
-import { serverPushChart } from '../../machines/server-push.machine.ts';
+import { serverPushChart } from './server-push.machine.ts';
 import { shownChart } from '../../actors/transitions.ts';
-import type { ServerPushEvent } from '../../machines/server-push.machine.ts';
+import type { ServerPushEvent } from './server-push.machine.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
 import { ServerStream, eventHeaders } from './server-stream.ts';
 import type { StreamEnd, StreamEnvironment, StreamOwner } from './server-stream.ts';

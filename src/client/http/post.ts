@@ -7,8 +7,8 @@
  */
 import type { Report } from '../../actors/facts.ts';
 import type { FramesToSend } from '../../machines/peer-ports.ts';
-import { postChart } from '../../machines/post.machine.ts';
-import type { PostEvent } from '../../machines/post.machine.ts';
+import { postChart } from './post.machine.ts';
+import type { PostEvent } from './post.machine.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import { decodeLine, exceedsDepth } from '../../protocol/codec.ts';
 import { ErrorCode, RuntimeError, textOfError } from '../../protocol/errors.ts';

@@ -6,7 +6,7 @@
  */
 import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
-import type { CatalogInput, CatalogOutcome } from '../../machines/catalog.machine.ts';
+import type { CatalogInput, CatalogOutcome } from './catalog.machine.ts';
 import { describe } from '../../protocol/classify.ts';
 import { ErrorCode, RuntimeError, remoteCodeOf } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';

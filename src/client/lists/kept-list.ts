@@ -7,7 +7,7 @@ import { waitFor } from '../../actors/waiting.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
 import { stateName } from '../../machines/names.ts';
-import type { CatalogInput, QuerySpacing, catalogMachine } from '../../machines/catalog.machine.ts';
+import type { CatalogInput, QuerySpacing, catalogMachine } from './catalog.machine.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';

@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, server/tools, server/prompts, server/resources
  */
-import type { CatalogName } from '../../machines/catalog.machine.ts';
+import type { CatalogName } from './catalog.machine.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 

@@ -9,14 +9,14 @@ import type { Clock } from '../../actors/clock.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import { unobserved } from '../../actors/transitions.ts';
 import { errorOf } from '../../protocol/losses.ts';
-import type { ChannelEvent, ChannelInput, ChannelReport } from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
 import type { Loss } from '../../protocol/losses.ts';
 import type { TransportFact, TransportEnds } from '../../machines/peer-ports.ts';
-import { sdkTransportChart } from '../../machines/sdk-transport.machine.ts';
+import { sdkTransportChart } from '../../transports/sdk-transport.machine.ts';
 import type {
   SdkTransportEvent,
   SdkTransportSnapshot,
-} from '../../machines/sdk-transport.machine.ts';
+} from '../../transports/sdk-transport.machine.ts';
 import type { Port, Recipient } from '../../machines/port.ts';
 import { describe, classifyMessage, messageOf } from '../../protocol/classify.ts';
 import { RuntimeError, errorResponse, ErrorCode } from '../../protocol/errors.ts';

@@ -7,19 +7,16 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { readerActor } from '../../actors/reader/reader.actor.ts';
 import { writerActor } from '../../actors/writer/writer.actor.ts';
-import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput } from '../channel/connection-ports.ts';
 import type { Loss } from '../../protocol/losses.ts';
 import type { TransportEnds } from '../../machines/peer-ports.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour } from '../../machines/port.ts';
-import { stopTimesWith } from '../../machines/process.machine.ts';
+import { stopTimesWith } from '../../processes/process.machine.ts';
 import { stateName } from '../../machines/names.ts';
-import { stdioChannelChart } from '../../machines/stdio-channel.machine.ts';
-import type {
-  StdioChannelEvent,
-  StdioChannelSnapshot,
-} from '../../machines/stdio-channel.machine.ts';
-import type { ProcessReport, StopTimes } from '../../machines/process.machine.ts';
+import { stdioChannelChart } from './stdio-channel.machine.ts';
+import type { StdioChannelEvent, StdioChannelSnapshot } from './stdio-channel.machine.ts';
+import type { ProcessReport, StopTimes } from '../../processes/process.machine.ts';
 import { processRestart } from '../channel/restart-option.ts';
 import type { ChildPipes, ChildScope, ProcessActor } from '../../processes/child.actor.ts';
 import {

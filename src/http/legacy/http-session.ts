@@ -9,12 +9,8 @@ import { shortenedId } from '../../actors/writer/http-view.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { stateName } from '../../machines/names.ts';
 import type { Recipient } from '../../machines/port.ts';
-import {
-  begunHttpSession,
-  nextHttpSession,
-  reasonOfEnd,
-} from '../../machines/http-session.machine.ts';
-import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
+import { begunHttpSession, nextHttpSession, reasonOfEnd } from './http-session.machine.ts';
+import type { HttpSessionEvent } from './http-session.machine.ts';
 import type { FramesToSend, TransportFact } from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
@@ -31,7 +27,7 @@ import type { InitializedClient } from '../../protocol/initialize.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import { isWatched } from '../../server/create-server.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
-import type { SwitchKeeper } from '../../session/session-scope.ts';
+import type { SwitchKeeper } from '../../server/session/session-scope.ts';
 import type { McpSession } from '../../server/session.ts';
 import { answerFailure, fault, malformedResponse } from '../checks.ts';
 import { EndpointSession, toolsSeenIn } from '../endpoint-session.actor.ts';

@@ -4,8 +4,8 @@
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Validation"
  */
-import type { Tool } from '../../define/tool.ts';
-import type { ItemsAtDoor } from '../../features/registry.ts';
+import type { Tool } from '../../server/define/tool.ts';
+import type { ItemsAtDoor } from '../../server/features/registry.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { InboundRequest } from '../../protocol/frames.ts';
 import { headerFault, namedBy, plainHeaderFault } from '../../protocol/header-values.ts';

@@ -16,7 +16,7 @@ import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { headerMismatch, versionMismatch } from './mirrored-headers.ts';
 import { errorAnswer } from '../checks.ts';
-import { itemsAtDoor } from '../../features/registry.ts';
+import { itemsAtDoor } from '../../server/features/registry.ts';
 import type { RequestServices } from './request-services.ts';
 import { StatelessAnswer } from '../answers.ts';
 

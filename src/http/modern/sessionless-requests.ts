@@ -17,7 +17,7 @@ import type { RequestAuthorization } from '../request-authorization.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { errorAnswer, fault } from '../checks.ts';
 import { unknownClient } from '../../actors/router/server-side.ts';
-import { itemsAtDoor } from '../../features/registry.ts';
+import { itemsAtDoor } from '../../server/features/registry.ts';
 import type { RequestServices } from './request-services.ts';
 import { StatelessAnswer } from '../answers.ts';
 

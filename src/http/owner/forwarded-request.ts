@@ -3,8 +3,8 @@
  * the response comes back as fast as its client takes it.
  */
 import { defaultLimits } from '../../actors/limits.ts';
-import { forwardChart } from '../../machines/forward.machine.ts';
-import type { ForwardEvent } from '../../machines/forward.machine.ts';
+import { forwardChart } from '../forward/forward.machine.ts';
+import type { ForwardEvent } from '../forward/forward.machine.ts';
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import type { InboundFrame, RequestId } from '../../protocol/frames.ts';

@@ -6,8 +6,8 @@
  * @see docs/decisions/0053
  */
 import type { Clock } from '../../actors/clock.ts';
-import { ownershipChart } from '../../machines/ownership.machine.ts';
-import type { OwnershipEvent } from '../../machines/ownership.machine.ts';
+import { ownershipChart } from './ownership.machine.ts';
+import type { OwnershipEvent } from './ownership.machine.ts';
 import type { HttpReport } from '../facts.ts';
 import { reportInWords } from '../facts.ts';
 import { StoreUnavailable, forEachAtStore, newNodeName } from '../nodes/stores.ts';

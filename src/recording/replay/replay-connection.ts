@@ -13,8 +13,8 @@ import type { HostConnection } from '../../client/connection/host-connection.ts'
 import type { ConnectionLimits } from '../../client/connection/limits.ts';
 import { connectionLimitsWith, defaultConnectionLimits } from '../../client/connection/limits.ts';
 import { openChannel } from '../../client/connection/open-connection.ts';
-import { closingChart } from '../../machines/closing.machine.ts';
-import type { ChannelReport } from '../../machines/connection-ports.ts';
+import { closingChart } from '../../server/closing.machine.ts';
+import type { ChannelReport } from '../../client/channel/connection-ports.ts';
 import type { TransportEnds } from '../../machines/peer-ports.ts';
 import type { Recipient } from '../../machines/port.ts';
 import { isJsonObject } from '../../protocol/classify.ts';

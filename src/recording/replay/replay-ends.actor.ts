@@ -2,7 +2,7 @@
  * The actors at the edges of what is replayed. The reader gives what the peer sent, the writer takes
  * what is said to it; the channel of a connection does nothing by itself.
  */
-import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
+import type { ChannelEvent, ChannelInput } from '../../client/channel/connection-ports.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Port, Recipient } from '../../machines/port.ts';
 import type {

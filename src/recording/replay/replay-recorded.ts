@@ -7,10 +7,10 @@ import type {
   ChangeNotice,
   Notify,
   SessionEnvironment,
-} from '../../session/session-environment.ts';
+} from '../../server/session/session-environment.ts';
 import type { McpSession } from '../../server/session.ts';
-import { defineTool } from '../../define/tool.ts';
-import type { Tool } from '../../define/tool.ts';
+import { defineTool } from '../../server/define/tool.ts';
+import type { Tool } from '../../server/define/tool.ts';
 import type { InputLine, PingLine, RecordingHeader, ResolvedLine } from '../format.ts';
 import { RecordingError } from '../recording.ts';
 import type { Recording } from '../recording.ts';

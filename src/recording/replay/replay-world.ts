@@ -2,8 +2,8 @@
 import type { Clock } from '../../actors/clock.ts';
 import type { Limits } from '../../actors/limits.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
-import { plainEnvironment } from '../../session/session-environment.ts';
-import type { SessionEnvironment } from '../../session/session-environment.ts';
+import { plainEnvironment } from '../../server/session/session-environment.ts';
+import type { SessionEnvironment } from '../../server/session/session-environment.ts';
 import type { Transport } from '../../transports/transport.ts';
 import type { RecordingHeader, SessionOutputLine } from '../format.ts';
 import { closedLine, timeOfDayAt, transitionLines } from '../lines.ts';

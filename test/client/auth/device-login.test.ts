@@ -7,7 +7,7 @@ import { memoryCredentialStore } from '../../../src/client/auth/credential-store
 import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { Grants } from '../../../src/client/auth/grants.ts';
 import type { PersonAuth } from '../../../src/client/auth/options.ts';
-import type { DevicePrompt } from '../../../src/machines/connection-ports.ts';
+import type { DevicePrompt } from '../../../src/client/channel/connection-ports.ts';
 import { Inbox } from '../../../src/testing/inbox.ts';
 import { authorize, refusal, watchedStore } from './authorizing.ts';
 import { call, challengeNaming, startProtected } from './protected-server.ts';

@@ -10,7 +10,7 @@ import type { Fact } from '../../../src/actors/facts.ts';
 import type { HttpEntry } from '../../../src/client/http/address.ts';
 import { httpChannelKind } from '../../../src/client/http/http-channel-kind.ts';
 import type { HttpChannelKindOptions } from '../../../src/client/http/http-channel-kind.ts';
-import type { ChannelEvent, ChannelReport } from '../../../src/machines/connection-ports.ts';
+import type { ChannelEvent, ChannelReport } from '../../../src/client/channel/connection-ports.ts';
 import type {
   ReaderEvent,
   RouterEvent,

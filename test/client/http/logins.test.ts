@@ -1,7 +1,7 @@
 /** Requests that want a login: who is asked for it, and what becomes of them. */
 import { describe, expect, test } from 'vitest';
 import { shownChart } from '../../../src/actors/transitions.ts';
-import { httpChannelChart } from '../../../src/machines/http-channel.machine.ts';
+import { httpChannelChart } from '../../../src/client/http/http-channel.machine.ts';
 import type {
   Challenge,
   ChallengeOutcome,

@@ -1,6 +1,6 @@
 import { SimulatedClock } from 'xstate';
 import { sleepLookMs } from '../../../src/actors/sleep.ts';
-import { streamResumption } from '../../../src/machines/http-stream.machine.ts';
+import { streamResumption } from '../../../src/client/http/http-stream.machine.ts';
 import { Arrivals } from './http-host.ts';
 
 /** A clock that says how long each stream waits until it is resumed, and lets that pass. */

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
 import { inspectPage } from '@mcp-actors/inspector';
 import type { InspectedPage } from '@mcp-actors/inspector';
-import { charts } from '../../../../src/machines/charts.ts';
+import { charts } from '../../../../src/charts.ts';
 import type { StateMeta } from '../../../../src/machines/names.ts';
 import { nodesOf } from '../../../../test/machines/every-machine.ts';
 import { needsChromium, newPage } from '../../../../test/browser/chromium.ts';

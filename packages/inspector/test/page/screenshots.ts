@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { charts } from '../../../../src/machines/charts.ts';
+import { charts } from '../../../../src/charts.ts';
 import { machineDefinition } from '../../src/charts/machine-definition.ts';
 
 const images = new URL('../../../../docs/images/', import.meta.url);

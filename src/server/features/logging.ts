@@ -1,0 +1,28 @@
+/**
+ * logging/setLevel.
+ *
+ * @see MCP 2025-11-25, server/utilities/logging, "Setting Log Level"
+ */
+import { describe } from '../../protocol/classify.ts';
+import { invalidParams } from '../../protocol/errors.ts';
+import { logLevelOf, logLevels } from '../../protocol/log-levels.ts';
+import { scopeOfCall } from '../session/session-scope.ts';
+import type { Feature } from './feature.ts';
+
+/** Lets a client set the level of the log messages that it gets. */
+export const loggingFeature: Feature = {
+  capabilities: { logging: {} },
+  handlers: {
+    'logging/setLevel': (params, call) => {
+      const given = params?.['level'];
+      const level = logLevelOf(given);
+      if (level === undefined) {
+        throw invalidParams(
+          `"level" must be one of ${logLevels.join(', ')}; this is ${describe(given)}`,
+        );
+      }
+      scopeOfCall(call).log.setLevel(level);
+      return {};
+    },
+  },
+};

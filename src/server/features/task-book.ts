@@ -1,0 +1,532 @@
+/**
+ * The tasks of one session: creates them within the limits, finds them, and forgets expired ones.
+ */
+import { createActor } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
+import type { ActorFactName, Report } from '../../actors/facts.ts';
+import type { DetachedWork, Exchange, RequestHandler } from '../../actors/exchange.ts';
+import { fullParties } from '../../actors/limits.ts';
+import type { Retained } from '../../actors/room.ts';
+import { taskMachine } from '../../tasks/task.machine.ts';
+import type { TaskInput } from '../../tasks/task.machine.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import {
+  ErrorCode,
+  ProtocolError,
+  RuntimeError,
+  errorResponse,
+  fromWireError,
+  internalError,
+  shuttingDown,
+  textOfError,
+} from '../../protocol/errors.ts';
+import type { JsonObject, OutboundResponse } from '../../protocol/frames.ts';
+import type { Dialect } from '../../protocol/dialects/dialect.ts';
+import type { PeerDescription } from '../../protocol/initialize.ts';
+import { taskChanged } from '../../protocol/subscriptions.ts';
+import type { Notice } from '../../protocol/subscriptions.ts';
+import type { Task } from '../../protocol/tasks.ts';
+import { askForRoots } from '../../rounds/questions.ts';
+import { sessionIn } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import { observedMachine } from '../../actors/transitions.ts';
+import { stringParam } from './feature.ts';
+import type { DurableTasks } from '../../tasks/durable-tasks.ts';
+import { expired, notFound, notFoundHere } from '../../tasks/seen-task.ts';
+import type { SeenTask } from '../../tasks/seen-task.ts';
+import { TaskLedger } from '../../tasks/task-ledger.ts';
+import type { TaskStep } from '../../tasks/task-store.ts';
+import { WrittenSteps, stepKeys } from '../../tasks/written-steps.ts';
+import type { WrittenCall } from '../../tasks/written-steps.ts';
+import { ResumedTask } from '../../tasks/written-task.ts';
+import { KeptTask, hasEnded } from './kept-task.ts';
+import type { RegistryEntry } from './registry.ts';
+import { TaskQuestions } from './task-questions.ts';
+import { TaskRoom } from './task-room.ts';
+import type { TaskTally } from './task-room.ts';
+
+/** The names of the facts that tasks report. */
+export type TaskFactName =
+  | 'task.created'
+  /** A task has completed, failed or been cancelled. */
+  | 'task.ended'
+  /** A task's time to live is over. */
+  | 'task.expired';
+
+/** How long it takes at least until it is looked again which tasks are over elsewhere, milliseconds. */
+const lookAgainMs = 1000;
+
+const machine = observedMachine('task', taskMachine, sessionIn);
+
+/** A task that was given up here. */
+interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'place'> {
+  /** When it is no longer kept, milliseconds since 1970. */
+  readonly endsAt: number;
+  /** Whether its client can ask for a list. */
+  readonly isListed: boolean;
+}
+
+/** What a task is made of. */
+interface Preparation extends Pick<KeptTask, 'taskId' | 'retained' | 'firstSteps'> {
+  readonly ttlMs: number;
+  /** Set if it was begun before. */
+  readonly begun?: TaskInput['begun'];
+  readonly steps?: WrittenSteps;
+}
+
+/** What a task goes on from. */
+function stepOfCall({ request }: Exchange): TaskStep {
+  const { params = {}, size, peer, origin } = request;
+  const { dialect, info, capabilities } = peer;
+  const { party, principal } = origin ?? {};
+  const call: WrittenCall = {
+    ...{ params, size, version: dialect.version, info, capabilities },
+    ...{ party, principal },
+  };
+  return { key: stepKeys.call, text: JSON.stringify(call) };
+}
+
+export class TaskBook {
+  readonly #session: SessionScope;
+  readonly #notice: (notice: Notice) => void;
+  /** By id, the oldest first. */
+  readonly #tasks = new Map<string, KeptTask>();
+  #nextPlace = 1;
+  /** How many there are, with those elsewhere. */
+  readonly #room = new TaskRoom();
+  /** Those that were given up here, and may go on elsewhere; they count, and are listed. */
+  readonly #elsewhere = new Map<string, TaskElsewhere>();
+  /** When the next of them may be over, milliseconds since 1970. */
+  #elsewhereOverAt = Infinity;
+  /** What writes them down, if they are to outlive the process. */
+  readonly #durable: DurableTasks<KeptTask> | undefined;
+
+  /** The tasks that run elsewhere and that the session's subscriptions are told of, and who hears of them. */
+  readonly #watched = new Map<string, PeerDescription>();
+  /** Ends hearing of them. */
+  #unlisten: (() => void) | undefined = undefined;
+
+  /** @param notice tells the session's subscriptions */
+  constructor(session: SessionScope, notice: (notice: Notice) => void) {
+    this.#session = session;
+    this.#notice = notice;
+    const { durable } = session;
+    this.#durable = durable?.tasksOf<KeptTask>(session, {
+      has: (task) => this.#tasks.get(task.taskId) === task,
+      forget: (task, answer) => this.#forget(task, answer),
+      full: (max) => this.#tooManyKept(max),
+    });
+  }
+
+  /**
+   * Makes a task of a request. The handler starts once the request is answered.
+   * @param requestedTtlMs the time to live that the client asks for. It gets at most the maximum
+   *   and at least one poll interval
+   * @param isResumable whether the handler can go on after its process
+   * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
+   */
+  create(
+    call: Exchange,
+    handler: RequestHandler,
+    requestedTtlMs: number | undefined,
+    isResumable: boolean,
+  ): Task | Promise<Task> {
+    const { origin } = call.request;
+    if (origin?.resumes instanceof ResumedTask) return this.#resume(call, handler, origin.resumes);
+    this.#makeRoom(origin?.party);
+    const retained = this.#retain(call);
+    const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs } = this.#session.limits;
+    const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, taskPollIntervalMs);
+    const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
+    const taskId = this.#session.randomId('task');
+    const firstSteps =
+      isResumable && this.#durable?.canResume === true ? [stepOfCall(call)] : undefined;
+    const { task, begin } = this.#prepare(call, handler, { taskId, ttlMs, retained, firstSteps });
+    const of = this.#session.shares.nameOf(origin?.party);
+    return this.#durable?.begin(task, call, begin, of) ?? begin();
+  }
+
+  /** Goes on with a task that was claimed. */
+  #resume(call: Exchange, handler: RequestHandler, resumed: ResumedTask): Task {
+    const { claim, task: begun, ttlMs, steps } = resumed;
+    const { party } = call.request.origin ?? {};
+    const retained = this.#session.shares.retain(party, call.request.size, Infinity);
+    if (!retained) throw this.#tooMany('what is kept for clients has no room for it');
+    const { taskId } = claim;
+    const { task, begin } = this.#prepare(call, handler, {
+      ...{ taskId, ttlMs, retained },
+      begun: { ...begun, statusMessage: steps.described?.message },
+      firstSteps: [stepOfCall(call)],
+      steps,
+    });
+    this.#durable?.resumes(task, resumed);
+    this.#elsewhere.delete(taskId);
+    return begin();
+  }
+
+  #prepare(
+    call: Exchange,
+    handler: RequestHandler,
+    { taskId, ttlMs, retained, begun, firstSteps, steps = new WrittenSteps([]) }: Preparation,
+  ): { readonly task: KeptTask; readonly begin: () => Task } {
+    const session = this.#session;
+    const { clock, inspect, limits } = session;
+    // A system of its own: one task's timers cost the same however many others the session has.
+    const actor = createActor(machine, {
+      id: taskId,
+      input: {
+        scope: session,
+        taskId,
+        ttlMs,
+        pollIntervalMs: limits.taskPollIntervalMs,
+        timeOfDay: () => session.timeOfDay(),
+        begun,
+      },
+      clock,
+      logger: (...words: unknown[]) =>
+        this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
+      ...(inspect ? { inspect } : {}),
+    });
+    const ledger =
+      firstSteps &&
+      this.#durable &&
+      new TaskLedger(
+        steps,
+        this.#durable.ledgerPort(() => task, limits, {
+          inputRequested: (method, at) =>
+            actor.send({ type: 'input.requested', method, at: new Date(at).toISOString() }),
+          inputReceived: (at) =>
+            actor.send({ type: 'input.received', at: new Date(at).toISOString() }),
+          parked: () => this.#parked(task, call.request.peer),
+        }),
+      );
+    const polled = ledger ? undefined : new TaskQuestions(clock);
+    const task: KeptTask = new KeptTask(taskId, call, this.#nextPlace++, actor, {
+      questions: ledger ?? (polled as TaskQuestions),
+      ...{ retained, ledger, firstSteps },
+    });
+    actor.subscribe({ error: (error) => this.#failed(task, error) });
+    actor.start();
+    this.#room.enter(taskId, task.party);
+    const begin = () => {
+      const { dialect } = call.request.peer;
+      // From here on. That the task begins is the answer to the request, not a change.
+      actor.on('task.changed', ({ task: now }) => this.#changed(task, now, dialect));
+      actor.on('task.expired', () => this.#expired(task));
+      this.#tasks.set(taskId, task);
+      task.startedRun(call.detach(handler, this.#workOf(task, actor, polled)));
+      this.#tell('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
+      return task.item;
+    };
+    return { task, begin };
+  }
+
+  #workOf(
+    task: KeptTask,
+    actor: ActorRefFrom<typeof taskMachine>,
+    polled: TaskQuestions | undefined,
+  ): DetachedWork {
+    const session = this.#session;
+    const { ledger } = task;
+    return {
+      taskId: task.taskId,
+      answered: (response) => {
+        const kept = this.#kept(task, response);
+        if (this.#durable) void this.#durable.end(task, kept);
+        else task.answered(kept);
+      },
+      waiting: () => task.waiting,
+      described: (message) => {
+        if (this.#durable) this.#durable.describe(task, message);
+        else task.described(message);
+      },
+      inputRequested: (method) =>
+        actor.send({ type: 'input.requested', method, at: this.#durable?.timeOfDay() }),
+      inputReceived: () => actor.send({ type: 'input.received', at: this.#durable?.timeOfDay() }),
+      polled: {
+        ask: (question) => (ledger ?? (polled as TaskQuestions)).ask(question),
+        end: (reason) => polled?.end(reason),
+        get openQuestions() {
+          return (ledger ?? polled)?.openQuestions ?? 0;
+        },
+        roots: (run) => {
+          const { environment, resolveRoots } = session;
+          const resolve = environment.resolveRoots(resolveRoots);
+          return askForRoots(run, (question) => run.ask(question), resolve);
+        },
+      },
+      resumable: ledger && {
+        ledger,
+        ask: (question, send) => ledger.ask(question, send),
+        closing: () => ledger.closing(),
+        left: () => ledger.left(),
+      },
+    };
+  }
+
+  /** Its work is given up until it is due, and goes on wherever somebody claims it. */
+  #parked(task: KeptTask, peer: PeerDescription): void {
+    if (!this.#durable || !this.#tasks.delete(task.taskId)) return;
+    const { taskId, owner, place, item } = task;
+    const isListed = peer.dialect.offers('tasks/list');
+    const endsAt = Date.parse(item.createdAt) + item.ttl;
+    this.#elsewhere.set(taskId, { taskId, owner, place, endsAt, isListed });
+    this.#elsewhereOverAt = Math.min(this.#elsewhereOverAt, endsAt);
+    this.#room.move(taskId, 'parked');
+    this.#watch(taskId, peer);
+    const durable = this.#durable;
+    task.leave((call) => durable.find(taskId, call));
+  }
+
+  /**
+   * A task of this session, or one that is written down.
+   * @throws {ProtocolError} -32602 there is no task with this id for this caller
+   */
+  find(params: JsonObject | undefined, call: Exchange): SeenTask | Promise<SeenTask> {
+    const taskId = stringParam(params, 'taskId');
+    const task = this.#tasks.get(taskId);
+    if (task?.isOf(call)) return task;
+    if (task) throw notFound(taskId);
+    if (this.#durable) return this.#durable.find(taskId, call);
+    throw notFoundHere(taskId);
+  }
+
+  /** The same as it is now, wherever it runs. @throws as {@link find}; -32000, retryable */
+  async look(params: JsonObject | undefined, call: Exchange): Promise<SeenTask> {
+    const task = await this.find(params, call);
+    const isSure = !this.#durable || !(task instanceof KeptTask) || task.hasEnded;
+    return isSure ? task : this.#durable.latest(task);
+  }
+
+  /** Whether a caller may listen to a task; from then on it is told of, wherever it runs. */
+  async listenTo(taskId: string, call: Exchange): Promise<boolean> {
+    const task = this.#tasks.get(taskId);
+    if (task || !this.#durable) return task?.isOf(call) ?? false;
+    const found = await this.#durable.read(taskId);
+    if (!found || found.principal !== (call.request.origin?.principal?.id ?? null)) return false;
+    if (!found.hasEnded) this.#watch(taskId, call.request.peer);
+    return true;
+  }
+
+  #watch(taskId: string, peer: PeerDescription): void {
+    this.#watched.set(taskId, peer);
+    this.#unlisten ??= this.#durable?.listen((changed) => void this.#noticeElsewhere(changed));
+  }
+
+  /** A task that runs elsewhere has changed. */
+  async #noticeElsewhere(taskId: string): Promise<void> {
+    const peer = this.#watched.get(taskId);
+    if (!peer || this.#tasks.has(taskId)) return;
+    const found = await this.#durable?.read(taskId).catch(() => undefined);
+    // Its end may have been told while it was read.
+    if (!found || this.#watched.get(taskId) !== peer) return;
+    if (found.hasEnded) this.#watched.delete(taskId);
+    const { task, steps, response } = found;
+    const detailed = { ...task, inputRequests: steps.inputRequests, response };
+    this.#notice({
+      method: taskChanged,
+      subject: taskId,
+      params: () => peer.dialect.task(detailed),
+    });
+  }
+
+  /** Stops the work of a task. @returns false if it has ended already */
+  async cancel(task: SeenTask, call: Exchange): Promise<boolean> {
+    if (!this.#durable || !(task instanceof KeptTask)) return task.cancel();
+    if (await this.#durable.cancelled(task)) return true;
+    // Another process may have claimed it.
+    return !task.hasEnded && (await this.#durable.find(task.taskId, call)).cancel();
+  }
+
+  /** How many requests wait for the result of a task. */
+  get waiters(): number {
+    const elsewhere = this.#durable?.waiters ?? 0;
+    return this.list().reduce((sum, { waiters }) => sum + waiters, elsewhere);
+  }
+
+  /** How many were given up here, and may go on elsewhere. */
+  get givenUp(): number {
+    this.#forgetElsewhere();
+    return this.#elsewhere.size;
+  }
+
+  /** The tasks that are kept, the oldest first. */
+  list(): readonly KeptTask[] {
+    return [...this.#tasks.values()];
+  }
+
+  /** A page's worth of the caller's tasks, the oldest first. Those that go on elsewhere are looked up when they are read. */
+  listFor(call: Exchange): readonly RegistryEntry<Promise<Task | undefined>>[] {
+    const durable = this.#durable;
+    const own = this.list()
+      .filter((task) => task.isOf(call))
+      .map((task) => ({
+        place: task.place,
+        get item(): Promise<Task | undefined> {
+          if (!durable || task.hasEnded) return Promise.resolve(task.item);
+          return durable.latest(task).then(({ item }) => item);
+        },
+      }));
+    this.#forgetElsewhere();
+    if (!durable || this.#elsewhere.size === 0) return own;
+    const owner = call.request.origin?.principal?.id;
+    const elsewhere = [...this.#elsewhere.values()]
+      .filter((task) => task.isListed && task.owner === owner)
+      .map(({ place, taskId }) => ({
+        place,
+        get item() {
+          return durable.read(taskId).then((found) => found?.task);
+        },
+      }));
+    return [...own, ...elsewhere].toSorted((a, b) => a.place - b.place);
+  }
+
+  #forgetElsewhere(): void {
+    if (this.#elsewhere.size === 0) return;
+    const now = Date.parse(this.#session.timeOfDay());
+    if (now < this.#elsewhereOverAt) return;
+    let next = Infinity;
+    for (const { taskId, endsAt } of this.#elsewhere.values()) {
+      if (endsAt > now) {
+        next = Math.min(next, endsAt);
+        continue;
+      }
+      this.#elsewhere.delete(taskId);
+      this.#watched.delete(taskId);
+      this.#room.leave(taskId);
+    }
+    // Not for each task that begins.
+    this.#elsewhereOverAt = Math.max(next, now + lookAgainMs);
+  }
+
+  /** Ends and forgets all tasks. Call it at the end of the session. */
+  stop(): void {
+    const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
+    this.#unlisten?.();
+    const left = [...this.#tasks.values()].filter(({ ledger }) => ledger);
+    for (const task of left) task.ledger?.left();
+    for (const task of this.#tasks.values()) task.dispose(reason, fromWireError(shuttingDown));
+    this.#tasks.clear();
+  }
+
+  #makeRoom(party: string | undefined): void {
+    if (party !== undefined) this.#makeRoomAmong(this.#room.of(party), 1);
+    this.#makeRoomAmong(this.#room.all, party === undefined ? 1 : fullParties);
+  }
+
+  /** @param times how many times the bounds of one client hold */
+  #makeRoomAmong(tally: TaskTally, times: number): void {
+    const { limits } = this.#session;
+    const [maxTasks, maxKeptTasks] = [limits.maxTasks * times, limits.maxKeptTasks * times];
+    if (tally.running >= maxTasks) {
+      throw this.#tooMany(`${maxTasks} tasks run; try again when one of them has ended`);
+    }
+    if (tally.kept >= maxKeptTasks) this.#forgetElsewhere();
+    if (tally.kept < maxKeptTasks) return;
+    // The others are kept for as long as their clients were promised.
+    const [oldest = ''] = tally.cancelled;
+    const cancelled = this.#tasks.get(oldest);
+    if (!cancelled) throw this.#tooManyKept(maxKeptTasks);
+    this.#forget(cancelled);
+  }
+
+  /** Counts the request that becomes a task. */
+  #retain({ request: { origin, size } }: Exchange): Retained {
+    const { shares, limits } = this.#session;
+    const { maxRetainedBytes: max } = limits;
+    const retained = shares.retain(origin?.party, size, max);
+    if (retained) return retained;
+    throw this.#tooMany(
+      `what is kept for the client may come to ${max} bytes, and this task of ${size} would be more; try again when another one has ended or expired`,
+    );
+  }
+
+  #tooManyKept(max: number): ProtocolError {
+    return this.#tooMany(`${max} tasks are kept; try again when one of them has expired`);
+  }
+
+  #tooMany(message: string): ProtocolError {
+    this.#report({ level: 'warning', name: 'request.refused', message });
+    const data = { reason: 'too-many-tasks', retryable: true };
+    return new ProtocolError(ErrorCode.serverUnavailable, message, data);
+  }
+
+  /**
+   * Copies a response, so that the handler cannot change it later. A result that JSON cannot
+   * represent, or that has no room, is found now.
+   */
+  #kept(task: KeptTask, response: OutboundResponse): OutboundResponse {
+    try {
+      const text = JSON.stringify(response);
+      const { maxRetainedBytes: max } = this.#session.limits;
+      if (!task.retained.resize(text.length, max)) {
+        const message = `The result of ${text.length} bytes cannot be kept: what is kept for the client may come to ${max}`;
+        this.#report({ level: 'warning', name: 'request.refused', message });
+        return errorResponse(response.id, { code: ErrorCode.internalError, message });
+      }
+      const copy: unknown = JSON.parse(text);
+      const { result, error }: JsonObject = isJsonObject(copy) ? copy : {};
+      if ('error' in response) {
+        const data = isJsonObject(error) ? error['data'] : undefined;
+        return { ...response, error: { ...response.error, data } };
+      }
+      if (isJsonObject(result)) return { ...response, result };
+      throw new TypeError(`as JSON it is ${describe(result)}`);
+    } catch (error) {
+      this.#report({
+        level: 'error',
+        name: 'response.unserializable',
+        message: `A task's result cannot be written as JSON: ${textOfError(error)}`,
+        details: { error },
+      });
+      return errorResponse(response.id, internalError);
+    }
+  }
+
+  #changed(task: KeptTask, now: Task, dialect: Dialect): void {
+    this.#notice({
+      method: taskChanged,
+      subject: task.taskId,
+      params: () => dialect.task(task.latest(now)),
+    });
+    this.#session.send('notifications/tasks/status', { ...now });
+    if (!hasEnded(now)) return;
+    const isCancelled = now.status === 'cancelled';
+    if (isCancelled) task.retained.resize(0, Infinity);
+    this.#room.move(task.taskId, isCancelled ? 'cancelled' : 'ended');
+    this.#tell('task.ended', task, now.status);
+    task.settleWaiters();
+  }
+
+  #expired(task: KeptTask): void {
+    this.#tell('task.expired', task, 'its time to live is over');
+    this.#forget(task);
+  }
+
+  /** A bug in the machine, or an invalid time of day: the task is lost, the session goes on. */
+  #failed(task: KeptTask, error: unknown): void {
+    this.#report({
+      level: 'error',
+      name: 'handler.failed',
+      message: `The task ${task.taskId} failed: ${textOfError(error)}`,
+      details: { error },
+    });
+    this.#forget(task, fromWireError(internalError));
+  }
+
+  #forget(task: KeptTask, answer: ProtocolError = expired(task.taskId)): void {
+    this.#tasks.delete(task.taskId);
+    this.#room.leave(task.taskId);
+    this.#durable?.forget(task);
+    task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
+  }
+
+  get #report(): Report<TaskFactName | ActorFactName | 'machine.log'> {
+    return this.#session.report;
+  }
+
+  #tell(name: 'task.created' | 'task.ended' | 'task.expired', { taskId }: KeptTask, what: string) {
+    const message = `The task ${taskId}: ${what}`;
+    this.#report({ level: 'debug', name, message, details: { taskId } });
+  }
+}

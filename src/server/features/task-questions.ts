@@ -1,0 +1,66 @@
+/**
+ * What the work of a task asks a client that looks at its tasks: the questions wait here until the
+ * client answers them.
+ *
+ * @see the extension io.modelcontextprotocol/tasks, "Task Update Requests"
+ */
+import type { RequestSpec } from '../../actors/exchange.ts';
+import type { Clock } from '../../actors/clock.ts';
+import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { inputRequestsOf } from '../../protocol/input-required.ts';
+import { RoundQuestion, QuestionKeys } from '../../rounds/questions.ts';
+
+export class TaskQuestions {
+  readonly #clock: Clock;
+  readonly #keys = new QuestionKeys();
+  #open: RoundQuestion[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** @throws {RuntimeError} REQUEST_TIMEOUT, CANCELLED */
+  ask(spec: RequestSpec): Promise<JsonObject> {
+    // It lives as long as its task, unless the handler says otherwise.
+    const question = new RoundQuestion(spec, this.#clock, Infinity);
+    question.key = this.#keys.take(spec.key);
+    this.#open.push(question);
+    const settled = () => {
+      this.#open = this.#open.filter((other) => other !== question);
+    };
+    question.result.then(settled, settled);
+    return question.result;
+  }
+
+  /** The work has ended: no one waits for answers. */
+  end(reason: string): void {
+    for (const question of this.#open) question.fail(new RuntimeError('CANCELLED', reason));
+  }
+
+  get openQuestions(): number {
+    return this.#open.length;
+  }
+
+  /** What is open, as `inputRequests`. */
+  get inputRequests(): JsonObject {
+    const open = this.#open.filter(({ state }) => state === 'open');
+    return inputRequestsOf(
+      open.map(({ key, spec: { method, params } }) => ({ key, method, params })),
+    );
+  }
+
+  /**
+   * Takes answers; those to what is not open are ignored.
+   *
+   * @throws {ProtocolError} -32602 naming the answer that is malformed; none is taken then
+   */
+  async answer(answers: JsonObject): Promise<void> {
+    const given = this.#open.filter(({ key }) => Object.hasOwn(answers, key));
+    for (const question of given) {
+      const fault = await question.faultOf(answers[question.key]);
+      if (fault !== undefined) throw invalidParams(`"inputResponses.${question.key}" ${fault}`);
+    }
+    for (const question of given) question.settle(answers[question.key] as JsonObject);
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Tool calls as tasks: the request is answered at once, the tool runs on, and the client fetches
+ * the result later.
+ *
+ * @see MCP 2025-11-25, basic/utilities/tasks
+ */
+import { inPlaceOf } from '../../actors/exchange.ts';
+import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
+import { ErrorCode, fromWireError } from '../../protocol/errors.ts';
+import type { WireError } from '../../protocol/frames.ts';
+import { readInputResponses } from '../../protocol/input-required.ts';
+import type { Notice } from '../../protocol/subscriptions.ts';
+import type { OfferedItems } from './registry.ts';
+import type { Tool } from '../define/tool.ts';
+import { machineOfTool } from '../define/tool-machine.ts';
+import { PerSession, scopeOfCall } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import type { Feature } from './feature.ts';
+import { ifOffered, refuseWithoutTasks } from './feature.ts';
+import { pageOf } from './pagination.ts';
+import { TaskBook } from './task-book.ts';
+
+export interface TasksFeature extends Feature {
+  /**
+   * Lets clients ask for a task in `tools/call`; the task then runs the handler. It is put around
+   * the middleware too, so that middleware sees the run and its result, not the creation of the
+   * task.
+   */
+  augment(handler: RequestHandler): RequestHandler;
+  /** Whether a caller may listen to a task. */
+  listenTo(session: SessionScope, taskId: string, call: Exchange): Promise<boolean>;
+  /** The tasks of a session; undefined before the first. */
+  bookOf(session: SessionScope): TaskBook | undefined;
+}
+
+/** True if any tool may be called as a task: then the session declares tasks. */
+export function offersTasks(tools: OfferedItems<Tool>): boolean {
+  return tools
+    .list()
+    .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
+}
+
+/** Whether the tasks of a tool can go on after their process. */
+function isResumable(tool: Tool): boolean {
+  return tool.durable ?? machineOfTool(tool) !== undefined;
+}
+
+/**
+ * Tasks.
+ *
+ * @param notice tells the subscriptions of a session
+ */
+export function tasksFeature(
+  tools: OfferedItems<Tool>,
+  notice: (session: SessionScope, notice: Notice) => void,
+): TasksFeature {
+  const books = new PerSession((session) => {
+    const book = new TaskBook(session, (task) => notice(session, task));
+    session.atEnd(() => book.stop());
+    return book;
+  });
+  const bookOf = (call: Exchange) => books.of(scopeOfCall(call));
+  const bookFor = (call: Exchange) => {
+    refuseWithoutTasks(call);
+    return bookOf(call);
+  };
+
+  const callTool = (handler: RequestHandler): RequestHandler => {
+    return (params, call) => {
+      const name = params?.['name'];
+      const tool = typeof name === 'string' ? tools.seenBy(call.request).get(name) : undefined;
+      const { dialect, capabilities } = call.request.peer;
+      const wanted = tool && dialect.taskRequest(tool, params, capabilities);
+      if (!wanted) return handler(params, call);
+      const { requestedTtlMs } = wanted;
+      const created = bookOf(call).create(call, handler, requestedTtlMs, isResumable(tool));
+      if (created instanceof Promise) return created.then((task) => dialect.createdTask(task));
+      return dialect.createdTask(created);
+    };
+  };
+
+  return {
+    capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
+    handlers: {
+      'tasks/get': ifOffered(async (params, call) =>
+        call.request.peer.dialect.task((await bookFor(call).look(params, call)).detailed),
+      ),
+      'tasks/list': ifOffered(async (params, call) => {
+        const { pageSize } = scopeOfCall(call).limits;
+        const own = bookOf(call).listFor(call);
+        const { items, ...next } = pageOf('tasks/list', own, params, pageSize);
+        const known = await Promise.all(items);
+        return { tasks: known.filter((task) => task !== undefined), ...next };
+      }),
+      'tasks/result': ifOffered(async (params, call) => {
+        const book = bookOf(call);
+        const task = await book.find(params, call);
+        const { maxWaiting } = scopeOfCall(call).limits;
+        if (!task.hasEnded && book.waiters >= maxWaiting)
+          throw fromWireError(tooManyWait(maxWaiting));
+        return task.result(call);
+      }),
+      'tasks/update': ifOffered(async (params, call) => {
+        const task = await bookFor(call).find(params, call);
+        await task.questions.answer(readInputResponses(params) ?? {});
+        return {};
+      }),
+      'tasks/cancel': ifOffered(async (params, call) => {
+        const task = await bookFor(call).find(params, call);
+        const { dialect } = call.request.peer;
+        const isCancelled = await bookOf(call).cancel(task, call);
+        const { item } = await bookFor(call).find(params, call);
+        return isCancelled ? dialect.cancelledTask(item) : dialect.cancelledTooLate(item);
+      }),
+    },
+    augment: (handler) => inPlaceOf(handler, callTool(handler)),
+    listenTo: (session, taskId, call) => books.of(session).listenTo(taskId, call),
+    bookOf: (session) => books.known(session),
+  };
+}
+
+function tooManyWait(maxWaiting: number): WireError {
+  return {
+    code: ErrorCode.serverUnavailable,
+    message: `Overloaded: ${maxWaiting} requests wait for the result of a task; try again when some have been answered`,
+    data: { reason: 'overloaded', retryable: true },
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * The session machine with its actors, provided once for all sessions. What belongs to one session
+ * comes to them in their input.
+ */
+import { askRootsActor } from '../../actors/roots/ask-roots.actor.ts';
+import { correlationActor } from '../../actors/correlation/correlation.actor.ts';
+import { probeActor } from '../../actors/probe.actor.ts';
+import { observedWriter, readerPort } from '../../actors/traffic.ts';
+import { routerActor } from '../../actors/router/router.actor.ts';
+import { serverSide } from '../../actors/router/server-side.ts';
+import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
+import { rootsMachine } from '../../machines/roots.machine.ts';
+import { sessionMachine } from '../../machines/session.machine.ts';
+import { preparationActor } from './preparation.actor.ts';
+import { sessionIn } from './session-scope.ts';
+import { observedMachine, isMachine } from '../../actors/transitions.ts';
+
+/** Implementations of the session machine's actors, guards, actions and delays. */
+export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0];
+
+const ask = askRootsActor((input) => {
+  const session = sessionIn(input);
+  const { environment, resolveRoots, report } = session;
+  return {
+    retain: (bytes) => session.retainRoots(bytes),
+    resolve: environment.resolveRoots(resolveRoots),
+    list: (request) => environment.listRoots(request),
+    report,
+  };
+});
+
+/** What every session runs, unless its host provides something else. */
+export const servedMachine: typeof sessionMachine = observedMachine(
+  'session',
+  sessionMachine.provide({
+    actors: {
+      reader: readerPort(sessionIn),
+      writer: observedWriter(sessionIn),
+      router: routerActor(serverSide, sessionIn, (input) => sessionIn(input).actorless?.router),
+      correlation: correlationActor(sessionIn),
+      preparation: preparationActor,
+      roots: observedMachine('roots', rootsMachine.provide({ actors: { ask } }), sessionIn),
+      keepalive: observedMachine(
+        'keepalive',
+        keepaliveMachine.provide({ actors: { probe: probeActor(sessionIn) } }),
+        sessionIn,
+      ),
+    },
+  }),
+  sessionIn,
+);
+
+/** The machine with a host's implementations. The host's own machines are observed, not changed. */
+export function provideMachine(
+  machine: typeof sessionMachine,
+  { actors, ...others }: SessionImplementations,
+): typeof sessionMachine {
+  const { roots, keepalive } = actors ?? {};
+  const given: SessionImplementations = {
+    ...others,
+    ...(actors
+      ? {
+          actors: {
+            ...actors,
+            ...(isMachine(roots) ? { roots: observedMachine('roots', roots, sessionIn) } : {}),
+            ...(isMachine(keepalive)
+              ? { keepalive: observedMachine('keepalive', keepalive, sessionIn) }
+              : {}),
+          },
+        }
+      : {}),
+  };
+  return observedMachine('session', machine.provide(given), sessionIn);
+}
