@@ -32,15 +32,9 @@ const hasValues = ({ program }: Source): boolean =>
   );
 
 /** What machines are made with: no other part of `src` uses it. */
-const parts = [
-  'connection-setup.ts',
-  'overtaken-answers.ts',
-  'pure-chart.ts',
-  'restart-policy.ts',
-  'session-end.ts',
-];
+const parts = ['overtaken-answers.ts', 'pure-chart.ts', 'session-end.ts'];
 /** What a machine is seen by: its chart, its actors, the names of its states and events. */
-const sights = ['charts.ts', 'names.ts', 'port.ts', 'session-state.ts'];
+const sights = ['names.ts', 'port.ts', 'session-state.ts'];
 
 test('src/machines holds machines, what they are made with and seen by, and types', () => {
   const others = readSources(['src/machines']).filter(

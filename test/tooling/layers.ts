@@ -19,12 +19,12 @@ const core = ['protocol', 'machines', 'actors'];
 export const runtime = [
   ...core,
   'schema',
-  'context',
-  'define',
+  'server/context',
+  'server/define',
   'transports',
   'tasks',
-  'session',
-  'features',
+  'server/session',
+  'server/features',
   'server',
 ];
 
@@ -51,10 +51,10 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: ['protocol', 'actors'],
     packages: ['@standard-schema/spec'],
   },
-  context: { holds: 'what a handler gets', imports: [...core, 'schema'] },
-  define: {
+  'server/context': { holds: 'what a handler gets', imports: [...core, 'schema'] },
+  'server/define': {
     holds: 'what a server offers, as its author writes it',
-    imports: [...core, 'schema', 'context'],
+    imports: [...core, 'schema', 'server/context'],
     packages: ['uri-template', 'xstate'],
   },
   transports: {
@@ -65,6 +65,7 @@ export const layers: { readonly [path: string]: Layer } = {
   tasks: {
     holds: 'tasks that outlive their process, and where they are kept',
     imports: [...core, 'rounds'],
+    packages: ['xstate'],
   },
   diagnosis: {
     holds: "a session's dump, its causes, what is secret",
@@ -72,14 +73,22 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate'],
   },
   log: { holds: 'facts as lines, at a bounded rate', imports: ['protocol', 'actors', 'diagnosis'] },
-  session: {
+  'server/session': {
     holds: 'one session: its scope, its environment, its streams',
-    imports: [...core, 'rounds', 'context', 'transports', 'tasks', 'log'],
+    imports: [...core, 'rounds', 'server/context', 'transports', 'tasks', 'log'],
     packages: ['xstate'],
   },
-  features: {
+  'server/features': {
     holds: 'tools, resources, prompts, completion, tasks',
-    imports: [...core, 'rounds', 'schema', 'context', 'define', 'tasks', 'session'],
+    imports: [
+      ...core,
+      'rounds',
+      'schema',
+      'server/context',
+      'server/define',
+      'tasks',
+      'server/session',
+    ],
     packages: ['xstate'],
   },
   server: {
@@ -88,13 +97,13 @@ export const layers: { readonly [path: string]: Layer } = {
       ...core,
       'rounds',
       'schema',
-      'context',
-      'define',
+      'server/context',
+      'server/define',
       'transports',
       'diagnosis',
       'tasks',
-      'session',
-      'features',
+      'server/session',
+      'server/features',
     ],
     packages: ['xstate'],
   },
@@ -105,6 +114,7 @@ export const layers: { readonly [path: string]: Layer } = {
   'http/forward': {
     holds: 'how requests reach other nodes: connections, signatures',
     imports: [...core, 'http/nodes'],
+    packages: ['xstate'],
     node: true,
   },
   'http/auth': {
@@ -115,7 +125,7 @@ export const layers: { readonly [path: string]: Layer } = {
   redis: {
     holds: 'what the nodes share, in Redis: sessions and tasks; an entry of its own',
     imports: ['protocol', 'machines', 'actors', 'tasks', 'http/nodes'],
-    packages: ['redis'],
+    packages: ['redis', 'xstate'],
     node: true,
   },
   processes: {
@@ -146,7 +156,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/lists': {
     holds: 'what a server offers, kept as new as it says, and its subscriptions',
-    imports: [...core, 'schema', 'session'],
+    imports: [...core, 'schema', 'server/session'],
     packages: ['xstate'],
   },
   'client/asked': {
@@ -158,8 +168,9 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [
       ...core,
       'transports',
+      'processes',
       'diagnosis',
-      'session',
+      'server/session',
       'client/channel',
       'client/lists',
       'client/asked',
@@ -203,7 +214,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   skills: {
     holds: 'skills that lie in a directory; an entry of its own',
-    imports: ['protocol', 'define', 'roots', 'roots/disk'],
+    imports: ['protocol', 'server/define', 'roots', 'roots/disk'],
     node: true,
   },
   http: {
@@ -234,7 +245,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/auth': {
     holds: "a host's logins: when, once, and where what comes of them is kept",
-    imports: [...core, 'diagnosis', 'client/http'],
+    imports: [...core, 'diagnosis', 'client/channel', 'client/http'],
     packages: ['xstate', '@modelcontextprotocol/client'],
     node: true,
   },
@@ -243,7 +254,7 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [
       ...core,
       'diagnosis',
-      'session',
+      'server/session',
       'client/channel',
       'client/lists',
       'client/connection',
@@ -271,10 +282,10 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'any server for any host: a session and a connection; an entry of its own',
     imports: [
       ...core,
-      'context',
-      'define',
+      'server/context',
+      'server/define',
       'diagnosis',
-      'session',
+      'server/session',
       'server',
       'http/nodes',
       'client/asked',
@@ -291,11 +302,34 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...runtime, 'recording', 'http/nodes', 'client/auth'],
     packages: ['xstate'],
   },
+  'charts.ts': {
+    holds: 'the list of all machines that have a chart',
+    imports: [
+      ...core,
+      'rounds',
+      'transports',
+      'tasks',
+      'server',
+      'http/forward',
+      'http',
+      'redis',
+      'processes',
+      'client/auth',
+      'client/connection',
+      'client/hosts',
+      'client/http',
+      'client/lists',
+      'client/stdio',
+      'bridge',
+    ],
+    packages: ['xstate'],
+  },
   'index.ts': { holds: 'the names of `mcp-actors`', imports: [...runtime, 'diagnosis'] },
   'internal.ts': {
     holds: 'what the packages of this repository use beyond the public names',
     imports: [
       ...runtime,
+      'charts.ts',
       'diagnosis',
       'http',
       'processes',
@@ -408,7 +442,13 @@ export interface Group {
 export const groups: { readonly [name: string]: Group } = {
   core: {
     holds: 'a session, from the wire to the handler and back; it runs without Node',
-    of: [...runtime, 'rounds', 'diagnosis', 'log', 'index.ts'],
+    of: [
+      ...runtime.filter((path) => !path.includes('/')),
+      'rounds',
+      'diagnosis',
+      'log',
+      'index.ts',
+    ],
   },
   edges: {
     holds:
@@ -429,7 +469,7 @@ export const groups: { readonly [name: string]: Group } = {
   },
   tools: {
     holds: 'what uses the two: recordings, the test kit, and what the packages share',
-    of: ['recording', 'testing', 'internal.ts'],
+    of: ['recording', 'testing', 'charts.ts', 'internal.ts'],
   },
 };
 

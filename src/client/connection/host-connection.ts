@@ -14,7 +14,7 @@ import type { ConnectionEmitted } from './connection-events.ts';
 import { errorOf } from '../../protocol/losses.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import { dumpConnection } from '../../diagnosis/connection-dump.ts';
+import { dumpConnection } from './connection-dump.ts';
 import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
 import { defaultReport } from '../../server/session/default-report.ts';
 import { guardListeners, guardOf, safeReport } from '../../server/session/guarded-listeners.ts';
