@@ -1,15 +1,16 @@
-/** Every machine of src/machines, and the names that its config uses. */
+/** Every machine below src, and the names that its config uses. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StateMachine } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 
-const folder = join(import.meta.dirname, '../../src/machines');
+const folder = join(import.meta.dirname, '../../src');
 
 /** The machines by the names they are exported with. */
 export async function everyMachine(): Promise<ReadonlyMap<string, AnyStateMachine>> {
   const machines = new Map<string, AnyStateMachine>();
-  for (const file of await readdir(folder)) {
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith('.machine.ts')) continue;
     const exported = (await import(join(folder, file))) as { readonly [name: string]: unknown };
     for (const [name, value] of Object.entries(exported)) {
       if (value instanceof StateMachine) machines.set(name, value as AnyStateMachine);
