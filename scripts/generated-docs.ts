@@ -14,12 +14,12 @@ import { doctorOptions } from '../packages/cli/src/doctor/doctor.ts';
 import { optionsTable, quantitiesTable } from '../packages/cli/src/options/option.ts';
 import { httpLimits, options, sessionLimits } from '../packages/cli/src/options/serve-options.ts';
 import { hostBlock, npxLaunch } from '../packages/cli/src/host-configuration.ts';
-import { describeDump } from '../src/diagnosis/dump-text.ts';
+import { describeDump } from '../packages/diagnostics/src/dump-text.ts';
 import { machineDefinition, svgDiagram } from '@mcp-actors/inspector/diagrams';
 import { charts } from '../src/charts.ts';
 import { bookingMachine } from '../examples/booking/booking.machine.ts';
-import { secretKeyWords, secretPlaces, tokenForms } from '../src/diagnosis/secrets.ts';
-import { cellsTable } from '../test/bridge/cells.ts';
+import { secretKeyWords, secretPlaces, tokenForms } from '../packages/diagnostics/src/secrets.ts';
+import { cellsTable } from '../packages/bridge/test/cells.ts';
 import { groups, layers, packageLayers, runtime } from '../test/tooling/layers.ts';
 import { shownDump } from './shown-dump.ts';
 

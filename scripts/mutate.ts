@@ -1,5 +1,5 @@
 /**
- * `npm run mutate -- src/http`: breaks the code on purpose, one small fault at a time, and lists those that no test notices. All
+ * `npm run mutate -- packages/http/src`: breaks the code on purpose, one small fault at a time, and lists those that no test notices. All
  * faults of a module are built into it at once, where they sleep, and each test runs once for each fault that it reaches: nothing
  * is written into the sources, and a fault costs what a test costs, not what a process does.
  */

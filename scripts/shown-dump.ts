@@ -1,5 +1,5 @@
 /** The session of docs/diagnosing.md: a search waits for roots that the client does not list. */
-import type { SessionDump } from '../src/diagnosis/session-dump.ts';
+import type { SessionDump } from '../packages/diagnostics/src/session-dump.ts';
 
 const level = (count: number, max: number) => ({ count, max });
 const actor = (id: string) => ({ id, kind: 'actor', status: 'active' }) as const;

@@ -1,6 +1,6 @@
 /** `npm run storms`: storms of more seeds than the tests have. Each that breaks a promise prints its history around it. */
 import { parseArgs } from 'node:util';
-import { hasRedis } from '../test/http/nodes/redis-server.ts';
+import { hasRedis } from '../packages/nodes/test/redis-server.ts';
 import { storm } from '../test/storms/storm.ts';
 import { weathers } from '../test/storms/weather.ts';
 import type { Weather } from '../test/storms/weather.ts';

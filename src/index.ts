@@ -72,7 +72,12 @@ export type { IncomingCall, Middleware } from './server/features/middleware.ts';
 export type { Registry, RegistryEntry } from './server/features/registry.ts';
 export type { ItemViewer, Visible, VisibleByTag } from './server/define/visible.ts';
 export type { SwitchKeeper } from './server/session/session-scope.ts';
-export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';
+export type {
+  AcceptedBy,
+  ParsedBy,
+  Schema,
+  StandardSchema,
+} from '../packages/schema/src/schema.ts';
 export type { ContentBlock, ResourceContents } from './protocol/content.ts';
 export type { ToolOutput, ToolResult } from './server/define/tool.ts';
 export type {
@@ -100,14 +105,14 @@ export { logLevels } from './protocol/log-levels.ts';
 export type { LogLevel } from './protocol/log-levels.ts';
 export type { CachedKind, Caching, ServerCaching } from './server/define/caching.ts';
 export type { HandlerLog, LogMethod, LoggingOptions } from './server/context/session-log.ts';
-export { causesOf } from './diagnosis/causes.ts';
-export type { Cause, Question } from './diagnosis/causes.ts';
-export { describeDump, explainDump } from './diagnosis/dump-text.ts';
-export { headlineOf } from './diagnosis/headline.ts';
-export type { Headline } from './diagnosis/in-words.ts';
-export type { SessionDump } from './diagnosis/session-dump.ts';
+export { causesOf } from '../packages/diagnostics/src/causes.ts';
+export type { Cause, Question } from '../packages/diagnostics/src/causes.ts';
+export { describeDump, explainDump } from '../packages/diagnostics/src/dump-text.ts';
+export { headlineOf } from '../packages/diagnostics/src/headline.ts';
+export type { Headline } from '../packages/diagnostics/src/in-words.ts';
+export type { SessionDump } from '../packages/diagnostics/src/session-dump.ts';
 export type { SessionHandle, SessionView } from './server/context/session-view.ts';
-export { defineForm } from './schema/forms/form.ts';
+export { defineForm } from '../packages/schema/src/forms/form.ts';
 export type {
   ContentOf,
   Form,
@@ -115,9 +120,9 @@ export type {
   FormSchema,
   FormSource,
   TitledConstant,
-} from './schema/forms/form.ts';
+} from '../packages/schema/src/forms/form.ts';
 export { keepaliveMachine } from './machines/keepalive.machine.ts';
-export type { FromSchema, JsonSchema, ObjectSchema } from './schema/json-schema.ts';
+export type { FromSchema, JsonSchema, ObjectSchema } from '../packages/schema/src/json-schema.ts';
 export { defaultLimits } from './actors/limits.ts';
 export type { Limits } from './actors/limits.ts';
 export { memory } from './transports/memory.ts';
@@ -156,15 +161,20 @@ export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
 export type { Implementation, ServerStanding } from './protocol/implementation.ts';
 export type { PeerDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
-export type { TaskKeeper, TaskKeeperOptions } from './tasks/task-keeper.ts';
+export type { TaskKeeper, TaskKeeperOptions } from '../packages/tasks/src/task-keeper.ts';
 export type {
   FoundWrittenTask,
   TaskKeeperFactName,
   TaskRunner,
   TaskWriter,
   WrittenTask,
-} from './tasks/written-task.ts';
-export type { DurableBook, DurableTasks, RunningTask, TaskSession } from './tasks/durable-tasks.ts';
+} from '../packages/tasks/src/written-task.ts';
+export type {
+  DurableBook,
+  DurableTasks,
+  RunningTask,
+  TaskSession,
+} from '../packages/tasks/src/durable-tasks.ts';
 export type {
   AnyClaim,
   ClaimRequest,
@@ -180,7 +190,7 @@ export type {
   TaskStep,
   TaskStore,
   TaskWritten,
-} from './tasks/task-store.ts';
+} from '../packages/tasks/src/task-store.ts';
 export type {
   ListedRoot,
   RootProblem,

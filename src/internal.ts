@@ -29,31 +29,31 @@ export { closingChart } from './server/closing.machine.ts';
 export { pureChart } from './machines/pure-chart.ts';
 
 // What is told of sessions and connections, without what is secret.
-export * as inWords from './diagnosis/in-words.ts';
-export { redact, redactText } from './diagnosis/redaction.ts';
-export { secretsGiven } from './diagnosis/secrets.ts';
+export * as inWords from '../packages/diagnostics/src/in-words.ts';
+export { redact, redactText } from '../packages/diagnostics/src/redaction.ts';
+export { secretsGiven } from '../packages/diagnostics/src/secrets.ts';
 
 // Directories, on a file system of which a dead mount blocks no more than itself.
-export { contains } from './roots/boundary.ts';
-export { checkDirectory } from './roots/directory-check.ts';
-export * as disk from './roots/disk/disk.ts';
-export { readFileUri } from './roots/file-uri.ts';
-export { whyNoRoots } from './roots/roots-boundary.ts';
+export { contains } from '../packages/roots/src/boundary.ts';
+export { checkDirectory } from '../packages/roots/src/directory-check.ts';
+export * as disk from '../packages/roots/src/disk/disk.ts';
+export { readFileUri } from '../packages/roots/src/file-uri.ts';
+export { whyNoRoots } from '../packages/roots/src/roots-boundary.ts';
 
 // One server of a bridge.
-export { BridgedEntry } from './bridge/bridged-entry.ts';
+export { BridgedEntry } from '../packages/bridge/src/bridged-entry.ts';
 
 // Processes that are launched, and this one as one that serves.
-export { processActor } from './processes/child.actor.ts';
-export * as startedAhead from './processes/started-ahead.ts';
-export { StderrLog } from './processes/stderr-log.ts';
-export { limitTables } from './http/options.ts';
-export * as serversLock from './client/hosts/servers-lock.ts';
-export { mayBeNamed } from './client/hosts/merged-names.ts';
-export { answerDoctors } from './serve/doctor/dump-answer.ts';
-export * as doctorExchange from './serve/doctor/exchange.ts';
-export * as storedTasks from './serve/stored-tasks.ts';
-export { packageVersion } from './serve/package-version.ts';
-export { exitProcess } from './serve/process-end.ts';
-export { orServed, processLog, startHttp, untilEnd } from './serve/serve.ts';
+export { processActor } from '../packages/processes/src/child.actor.ts';
+export * as startedAhead from '../packages/processes/src/started-ahead.ts';
+export { StderrLog } from '../packages/processes/src/stderr-log.ts';
+export { limitTables } from '../packages/http/src/options.ts';
+export * as serversLock from '../packages/client/src/hosts/servers-lock.ts';
+export { mayBeNamed } from '../packages/client/src/hosts/merged-names.ts';
+export { answerDoctors } from '../packages/serve/src/doctor/dump-answer.ts';
+export * as doctorExchange from '../packages/serve/src/doctor/exchange.ts';
+export * as storedTasks from '../packages/serve/src/stored-tasks.ts';
+export { packageVersion } from '../packages/serve/src/package-version.ts';
+export { exitProcess } from '../packages/serve/src/process-end.ts';
+export { orServed, processLog, startHttp, untilEnd } from '../packages/serve/src/serve.ts';
 export { listenOn } from './transports/listen-on.ts';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RedisServer, hasRedis } from '../../test/http/nodes/redis-server.ts';
-import { PostgresServer, hasPostgres } from '../../test/postgres/postgres-server.ts';
+import { RedisServer, hasRedis } from '../../packages/nodes/test/redis-server.ts';
+import { PostgresServer, hasPostgres } from '../../packages/tasks/test/postgres/postgres-server.ts';
 import { cpuMsOf } from '../accounting.ts';
 
 export interface OpenStore {

@@ -15,7 +15,7 @@ export const versionPlaces = [
   'docs/diagnosing.md',
   'docs/driver.md',
   'packages/cli/src/init.ts',
-  'src/client/connection/connection-setup.ts',
+  'packages/client/src/connection/connection-setup.ts',
 ] as const;
 
 /** A name of ours, and the version behind it: in a sentence, as a tarball, or as members of an object. */

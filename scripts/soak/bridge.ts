@@ -14,7 +14,9 @@ import { fileURLToPath } from 'node:url';
 import { processesWith } from './vitals.ts';
 
 const command = fileURLToPath(new URL('../../packages/cli/dist/cli.js', import.meta.url));
-const server = fileURLToPath(new URL('../../test/bridge/journal-server.mjs', import.meta.url));
+const server = fileURLToPath(
+  new URL('../../packages/bridge/test/journal-server.mjs', import.meta.url),
+);
 
 /**
  * What is left after this time stays for ever. On an idle machine it is the drain time, the three steps of the stop and a second,

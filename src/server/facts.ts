@@ -6,7 +6,7 @@ import type { Root } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
 import { stateOf } from '../machines/session-state.ts';
-import type { TaskKeeperFactName } from '../tasks/written-task.ts';
+import type { TaskKeeperFactName } from '../../packages/tasks/src/written-task.ts';
 import type { TransportFactName } from '../transports/transport.ts';
 
 /**

@@ -16,8 +16,8 @@ import { withOrigin } from '../protocol/frames.ts';
 import type { InboundRequestId } from '../protocol/frames.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import { faultOfResumption } from './define/tool-machine.ts';
-import type { TaskKeeper } from '../tasks/task-keeper.ts';
-import type { ResumedTask, TaskResumer } from '../tasks/written-task.ts';
+import type { TaskKeeper } from '../../packages/tasks/src/task-keeper.ts';
+import type { ResumedTask, TaskResumer } from '../../packages/tasks/src/written-task.ts';
 import type { ListenOptions, McpServer } from './create-server.ts';
 import type { McpSession } from './session.ts';
 

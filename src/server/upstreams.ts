@@ -20,7 +20,10 @@ import type { ServerDescription } from '../protocol/implementation.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
 import { skillRoot } from '../protocol/skills.ts';
 import { MetaKey, withMeta } from '../protocol/meta.ts';
-import { ListedParameters, parameterMismatch } from '../schema/mirrored-parameters.ts';
+import {
+  ListedParameters,
+  parameterMismatch,
+} from '../../packages/schema/src/mirrored-parameters.ts';
 import { methodNotOffered } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
 import type { RequestOrigin, TokenExchange } from '../protocol/request-origin.ts';

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/actors/clock.ts';
 import { classify } from '../../src/protocol/classify.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import type { Exchange, RequestHandler } from '../../src/actors/exchange.ts';
-import { enveloped } from '../../src/testing/index.ts';
+import { enveloped } from '../../packages/testing/src/index.ts';
 import { request, startRouter } from './start-router.ts';
 import { settled } from './stand-ins.ts';
 

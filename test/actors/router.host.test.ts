@@ -14,7 +14,7 @@ import type {
 import { classify } from '../../src/protocol/classify.ts';
 import { negotiateDialect } from '../../src/protocol/dialects/registry.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
-import { gate } from '../../src/testing/index.ts';
+import { gate } from '../../packages/testing/src/index.ts';
 import { facts, listener, settled, startPort } from './stand-ins.ts';
 
 /** The router of a host that offers these, and what has happened in order: answers and notifications. */

@@ -2,7 +2,7 @@ import { createActor } from 'xstate';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Call } from '../../src/actors/router/call.ts';
 import { TaskRun } from '../../src/actors/router/task-run.ts';
-import { taskIn, taskMachine } from '../../src/tasks/task.machine.ts';
+import { taskIn, taskMachine } from '../../packages/tasks/src/task.machine.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import type { OutboundResponse, RelatedRequest } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './peer-requests.ts';

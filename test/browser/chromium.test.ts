@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../packages/roots/test/temporary-directory.ts';
 import { findChromium, needsChromium, newPage } from './chromium.ts';
 
 test('the browser is what CHROMIUM names, or else the first usual name on the PATH', async () => {

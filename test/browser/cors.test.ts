@@ -6,8 +6,8 @@ import { build } from 'esbuild';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { HttpOptions } from '../../src/http/index.ts';
-import { serveHttp } from '../http/serving.ts';
+import type { HttpOptions } from '../../packages/http/src/index.ts';
+import { serveHttp } from '../../packages/http/test/serving.ts';
 import { needsChromium, newPage } from './chromium.ts';
 
 const server = createMcpServer({

@@ -22,11 +22,11 @@ export const transportNames = [...byteTransports, 'SDK memory', 'SDK stdio'] as 
 
 /**
  * Streamable HTTP is a transport that no row demands by itself: `requirements/http-sessions.ts` and `http-stateless.ts` have rows of its own.
- * Left out over it, because HTTP does it differently on purpose and `test/http` tests that: what comes before `initialize`, or with it (no message is
+ * Left out over it, because HTTP does it differently on purpose and `packages/http/test` tests that: what comes before `initialize`, or with it (no message is
  * taken without a session; two messages are two POSTs), framing (a body is one message, and what is none has a status), flow (each stream has its own), and the end of the input
  * (there is none; a session ends with its DELETE).
  *
- * Its revisions begin with 2025-03-26: HTTP in 2024-11-05 is another transport, HTTP+SSE, and `test/http/legacy/sse.test.ts` is its test.
+ * Its revisions begin with 2025-03-26: HTTP in 2024-11-05 is another transport, HTTP+SSE, and `packages/http/test/legacy/sse.test.ts` is its test.
  * What a revision changes of it is that a POST may have a batch (2025-03-26), that requests name the revision (from 2025-06-18 on), and that streams
  * begin with an event which can be resumed (from 2025-11-25 on). So what is told in a revision's own way runs in each of them; what a stream could lose
  * or keep runs in the oldest and in the latest; ids, bounds and orders run in the latest alone.

@@ -10,7 +10,7 @@ import type { Conversation, ConversationOptions, Gate } from 'mcp-actors/testing
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import type { JsonObject, RequestId } from '../../src/protocol/frames.ts';
 import { encodeHeaderValue, namedBy } from '../../src/protocol/header-values.ts';
-import { EventReader } from '../http/raw-client.ts';
+import { EventReader } from '../../packages/http/test/raw-client.ts';
 import type { Channel } from './channel-wire.ts';
 import { modern } from './everywhere.ts';
 import type { TestWire } from './stream-wire.ts';

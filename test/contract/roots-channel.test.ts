@@ -2,7 +2,7 @@
 import type { RootsReport } from 'mcp-actors';
 import { cancelled, gate, initialized, rootsChanged, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { describeDump } from '../../src/diagnosis/dump-text.ts';
+import { describeDump } from '../../packages/diagnostics/src/dump-text.ts';
 import { withoutChannel } from './channel-wire.ts';
 import { everywhere, memoryAndHttp } from './everywhere.ts';
 import { clientWithoutChannel, list, operateRoots, urisOf, wait } from './roots-serving.ts';
@@ -186,7 +186,7 @@ test('a call that has been answered asks nothing any more, though its handler ha
   expect(connection.relatedTo('roots/list')).toHaveLength(1);
 });
 
-// Over HTTP an endpoint that asks nobody answers every call in JSON: `test/http/roots.test.ts`.
+// Over HTTP an endpoint that asks nobody answers every call in JSON: `packages/http/test/roots.test.ts`.
 describe('a call that cannot ask its client', () => {
   test('is told so at once, where the client has no channel either', async () => {
     const { peer, call, reportOf, askedFor } = await start({ unaskable: ['a'] });

@@ -29,7 +29,7 @@ function codesIn(source: string, pattern: RegExp): readonly string[] {
 }
 
 const workspaceSources = (): string =>
-  sourcesBelow('packages/workspace-server/src') + sourcesBelow('src/roots');
+  sourcesBelow('packages/workspace-server/src') + sourcesBelow('packages/roots/src');
 
 describe('the page on errors lists', () => {
   test('every code of the wire', () => {

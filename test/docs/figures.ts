@@ -4,19 +4,19 @@
 export type Citation = readonly [file: string, text: string];
 
 const session = 'src/actors/limits.ts';
-const http = 'src/http/options.ts';
-const tokens = 'src/http/auth/options.ts';
-const restart = 'src/client/channel/restart-option.ts';
-const stream = 'src/client/http/http-stream.machine.ts';
-const host = 'src/client/connection/limits.ts';
-const lists = 'src/client/lists/lists.ts';
+const http = 'packages/http/src/options.ts';
+const tokens = 'packages/http/src/auth/options.ts';
+const restart = 'packages/client/src/channel/restart-option.ts';
+const stream = 'packages/client/src/http/http-stream.machine.ts';
+const host = 'packages/client/src/connection/limits.ts';
+const lists = 'packages/client/src/lists/lists.ts';
 const skills = 'src/protocol/skills.ts';
-const skillDirectory = 'src/skills/skill-directory.ts';
-const process = 'src/processes/process.machine.ts';
-const stderr = 'src/processes/stderr-log.ts';
+const skillDirectory = 'packages/skills/src/skill-directory.ts';
+const process = 'packages/processes/src/process.machine.ts';
+const stderr = 'packages/processes/src/stderr-log.ts';
 const page = 'packages/inspector/src/loopback-server.ts';
-const bridge = 'src/bridge/bridge.ts';
-const bridged = 'src/bridge/member.actor.ts';
+const bridge = 'packages/bridge/src/bridge.ts';
+const bridged = 'packages/bridge/src/member.actor.ts';
 const openApi = 'packages/openapi/src/openapi-tools.ts';
 const apiCall = 'packages/openapi/src/api-call.ts';
 const openApiDocument = 'packages/openapi/src/document.ts';
@@ -30,15 +30,15 @@ const openApiFigures = {
   '1 MiB': [apiCall, 'maxResponseBytes = 1024 * 1024'],
   '64 MiB': [openApiDocument, 'maxDocumentBytes = 64 * 1024 * 1024'],
 } as const;
-const processEnd = 'src/serve/process-end.ts';
+const processEnd = 'packages/serve/src/process-end.ts';
 const initialize = 'src/protocol/initialize.ts';
 
-const visit: Citation = ['src/client/auth/options.ts', 'defaultVisitMs = 5 * 60_000'];
+const visit: Citation = ['packages/client/src/auth/options.ts', 'defaultVisitMs = 5 * 60_000'];
 const rootsTimeout: Citation = [session, 'rootsTimeoutMs: 5 * second'];
 const longestLine: Citation = [session, 'maxLineBytes: 16 * MiB'];
 const outbound: Citation = [session, 'maxOutboundBytes: 16 * MiB'];
-const entryTime: Citation = ['src/roots/directory-check.ts', 'directoryTimeoutMs = 2000'];
-const listTime: Citation = ['src/roots/resolve-roots.ts', 'totalTimeoutMs = 10_000'];
+const entryTime: Citation = ['packages/roots/src/directory-check.ts', 'directoryTimeoutMs = 2000'];
+const listTime: Citation = ['packages/roots/src/resolve-roots.ts', 'totalTimeoutMs = 10_000'];
 const retries: Citation = [
   'test/machines/roots.actor.test.ts',
   '[30_000, 60_000, 120_000, 240_000, 300_000, 300_000]',
@@ -54,13 +54,13 @@ const cursorPaths: Citation = [
   'maxKeptCharacters = 8 * 1024 * 1024',
 ];
 const shared: Citation = [session, 'fullParties = 4'];
-const backoff: Citation = ['src/tasks/task-keeper.ts', '1000 * 2 ** (claims - 2)'];
+const backoff: Citation = ['packages/tasks/src/task-keeper.ts', '1000 * 2 ** (claims - 2)'];
 const suspended: Citation = [session, 'suspendedCallTimeoutMs: 10 * minute'];
 const retained: Citation = [session, 'maxRetainedBytes: 64 * MiB'];
 const firstServer: Citation = [bridge, 'defaultPatienceMs = 3000'];
-const mergedName: Citation = ['src/client/hosts/merged-names.ts', 'longest = 64'];
-const instructions: Citation = ['src/bridge/joined-instructions.ts', 'longestPart = 4000'];
-const shortestGiven: Citation = ['src/diagnosis/secrets.ts', 'shortestGiven = 6'];
+const mergedName: Citation = ['packages/client/src/hosts/merged-names.ts', 'longest = 64'];
+const instructions: Citation = ['packages/bridge/src/joined-instructions.ts', 'longestPart = 4000'];
+const shortestGiven: Citation = ['packages/diagnostics/src/secrets.ts', 'shortestGiven = 6'];
 const media: Citation = [
   'packages/workspace-server/src/tools/read-files.ts',
   'maxMediaBytes = 3 * 1024 * 1024',
@@ -92,33 +92,33 @@ export const citations: {
     '5 min': [[tokens, 'uncheckedTimeoutMs: 5 * 60_000'], visit],
     '5 s': [
       [tokens, 'fetchTimeoutMs: 5_000'],
-      ['src/client/auth/device-login.ts', 'usualInterval = 5'],
-      ['src/client/auth/device-login.machine.ts', 'slowerByMs = 5000'],
+      ['packages/client/src/auth/device-login.ts', 'usualInterval = 5'],
+      ['packages/client/src/auth/device-login.machine.ts', 'slowerByMs = 5000'],
     ],
     '256 KiB': [
       [tokens, 'maxDocumentBytes: 256 * 1024'],
-      ['src/client/auth/guarded-fetch.ts', 'maxBytes = 256 * 1024'],
+      ['packages/client/src/auth/guarded-fetch.ts', 'maxBytes = 256 * 1024'],
     ],
     '10 min': [[tokens, 'keysMaxAgeMs: 10 * 60_000']],
     '1 h': [
       [tokens, 'keysStaleMs: 60 * 60_000'],
-      ['src/client/auth/device-login.ts', 'expiresInMs: [1000, 60 * 60_000]'],
+      ['packages/client/src/auth/device-login.ts', 'expiresInMs: [1000, 60 * 60_000]'],
     ],
-    '1 s': [['src/client/auth/device-login.ts', 'intervalMs: [1000, 60_000]']],
-    '60 s': [['src/client/auth/device-login.ts', 'intervalMs: [1000, 60_000]']],
-    '100 characters': [['src/client/auth/device-login.ts', 'maxUserCode = 100']],
+    '1 s': [['packages/client/src/auth/device-login.ts', 'intervalMs: [1000, 60_000]']],
+    '60 s': [['packages/client/src/auth/device-login.ts', 'intervalMs: [1000, 60_000]']],
+    '100 characters': [['packages/client/src/auth/device-login.ts', 'maxUserCode = 100']],
     '30 s': [
       [tokens, 'refetchPauseMs: 30_000'],
-      ['src/client/auth/options.ts', 'besideVisitMs = 30_000'],
-      ['src/client/auth/guarded-fetch.ts', 'requestMs = 30_000'],
+      ['packages/client/src/auth/options.ts', 'besideVisitMs = 30_000'],
+      ['packages/client/src/auth/guarded-fetch.ts', 'requestMs = 30_000'],
     ],
     '1 min': [
       [tokens, 'tokenCacheMs: 60_000'],
       [tokens, 'recheckMs: 60_000'],
     ],
     '5 minutes': [visit],
-    '3 times': [['src/client/auth/host-authorization.ts', 'maxRetries = 3']],
-    '15 s': [['src/client/auth/file-lock.ts', 'staleMs: 15_000']],
+    '3 times': [['packages/client/src/auth/host-authorization.ts', 'maxRetries = 3']],
+    '15 s': [['packages/client/src/auth/file-lock.ts', 'staleMs: 15_000']],
     '16 Ki': [[tokens, 'maxTokenLength: 16 * 1024']],
     'clockSkewSeconds 30': [[tokens, 'clockSkewSeconds: 30']],
     'maxCachedTokens 1000': [[tokens, 'maxCachedTokens: 1_000']],
@@ -127,7 +127,7 @@ export const citations: {
     'maxExchangedTokens 1000': [[tokens, 'maxExchangedTokens: 1_000']],
   },
   'docs/bridge.md': {
-    '15 s': [['src/bridge/merged-upstream.ts', 'startTimeoutMs = 15_000']],
+    '15 s': [['packages/bridge/src/merged-upstream.ts', 'startTimeoutMs = 15_000']],
     '3 s': [firstServer],
     '1 s': [[bridged, 'retryMs: 1000']],
     '2 s': [
@@ -137,7 +137,7 @@ export const citations: {
     '10 s': [[session, 'keepaliveTimeoutMs: 10 * second']],
     '5 min': [
       [bridged, 'maxRetryMs: 5 * 60_000'],
-      ['src/bridge/bridged-entry.ts', 'processIdleMs: 5 * 60_000'],
+      ['packages/bridge/src/bridged-entry.ts', 'processIdleMs: 5 * 60_000'],
     ],
     '10 min': [['packages/cli/src/client/client-options.ts', 'loginTimeoutMs = 5 * 60_000']],
     '64 characters': [mergedName],
@@ -159,13 +159,13 @@ export const citations: {
       [stream, 'maxMs: 30_000'],
     ],
     '100 events': [[host, 'maxUnheardEvents: 100']],
-    '3 s': [['src/client/hosts/manager.ts', 'defaultStartupMs = 3000']],
+    '3 s': [['packages/client/src/hosts/manager.ts', 'defaultStartupMs = 3000']],
     '64 KiB': [[stderr, 'keptBytes = 64 * 1024']],
     '2 s': [
       [process, 'inputMs: 2000'],
       [process, 'terminateMs: 2000'],
       [restart, 'factor: 2'],
-      ['src/client/http/http-channel.actor.ts', 'endTimeoutMs = 2000'],
+      ['packages/client/src/http/http-channel.actor.ts', 'endTimeoutMs = 2000'],
     ],
     '250 ms': [[process, 'drainMs: 250']],
     '0.5 s': [[restart, 'initialMs: 500']],
@@ -181,17 +181,19 @@ export const citations: {
     ],
     '16 MiB': [longestLine, [lists, 'maxListBytes: 16 * 1024 * 1024']],
     '256 levels': [[session, 'maxDepth: 256']],
-    '256 requests': [['src/client/http/http-channel-kind.ts', 'defaultOpenRequests = 256']],
+    '256 requests': [
+      ['packages/client/src/http/http-channel-kind.ts', 'defaultOpenRequests = 256'],
+    ],
     '100 ms': [
       [lists, 'listSpacingMs: 100'],
-      ['src/client/asked/input-rounds.ts', 'shedRetryMs = 100'],
+      ['packages/client/src/asked/input-rounds.ts', 'shedRetryMs = 100'],
     ],
     '5 s': [[lists, 'listRetryMs: 5000']],
     '50 s': [farthestRetry],
     '100 pages': [[lists, 'maxListPages: 100']],
     '10,000 entries': [[lists, 'maxListEntries: 10_000']],
     '16 rounds': [[host, 'maxRounds: 16']],
-    'maxStarting 8': [['src/client/hosts/manager.ts', 'defaultMaxStarting = 8']],
+    'maxStarting 8': [['packages/client/src/hosts/manager.ts', 'defaultMaxStarting = 8']],
   },
   'docs/context.md': {
     'eight levels': [['test/docs/figures.test.ts', 'toHaveLength(8)']],
@@ -212,9 +214,9 @@ export const citations: {
     '1 s': [backoff],
     '2 s': [backoff],
     '4 s': [backoff],
-    '3 s': [['src/tasks/task-keeper.ts', 'beatMs = 3000']],
-    '30 s': [['src/postgres/postgres-task-store.ts', 'leaseMs: 30_000']],
-    '5 s': [['src/postgres/postgres-task-store.ts', 'commandTimeoutMs: 5000']],
+    '3 s': [['packages/tasks/src/task-keeper.ts', 'beatMs = 3000']],
+    '30 s': [['packages/tasks/src/postgres/postgres-task-store.ts', 'leaseMs: 30_000']],
+    '5 s': [['packages/tasks/src/postgres/postgres-task-store.ts', 'commandTimeoutMs: 5000']],
     'maxRestarts 5': [[session, 'maxRestarts: 5']],
   },
   'docs/eras.md': {
@@ -238,35 +240,37 @@ export const citations: {
     '5 s': [[http, 'streamAfterMs: 5 * second']],
     '30 min': [
       [http, 'sessionIdleTimeoutMs: 30 * minute'],
-      ['src/http/nodes/stores.ts', 'idleMs: 30 * 60 * 1000'],
+      ['packages/http/src/nodes/stores.ts', 'idleMs: 30 * 60 * 1000'],
     ],
     '15 s': [
       [http, 'keepaliveIntervalMs: 15 * second'],
-      ['src/serve/served-connection-limits.ts', 'headersTimeoutMs: 15_000'],
+      ['packages/serve/src/served-connection-limits.ts', 'headersTimeoutMs: 15_000'],
     ],
-    '75 s': [['src/serve/served-connection-limits.ts', 'keepAliveTimeoutMs: 75_000']],
-    '10 s': [['src/redis/redis-stores.ts', 'leaseMs: 10_000']],
+    '75 s': [['packages/serve/src/served-connection-limits.ts', 'keepAliveTimeoutMs: 75_000']],
+    '10 s': [['packages/nodes/src/redis-stores.ts', 'leaseMs: 10_000']],
     '2 s': [[session, 'drainTimeoutMs: 2 * second']],
-    '1 min': [['src/serve/served-connection-limits.ts', 'requestTimeoutMs: 60_000']],
+    '1 min': [['packages/serve/src/served-connection-limits.ts', 'requestTimeoutMs: 60_000']],
     '256 KiB': [
-      ['src/http/owner/owned-session.ts', 'maxRecordBytes = 256 * 1024'],
-      ['src/http/owner/forwarded-request.ts', 'waitingBytes = 256 * 1024'],
+      ['packages/http/src/owner/owned-session.ts', 'maxRecordBytes = 256 * 1024'],
+      ['packages/http/src/owner/forwarded-request.ts', 'waitingBytes = 256 * 1024'],
     ],
-    '4 MiB': [['src/http/nodes/stores.ts', 'maxBytes: 4 * 1024 * 1024']],
-    '5 min': [['src/http/nodes/stores.ts', 'maxAgeMs: 5 * 60 * 1000']],
-    '1 s': [['src/redis/redis-stores.ts', 'commandTimeoutMs: 1000']],
-    '64 MiB': [['src/redis/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024']],
+    '4 MiB': [['packages/http/src/nodes/stores.ts', 'maxBytes: 4 * 1024 * 1024']],
+    '5 min': [['packages/http/src/nodes/stores.ts', 'maxAgeMs: 5 * 60 * 1000']],
+    '1 s': [['packages/nodes/src/redis-stores.ts', 'commandTimeoutMs: 1000']],
+    '64 MiB': [['packages/nodes/src/redis-stores.ts', 'maxCommandBytes: 64 * 1024 * 1024']],
     '30 s': [
       [http, 'unreadTimeoutMs: 30 * second'],
-      ['src/http/nodes/forwarding.ts', 'maxSignatureAgeMs = 30_000'],
+      ['packages/http/src/nodes/forwarding.ts', 'maxSignatureAgeMs = 30_000'],
     ],
-    'three times': [['src/http/node/node-handler.ts', 'limits.unreadTimeoutMs / 3']],
-    '16 MiB': [['src/http/node/retransmissions.ts', 'maxTableBytes = 16 * 1024 ** 2']],
-    'maxConnections 16384': [['src/serve/served-connection-limits.ts', 'maxConnections: 16_384']],
+    'three times': [['packages/http/src/node/node-handler.ts', 'limits.unreadTimeoutMs / 3']],
+    '16 MiB': [['packages/http/src/node/retransmissions.ts', 'maxTableBytes = 16 * 1024 ** 2']],
+    'maxConnections 16384': [
+      ['packages/serve/src/served-connection-limits.ts', 'maxConnections: 16_384'],
+    ],
   },
   'docs/inspecting.md': {
     '2,000 rows': [['packages/inspector/src/page/model.ts', 'maxRows = 2000']],
-    '500 characters': [['src/diagnosis/redaction.ts', 'maxString = 500']],
+    '500 characters': [['packages/diagnostics/src/redaction.ts', 'maxString = 500']],
     '400 values': [['packages/inspector/src/frame-reading.ts', 'maxValues = 400']],
     '16 Ki characters': [['packages/inspector/src/frame-reading.ts', 'maxText = 16 * 1024']],
     'five seconds': [headers],
@@ -278,7 +282,7 @@ export const citations: {
     '64 characters': [mergedName],
     '4,000 characters': [instructions, openApiFigures['4,000 characters']],
     '1,024 characters': [openApiFigures['1,024 characters']],
-    '4,096 characters': [['src/bridge/resource-owners.ts', 'maxSkillUri = 4096']],
+    '4,096 characters': [['packages/bridge/src/resource-owners.ts', 'maxSkillUri = 4096']],
     '16 KiB': [openApiFigures['16 KiB']],
     '100 pages': [[lists, 'maxListPages: 100']],
     '10,000 entries': [[lists, 'maxListEntries: 10_000']],
@@ -287,7 +291,7 @@ export const citations: {
     '64 KiB': [
       greeting,
       [stderr, 'keptBytes = 64 * 1024'],
-      ['src/client/http/response.ts', 'maxRefusalBytes = 64 * 1024'],
+      ['packages/client/src/http/response.ts', 'maxRefusalBytes = 64 * 1024'],
     ],
     '8 KiB': [
       [initialize, 'maxClientLength = 8 * 1024'],
@@ -295,9 +299,9 @@ export const citations: {
     ],
     '256 characters': [
       ['src/protocol/implementation.ts', 'maxNameLength = 256'],
-      ['src/client/hosts/tool-policies.ts', 'maxPatternLength = 256'],
+      ['packages/client/src/hosts/tool-policies.ts', 'maxPatternLength = 256'],
     ],
-    '512 characters': [['src/bridge/policy-guard.ts', 'maxCountedName = 512']],
+    '512 characters': [['packages/bridge/src/policy-guard.ts', 'maxCountedName = 512']],
     '32 connections': [[page, 'maxStrangers: 32']],
     'five seconds': [headers],
     '64 connections': [guests],
@@ -323,12 +327,12 @@ export const citations: {
     '2 s': [
       [process, 'inputMs: 2000'],
       [process, 'terminateMs: 2000'],
-      ['src/client/http/http-channel.actor.ts', 'endTimeoutMs = 2000'],
+      ['packages/client/src/http/http-channel.actor.ts', 'endTimeoutMs = 2000'],
     ],
     '250 ms': [[process, 'drainMs: 250']],
     '2,000 characters': [
       [stderr, 'quotedLength = 2000'],
-      ['src/bridge/policy-guard.ts', 'maxShownArguments = 2000'],
+      ['packages/bridge/src/policy-guard.ts', 'maxShownArguments = 2000'],
     ],
     '600 characters': [['src/protocol/losses.ts', 'saidLength = 600']],
     '0.5 s': [[restart, 'initialMs: 500']],
@@ -358,10 +362,12 @@ export const citations: {
       longestLine,
       outbound,
       [lists, 'maxListBytes: 16 * 1024 * 1024'],
-      ['src/client/hosts/servers-lock.ts', 'maxBytes = 16 * 1024 ** 2'],
+      ['packages/client/src/hosts/servers-lock.ts', 'maxBytes = 16 * 1024 ** 2'],
     ],
     '1 MiB': [[session, 'readAheadBytes: 1 * MiB'], openApiFigures['1 MiB']],
-    '256 Ki characters': [['src/client/lists/ask-list.actor.ts', 'maxCursorLength = 256 * 1024']],
+    '256 Ki characters': [
+      ['packages/client/src/lists/ask-list.actor.ts', 'maxCursorLength = 256 * 1024'],
+    ],
     '100 ms': [[lists, 'listSpacingMs: 100']],
     '5 s': [[lists, 'listRetryMs: 5000']],
     '50 s': [farthestRetry],
@@ -377,20 +383,20 @@ export const citations: {
     ...Object.fromEntries(Object.entries(openApiFigures).map(([figure, at]) => [figure, [at]])),
   },
   'docs/opentelemetry.md': {
-    '256 characters': [['src/opentelemetry/subject.ts', 'value.slice(0, 256)']],
+    '256 characters': [['packages/opentelemetry/src/subject.ts', 'value.slice(0, 256)']],
   },
   'docs/platforms.md': {
     'three seconds': [['packages/cli/src/doctor/process-table.ts', 'settledAfterSeconds = 3']],
   },
   'docs/recording.md': {
-    '256 sessions': [['src/recording/recording-file.ts', 'maxOpen = 256']],
+    '256 sessions': [['packages/recording/src/recording-file.ts', 'maxOpen = 256']],
   },
   'docs/redaction.md': { 'six characters': [shortestGiven] },
   'docs/roots-for-hosts.md': { '5 s': [rootsTimeout] },
   'docs/roots.md': {
     '2 s': [entryTime],
     '10 s': [listTime],
-    '1 MiB': [['src/roots/open-inside.ts', 'defaultMaxBytes = 1024 * 1024']],
+    '1 MiB': [['packages/roots/src/open-inside.ts', 'defaultMaxBytes = 1024 * 1024']],
   },
   'docs/security.md': {
     '100 MiB': [searchMemory],
@@ -422,11 +428,11 @@ export const citations: {
     'four times': [shared],
     '122 bits': [['src/server/session/session-scope.ts', 'crypto.randomUUID()']],
   },
-  'docs/testing.md': { '200 times': [['src/testing/client-eras.ts', 'maxRounds = 200']] },
+  'docs/testing.md': { '200 times': [['packages/testing/src/client-eras.ts', 'maxRounds = 200']] },
   'docs/workspace.md': {
     '2 s': [entryTime],
     '10 s': [listTime],
-    '5 s': [rootsTimeout, ['src/roots/disk/disk.ts', 'timeoutMs = 5000']],
+    '5 s': [rootsTimeout, ['packages/roots/src/disk/disk.ts', 'timeoutMs = 5000']],
     '30 s': [[session, 'rootsRetryMs: 30 * second'], retries],
     '1 min': [retries],
     '2 min': [retries],

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { kill } from '../processes/process-table.ts';
+import { kill } from '../../packages/processes/test/process-table.ts';
 import { program, programs } from '../tooling/programs.ts';
 import { repository } from './pages.ts';
 

@@ -1,7 +1,7 @@
 /** Streams of calls that a SIGTERM finds running, in a process of its own. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { EventReader, begin } from '../http/raw-client.ts';
-import type { RawEvent, RawSession } from '../http/raw-client.ts';
+import { EventReader, begin } from '../../packages/http/test/raw-client.ts';
+import type { RawEvent, RawSession } from '../../packages/http/test/raw-client.ts';
 import { program } from '../tooling/programs.ts';
 import { launchHttp } from './http-process.ts';
 import { reapServers } from './server-process.ts';

@@ -10,7 +10,7 @@ afterEach(reapServers);
 
 const takeDriver = sharedDriver();
 
-const odd = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
+const odd = fileURLToPath(new URL('../../packages/client/test/odd-server.mjs', import.meta.url));
 const never = 600_000;
 
 /** Cancels a command, and gives the code of its error. */

@@ -10,7 +10,9 @@ afterEach(reapServers);
 
 const takeDriver = sharedDriver();
 
-const oddServer = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
+const oddServer = fileURLToPath(
+  new URL('../../packages/client/test/odd-server.mjs', import.meta.url),
+);
 const odd = (what: string) => ({ command: process.execPath, args: [oddServer, what] });
 const statesOf = ({ told }: DriverProcess, name: string) =>
   told.all.flatMap((line) =>

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { startProtected } from '../client/auth/protected-server.ts';
-import { greeted, scriptedServer } from '../client/http/scripted-server.ts';
-import type { Scripted } from '../client/http/scripted-server.ts';
+import { startProtected } from '../../packages/client/test/auth/protected-server.ts';
+import { greeted, scriptedServer } from '../../packages/client/test/http/scripted-server.ts';
+import type { Scripted } from '../../packages/client/test/http/scripted-server.ts';
 import { call, connect, small, textOf } from './driver-commands.ts';
 import { sharedDriver, startDriver } from './driver-process.ts';
 import type { DriverProcess, Told } from './driver-process.ts';
@@ -19,7 +19,9 @@ afterEach(reapServers);
 const takeDriver = sharedDriver();
 
 const laboratory = { command: process.execPath, args: lab };
-const crashing = fileURLToPath(new URL('../client/crashing-server.mjs', import.meta.url));
+const crashing = fileURLToPath(
+  new URL('../../packages/client/test/crashing-server.mjs', import.meta.url),
+);
 
 const isGone = (pid: number) => {
   try {

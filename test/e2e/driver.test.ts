@@ -1,7 +1,7 @@
 /** The driver before real servers, by its contract (docs/driver.md). */
 import { createRequire } from 'node:module';
 import { afterEach, describe, expect, test } from 'vitest';
-import { startProtected } from '../client/auth/protected-server.ts';
+import { startProtected } from '../../packages/client/test/auth/protected-server.ts';
 import { connect, small, textOf } from './driver-commands.ts';
 import { sharedDriver, startDriver } from './driver-process.ts';
 import type { DriverProcess } from './driver-process.ts';

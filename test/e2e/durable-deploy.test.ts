@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { JsonObject } from 'mcp-actors';
 import { enveloped } from 'mcp-actors/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { RedisServer, needsRedis } from '../http/nodes/redis-server.ts';
+import { RedisServer, needsRedis } from '../../packages/nodes/test/redis-server.ts';
 import { program } from '../tooling/programs.ts';
 import { launch, reapServers } from './server-process.ts';
 import type { Line, ServerProcess } from './server-process.ts';

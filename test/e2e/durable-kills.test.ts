@@ -11,8 +11,11 @@ import { isJsonObject } from '../../src/protocol/classify.ts';
 import { enveloped } from 'mcp-actors/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { TestContext } from 'vitest';
-import { RedisServer, needsRedis } from '../http/nodes/redis-server.ts';
-import { PostgresServer, needsPostgres } from '../postgres/postgres-server.ts';
+import { RedisServer, needsRedis } from '../../packages/nodes/test/redis-server.ts';
+import {
+  PostgresServer,
+  needsPostgres,
+} from '../../packages/tasks/test/postgres/postgres-server.ts';
 import { program } from '../tooling/programs.ts';
 import { launch, reapServers } from './server-process.ts';
 import type { Line, ServerProcess } from './server-process.ts';

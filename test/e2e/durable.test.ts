@@ -6,7 +6,7 @@ import type { Task } from '@modelcontextprotocol/sdk/experimental/tasks/types.js
 import { CallToolResultSchema, ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { enveloped } from 'mcp-actors/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { kill } from '../processes/process-table.ts';
+import { kill } from '../../packages/processes/test/process-table.ts';
 import { program } from '../tooling/programs.ts';
 import { closeClients, connect } from './sdk-client.ts';
 import type { SdkClient } from './sdk-client.ts';

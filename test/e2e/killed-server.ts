@@ -8,7 +8,7 @@ import type { TaskStore } from 'mcp-actors';
 import { postgresTaskStore } from 'mcp-actors/postgres';
 import { redisTaskStore } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';
-import { sqliteTaskStore } from '../../src/sqlite/sqlite-task-store.ts';
+import { sqliteTaskStore } from '../../packages/tasks/src/sqlite/sqlite-task-store.ts';
 import { taskTools } from './task-tools.ts';
 
 const [, , where = '', point = '', name = 'tasks'] = process.argv;

@@ -1,8 +1,8 @@
 /** The laboratory with `--auth-*`: a process that admits nobody without a token of its issuer. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { AgreeingPerson } from '../http/auth/oauth-client.ts';
-import { AuthorizationServer } from '../http/authorization-server.ts';
+import { AgreeingPerson } from '../../packages/http/test/auth/oauth-client.ts';
+import { AuthorizationServer } from '../../packages/http/test/authorization-server.ts';
 import { program } from '../tooling/programs.ts';
 import { modern, textOf } from './both-eras-client.ts';
 import { freePort } from '../tooling/free-port.ts';

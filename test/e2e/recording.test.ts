@@ -16,7 +16,7 @@ import type { JsonObject } from 'mcp-actors';
 import { enveloped, expectReplay } from 'mcp-actors/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
-import { makeNamedPipe } from '../roots/named-pipe.ts';
+import { makeNamedPipe } from '../../packages/roots/test/named-pipe.ts';
 import { closeClients, connectAnswering } from './sdk-client.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
 import type { Line } from './server-process.ts';

@@ -4,7 +4,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, vi } from 'vitest';
 import { isResponseFrame } from 'mcp-actors/testing';
-import { SentRequests } from '../../src/testing/peer.ts';
+import { SentRequests } from '../../packages/testing/src/peer.ts';
 import { officialSchemas } from '../contract/official-schemas.ts';
 import { program } from '../tooling/programs.ts';
 import { LineStream, eachLine } from './line-stream.ts';

@@ -64,7 +64,7 @@ describe('until its first answer the command', () => {
 
   test('loads as few of them before a bridge, beside what starts its server', async () => {
     const echo = `process.stdin.on('data', (chunk) => process.stdout.write(chunk))`;
-    const server = join(repository, 'test/bridge/legacy-server.mjs');
+    const server = join(repository, 'packages/bridge/test/legacy-server.mjs');
     const [bare, started] = await Promise.all([
       modulesOf('-e', echo),
       modulesOf(cli, 'bridge', '--', process.execPath, server),

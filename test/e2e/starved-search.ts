@@ -2,7 +2,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { markedRecords } from '../../packages/workspace-server/src/search/ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from '../../packages/workspace-server/src/search/ripgrep.ts';
-import { rootDirectory } from '../roots/root-at.ts';
+import { rootDirectory } from '../../packages/roots/test/root-at.ts';
 
 const root = rootDirectory(process.argv[2] ?? '');
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { gate } from 'mcp-actors/testing';
-import { connectTo } from '../http/serving.ts';
+import { connectTo } from '../../packages/http/test/serving.ts';
 import { modern, textOf } from './both-eras-client.ts';
 import { launchHttp } from './http-process.ts';
 import type { HttpProcess } from './http-process.ts';

@@ -8,7 +8,7 @@ import { Client as SseClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
-import { connectTo } from '../http/serving.ts';
+import { connectTo } from '../../packages/http/test/serving.ts';
 import { modern, textOf } from './both-eras-client.ts';
 import { launchHttp } from './http-process.ts';
 import { command, launch, reapServers } from './server-process.ts';

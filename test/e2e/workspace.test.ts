@@ -9,7 +9,7 @@ import {
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { makeNamedPipe } from '../roots/named-pipe.ts';
+import { makeNamedPipe } from '../../packages/roots/test/named-pipe.ts';
 import { preload } from './preload.ts';
 import { closeClients, connect, textOf } from './sdk-client.ts';
 import { command, launch, reapServers } from './server-process.ts';

@@ -1,10 +1,10 @@
 /** The example of docs/authorization.md, with an authorization server. */
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/client/index.ts';
-import type { Connection } from '../../src/client/index.ts';
+import { connect } from '../../packages/client/src/index.ts';
+import type { Connection } from '../../packages/client/src/index.ts';
 import { launchHttp } from '../e2e/http-process.ts';
 import { reapServers } from '../e2e/server-process.ts';
-import { AuthorizationServer } from '../http/authorization-server.ts';
+import { AuthorizationServer } from '../../packages/http/test/authorization-server.ts';
 import { program } from '../tooling/programs.ts';
 
 afterEach(reapServers);

@@ -4,9 +4,12 @@ import { enveloped } from 'mcp-actors/testing';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { launch, reapServers } from '../e2e/server-process.ts';
 import type { ServerProcess } from '../e2e/server-process.ts';
-import { PostgresServer, needsPostgres } from '../postgres/postgres-server.ts';
+import {
+  PostgresServer,
+  needsPostgres,
+} from '../../packages/tasks/test/postgres/postgres-server.ts';
 import { program } from '../tooling/programs.ts';
-import type { PostgresPool } from '../../src/postgres/index.ts';
+import type { PostgresPool } from '../../packages/tasks/src/postgres/index.ts';
 
 const envelope = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
 

@@ -7,7 +7,7 @@ import { createActor, toPromise } from 'xstate';
 import { questionMachine } from '../../examples/client/machine.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const odd = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
+const odd = fileURLToPath(new URL('../../packages/client/test/odd-server.mjs', import.meta.url));
 
 test('a host in 30 lines lists the tools of a server and calls the first that needs no arguments', async () => {
   const args = ['--import', 'tsx', 'examples/client/host.ts', process.execPath, odd, 'reads'];

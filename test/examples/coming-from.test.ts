@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { TestContext } from 'vitest';
-import { connect } from '../../src/client/index.ts';
+import { connect } from '../../packages/client/src/index.ts';
 import { repository } from '../e2e/server-process.ts';
 import { program } from '../tooling/programs.ts';
 

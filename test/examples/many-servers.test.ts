@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
 
-const script = join(import.meta.dirname, '../client/hosts/small-server.mjs');
+const script = join(import.meta.dirname, '../../packages/client/test/hosts/small-server.mjs');
 
 test('a model gets the tools of all servers that run, and calls one', () => {
   const folder = mkdtempSync(join(tmpdir(), 'many-servers-'));

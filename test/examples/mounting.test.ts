@@ -14,7 +14,7 @@ import { server as plain } from '../../examples/http/node.ts';
 import { launchHttp } from '../e2e/http-process.ts';
 import { modern, textOf } from '../e2e/both-eras-client.ts';
 import { reapServers } from '../e2e/server-process.ts';
-import { connectTo } from '../http/serving.ts';
+import { connectTo } from '../../packages/http/test/serving.ts';
 import { program } from '../tooling/programs.ts';
 
 afterEach(reapServers);

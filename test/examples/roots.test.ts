@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { closeClients, connect, textOf } from '../e2e/sdk-client.ts';
 import { program } from '../tooling/programs.ts';
-import { temporaryDirectory } from '../roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../packages/roots/test/temporary-directory.ts';
 
 afterEach(closeClients);
 

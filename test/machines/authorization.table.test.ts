@@ -6,14 +6,14 @@ import {
   authorizationMachine,
   scopeUnion,
   scopesMissing,
-} from '../../src/client/auth/authorization.machine.ts';
+} from '../../packages/client/src/auth/authorization.machine.ts';
 import type {
   AuthorizationPort,
   AuthorizationEvent,
   LoginInput,
   LoginOutcome,
   RefreshOutcome,
-} from '../../src/client/auth/authorization.machine.ts';
+} from '../../packages/client/src/auth/authorization.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 
 const wanted: AuthorizationEvent = { type: 'token.wanted' };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { expect, test } from 'vitest';
-import { catalogMachine } from '../../src/client/lists/catalog.machine.ts';
+import { catalogMachine } from '../../packages/client/src/lists/catalog.machine.ts';
 import { inWords } from './stand-ins.ts';
 
 type Snapshot = SnapshotFrom<typeof catalogMachine>;

@@ -1,7 +1,7 @@
 import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { catalogMachine } from '../../src/client/lists/catalog.machine.ts';
+import { catalogMachine } from '../../packages/client/src/lists/catalog.machine.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { inWords } from './stand-ins.ts';
 

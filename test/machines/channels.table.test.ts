@@ -1,18 +1,18 @@
 /** How a host's channels, the processes behind them and what is closed move, event by event. */
 import { describe, expect, test } from 'vitest';
-import { childChart } from '../../src/processes/child.machine.ts';
-import type { ChildChange } from '../../src/processes/child.machine.ts';
+import { childChart } from '../../packages/processes/src/child.machine.ts';
+import type { ChildChange } from '../../packages/processes/src/child.machine.ts';
 import { closingChart } from '../../src/server/closing.machine.ts';
 import type { ClosingEvent } from '../../src/server/closing.machine.ts';
 import { upstreamChart } from '../../src/server/upstream.machine.ts';
 import type { UpstreamEvent } from '../../src/server/upstream.machine.ts';
-import { httpChannelChart } from '../../src/client/http/http-channel.machine.ts';
-import type { HttpChannelEvent } from '../../src/client/http/http-channel.machine.ts';
+import { httpChannelChart } from '../../packages/client/src/http/http-channel.machine.ts';
+import type { HttpChannelEvent } from '../../packages/client/src/http/http-channel.machine.ts';
 import { sdkTransportChart } from '../../src/transports/sdk-transport.machine.ts';
 import type { SdkTransportEvent } from '../../src/transports/sdk-transport.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
-import { stdioChannelChart } from '../../src/client/stdio/stdio-channel.machine.ts';
-import type { StdioChannelEvent } from '../../src/client/stdio/stdio-channel.machine.ts';
+import { stdioChannelChart } from '../../packages/client/src/stdio/stdio-channel.machine.ts';
+import type { StdioChannelEvent } from '../../packages/client/src/stdio/stdio-channel.machine.ts';
 
 const http = (...types: HttpChannelEvent['type'][]): string =>
   stateName(

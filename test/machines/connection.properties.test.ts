@@ -8,16 +8,16 @@ import type {
   HandshakeFact,
   HandshakeInput,
   ServerProfile,
-} from '../../src/client/connection/connection-context.ts';
-import type { ConnectionCommand } from '../../src/client/connection/connection-events.ts';
+} from '../../packages/client/src/connection/connection-context.ts';
+import type { ConnectionCommand } from '../../packages/client/src/connection/connection-events.ts';
 import type {
   ChannelEvent,
   ChannelInput,
   ChannelReport,
-} from '../../src/client/channel/connection-ports.ts';
-import { connectionMachine } from '../../src/client/connection/connection.machine.ts';
+} from '../../packages/client/src/channel/connection-ports.ts';
+import { connectionMachine } from '../../packages/client/src/connection/connection.machine.ts';
 import { plainActor } from '../../src/machines/port.ts';
-import { processRestart } from '../../src/client/channel/restart-option.ts';
+import { processRestart } from '../../packages/client/src/channel/restart-option.ts';
 import { recorder } from './stand-ins.ts';
 
 /** An actor that takes everything and does nothing. */

@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import type {
   ConnectionInput,
   ServerProfile,
-} from '../../src/client/connection/connection-context.ts';
-import type { ConnectionMachineEvent } from '../../src/client/connection/connection-events.ts';
-import { connectionMachine } from '../../src/client/connection/connection.machine.ts';
-import { processRestart } from '../../src/client/channel/restart-option.ts';
+} from '../../packages/client/src/connection/connection-context.ts';
+import type { ConnectionMachineEvent } from '../../packages/client/src/connection/connection-events.ts';
+import { connectionMachine } from '../../packages/client/src/connection/connection.machine.ts';
+import { processRestart } from '../../packages/client/src/channel/restart-option.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { recorder, inWords } from './stand-ins.ts';
 

@@ -1,11 +1,11 @@
 import { initialTransition, setup } from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { streamResumption } from '../../src/client/http/http-stream.machine.ts';
+import { streamResumption } from '../../packages/client/src/http/http-stream.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import type { ClientUnresponsive } from '../../src/machines/session-ports.ts';
-import { processRestart } from '../../src/client/channel/restart-option.ts';
+import { processRestart } from '../../packages/client/src/channel/restart-option.ts';
 import { delaysOf, everyMachine, nodesOf, reachableNodes, usedNames } from './every-machine.ts';
 import { listener, noKeepalive } from './stand-ins.ts';
 

@@ -10,16 +10,16 @@ import { describe, expect, test } from 'vitest';
 import {
   followedTaskMachine,
   openQuestions,
-} from '../../src/client/connection/followed-task.machine.ts';
+} from '../../packages/client/src/connection/followed-task.machine.ts';
 import type {
   FollowedTaskContext,
   FollowedTaskInput,
-} from '../../src/client/connection/followed-task.machine.ts';
+} from '../../packages/client/src/connection/followed-task.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import type { TaskReport } from '../../src/protocol/tasks.ts';
-import { turn } from '../../src/testing/index.ts';
+import { turn } from '../../packages/testing/src/index.ts';
 
 const report = (status: TaskReport['status'], more: Partial<TaskReport> = {}): TaskReport => ({
   taskId: 't',

@@ -1,20 +1,26 @@
 /** The charts without context: every event in every state. */
 import { describe, expect, test } from 'vitest';
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
-import { admissionChart, admissionMachine } from '../../src/http/admission.machine.ts';
-import { postAnswerChart, postAnswerMachine } from '../../src/http/post-answer.machine.ts';
-import { postChart, postMachine } from '../../src/client/http/post.machine.ts';
+import { admissionChart, admissionMachine } from '../../packages/http/src/admission.machine.ts';
+import { postAnswerChart, postAnswerMachine } from '../../packages/http/src/post-answer.machine.ts';
+import { postChart, postMachine } from '../../packages/client/src/http/post.machine.ts';
 import type { PureChart } from '../../src/machines/pure-chart.ts';
-import { forwardChart, forwardMachine } from '../../src/http/forward/forward.machine.ts';
-import { ownershipChart, ownershipMachine } from '../../src/http/owner/ownership.machine.ts';
-import { redisLinkChart, redisLinkMachine } from '../../src/redis/redis-link.machine.ts';
-import { serverPushChart, serverPushMachine } from '../../src/client/http/server-push.machine.ts';
+import { forwardChart, forwardMachine } from '../../packages/http/src/forward/forward.machine.ts';
+import {
+  ownershipChart,
+  ownershipMachine,
+} from '../../packages/http/src/owner/ownership.machine.ts';
+import { redisLinkChart, redisLinkMachine } from '../../packages/nodes/src/redis-link.machine.ts';
+import {
+  serverPushChart,
+  serverPushMachine,
+} from '../../packages/client/src/http/server-push.machine.ts';
 import {
   sessionStreamChart,
   sessionStreamMachine,
-} from '../../src/http/legacy/session-stream.machine.ts';
-import { sinkChart, sinkMachine } from '../../src/http/sink.machine.ts';
-import { updatesChart, updatesMachine } from '../../src/client/lists/updates.machine.ts';
+} from '../../packages/http/src/legacy/session-stream.machine.ts';
+import { sinkChart, sinkMachine } from '../../packages/http/src/sink.machine.ts';
+import { updatesChart, updatesMachine } from '../../packages/client/src/lists/updates.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 
 /** How each state is reached, and what leads out of it; every other event leads nowhere. */

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { begunHttpSession, nextHttpSession } from '../../src/http/legacy/http-session.machine.ts';
-import type { HttpSessionEvent } from '../../src/http/legacy/http-session.machine.ts';
+import {
+  begunHttpSession,
+  nextHttpSession,
+} from '../../packages/http/src/legacy/http-session.machine.ts';
+import type { HttpSessionEvent } from '../../packages/http/src/legacy/http-session.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 
 type EventName = HttpSessionEvent['type'];

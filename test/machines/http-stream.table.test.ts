@@ -1,8 +1,11 @@
 /** Every event in every state of a stream: where it leads, after how long, and when it is given up. */
 import { SimulatedClock, createActor, initialTransition, transition } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { httpStreamMachine, streamResumption } from '../../src/client/http/http-stream.machine.ts';
-import type { HttpStreamEvent } from '../../src/client/http/http-stream.machine.ts';
+import {
+  httpStreamMachine,
+  streamResumption,
+} from '../../packages/client/src/http/http-stream.machine.ts';
+import type { HttpStreamEvent } from '../../packages/client/src/http/http-stream.machine.ts';
 
 const opened: HttpStreamEvent = { type: 'stream.opened' };
 const finished: HttpStreamEvent = { type: 'stream.finished' };

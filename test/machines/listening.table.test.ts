@@ -1,7 +1,7 @@
 import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { expect, test } from 'vitest';
-import { listeningMachine } from '../../src/client/lists/listening.machine.ts';
+import { listeningMachine } from '../../packages/client/src/lists/listening.machine.ts';
 import { ProtocolError } from '../../src/protocol/errors.ts';
 import { inWords } from './stand-ins.ts';
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { TestClock } from 'mcp-actors/testing';
 import { RuntimeError } from 'mcp-actors';
 import type { InputScope } from '../../src/machines/peer-ports.ts';
-import { memberMachine } from '../../src/bridge/member.machine.ts';
-import type { MemberEvent } from '../../src/bridge/member.machine.ts';
+import { memberMachine } from '../../packages/bridge/src/member.machine.ts';
+import type { MemberEvent } from '../../packages/bridge/src/member.machine.ts';
 
 const lost: MemberEvent = { type: 'connection.lost', error: new Error('it has ended') };
 const failed: MemberEvent = { type: 'connection.failed', error: new Error('it is gone') };

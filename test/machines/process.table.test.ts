@@ -8,13 +8,13 @@ import {
   defaultStopTimes,
   processMachine,
   stopTimesWith,
-} from '../../src/processes/process.machine.ts';
+} from '../../packages/processes/src/process.machine.ts';
 import type {
   ChildEvent,
   ChildInput,
   ProcessEvent,
   StopTimes,
-} from '../../src/processes/process.machine.ts';
+} from '../../packages/processes/src/process.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { inWords } from './stand-ins.ts';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { delayBefore } from '../../src/client/channel/restart-policy.ts';
+import { delayBefore } from '../../packages/client/src/channel/restart-policy.ts';
 import {
   httpRestart,
   processRestart,
   restartPolicyWith,
-} from '../../src/client/channel/restart-option.ts';
-import type { RestartOption } from '../../src/client/channel/restart-option.ts';
+} from '../../packages/client/src/channel/restart-option.ts';
+import type { RestartOption } from '../../packages/client/src/channel/restart-option.ts';
 
 const middle = () => 0.5;
 const attempts = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];

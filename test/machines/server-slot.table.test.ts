@@ -1,10 +1,10 @@
 import { createActor } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { serverSlotMachine } from '../../src/client/hosts/server-slot.machine.ts';
+import { serverSlotMachine } from '../../packages/client/src/hosts/server-slot.machine.ts';
 import type {
   ServerSlotEvent,
   ServerSlotInput,
-} from '../../src/client/hosts/server-slot.machine.ts';
+} from '../../packages/client/src/hosts/server-slot.machine.ts';
 
 const use: ServerSlotEvent = { type: 'server.use' };
 const close: ServerSlotEvent = { type: 'server.close' };

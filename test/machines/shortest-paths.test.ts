@@ -6,16 +6,19 @@ import { describe, expect, test } from 'vitest';
 import {
   RefusedAuthorization,
   authorizationMachine,
-} from '../../src/client/auth/authorization.machine.ts';
-import { catalogMachine } from '../../src/client/lists/catalog.machine.ts';
-import type { ServerProfile } from '../../src/client/connection/connection-context.ts';
-import { connectionMachine } from '../../src/client/connection/connection.machine.ts';
-import { httpStreamMachine, streamResumption } from '../../src/client/http/http-stream.machine.ts';
-import { deviceLoginMachine } from '../../src/client/auth/device-login.machine.ts';
-import { followedTaskMachine } from '../../src/client/connection/followed-task.machine.ts';
-import { listeningMachine } from '../../src/client/lists/listening.machine.ts';
-import { processRestart } from '../../src/client/channel/restart-option.ts';
-import { serverSlotMachine } from '../../src/client/hosts/server-slot.machine.ts';
+} from '../../packages/client/src/auth/authorization.machine.ts';
+import { catalogMachine } from '../../packages/client/src/lists/catalog.machine.ts';
+import type { ServerProfile } from '../../packages/client/src/connection/connection-context.ts';
+import { connectionMachine } from '../../packages/client/src/connection/connection.machine.ts';
+import {
+  httpStreamMachine,
+  streamResumption,
+} from '../../packages/client/src/http/http-stream.machine.ts';
+import { deviceLoginMachine } from '../../packages/client/src/auth/device-login.machine.ts';
+import { followedTaskMachine } from '../../packages/client/src/connection/followed-task.machine.ts';
+import { listeningMachine } from '../../packages/client/src/lists/listening.machine.ts';
+import { processRestart } from '../../packages/client/src/channel/restart-option.ts';
+import { serverSlotMachine } from '../../packages/client/src/hosts/server-slot.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { ProtocolError, RuntimeError } from '../../src/protocol/errors.ts';
 import { nodesOf } from './every-machine.ts';

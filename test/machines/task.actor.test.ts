@@ -1,7 +1,7 @@
 import { createActor } from 'xstate';
 import { expect, onTestFinished, test } from 'vitest';
-import { taskIn, taskMachine } from '../../src/tasks/task.machine.ts';
-import type { TaskEmitted, TaskEvent } from '../../src/tasks/task.machine.ts';
+import { taskIn, taskMachine } from '../../packages/tasks/src/task.machine.ts';
+import type { TaskEmitted, TaskEvent } from '../../packages/tasks/src/task.machine.ts';
 import { TestClock } from 'mcp-actors/testing';
 import { clientId } from '../actors/ids.ts';
 

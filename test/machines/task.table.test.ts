@@ -1,7 +1,7 @@
 import { initialTransition, transition } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { taskIn, taskMachine } from '../../src/tasks/task.machine.ts';
-import type { TaskSnapshot } from '../../src/tasks/task.machine.ts';
+import { taskIn, taskMachine } from '../../packages/tasks/src/task.machine.ts';
+import type { TaskSnapshot } from '../../packages/tasks/src/task.machine.ts';
 import type { OutboundResponse } from '../../src/protocol/frames.ts';
 import { inWords } from './stand-ins.ts';
 

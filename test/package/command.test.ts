@@ -15,11 +15,11 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
 import { outOfReach } from '../../scripts/npm.ts';
-import { startProtected } from '../client/auth/protected-server.ts';
+import { startProtected } from '../../packages/client/test/auth/protected-server.ts';
 import { launchHttp } from '../e2e/http-process.ts';
 import { launch, reapServers } from '../e2e/server-process.ts';
 import type { Line, ServerProcess } from '../e2e/server-process.ts';
-import { AuthorizationServer } from '../http/authorization-server.ts';
+import { AuthorizationServer } from '../../packages/http/test/authorization-server.ts';
 import { freePort } from '../tooling/free-port.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

@@ -1,7 +1,7 @@
 /** Rounds at their bounds: many calls, many rounds, many questions at once. */
 import { expect, test } from 'vitest';
 import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
-import { turn } from '../../src/testing/clock.ts';
+import { turn } from '../../packages/testing/src/clock.ts';
 import { accepted, form, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type { StateSealer } from '../../src/rounds/request-state.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
-import { turn } from '../../src/testing/clock.ts';
-import { gate } from '../../src/testing/gate.ts';
+import { turn } from '../../packages/testing/src/clock.ts';
+import { gate } from '../../packages/testing/src/gate.ts';
 import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
 
 /** Asks twice, and tells what becomes of it. */

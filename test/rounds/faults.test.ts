@@ -4,8 +4,8 @@ import type { RequestHandler } from '../../src/actors/exchange.ts';
 import { ProtocolError } from '../../src/protocol/errors.ts';
 import type { StateSealer } from '../../src/rounds/request-state.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
-import { gate } from '../../src/testing/gate.ts';
-import { turn } from '../../src/testing/clock.ts';
+import { gate } from '../../packages/testing/src/gate.ts';
+import { turn } from '../../packages/testing/src/clock.ts';
 import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
 

@@ -4,7 +4,7 @@ import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { digestOf, stateSealer } from '../../src/rounds/request-state.ts';
 import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
-import { gate } from '../../src/testing/gate.ts';
+import { gate } from '../../packages/testing/src/gate.ts';
 import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
 

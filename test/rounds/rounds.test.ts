@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import { ProtocolError } from '../../src/protocol/errors.ts';
-import { gate } from '../../src/testing/gate.ts';
+import { gate } from '../../packages/testing/src/gate.ts';
 import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
 

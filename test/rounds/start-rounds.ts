@@ -8,7 +8,7 @@ import type { JsonObject } from '../../src/protocol/frames.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
 import { SuspendableCalls } from '../../src/rounds/suspendable-calls.ts';
 import type { SuspendableCallsOptions } from '../../src/rounds/suspendable-calls.ts';
-import { TestClock } from '../../src/testing/clock.ts';
+import { TestClock } from '../../packages/testing/src/clock.ts';
 import { clientId } from '../actors/ids.ts';
 
 export const accepted = (name: string): JsonObject => ({ action: 'accept', content: { name } });

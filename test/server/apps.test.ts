@@ -10,7 +10,7 @@ import {
 } from '../../src/index.ts';
 import type { AppResourceSpecification, McpServer, Tool } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { testClient } from '../../src/testing/index.ts';
+import { testClient } from '../../packages/testing/src/index.ts';
 
 const uri = 'ui://sums/view.html';
 const ui = { csp: { connectDomains: ['https://api.example.com'] }, prefersBorder: true };

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { definePrompt, defineResource, defineTool } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { cancelled } from '../../src/testing/index.ts';
+import { cancelled } from '../../packages/testing/src/index.ts';
 import { everything, modern } from './modern-peer.ts';
 
 const name = {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { converse, turn } from '../../src/testing/index.ts';
+import { converse, turn } from '../../packages/testing/src/index.ts';
 
 const key = (name: string) => `io.modelcontextprotocol/${name}`;
 

@@ -3,8 +3,8 @@ import { expect, onTestFinished } from 'vitest';
 import { createMcpServer } from '../../src/index.ts';
 import type { ServerDefinition } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { converse, enveloped, isRequestFrame } from '../../src/testing/index.ts';
-import type { ConversationOptions, ScriptedPeer } from '../../src/testing/index.ts';
+import { converse, enveloped, isRequestFrame } from '../../packages/testing/src/index.ts';
+import type { ConversationOptions, ScriptedPeer } from '../../packages/testing/src/index.ts';
 import { officialSchemas } from '../contract/official-schemas.ts';
 
 export const everything = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };

@@ -3,8 +3,8 @@ import { createMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { createMcpServer, definePrompt, defineResource, defineTool } from '../../src/index.ts';
 import type { JsonObject, ServerDefinition } from '../../src/index.ts';
-import { gate } from '../../src/testing/index.ts';
-import { Live, heapBytes } from '../client/live-counts.ts';
+import { gate } from '../../packages/testing/src/index.ts';
+import { Live, heapBytes } from '../../packages/client/test/live-counts.ts';
 import { operate, textOf, tool } from '../contract/serving.ts';
 import { modern } from './modern-peer.ts';
 

@@ -11,7 +11,7 @@ import {
 } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { bookingMachine } from '../../examples/booking/booking.machine.ts';
-import { headlineOf } from '../../src/diagnosis/headline.ts';
+import { headlineOf } from '../../packages/diagnostics/src/headline.ts';
 import { asking } from '../contract/asking.ts';
 import { operate, operateWarm, serve, tool } from '../contract/serving.ts';
 import { begin, held } from '../contract/task-serving.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createMcpServer, defineResource, defineTool, explainDump } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { TestClock, testClient, turn } from '../../src/testing/index.ts';
+import { TestClock, testClient, turn } from '../../packages/testing/src/index.ts';
 import { modern } from './modern-peer.ts';
 
 const tool = (name: string) => defineTool({ name, description: name, handler: () => name });

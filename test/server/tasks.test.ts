@@ -13,7 +13,7 @@ import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Recipient } from '../../src/machines/port.ts';
 import type { JsonObject, OutboundFrame } from '../../src/protocol/frames.ts';
 import type { RequestOrigin } from '../../src/protocol/request-origin.ts';
-import { TestClock, gate, turn } from '../../src/testing/index.ts';
+import { TestClock, gate, turn } from '../../packages/testing/src/index.ts';
 import { clientId } from '../actors/ids.ts';
 import { modern } from './modern-peer.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../src/index.ts';
 import type { ToolAnswer } from '../../src/index.ts';
 import { bookingMachine } from '../../examples/booking/booking.machine.ts';
-import { testClient } from '../../src/testing/index.ts';
+import { testClient } from '../../packages/testing/src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { modern } from './modern-peer.ts';
 

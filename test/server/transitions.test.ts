@@ -15,7 +15,7 @@ import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
 import type { ProbeInput, ProbeOutcome } from '../../src/machines/keepalive.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { AskInput, AskOutcome } from '../../src/machines/roots.machine.ts';
-import { taskMachine } from '../../src/tasks/task.machine.ts';
+import { taskMachine } from '../../packages/tasks/src/task.machine.ts';
 import { stateName } from '../../src/machines/names.ts';
 import { tool } from '../contract/serving.ts';
 

@@ -1,6 +1,6 @@
 /** What a client does in a storm, and what has to come of it. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Message } from '../http/raw-client.ts';
+import type { Message } from '../../packages/http/test/raw-client.ts';
 import type { Chance } from './chance.ts';
 import type { History } from './history.ts';
 import type { Answer, Outcome, SessionClient } from './session-client.ts';

@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { RedisServer } from '../http/nodes/redis-server.ts';
-import type { Durability } from '../http/nodes/redis-server.ts';
+import { RedisServer } from '../../packages/nodes/test/redis-server.ts';
+import type { Durability } from '../../packages/nodes/test/redis-server.ts';
 import { program } from '../tooling/programs.ts';
 import { StoreProxy } from './store-proxy.ts';
 

@@ -3,8 +3,8 @@
  * server asks is answered at a third. It waits as clients do: for `Retry-After`, and for the `retry` of a stream.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { EventReader, initializeOf, postHeaders } from '../http/raw-client.ts';
-import type { Message, RawEvent } from '../http/raw-client.ts';
+import { EventReader, initializeOf, postHeaders } from '../../packages/http/test/raw-client.ts';
+import type { Message, RawEvent } from '../../packages/http/test/raw-client.ts';
 import type { Fleet, NodePlace } from './fleet.ts';
 import type { History } from './history.ts';
 import type { Chance } from './chance.ts';

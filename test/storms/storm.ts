@@ -3,7 +3,7 @@
  * see with what docs/http.md promises. Its seed says who does what and what goes wrong; the order in time is the machine's.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Message } from '../http/raw-client.ts';
+import type { Message } from '../../packages/http/test/raw-client.ts';
 import { StormActs } from './acts.ts';
 import { Chance } from './chance.ts';
 import { Fleet } from './fleet.ts';

@@ -2,7 +2,7 @@
  * Three nodes in storms. An ordinary run has one of them, the long run of CI one of each kind; `npm run storms` has 500.
  */
 import { beforeEach, expect, test } from 'vitest';
-import { needsRedis } from '../http/nodes/redis-server.ts';
+import { needsRedis } from '../../packages/nodes/test/redis-server.ts';
 import { inLongRun } from '../tooling/long-run.ts';
 import { storm } from './storm.ts';
 import { weathers } from './weather.ts';

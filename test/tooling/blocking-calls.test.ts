@@ -8,15 +8,18 @@ const repository = join(import.meta.dirname, '../..');
 /** What may wait, and why. The command may, before it serves. */
 const allowed: { readonly [file: string]: string } = {
   'packages/cli/src/': 'it checks its arguments before there is a session',
-  'src/processes/missing-package.ts': 'one look, for the error of an operation that fails',
-  'src/processes/process-group.ts':
+  'packages/processes/src/missing-package.ts': 'one look, for the error of an operation that fails',
+  'packages/processes/src/process-group.ts':
     'the kernel answers this from its memory, and a batch takes 1 ms',
-  'src/recording/recording-file.ts':
+  'packages/recording/src/recording-file.ts':
     'a recording is complete whatever ends the process; it is opened before the session',
-  'src/serve/doctor/': 'a mark of a few bytes when it begins to serve; the rest when a person asks',
-  'src/serve/package-version.ts': 'the sources alone read it: what is built has it as a constant',
-  'src/sqlite/private-directory.ts': 'SQLite, which then opens the same file, is synchronous too',
-  'src/roots/disk/volumes.ts': 'the kernel answers this from its memory',
+  'packages/serve/src/doctor/':
+    'a mark of a few bytes when it begins to serve; the rest when a person asks',
+  'packages/serve/src/package-version.ts':
+    'the sources alone read it: what is built has it as a constant',
+  'packages/tasks/src/sqlite/private-directory.ts':
+    'SQLite, which then opens the same file, is synchronous too',
+  'packages/roots/src/disk/volumes.ts': 'the kernel answers this from its memory',
 };
 
 /** `readFileSync(`, `spawnSync(`, `Atomics.wait(`. */

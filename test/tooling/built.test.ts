@@ -3,7 +3,7 @@ import { appendFile, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { temporaryDirectory } from '../roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../packages/roots/test/temporary-directory.ts';
 
 interface Built {
   sourcesHash(): Promise<string>;

@@ -21,7 +21,7 @@ describe('what a system lacks', () => {
   });
 
   test('skips a test there and nowhere else', () => {
-    const file = join(folder, 'test/e2e/serve.test.ts');
+    const file = join(folder, 'packages/serve/test/serve.test.ts');
     const title = 'a signal lets running calls finish';
     expect(lackOf('win32', file, title)).toMatch(/^Windows ends a process/);
     expect(lackOf('win32', String.raw`C:\a\test\e2e\serve.test.ts`, title)).toMatch(/^Windows/);

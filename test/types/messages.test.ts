@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../packages/roots/test/temporary-directory.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const manifest = createRequire(import.meta.url).resolve('typescript/package.json');

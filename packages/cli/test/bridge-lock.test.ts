@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { closeClients, connect } from '../../../test/e2e/sdk-client.ts';
 import { command as built, repository } from '../../../test/e2e/server-process.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 import { command } from '../src/bridge.ts';
 import { UsageError } from '../src/command.ts';
 import { atTerminal, hasTerminals, key } from './e2e/terminal.ts';
 
 afterEach(closeClients);
 
-const crowd = join(repository, 'test/bridge/crowd-server.mjs');
+const crowd = join(repository, 'packages/bridge/test/crowd-server.mjs');
 /** A server of a file; `more` are tools that it has, or that are other than they were. */
 const server = (name: string, more: object = {}) => ({
   command: process.execPath,

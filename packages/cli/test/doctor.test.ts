@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { createMcpServer, memory } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { answerSignal } from '../../../src/serve/doctor/answer.ts';
+import { answerSignal } from '../../serve/src/doctor/answer.ts';
 import { ask, askOnPipe } from '../src/doctor/ask.ts';
 import {
   exchangeFault,
@@ -23,10 +23,10 @@ import {
   pipeOf,
   socketPath,
   userId,
-} from '../../../src/serve/doctor/exchange.ts';
+} from '../../serve/src/doctor/exchange.ts';
 import { fromPs, secondsOf, serveArguments } from '../src/doctor/process-table.ts';
 import { command, examine } from '../src/doctor/doctor.ts';
-import { answerDoctors } from '../../../src/serve/doctor/dump-answer.ts';
+import { answerDoctors } from '../../serve/src/doctor/dump-answer.ts';
 
 let base: string;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { command } from '../../../test/e2e/server-process.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 const repository = join(import.meta.dirname, '../../..');
 

@@ -11,15 +11,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createLog, logVerbosities } from '../../../src/log/log.ts';
+import { createLog, logVerbosities } from '../../diagnostics/src/log/log.ts';
 import type { LogThreshold } from 'mcp-actors/serve';
 import type { Fact } from 'mcp-actors';
-import { humanForm, jsonForm } from '../../../src/log/log-line.ts';
+import { humanForm, jsonForm } from '../../diagnostics/src/log/log-line.ts';
 import { fileSink } from '../src/log-file.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
-import { streamSink } from '../../../src/serve/serve.ts';
+import { streamSink } from '../../serve/src/serve.ts';
 import { UsageError } from '../src/command.ts';
-import { makeNamedPipe } from '../../../test/roots/named-pipe.ts';
+import { makeNamedPipe } from '../../roots/test/named-pipe.ts';
 
 const fact = (changes: Partial<Fact> = {}): Fact => ({
   level: 'warning',

@@ -1,10 +1,10 @@
 /** `serve --openapi --openapi-exchange`: an API gets a token of its own, on behalf of the caller. */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { AuthorizationServer } from '../../../test/http/authorization-server.ts';
-import { ask } from '../../../test/http/modern/asking.ts';
-import { serveEndpoint } from '../../../test/http/serving.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { AuthorizationServer } from '../../http/test/authorization-server.ts';
+import { ask } from '../../http/test/modern/asking.ts';
+import { serveEndpoint } from '../../http/test/serving.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 import { serveApi, shop } from '../../openapi/test/shop.ts';
 import { openApiServer } from '../src/serve-openapi.ts';
 

@@ -2,8 +2,8 @@
 import { gate, notification, request, rootsChanged, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { followedChart, mostUrgent, waitOf } from '../src/page/attention.ts';
-import type { CallDump } from '../../../src/diagnosis/peer-dump.ts';
-import type { SessionDump } from '../../../src/diagnosis/session-dump.ts';
+import type { CallDump } from '../../diagnostics/src/peer-dump.ts';
+import type { SessionDump } from '../../diagnostics/src/session-dump.ts';
 import { asking } from '../../../test/contract/asking.ts';
 import { operate, operateWarm, serve, tool } from '../../../test/contract/serving.ts';
 import { modern } from '../../../test/server/modern-peer.ts';

@@ -13,7 +13,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { load } from 'js-yaml';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
-import { makeNamedPipe } from '../../../test/roots/named-pipe.ts';
+import { makeNamedPipe } from '../../roots/test/named-pipe.ts';
 import { serveApi } from './shop.ts';
 import type { Asked, Said } from './shop.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { command, launch, reapServers } from '../../../test/e2e/server-process.ts';
 import { eachLine } from '../../../test/e2e/line-stream.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 import { documentOf, serveApi } from './shop.ts';
 import type { Asked, Said } from './shop.ts';
 

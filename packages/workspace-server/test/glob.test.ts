@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { ToolError } from 'mcp-actors';
 import { compileGlobs, readGlobs } from '../src/globs/glob.ts';
 import { byPath } from '../src/search/path-order.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 const compileGlob = (...globs: string[]) =>
   compileGlobs(readGlobs(globs.map((text) => ({ text }))));

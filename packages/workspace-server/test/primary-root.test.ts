@@ -5,7 +5,7 @@ import { createMcpServer } from 'mcp-actors';
 import type { PrimaryRoot } from 'mcp-actors/roots';
 import { testClient } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 import { workspaceServer } from '../src/workspace-server.ts';
 
 async function clientWith(primaryRoot: PrimaryRoot | undefined, more: object = {}) {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readGitHead } from '../src/project/git-head.ts';
 import { readProjectFacts } from '../src/project/project-facts.ts';
-import { makeNamedPipe } from '../../../test/roots/named-pipe.ts';
-import { boundaryAt, rootDirectory } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory, writeFiles } from '../../../test/roots/temporary-directory.ts';
-import type { Files } from '../../../test/roots/temporary-directory.ts';
+import { makeNamedPipe } from '../../roots/test/named-pipe.ts';
+import { boundaryAt, rootDirectory } from '../../roots/test/root-at.ts';
+import { temporaryDirectory, writeFiles } from '../../roots/test/temporary-directory.ts';
+import type { Files } from '../../roots/test/temporary-directory.ts';
 
 function git(directory: string, ...args: readonly string[]): string {
   const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { createMcpServer } from 'mcp-actors';
 import { testClient } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 import { workspaceServer } from '../src/workspace-server.ts';
 import type { WorkspaceOptions } from '../src/workspace-server.ts';
 

@@ -9,7 +9,7 @@ import {
   noProjectMessage,
   whyNoProject,
 } from '../src/project/project-notes.ts';
-import { reportOf, undeclared } from '../../../test/roots/fake-context.ts';
+import { reportOf, undeclared } from '../../roots/test/fake-context.ts';
 
 const good = (path: string): InspectedDirectory => ({
   given: path,

@@ -8,7 +8,7 @@ import { LineTaker } from '../src/text/line-range.ts';
 import type { LineRange } from '../src/text/line-range.ts';
 import { readText } from '../src/text/read-text.ts';
 import type { ReadBounds } from '../src/text/read-bounds.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 test('pieces of any size give the same lines', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀'), maxLength: 40 });

@@ -4,9 +4,9 @@ import type * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { readProjectFacts } from '../src/project/project-facts.ts';
-import { makeNamedPipe } from '../../../test/roots/named-pipe.ts';
-import { boundaryAt } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { makeNamedPipe } from '../../roots/test/named-pipe.ts';
+import { boundaryAt } from '../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 const opening = vi.hoisted(() => ({ before: (_path: unknown): void => {} }));
 

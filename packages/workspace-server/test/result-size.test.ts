@@ -1,8 +1,8 @@
 /** By default no result of a tool is longer than a host hands on, in whichever form it has. */
 import { expect, test } from 'vitest';
 import { workspaceServer } from '../src/workspace-server.ts';
-import { callTool, fakeContext } from '../../../test/roots/fake-context.ts';
-import { temporaryDirectory, writeAlike } from '../../../test/roots/temporary-directory.ts';
+import { callTool, fakeContext } from '../../roots/test/fake-context.ts';
+import { temporaryDirectory, writeAlike } from '../../roots/test/temporary-directory.ts';
 
 const maxCharacters = 40_000;
 

@@ -10,11 +10,11 @@ import { findBinary } from '../src/search/ripgrep-binary.ts';
 import { countedFiles } from '../src/search/ripgrep-output.ts';
 import { searchTextTool } from '../src/tools/search-text.ts';
 import { createWorkspace } from '../src/project/workspace.ts';
-import { kill } from '../../../test/processes/process-table.ts';
-import { callTool, fakeContext, toolError } from '../../../test/roots/fake-context.ts';
+import { kill } from '../../processes/test/process-table.ts';
+import { callTool, fakeContext, toolError } from '../../roots/test/fake-context.ts';
 import { readSearchAnswer } from './read-answer.ts';
-import { rootDirectory } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { rootDirectory } from '../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 /** Processes that no signal reaches; `end` is how the system ends one after all. */
 const unreachable = vi.hoisted(() => ({

@@ -6,9 +6,9 @@ import type { RipgrepEnd, RipgrepRun } from '../src/search/ripgrep.ts';
 import { markedRecords } from '../src/search/ripgrep-output.ts';
 import type { RipgrepRecord } from '../src/search/ripgrep-output.ts';
 import { countTurns, workFor } from '../../../test/actors/busy-loop.ts';
-import { toolError } from '../../../test/roots/fake-context.ts';
-import { rootDirectory } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { toolError } from '../../roots/test/fake-context.ts';
+import { rootDirectory } from '../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 const never = new AbortController().signal;
 

@@ -14,10 +14,10 @@ import {
   reportOf,
   toolError,
   undeclared,
-} from '../../../test/roots/fake-context.ts';
+} from '../../roots/test/fake-context.ts';
 import { readAnswer } from './read-answer.ts';
-import { rootDirectory } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory, writeFiles } from '../../../test/roots/temporary-directory.ts';
+import { rootDirectory } from '../../roots/test/root-at.ts';
+import { temporaryDirectory, writeFiles } from '../../roots/test/temporary-directory.ts';
 
 const files = { 'file.txt': 'needle\n', '.git/HEAD': 'ref: refs/heads/main\n' };
 const secrets = { 'secret.txt': 'needle\n', '.git/HEAD': 'ref: refs/heads/secret\n' };

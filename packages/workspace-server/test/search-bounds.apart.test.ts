@@ -8,15 +8,15 @@ import { findCounts, findLines } from '../src/search/text-search.ts';
 import type { TextSearchRun } from '../src/search/text-search.ts';
 import { createWorkspace } from '../src/project/workspace.ts';
 import type { WorkspaceSources } from '../src/project/workspace.ts';
-import { callTool, fakeContext, toolError } from '../../../test/roots/fake-context.ts';
+import { callTool, fakeContext, toolError } from '../../roots/test/fake-context.ts';
 import { peakOfRipgrep } from './peak-memory.ts';
 import { readSearchAnswer } from './read-answer.ts';
-import { boundaryAt } from '../../../test/roots/root-at.ts';
+import { boundaryAt } from '../../roots/test/root-at.ts';
 import {
   temporaryDirectory,
   writeAlike,
   writeFiles,
-} from '../../../test/roots/temporary-directory.ts';
+} from '../../roots/test/temporary-directory.ts';
 
 const mebibyte = 1024 * 1024;
 const mostBytes = 100 * mebibyte;

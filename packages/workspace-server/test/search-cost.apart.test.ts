@@ -4,8 +4,8 @@ import type * as fs from 'node:fs/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { findCounts, findLines } from '../src/search/text-search.ts';
 import type { TextSearchRun } from '../src/search/text-search.ts';
-import { boundaryAt } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory, writeAlike } from '../../../test/roots/temporary-directory.ts';
+import { boundaryAt } from '../../roots/test/root-at.ts';
+import { temporaryDirectory, writeAlike } from '../../roots/test/temporary-directory.ts';
 
 const asked = vi.hoisted(() => ({ processes: 0, realPaths: 0, searched: 0 }));
 

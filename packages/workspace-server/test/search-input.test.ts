@@ -3,9 +3,9 @@ import { rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SearchInput } from '../src/search/search-input.ts';
-import { toolError } from '../../../test/roots/fake-context.ts';
-import { boundaryAt } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { toolError } from '../../roots/test/fake-context.ts';
+import { boundaryAt } from '../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 test('a directory that became a link out after a match was found in it is not read', async () => {
   const cwd = await temporaryDirectory({ 'sub/a.txt': 'needle inside\n', 'b.txt': 'needle\n' });

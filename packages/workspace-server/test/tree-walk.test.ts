@@ -7,8 +7,8 @@ import { byBreadth, byPath, FirstPaths } from '../src/search/path-order.ts';
 import { walkTree } from '../src/search/tree-walk.ts';
 import type { TreeWalkRun } from '../src/search/tree-walk.ts';
 import { countTurns, workFor } from '../../../test/actors/busy-loop.ts';
-import { boundaryAt } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { boundaryAt } from '../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 const never = new AbortController().signal;
 

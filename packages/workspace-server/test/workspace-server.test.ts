@@ -16,10 +16,10 @@ import {
   reportOf,
   toolError,
   undeclared,
-} from '../../../test/roots/fake-context.ts';
+} from '../../roots/test/fake-context.ts';
 import { readAnswer } from './read-answer.ts';
-import { rootAt } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
+import { rootAt } from '../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
 
 function serverOf(options: Partial<WorkspaceOptions> = {}) {
   return workspaceServer({ cwd: '/', home: '/nobody', version: '1.2.3', ...options });

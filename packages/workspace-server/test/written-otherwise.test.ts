@@ -5,8 +5,8 @@ import { createMcpServer } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { testClient } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
-import type { Files } from '../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
+import type { Files } from '../../roots/test/temporary-directory.ts';
 import { workspaceServer } from '../src/workspace-server.ts';
 import { readAnswer } from './read-answer.ts';
 

@@ -34,12 +34,12 @@ import { logOf } from './session-log.ts';
 import type { ClientLog, HandlerLog } from './session-log.ts';
 import { sendAuthored, sessionView } from './session-view.ts';
 import type { SessionHandle, SessionView } from './session-view.ts';
-import { Form, defineForm } from '../../schema/forms/form.ts';
-import type { ContentOf, FormSource } from '../../schema/forms/form.ts';
+import { Form, defineForm } from '../../../packages/schema/src/forms/form.ts';
+import type { ContentOf, FormSource } from '../../../packages/schema/src/forms/form.ts';
 import type { HandlerContext, RequestOptions } from './handler-context.ts';
 import type { Limits } from '../../actors/limits.ts';
-import { checkOf } from '../../schema/schema.ts';
-import type { Schema } from '../../schema/schema.ts';
+import { checkOf } from '../../../packages/schema/src/schema.ts';
+import type { Schema } from '../../../packages/schema/src/schema.ts';
 
 /** What all contexts of a session share. */
 export interface ContextScope {

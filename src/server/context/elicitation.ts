@@ -8,7 +8,7 @@ import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { UrlElicitation } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { Form } from '../../schema/forms/form.ts';
+import type { Form } from '../../../packages/schema/src/forms/form.ts';
 
 /**
  * The answer to a form. `decline` is a refusal. `cancel` means that nobody chose: the handler may

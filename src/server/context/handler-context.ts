@@ -14,8 +14,8 @@ import type { FormAnswer, UrlAnswer, UrlElicitationRequired, UrlRequest } from '
 import type { Sample, SamplingRequest } from './sampling.ts';
 import type { HandlerLog } from './session-log.ts';
 import type { SessionView } from './session-view.ts';
-import type { ContentOf, Form, FormSource } from '../../schema/forms/form.ts';
-import type { ParsedBy, Schema } from '../../schema/schema.ts';
+import type { ContentOf, Form, FormSource } from '../../../packages/schema/src/forms/form.ts';
+import type { ParsedBy, Schema } from '../../../packages/schema/src/schema.ts';
 
 /** How long a question to the client may take, and what it reports meanwhile. */
 export interface RequestOptions {

@@ -9,8 +9,8 @@ import type { ConversationItem } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { faultOfToolUses } from '../../protocol/tool-uses.ts';
-import { jsonSchemaOf } from '../../schema/schema.ts';
-import type { Schema } from '../../schema/schema.ts';
+import { jsonSchemaOf } from '../../../packages/schema/src/schema.ts';
+import type { Schema } from '../../../packages/schema/src/schema.ts';
 
 interface BlockDetails {
   readonly annotations?: JsonObject;

@@ -4,7 +4,7 @@ import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
 import type { UrlRequest } from '../context/elicitation.ts';
 import type { Sample, SamplingRequest } from '../context/sampling.ts';
-import type { Form, FormSource } from '../../schema/forms/form.ts';
+import type { Form, FormSource } from '../../../packages/schema/src/forms/form.ts';
 
 /** What a waiting state asks: one of these. */
 export type ToolQuestion =

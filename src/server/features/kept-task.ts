@@ -4,15 +4,20 @@
 import type { ActorRefFrom } from 'xstate';
 import type { EndWork, Exchange, WorkStanding } from '../../actors/exchange.ts';
 import type { Retained } from '../../actors/room.ts';
-import { taskIn } from '../../tasks/task.machine.ts';
-import type { taskMachine } from '../../tasks/task.machine.ts';
+import { taskIn } from '../../../packages/tasks/src/task.machine.ts';
+import type { taskMachine } from '../../../packages/tasks/src/task.machine.ts';
 import { ProtocolError, RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RelatedRequest } from '../../protocol/frames.ts';
 import type { DetailedTask, Task } from '../../protocol/tasks.ts';
-import { answerOf, cancelledByClient, expired, resultOf } from '../../tasks/seen-task.ts';
-import type { SeenTask, TaskAnswer } from '../../tasks/seen-task.ts';
-import type { TaskLedger } from '../../tasks/task-ledger.ts';
-import type { TaskStep } from '../../tasks/task-store.ts';
+import {
+  answerOf,
+  cancelledByClient,
+  expired,
+  resultOf,
+} from '../../../packages/tasks/src/seen-task.ts';
+import type { SeenTask, TaskAnswer } from '../../../packages/tasks/src/seen-task.ts';
+import type { TaskLedger } from '../../../packages/tasks/src/task-ledger.ts';
+import type { TaskStep } from '../../../packages/tasks/src/task-store.ts';
 
 type TaskRef = ActorRefFrom<typeof taskMachine>;
 

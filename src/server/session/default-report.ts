@@ -1,7 +1,7 @@
 /** Where a session reports to if its host has not said. */
 import type { Fact, Report } from '../../actors/facts.ts';
-import { humanForm } from '../../log/log-line.ts';
-import { createLog } from '../../log/log.ts';
+import { humanForm } from '../../../packages/diagnostics/src/log/log-line.ts';
+import { createLog } from '../../../packages/diagnostics/src/log/log.ts';
 
 const level = 'warning';
 let report: Report | undefined;

@@ -46,8 +46,8 @@ import { defaultLimits, limitsWith } from '../../actors/limits.ts';
 import type { Limits } from '../../actors/limits.ts';
 import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../../machines/session-state.ts';
-import { newTaskId } from '../../tasks/task-ids.ts';
-import type { TaskKeeper } from '../../tasks/task-keeper.ts';
+import { newTaskId } from '../../../packages/tasks/src/task-ids.ts';
+import type { TaskKeeper } from '../../../packages/tasks/src/task-keeper.ts';
 import { Transitions } from '../../actors/transitions.ts';
 
 /** The options that a session's scope reads. */

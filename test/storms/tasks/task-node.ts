@@ -8,7 +8,7 @@ import type { HandlerContext, TaskStore } from 'mcp-actors';
 import { postgresTaskStore } from 'mcp-actors/postgres';
 import { redisTaskStore } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';
-import { sqliteTaskStore } from '../../../src/sqlite/sqlite-task-store.ts';
+import { sqliteTaskStore } from '../../../packages/tasks/src/sqlite/sqlite-task-store.ts';
 import { setClockOff } from '../clock-offset.ts';
 import type { TaskLine } from './task-history.ts';
 

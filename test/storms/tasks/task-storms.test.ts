@@ -7,8 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { reapServers } from '../../e2e/server-process.ts';
-import { RedisServer, needsRedis } from '../../http/nodes/redis-server.ts';
-import { PostgresServer, needsPostgres } from '../../postgres/postgres-server.ts';
+import { RedisServer, needsRedis } from '../../../packages/nodes/test/redis-server.ts';
+import {
+  PostgresServer,
+  needsPostgres,
+} from '../../../packages/tasks/test/postgres/postgres-server.ts';
 import { isLong } from '../../tooling/long-run.ts';
 import { StoreProxy } from '../store-proxy.ts';
 import { taskStorm } from './task-storm.ts';

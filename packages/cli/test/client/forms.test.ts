@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { answersIn } from '../../src/client/form-answers.ts';
 import { personAt } from '../../src/client/terminal-forms.ts';
-import type { FormProvider, UrlProvider } from '../../../../src/client/asked/providers.ts';
+import type { FormProvider, UrlProvider } from '../../../client/src/asked/providers.ts';
 
 const schema = {
   type: 'object',

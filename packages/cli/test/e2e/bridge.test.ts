@@ -13,8 +13,8 @@ import { connect as connectModern, modern, textOf } from '../../../../test/e2e/b
 import { closeClients, connect as connectLegacy } from '../../../../test/e2e/sdk-client.ts';
 import { launchHttp } from '../../../../test/e2e/http-process.ts';
 import { command, launch, reapServers, repository } from '../../../../test/e2e/server-process.ts';
-import { greeted, scriptedServer } from '../../../../test/client/http/scripted-server.ts';
-import { processTable } from '../../../../test/processes/process-table.ts';
+import { greeted, scriptedServer } from '../../../client/test/http/scripted-server.ts';
+import { processTable } from '../../../processes/test/process-table.ts';
 import { smallServer, startCommand, temporaryFolder } from './client-command.ts';
 
 afterEach(async () => {
@@ -22,7 +22,10 @@ afterEach(async () => {
   await reapServers();
 });
 
-const serverOf = (era: string) => [process.execPath, `${repository}/test/bridge/${era}-server.mjs`];
+const serverOf = (era: string) => [
+  process.execPath,
+  `${repository}/packages/bridge/test/${era}-server.mjs`,
+];
 const bridgeTo = (...args: readonly string[]) => [...command, 'bridge', ...args];
 
 /** The processes of a server that this test has caused, by a mark in their arguments. */
@@ -233,7 +236,7 @@ describe('over HTTP', () => {
 });
 
 describe('the servers of a file', () => {
-  const crowd = `${repository}/test/bridge/crowd-server.mjs`;
+  const crowd = `${repository}/packages/bridge/test/crowd-server.mjs`;
   const mark = crypto.randomUUID();
   const entry = (name: string, ...behaviour: readonly string[]) => ({
     command: process.execPath,

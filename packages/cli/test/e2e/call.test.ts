@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startProtected } from '../../../../test/client/auth/protected-server.ts';
+import { startProtected } from '../../../client/test/auth/protected-server.ts';
 import { repository } from '../../../../test/e2e/server-process.ts';
 import { runCommand, smallServer, startCommand, temporaryFolder } from './client-command.ts';
 
@@ -45,13 +45,13 @@ describe('mcp-actors call', () => {
   });
 
   test('sends and prints numbers beyond 2^53 as they are written', async () => {
-    const raw = ['--', process.execPath, join(repository, 'test/bridge/raw-server.mjs')];
+    const raw = ['--', process.execPath, join(repository, 'packages/bridge/test/raw-server.mjs')];
     const [n, id] = ['9007199254740993', '18446744073709551615'];
     const line = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"structuredContent":{"n":${n}}}}`;
     const lines = `lines=${JSON.stringify([line])}`;
     expect((await call('say', `n=${n}`, lines, '--json', ...raw)).stdout).toBe(`{"n":${n}}\n`);
     expect((await call('say', lines, '--raw', ...raw)).stdout).toContain(`{"n":${n}}`);
-    const echo = ['--', process.execPath, join(repository, 'test/bridge/echo-server.mjs')];
+    const echo = ['--', process.execPath, join(repository, 'packages/bridge/test/echo-server.mjs')];
     const pairs = await call(
       'echo',
       `n=${n}`,
@@ -114,7 +114,7 @@ describe('mcp-actors call', () => {
     const server = [
       '--',
       process.execPath,
-      join(repository, 'test/client/hosts/bad-list-server.mjs'),
+      join(repository, 'packages/client/test/hosts/bad-list-server.mjs'),
     ];
     const { code, stdout, stderr } = await call('--list', ...server);
     expect([code, stdout]).toEqual([1, '']);

@@ -11,7 +11,7 @@ import { command, repository } from '../../../../test/e2e/server-process.ts';
 /** A server that starts quickly: its tools are its arguments. */
 export const smallServer = [
   process.execPath,
-  join(repository, 'test/client/hosts/small-server.mjs'),
+  join(repository, 'packages/client/test/hosts/small-server.mjs'),
 ] as const;
 
 /** A folder of the test's own, which is the home of the commands that it runs. */

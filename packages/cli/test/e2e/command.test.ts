@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { makeNamedPipe } from '../../../../test/roots/named-pipe.ts';
+import { makeNamedPipe } from '../../../roots/test/named-pipe.ts';
 import { preload } from '../../../../test/e2e/preload.ts';
 import { command, launch, reapServers, repository } from '../../../../test/e2e/server-process.ts';
 import type { Line } from '../../../../test/e2e/server-process.ts';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
-import { exchangeDirectory } from '../../../../src/serve/doctor/exchange.ts';
+import { exchangeDirectory } from '../../../serve/src/doctor/exchange.ts';
 import { fromPs } from '../../src/doctor/process-table.ts';
 import {
   command,

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { agree, startProtected } from '../../../../test/client/auth/protected-server.ts';
+import { agree, startProtected } from '../../../client/test/auth/protected-server.ts';
 import { freePort } from '../../../../test/tooling/free-port.ts';
 import { runCommand, startCommand, temporaryFolder } from './client-command.ts';
 import type { StartedCommand } from './client-command.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startProtected } from '../../../../test/client/auth/protected-server.ts';
+import { startProtected } from '../../../client/test/auth/protected-server.ts';
 import { runCommand, startCommand, temporaryFolder } from './client-command.ts';
 
 test('a person logs in on another device, sees the login, uses it, and logs out', async () => {

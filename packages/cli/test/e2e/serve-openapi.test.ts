@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { command } from '../../../../test/e2e/server-process.ts';
-import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 import { openApiServer } from '../../src/serve-openapi.ts';
 import { serveApi, shop } from '../../../openapi/test/shop.ts';
 

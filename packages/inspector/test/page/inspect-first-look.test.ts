@@ -10,11 +10,11 @@ import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { asking } from '../../../../test/contract/asking.ts';
 import { command, reapServers } from '../../../../test/e2e/server-process.ts';
-import { ask as askModern } from '../../../../test/http/modern/asking.ts';
+import { ask as askModern } from '../../../http/test/modern/asking.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, open } from './inspected.ts';
 
-const oddServer = fileURLToPath(new URL('../../../../test/client/odd-server.mjs', import.meta.url));
+const oddServer = fileURLToPath(new URL('../../../client/test/odd-server.mjs', import.meta.url));
 
 /** What axe finds wrong with a page. */
 async function violations(page: Page): Promise<readonly string[]> {

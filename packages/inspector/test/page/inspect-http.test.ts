@@ -5,7 +5,7 @@ import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { command, reapServers } from '../../../../test/e2e/server-process.ts';
-import { begin } from '../../../../test/http/raw-client.ts';
+import { begin } from '../../../http/test/raw-client.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { inspected, open } from './inspected.ts';
 

@@ -9,8 +9,8 @@ import { converse, enveloped, testClient, gate } from 'mcp-actors/testing';
 import type { TestClient } from 'mcp-actors/testing';
 import { systemClock } from '../../../../src/actors/clock.ts';
 import { SessionlessTasks } from '../../../../src/server/task-resumer.actor.ts';
-import { TaskKeeper } from '../../../../src/tasks/task-keeper.ts';
-import { MemoryTaskStore } from '../../../../test/tasks/memory-task-store.ts';
+import { TaskKeeper } from '../../../tasks/src/task-keeper.ts';
+import { MemoryTaskStore } from '../../../tasks/test/memory-task-store.ts';
 import { needsChromium } from '../../../../test/browser/chromium.ts';
 import { open } from './inspected.ts';
 

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findFilesTool } from '../../src/tools/find-files.ts';
 import { createWorkspace } from '../../src/project/workspace.ts';
-import { fakeContext, reportOf, toolError } from '../../../../test/roots/fake-context.ts';
-import { callTool } from '../../../../test/roots/fake-context.ts';
+import { fakeContext, reportOf, toolError } from '../../../roots/test/fake-context.ts';
+import { callTool } from '../../../roots/test/fake-context.ts';
 import { readAnswer } from '../read-answer.ts';
-import { rootAt } from '../../../../test/roots/root-at.ts';
-import { temporaryDirectory, writeAlike } from '../../../../test/roots/temporary-directory.ts';
-import type { Files } from '../../../../test/roots/temporary-directory.ts';
+import { rootAt } from '../../../roots/test/root-at.ts';
+import { temporaryDirectory, writeAlike } from '../../../roots/test/temporary-directory.ts';
+import type { Files } from '../../../roots/test/temporary-directory.ts';
 
 async function project(files: Files) {
   const cwd = await temporaryDirectory(files);

@@ -8,10 +8,10 @@ import { workspaceInfoTool } from '../../src/tools/workspace-info.ts';
 import { createWorkspace } from '../../src/project/workspace.ts';
 import type { Workspace } from '../../src/project/workspace.ts';
 import type { Tool } from 'mcp-actors';
-import { callTool, fakeContext, reportOf, toolError } from '../../../../test/roots/fake-context.ts';
+import { callTool, fakeContext, reportOf, toolError } from '../../../roots/test/fake-context.ts';
 import { readAnswer } from '../read-answer.ts';
-import { rootAt } from '../../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import { rootAt } from '../../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 
 const hostile = 'a\u001b[2J\nProject: forged\u009b\u202e\u200b';
 const shownAs = String.raw`a\u001b[2J\u000aProject: forged\u009b\u202e\u200b`;

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readFileTool } from '../../src/tools/read-file.ts';
 import { createWorkspace } from '../../src/project/workspace.ts';
-import { callTool, fakeContext, toolError } from '../../../../test/roots/fake-context.ts';
-import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import { callTool, fakeContext, toolError } from '../../../roots/test/fake-context.ts';
+import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 
 /** What a reading says above the text, the text, and the path that gives the rest. */
 interface Read {

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import type { ToolResult } from 'mcp-actors';
 import { readFileTool } from '../../src/tools/read-file.ts';
 import { createWorkspace } from '../../src/project/workspace.ts';
-import { fakeContext, toolError } from '../../../../test/roots/fake-context.ts';
-import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import { fakeContext, toolError } from '../../../roots/test/fake-context.ts';
+import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 
 /** Calls the tool on a project of these files, and gives its result, or the texts of its blocks. */
 async function many(

@@ -2,10 +2,10 @@
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { callTool, fakeContext, reportOf } from '../../../../test/roots/fake-context.ts';
+import { callTool, fakeContext, reportOf } from '../../../roots/test/fake-context.ts';
 import { readAnswer } from '../read-answer.ts';
-import { rootAt } from '../../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
+import { rootAt } from '../../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
 import { found, placesOf, searchProject } from './search-project.ts';
 
 describe('files', () => {

@@ -1,11 +1,11 @@
 /** A project for tests of `search_text`, and its answers. */
 import { searchTextTool } from '../../src/tools/search-text.ts';
 import { createWorkspace } from '../../src/project/workspace.ts';
-import { callTool, fakeContext, reportOf } from '../../../../test/roots/fake-context.ts';
+import { callTool, fakeContext, reportOf } from '../../../roots/test/fake-context.ts';
 import { readAnswer } from '../read-answer.ts';
-import { rootAt } from '../../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../../test/roots/temporary-directory.ts';
-import type { Files } from '../../../../test/roots/temporary-directory.ts';
+import { rootAt } from '../../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../../roots/test/temporary-directory.ts';
+import type { Files } from '../../../roots/test/temporary-directory.ts';
 
 /** A project whose text is searched. */
 export async function searchProject(files: Files) {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { searchTextTool } from '../../src/tools/search-text.ts';
 import { createWorkspace } from '../../src/project/workspace.ts';
-import { callTool, fakeContext, toolError } from '../../../../test/roots/fake-context.ts';
+import { callTool, fakeContext, toolError } from '../../../roots/test/fake-context.ts';
 import type { readAnswer } from '../read-answer.ts';
-import { temporaryDirectory, writeAlike } from '../../../../test/roots/temporary-directory.ts';
+import { temporaryDirectory, writeAlike } from '../../../roots/test/temporary-directory.ts';
 import { found, placesOf, searchProject } from './search-project.ts';
 
 describe('patterns', () => {

@@ -1,0 +1,100 @@
+/**
+ * How often each principal calls each tool. Each has a bucket of calls that fills with time: as many as
+ * the rate says may come at once, and so many in its time on average.
+ */
+import type { Clock } from '../../../src/actors/clock.ts';
+import type { Rate } from '../../client/src/hosts/tool-policies.ts';
+
+/** What one principal has left of one rate for one tool. */
+interface Bucket {
+  readonly rate: Rate;
+  left: number;
+  filledAt: number;
+}
+
+/** How much is remembered of the calls of a server's clients. */
+export interface RateBounds {
+  /** Pairs of a principal and a tool in all. */
+  readonly maxPairs: number;
+  /** Of one principal. */
+  readonly maxOfOne: number;
+}
+
+const rateBounds: RateBounds = { maxPairs: 10_000, maxOfOne: 1000 };
+
+/** What has room for no further pair fails for this time, milliseconds. */
+const noRoomMs = 1000;
+
+export class CallRates {
+  readonly #clock: Clock;
+  readonly #bounds: RateBounds;
+  /** By principals, then by tools and patterns. */
+  readonly #buckets = new Map<string, Map<string, Bucket>>();
+  #pairs = 0;
+
+  constructor(clock: Clock, bounds: RateBounds = rateBounds) {
+    this.#clock = clock;
+    this.#bounds = bounds;
+  }
+
+  /**
+   * Counts a call, if each of the rates allows it.
+   *
+   * @param rates by what tells them apart
+   * @returns how long to wait before the next try, milliseconds; 0: it may be made
+   */
+  take(principal: string, rates: ReadonlyMap<string, Rate>): number {
+    const now = this.#clock.now();
+    const own = this.#buckets.get(principal) ?? new Map<string, Bucket>();
+    const unknown = [...rates.keys()].filter((key) => !own.has(key)).length;
+    if (unknown > 0 && !this.#hasRoom(own, unknown, now)) return noRoomMs;
+    const buckets = [...rates].map(
+      ([key, rate]) =>
+        own.get(key) ?? this.#begin(own, key, { rate, left: rate.calls, filledAt: now }),
+    );
+    this.#buckets.set(principal, own);
+    for (const each of buckets) fill(each, now);
+    const waits = buckets.map(({ left, rate }) => ((1 - left) * rate.perMs) / rate.calls);
+    // Fractions are not exact: what is over by less than a microsecond is over.
+    const wait = Math.max(0, Math.ceil(Math.max(...waits) - 1e-3));
+    if (wait === 0) for (const each of buckets) each.left--;
+    return wait;
+  }
+
+  /** A call that was counted, and not made. */
+  giveBack(principal: string, rates: ReadonlyMap<string, Rate>): void {
+    for (const key of rates.keys()) {
+      const bucket = this.#buckets.get(principal)?.get(key);
+      if (bucket) bucket.left++;
+    }
+  }
+
+  #begin(own: Map<string, Bucket>, key: string, full: Bucket): Bucket {
+    own.set(key, full);
+    this.#pairs++;
+    return full;
+  }
+
+  /** Nobody's count is forgotten for another's: only full buckets say nothing. */
+  #hasRoom(own: ReadonlyMap<string, Bucket>, more: number, now: number): boolean {
+    const { maxPairs, maxOfOne } = this.#bounds;
+    const fits = () => own.size + more <= maxOfOne && this.#pairs + more <= maxPairs;
+    if (fits()) return true;
+    for (const [principal, buckets] of this.#buckets) {
+      for (const [key, bucket] of buckets) {
+        fill(bucket, now);
+        if (bucket.left < bucket.rate.calls) continue;
+        buckets.delete(key);
+        this.#pairs--;
+      }
+      if (buckets.size === 0) this.#buckets.delete(principal);
+    }
+    return fits();
+  }
+}
+
+function fill(bucket: Bucket, now: number): void {
+  const { calls, perMs } = bucket.rate;
+  bucket.left = Math.min(calls, bucket.left + ((now - bucket.filledAt) * calls) / perMs);
+  bucket.filledAt = now;
+}

@@ -1,0 +1,675 @@
+/**
+ * The servers of a bridge as one client has them: one upstream, with one list of each kind.
+ *
+ * A name or a URI says which server a request is for. What is passed on is the server's own.
+ */
+import { defaultLimits } from '../../../src/actors/limits.ts';
+import { waitFor } from '../../../src/actors/waiting.ts';
+import type { Clock } from '../../../src/actors/clock.ts';
+import type { Report } from '../../../src/actors/facts.ts';
+import { listKinds } from '../../client/src/lists/list-kinds.ts';
+import { preferenceMethods } from '../../client/src/lists/preferences.ts';
+import type { HandlerContext } from '../../../src/server/context/handler-context.ts';
+import { uncached } from '../../../src/server/define/caching.ts';
+import type {
+  Upstream,
+  UpstreamClient,
+  UpstreamWatch,
+} from '../../../src/server/define/upstream.ts';
+import type { CatalogName } from '../../client/src/lists/catalog.machine.ts';
+import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
+import { isJsonObject } from '../../../src/protocol/classify.ts';
+import {
+  ErrorCode,
+  ProtocolError,
+  RuntimeError,
+  invalidParams,
+} from '../../../src/protocol/errors.ts';
+import type { JsonObject } from '../../../src/protocol/frames.ts';
+import type { ServerDescription } from '../../../src/protocol/implementation.ts';
+import { without } from '../../../src/protocol/dialects/members.ts';
+import { logLevelOf, logLevels } from '../../../src/protocol/log-levels.ts';
+import type { LogLevel } from '../../../src/protocol/log-levels.ts';
+import { MetaKey, withMeta } from '../../../src/protocol/meta.ts';
+import { Method } from '../../../src/protocol/methods.ts';
+import { mayBeNamed, mayHaveDigest, splitName } from '../../client/src/hosts/merged-names.ts';
+import { nearest } from '../../../src/protocol/nearest.ts';
+import { printableName, quoted } from '../../../src/protocol/printable.ts';
+import { skillsExtension } from '../../../src/protocol/skills.ts';
+import { declaresTasks, tasksExtension } from '../../../src/protocol/tasks.ts';
+import { joinedInstructions } from './joined-instructions.ts';
+import { subscriptionFailed, toolIn } from './bridged-server.ts';
+import { Member } from './member.actor.ts';
+import type { MemberHost, NamedEntry } from './member.actor.ts';
+import { withoutLate } from './patience.ts';
+import { ResourceOwners, named } from './resource-owners.ts';
+import { serversResource, serversUri } from './servers-resource.ts';
+import type { MemberReport } from './servers-resource.ts';
+import { answerFinder, finderTools, listedFinderTools } from './tool-finder.ts';
+
+/** How many servers are made one. */
+export interface MergingOptions {
+  readonly clock: Clock;
+  /** See `BridgeOptions.patienceMs`. */
+  readonly patienceMs: number;
+  /** From how many tools on a client is given three to find them with. */
+  readonly searchFrom: number;
+  readonly serverInfo: ServerDescription['serverInfo'];
+  /** Where all servers of the configuration stand, for this client. */
+  report(upstream: MergedUpstream): readonly MemberReport[];
+  /** Gets what is wrong with the lists. */
+  readonly note: Report;
+}
+
+/** How many names that two tools have are remembered as reported. */
+const maxReportedNames = 1000;
+
+/** Longest time that the first list is held for servers that are starting, such as a cold `npx`, milliseconds. */
+const startTimeoutMs = 15_000;
+
+/** Where a request goes. */
+interface Routed {
+  readonly member: Member;
+  readonly params: JsonObject;
+  /** What the client gets for the server's result. */
+  readonly answer?: (result: JsonObject) => JsonObject;
+  /** The list that the request names an item of, and the name that the client has used. */
+  readonly item?: {
+    readonly list: 'tools' | 'prompts';
+    readonly shown: string;
+    readonly own: string;
+  };
+}
+
+/** The lists by their methods. */
+const listOf: { readonly [method: string]: CatalogName } = Object.fromEntries(
+  Object.values(listKinds).map(({ method, name }) => [method, name]),
+);
+
+/** The notifications that a list has changed. */
+const changes = [...new Set(Object.values(listKinds).map(({ changed }) => changed))];
+
+export class MergedUpstream implements Upstream, MemberHost {
+  readonly client: UpstreamClient;
+  readonly clock: Clock;
+  readonly #options: MergingOptions;
+  /** In the order of the configuration. */
+  readonly #members = new Map<string, Member>();
+  readonly #owners = new ResourceOwners(this.#members);
+  /** Notifications that are about to be sent, so that many changes become one. */
+  readonly #announced = new Map<string, unknown>();
+  /** URIs that the client is told about under the names that have their servers in front. */
+  readonly #watchedNames = new Set<string>();
+  /** What the client wants to hear; servers that come later are told. */
+  #logLevel: LogLevel | undefined = undefined;
+  /** Names that were reported because two have them. */
+  readonly #twice = new BoundedMap<string, true>(maxReportedNames);
+  /** Until the client has its first answer, there is nothing to tell. */
+  #moved: () => void = () => {};
+  #isPaused = false;
+  /** Resolves once all servers have started or failed, or the first list was held for long enough. */
+  #starting: Promise<void> | undefined = undefined;
+
+  constructor(client: UpstreamClient, named: readonly NamedEntry[], options: MergingOptions) {
+    this.client = withoutTasks(client);
+    this.clock = options.clock;
+    this.#options = options;
+    for (const each of named) this.#members.set(each.name, new Member(each, this));
+  }
+
+  /** Waits for its servers, but not for late ones: they are listed when they come. */
+  async start(): Promise<this> {
+    const settled = [...this.#members.values()].map(async (member) => {
+      await member.settled();
+      if (!member.usable) throw member.standing.error ?? new Error('it is not usable');
+    });
+    await withoutLate(settled, this.#options);
+    this.#moved = () => this.#announceAll();
+    return this;
+  }
+
+  /** Holds the first lists for servers that are starting: a client may never ask again. */
+  #started(): Promise<void> {
+    return (this.#starting ??= this.#awaitStart([...this.#members.values()]));
+  }
+
+  async #awaitStart(members: readonly Member[]): Promise<void> {
+    const { clock, patienceMs, note } = this.#options;
+    const timeoutMs = Math.max(startTimeoutMs, patienceMs);
+    const all = Promise.all(members.map((member) => member.settled()));
+    const cancelled = () => new RuntimeError('CANCELLED', 'no client waits for it');
+    await waitFor<unknown>(
+      { clock, timeoutMs, cancelled, overdue: ({ resolve }) => resolve(undefined) },
+      ({ resolve }) => {
+        void all.then(resolve);
+        return () => {};
+      },
+    );
+    const late = members.filter(({ standing: { state } }) => state === 'opening');
+    if (late.length === 0) return;
+    const names = late.map(({ name }) => printableName(name)).join(', ');
+    const message = `Listed without servers that were not ready within ${timeoutMs} ms: ${names}. They are listed once they are ready`;
+    note({ level: 'warning', name: 'bridge.server-late', message });
+  }
+
+  get note(): Report {
+    return this.#options.note;
+  }
+
+  get members(): ReadonlyMap<string, Member> {
+    return this.#members;
+  }
+
+  /**
+   * The configuration has changed. What is not named stays as it is.
+   *
+   * @returns once those have ended that are to end
+   */
+  async apply(
+    all: readonly NamedEntry[],
+    ended: ReadonlySet<string>,
+    begun: ReadonlySet<string>,
+  ): Promise<void> {
+    const before = new Map(this.#members);
+    this.#members.clear();
+    for (const each of all) {
+      const kept = begun.has(each.name) ? undefined : before.get(each.name);
+      kept?.adjust(each);
+      const member = kept ?? new Member(each, this);
+      member.pause(this.#isPaused);
+      // Not connected yet: it is only noted.
+      if (!kept && this.#logLevel) void member.setLogLevel(this.#logLevel);
+      this.#members.set(each.name, member);
+    }
+    this.#announceAll();
+    const gone = [...ended].flatMap((name) => before.get(name) ?? []);
+    await Promise.all(gone.map((member) => member.close()));
+  }
+
+  // What the client is told of its servers.
+
+  /**
+   * What the servers have, and what those that are not there yet may have: a client hears of it only
+   * once.
+   */
+  get capabilities(): JsonObject {
+    const some = (...name: [capability: string, member?: string]) =>
+      [...this.#members.values()].some((member) => member.mayHave(...name));
+    const hasSkills = some('extensions', skillsExtension);
+    return {
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { subscribe: true, listChanged: true },
+      ...(some('completions') ? { completions: {} } : {}),
+      ...(some('logging') ? { logging: {} } : {}),
+      ...(hasSkills ? { extensions: { [skillsExtension]: { directoryRead: true } } } : {}),
+    };
+  }
+
+  /** As long as the one of its servers that is kept longest. */
+  get idleMs(): number | undefined {
+    const times = [...this.#members.values()].flatMap(({ usable }) => usable?.idleMs ?? []);
+    return times.length > 0 ? Math.max(...times) : undefined;
+  }
+
+  get instructions(): string | undefined {
+    const parts = [...this.#members.values()].map(
+      ({ name, instructions }) => [name, instructions] as const,
+    );
+    return joinedInstructions(parts);
+  }
+
+  get standings(): readonly MemberReport[] {
+    return this.#options.report(this);
+  }
+
+  moved(): void {
+    this.#moved();
+  }
+
+  #announceAll(): void {
+    for (const changed of changes) this.#announce(changed);
+    this.#announce(Method.resourceUpdated, { uri: serversUri });
+  }
+
+  /** Tells the client soon; once for all that happens until then. */
+  #announce(method: string, params?: JsonObject): void {
+    if (this.#announced.has(method)) return;
+    const timer = this.clock.setTimeout(() => {
+      this.#announced.delete(method);
+      this.client.notify(method, params);
+    }, defaultLimits.listChangedQuietMs);
+    this.#announced.set(method, timer);
+  }
+
+  told(member: Member, method: string, params: JsonObject | undefined): void {
+    if (changes.includes(method)) return this.#announce(method);
+    const { uri, logger } = params ?? {};
+    if (method === Method.resourceUpdated && typeof uri === 'string') {
+      for (const shown of this.#owners.names(member, uri)) {
+        if (shown === uri || this.#watchedNames.has(shown)) {
+          this.client.notify(method, { ...params, uri: shown });
+        }
+      }
+    } else if (method === Method.logMessage) {
+      const own = typeof logger === 'string' ? `${member.name}: ${logger}` : member.name;
+      this.client.notify(method, { ...params, logger: own });
+    } else this.client.notify(method, params);
+  }
+
+  // What the client asks.
+
+  async request(
+    method: string,
+    params: JsonObject | undefined,
+    context: HandlerContext,
+  ): Promise<JsonObject> {
+    const list = listOf[method];
+    // Lists have one page, so that no cursor has been issued.
+    if (params?.['cursor'] !== undefined && (list || method === 'skills/list')) {
+      throw invalidParams('"cursor" must be one that this server has issued');
+    }
+    if (list) return this.#own(await this.#list(list), context);
+    const answer = await this.#answered(method, params ?? {});
+    if (answer) return this.#own(answer, context);
+    return this.#pass(await this.#route(method, params ?? {}), method, context);
+  }
+
+  /** Every request that is for one of the servers passes here, with the server's own names in its params. */
+  async #pass(routed: Routed, method: string, context: HandlerContext): Promise<JsonObject> {
+    const { member, params, answer } = routed;
+    const server = await member.ready(context);
+    let result: JsonObject;
+    try {
+      result = await server.request(method, this.#withoutTasks(params), context);
+    } catch (error) {
+      const isInvalid = error instanceof ProtocolError && error.code === ErrorCode.invalidParams;
+      throw (isInvalid && (await this.#unlisted(routed))) || error;
+    }
+    const unlisted = result['isError'] === true && (await this.#unlisted(routed));
+    if (unlisted) throw unlisted;
+    this.#owners.seen(member, result);
+    if (preferenceMethods.has(method)) member.prefer(method, params);
+    return answer ? answer(result) : result;
+  }
+
+  /** The error for an item that failed because its server lists no such: it names what the client has called. */
+  async #unlisted({ member, item }: Routed): Promise<ProtocolError | undefined> {
+    if (!item) return undefined;
+    const { list, shown, own } = item;
+    try {
+      const { items } = await member.list(list);
+      return items.some(({ name }) => name === own) ? undefined : await this.#unknown(list, shown);
+    } catch {
+      // The server's own answer says what is wrong.
+      return undefined;
+    }
+  }
+
+  async #unknown(list: 'tools' | 'prompts', name: string): Promise<ProtocolError> {
+    const names = (await this.#items(list)).items.map((item) => String(item['name']));
+    const near = nearest(name, names);
+    const advice = near === undefined ? '' : `. Did you mean ${near}?`;
+    return invalidParams(`There is no ${list.slice(0, -1)} ${quoted(name)}${advice}`);
+  }
+
+  /** Nobody could be asked for a task later, so that a call is made without one. */
+  #withoutTasks(params: JsonObject): JsonObject {
+    const { capabilities } = this.client.peer;
+    const others = params['task'] === undefined ? params : without(params, 'task');
+    const meta = others['_meta'];
+    const told = isJsonObject(meta) ? meta[MetaKey.clientCapabilities] : undefined;
+    if (!isJsonObject(told) || !declaresTasks(told)) return others;
+    return withMeta(others, { [MetaKey.clientCapabilities]: capabilities });
+  }
+
+  async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
+    if (listOf[method] || params?.['uri'] === serversUri) return false;
+    try {
+      const { member, params: own } = await this.#route(method, params ?? {});
+      return await (await member.ready()).asksInResults(method, own);
+    } catch {
+      // The request itself says why it cannot be answered.
+      return false;
+    }
+  }
+
+  async tool(name: string): Promise<JsonObject | undefined> {
+    // Those that are found by searching are not listed.
+    if (await this.#isSearched()) return undefined;
+    const { member, own } = await this.#ownerOf('tools', name);
+    return toolIn(await member.list('tools'), own);
+  }
+
+  /** A result of the bridge's own, as the client's revision has it. */
+  #own(result: JsonObject, { client: { dialect } }: HandlerContext): JsonObject {
+    const { serverInfo } = this.#options;
+    return dialect.result(result, { serverInfo, capabilities: {} });
+  }
+
+  /** What the bridge answers by itself. */
+  async #answered(method: string, params: JsonObject): Promise<JsonObject | undefined> {
+    const { uri, name } = params;
+    switch (method) {
+      case 'logging/setLevel':
+        return this.#setLevels(params['level']);
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        return uri === serversUri ? {} : undefined;
+      case 'resources/read':
+        return uri === serversUri ? this.#status() : undefined;
+      case 'skills/list': {
+        const { dialect } = this.client.peer;
+        return dialect.cacheable({ skills: await this.#skills() }, uncached);
+      }
+      case 'tools/call': {
+        const isFinder = name === finderTools.find || name === finderTools.describe;
+        if (!isFinder || !(await this.#isSearched())) return undefined;
+        return answerFinder(name, params['arguments'], await this.#tools());
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  async #setLevels(wanted: unknown): Promise<JsonObject> {
+    const level = logLevelOf(wanted);
+    if (level === undefined) throw invalidParams(`"level" must be one of ${logLevels.join(', ')}`);
+    this.#logLevel = level;
+    const members = [...this.#members.values()];
+    await Promise.allSettled(members.map((member) => member.setLogLevel(level)));
+    return {};
+  }
+
+  #status(): JsonObject {
+    const text = JSON.stringify({ servers: this.standings }, undefined, 2);
+    const contents = [{ uri: serversUri, mimeType: 'application/json', text }];
+    return this.client.peer.dialect.cacheable({ contents }, uncached);
+  }
+
+  // Whose a request is.
+
+  /** @throws {ProtocolError} it is nobody's */
+  async #route(method: string, params: JsonObject): Promise<Routed> {
+    switch (method) {
+      case 'tools/call':
+        return this.#routeTool(params);
+      case 'prompts/get':
+        return this.#routeNamed('prompts', params);
+      case 'resources/read':
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+      case 'skills/get':
+      case 'resources/directory/read':
+        return this.#routeResource(method, params);
+      case 'completion/complete':
+        return this.#routeCompletion(params);
+      default:
+        throw this.#nobodys(method);
+    }
+  }
+
+  /** The error for a method whose params do not say for which server they are. */
+  #nobodys(method: string): ProtocolError {
+    const { dialect } = this.client.peer;
+    const isModern = dialect.sessionOfRequest(this.client) === undefined;
+    const tasks = isModern ? tasksExtension : 'tasks';
+    const lacking = method.startsWith('tasks/')
+      ? `needs the capability "${tasks}", which`
+      : 'is what';
+    const message = `Method not found: ${printableName(method)} ${lacking} a bridge of many servers does not have: nothing says which of them it is for`;
+    return new ProtocolError(ErrorCode.methodNotFound, message);
+  }
+
+  async #routeTool(params: JsonObject): Promise<Routed> {
+    if (params['name'] !== finderTools.call || !(await this.#isSearched())) {
+      return this.#routeNamed('tools', params);
+    }
+    const given = params['arguments'];
+    const { name, arguments: args } = isJsonObject(given) ? given : {};
+    const rest = without(params, 'arguments');
+    const called = { ...rest, name, ...(args === undefined ? {} : { arguments: args }) };
+    return this.#routeNamed('tools', called);
+  }
+
+  async #routeNamed(list: 'tools' | 'prompts', params: JsonObject): Promise<Routed> {
+    const { name } = params;
+    if (typeof name !== 'string') throw invalidParams('"name" must be a string');
+    const { member, own } = await this.#ownerOf(list, name);
+    const item = { list, shown: name, own };
+    return { member, params: { ...params, name: own }, item };
+  }
+
+  /** A name that spells out its server needs no list; another one may be any server's. */
+  async #ownerOf(
+    list: 'tools' | 'prompts',
+    name: string,
+  ): Promise<{ readonly member: Member; readonly own: string }> {
+    const { server = '', tool: own = '' } = splitName(name) ?? {};
+    const spelt = this.#members.get(server);
+    const isPlain = spelt?.shown(own) === name;
+    // Where some tools are not offered, a name that is not listed may be another name of one of them.
+    const isListed = list === 'tools' && spelt?.isFiltered === true;
+    const plain = spelt && isPlain && !isListed ? { member: spelt, own } : undefined;
+    // A name with a digest may look as if it spelt out its server.
+    const isDigested = mayHaveDigest(name);
+    if (plain && !isDigested) return plain;
+    if (!isPlain || isDigested || isListed) {
+      const may = [...this.#members.values()].filter((member) => mayBeNamed(member.name, name));
+      const look = () =>
+        may.flatMap((member) => {
+          const own = member.ownName(list, name);
+          return own === undefined ? [] : [{ member, own }];
+        })[0];
+      const known = look();
+      if (known) return known;
+      await withoutLate(
+        may.map((member) => member.list(list)),
+        this.#options,
+      );
+      const found = look() ?? plain;
+      if (found) return found;
+    }
+    throw await this.#unknown(list, name);
+  }
+
+  async #routeResource(method: string, params: JsonObject): Promise<Routed> {
+    const { uri } = params;
+    if (typeof uri !== 'string') throw invalidParams('"uri" must be a string');
+    const { member, uri: own } = await this.#resource(uri);
+    if (method === 'resources/subscribe') this.#watchedNames.add(uri);
+    if (method === 'resources/unsubscribe') this.#watchedNames.delete(uri);
+    return { member, params: { ...params, uri: own }, answer: (result) => named(result, own, uri) };
+  }
+
+  /** @throws {ProtocolError} no server is known to have it */
+  async #resource(uri: string) {
+    const known = this.#owners.of(uri);
+    if (known) return known;
+    await Promise.all([this.#items('resources'), this.#items('resourceTemplates'), this.#skills()]);
+    const found = this.#owners.of(uri);
+    if (found) return found;
+    // A server may have more than it lists. Others must not learn of its URIs.
+    const able = [...this.#members.values()].filter((member) => member.mayHave('resources'));
+    const [only] = able;
+    if (only && able.length === 1) return { member: only, uri };
+    throw this.client.peer.dialect.resourceNotFound(uri);
+  }
+
+  async #routeCompletion(params: JsonObject): Promise<Routed> {
+    const { ref } = params;
+    if (!isJsonObject(ref)) throw invalidParams('"ref" must be an object');
+    const { type, name, uri } = ref;
+    if (type === 'ref/prompt' && typeof name === 'string') {
+      const { member, own } = await this.#ownerOf('prompts', name);
+      return { member, params: { ...params, ref: { ...ref, name: own } } };
+    }
+    if (type !== 'ref/resource' || typeof uri !== 'string') {
+      throw invalidParams('"ref" must be a prompt with a name, or a resource with a uri');
+    }
+    const owned = await this.#resource(uri);
+    return { member: owned.member, params: { ...params, ref: { ...ref, uri: owned.uri } } };
+  }
+
+  // Lists.
+
+  async #list(list: CatalogName): Promise<JsonObject> {
+    const { items, ttlMs } = await this.#items(list);
+    const shown = list === 'tools' && this.#isPastSearch(items) ? listedFinderTools : items;
+    return this.client.peer.dialect.cacheable(
+      { [listKinds[list].name]: shown },
+      { ttlMs, scope: 'private' },
+    );
+  }
+
+  async #tools(): Promise<readonly JsonObject[]> {
+    return (await this.#items('tools')).items;
+  }
+
+  /** Whether the client is given three tools in place of all. */
+  async #isSearched(): Promise<boolean> {
+    const { searchFrom } = this.#options;
+    if (searchFrom === Infinity) return false;
+    return searchFrom === 0 || this.#isPastSearch(await this.#tools());
+  }
+
+  #isPastSearch(tools: readonly JsonObject[]): boolean {
+    return tools.length >= this.#options.searchFrom;
+  }
+
+  /**
+   * All items of a kind as the client sees them. Those of a server that is late come later: the
+   * client is told.
+   */
+  async #items(list: CatalogName): Promise<{ items: readonly JsonObject[]; ttlMs: number }> {
+    await this.#started();
+    const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
+    const before = members.map((member) => member.known(list));
+    const lists = await withoutLate(
+      members.map((member) => member.list(list)),
+      this.#options,
+      (at, { items }) => {
+        if (before[at]?.items !== items) this.#announce(listKinds[list].changed);
+      },
+    );
+    const shown = members.flatMap((member, at) =>
+      ((lists[at] ?? before[at])?.items ?? []).map((item) => this.#shown(list, member, item)),
+    );
+    const items = list === 'tools' || list === 'prompts' ? this.#once(list, shown) : shown;
+    const ttls = lists.map((each) => each?.ttlMs ?? 0);
+    const isWhole = members.length === this.#members.size;
+    const own = list === 'resources' ? [serversResource] : [];
+    return { items: [...own, ...items], ttlMs: isWhole ? Math.min(...ttls) : 0 };
+  }
+
+  /** The skills of all. Of two with one URI the first is listed: an entry is its server's word for that URI. */
+  async #skills(): Promise<readonly JsonObject[]> {
+    await this.#started();
+    const members = [...this.#members.values()].filter(({ isOffered }) => isOffered);
+    const lists = await withoutLate(
+      members.map(async (member) => (await member.ready()).skills()),
+      this.#options,
+    );
+    return members.flatMap((member, at) =>
+      (lists[at] ?? []).filter(({ uri }) => {
+        const isIts = this.#owners.hasSkill(member, uri);
+        if (!isIts) this.#reportTwice('skills', uri);
+        return isIts;
+      }),
+    );
+  }
+
+  /** The first of each name, as it is called; names with a digest may be the same. */
+  #once(list: string, items: readonly JsonObject[]): readonly JsonObject[] {
+    const first = new Map<unknown, JsonObject>();
+    for (const item of items) {
+      const name = item['name'];
+      if (first.has(name)) this.#reportTwice(list, String(name));
+      else first.set(name, item);
+    }
+    return [...first.values()];
+  }
+
+  #reportTwice(list: string, name: string): void {
+    if (this.#twice.has(name)) return;
+    this.#twice.set(name, true);
+    const also = list === 'skills' ? '' : ', or its server';
+    const message = `Of two ${list} that are both named ${quoted(name)} only the first is listed: rename the other${also}`;
+    this.#options.note({ level: 'warning', name: 'bridge.name-taken', message });
+  }
+
+  #shown(list: CatalogName, member: Member, item: JsonObject): JsonObject {
+    switch (list) {
+      case 'tools':
+        this.#owners.seenTool(member, item);
+        return { ...item, name: member.shown(String(item['name'])) };
+      case 'prompts':
+        return { ...item, name: member.shown(String(item['name'])) };
+      case 'resources':
+        return { ...item, uri: this.#owners.shown(member, String(item['uri'])) };
+      case 'resourceTemplates': {
+        const { uriTemplate } = item;
+        return { ...item, uriTemplate: this.#owners.shown(member, String(uriTemplate)) };
+      }
+    }
+  }
+
+  // The rest.
+
+  notified(method: string, params: JsonObject | undefined): void {
+    for (const { usable } of this.#members.values()) usable?.notified?.(method, params);
+  }
+
+  async watch(uris: readonly string[]): Promise<UpstreamWatch> {
+    const watched = await Promise.all(
+      uris.map(async (uri): Promise<{ readonly uri: string; end(): void } | undefined> => {
+        if (uri === serversUri) return { uri, end: () => {} };
+        try {
+          const { member, uri: own } = await this.#resource(uri);
+          const watch = await member.watch([own]);
+          if (watch.uris.length === 0) return undefined;
+          this.#watchedNames.add(uri);
+          return {
+            uri,
+            end: () => {
+              this.#watchedNames.delete(uri);
+              watch.end();
+            },
+          };
+        } catch (error) {
+          this.#options.note(subscriptionFailed(uri, error));
+          return undefined;
+        }
+      }),
+    );
+    const agreed = watched.filter((each) => each !== undefined);
+    return {
+      uris: agreed.map(({ uri }) => uri),
+      end: () => agreed.forEach((each) => each.end()),
+    };
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    for (const member of this.#members.values()) member.pause(true);
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    for (const member of this.#members.values()) member.pause(false);
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#announced.values()) this.clock.clearTimeout(timer);
+    await Promise.all([...this.#members.values()].map((member) => member.close()));
+  }
+}
+
+/** As its servers see it. */
+function withoutTasks(client: UpstreamClient): UpstreamClient {
+  const { peer } = client;
+  const { extensions } = peer.capabilities;
+  if (!declaresTasks(peer.capabilities) || !isJsonObject(extensions)) return client;
+  const capabilities = { ...peer.capabilities, extensions: without(extensions, tasksExtension) };
+  return { ...client, peer: { ...peer, capabilities } };
+}

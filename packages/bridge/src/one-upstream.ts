@@ -1,0 +1,139 @@
+/**
+ * One server of a configuration as one client has it: with its own names, and all that it has. If its
+ * entry changes, the client's session stays, and is connected to the new one.
+ */
+import type { Clock } from '../../../src/actors/clock.ts';
+import type { Report } from '../../../src/actors/facts.ts';
+import { preferenceMethods } from '../../client/src/lists/preferences.ts';
+import type { HandlerContext } from '../../../src/server/context/handler-context.ts';
+import type {
+  Upstream,
+  UpstreamClient,
+  UpstreamWatch,
+} from '../../../src/server/define/upstream.ts';
+import { RuntimeError } from '../../../src/protocol/errors.ts';
+import type { JsonObject } from '../../../src/protocol/frames.ts';
+import { listChanges } from './bridged-server.ts';
+import type { OpenedServer } from './bridged-server.ts';
+import { Member } from './member.actor.ts';
+import type { MemberHost, NamedEntry } from './member.actor.ts';
+
+export class OneUpstream implements Upstream, MemberHost {
+  readonly client: UpstreamClient;
+  readonly clock: Clock;
+  readonly note: Report;
+  #member: Member;
+  /** As it was when its client was told of it. */
+  #told: OpenedServer | undefined = undefined;
+  #isPaused = false;
+
+  constructor(
+    client: UpstreamClient,
+    named: NamedEntry,
+    { clock, note }: Pick<MemberHost, 'clock' | 'note'>,
+  ) {
+    this.client = client;
+    this.clock = clock;
+    this.note = note;
+    this.#member = new Member(named, this);
+  }
+
+  /** @throws why the server cannot be used */
+  async start(): Promise<this> {
+    const member = this.#member;
+    await member.settled();
+    this.#told = member.usable;
+    if (this.#told) return this;
+    const { error } = member.standing;
+    await member.close();
+    throw error ?? new RuntimeError('CANCELLED', 'no client waits for it');
+  }
+
+  get serverInfo() {
+    return this.#told?.serverInfo;
+  }
+
+  get capabilities(): JsonObject {
+    return this.#told?.capabilities ?? {};
+  }
+
+  get instructions(): string | undefined {
+    return this.#told?.instructions;
+  }
+
+  get others(): JsonObject | undefined {
+    return this.#told?.others;
+  }
+
+  get idleMs(): number | undefined {
+    return this.#told?.idleMs;
+  }
+
+  /** The configuration has changed. @returns once the server that it had before has ended */
+  async apply(
+    all: readonly NamedEntry[],
+    ended: ReadonlySet<string>,
+    begun: ReadonlySet<string>,
+  ): Promise<void> {
+    const before = this.#member;
+    const [named] = all;
+    if (named && begun.has(named.name)) {
+      this.#member = new Member(named, this);
+      this.#member.pause(this.#isPaused);
+    }
+    if (ended.has(before.name)) await before.close();
+  }
+
+  /** Another server may list other things. */
+  moved(member: Member): void {
+    const { usable } = member;
+    if (member !== this.#member || !this.#told || !usable || usable === this.#told) return;
+    this.#told = usable;
+    for (const changed of listChanges(this.capabilities)) this.client.notify(changed);
+  }
+
+  told(member: Member, method: string, params: JsonObject | undefined): void {
+    if (member === this.#member) this.client.notify(method, params);
+  }
+
+  async asksInResults(method: string, params: JsonObject | undefined): Promise<boolean> {
+    return (await this.#member.ready()).asksInResults(method, params);
+  }
+
+  async tool(name: string): Promise<JsonObject | undefined> {
+    return (await this.#member.ready()).tool?.(name);
+  }
+
+  async request(
+    method: string,
+    params: JsonObject | undefined,
+    context: HandlerContext,
+  ): Promise<JsonObject> {
+    const member = this.#member;
+    const result = await (await member.ready(context)).request(method, params, context);
+    if (preferenceMethods.has(method)) member.prefer(method, params);
+    return result;
+  }
+
+  notified(method: string, params: JsonObject | undefined): void {
+    this.#member.usable?.notified?.(method, params);
+  }
+
+  async watch(uris: readonly string[]): Promise<UpstreamWatch> {
+    return this.#member.watch(uris);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#member.pause(true);
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#member.pause(false);
+  }
+
+  async close(): Promise<void> {
+    await this.#member.close();
+  }
+}

@@ -1,0 +1,308 @@
+/**
+ * A host's answers to its server, made by its providers: for the server's own requests, and for
+ * questions in the result of a call.
+ *
+ * If a provider throws, the server gets `-32603` without details, and the error is reported to the
+ * host.
+ *
+ * @see MCP 2025-11-25, client/roots, client/sampling, client/elicitation
+ */
+import { anyMethod } from '../../../../src/actors/exchange.ts';
+import type { RequestHandler } from '../../../../src/actors/exchange.ts';
+import type { Report } from '../../../../src/actors/facts.ts';
+import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
+import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import {
+  ErrorCode,
+  ProtocolError,
+  invalidParams,
+  textOfError,
+} from '../../../../src/protocol/errors.ts';
+import type { JsonObject } from '../../../../src/protocol/frames.ts';
+import { without } from '../../../../src/protocol/dialects/members.ts';
+import { faultOfAnswer } from '../../../../src/protocol/input-required.ts';
+import { Method } from '../../../../src/protocol/methods.ts';
+import { faultOfToolUses } from '../../../../src/protocol/tool-uses.ts';
+import { faultOfForm, formAnswer } from './form-answer.ts';
+import type {
+  Asked,
+  ElicitProvider,
+  FormProvider,
+  FormRequest,
+  Providers,
+  ProvidedRoot,
+  RawAnswer,
+  RootsProvider,
+  SampleProvider,
+  SampleRequest,
+  UrlProvider,
+  UrlToOpen,
+} from './providers.ts';
+
+/** Hears what the server asks. */
+export interface AnswersHost {
+  readonly report: Report<'provider.failed'>;
+  /** The server asks something. */
+  asked(method: string, params: JsonObject | undefined): void;
+  /** The server no longer wants the answer, or cannot get it. */
+  withdrawn(method: string): void;
+}
+
+type Answer = (params: JsonObject, asked: Asked) => Promise<JsonObject>;
+
+/** How many opened URLs are remembered until the server says that the person is done. */
+const maxOpenUrls = 1024;
+
+export class Answers {
+  readonly #host: AnswersHost;
+  readonly #given: JsonObject;
+  readonly #raw: RawAnswer | undefined;
+  readonly #sample: SampleProvider | undefined;
+  readonly #form: FormProvider | undefined;
+  readonly #url: UrlProvider | undefined;
+  #roots: RootsProvider | undefined;
+  /** Resolves the `completed` promise of each open URL, by elicitation id. */
+  #open: BoundedMap<string, () => void> | undefined = undefined;
+
+  /**
+   * @param given further capabilities of the host
+   * @throws {TypeError} a provider or a root is invalid, or a capability has no provider
+   */
+  constructor(providers: Providers, host: AnswersHost, given: JsonObject = {}) {
+    const { roots, sample, elicit, onRequest } = providers;
+    const { form, url } = elicitationsOf(elicit);
+    this.#host = host;
+    this.#given = given;
+    this.#raw = checked('onRequest', onRequest);
+    this.#roots = checkedRoots(roots);
+    this.#sample = checked('sample', sample);
+    this.#form = checked('elicit', form);
+    this.#url = checked('elicit.url', url);
+    for (const name of ['roots', 'sampling', 'elicitation']) {
+      if (this.#raw || given[name] === undefined || this.#own('told')[name] !== undefined) continue;
+      throw new TypeError(`The capability "${name}" is declared, and no provider answers for it`);
+    }
+  }
+
+  /** Whether the host declares and answers by itself, unread. */
+  get isRaw(): boolean {
+    return this.#raw !== undefined;
+  }
+
+  /**
+   * The capabilities to declare to the server.
+   *
+   * @param changes whether the server is told when the roots change; since 2026-07-28 it never is
+   */
+  capabilities(changes: 'told' | 'untold'): JsonObject {
+    if (this.#raw) return changes === 'told' ? this.#given : untoldCapabilities(this.#given);
+    const merged: Record<string, unknown> = { ...this.#given };
+    for (const [name, own] of Object.entries(this.#own(changes))) {
+      merged[name] = { ...own, ...(merged[name] as JsonObject | undefined) };
+    }
+    return merged;
+  }
+
+  /** The handlers of the requests that a server may send. */
+  get handlers(): ReadonlyMap<string, RequestHandler> {
+    const raw = this.#raw;
+    if (raw) {
+      return new Map([[anyMethod, (params, call) => raw(call.request.method, params, call)]]);
+    }
+    const methods = [Method.rootsList, Method.createMessage, Method.elicit];
+    const offered = methods.filter((method) => this.#answerOf(method));
+    return new Map(
+      offered.map((method) => [
+        method,
+        (params, { signal }) => this.answer(method, params, signal),
+      ]),
+    );
+  }
+
+  /**
+   * Answers a question.
+   *
+   * @param signal fires if the server no longer wants the answer, or cannot get it
+   * @throws {ProtocolError} the error to answer with instead
+   */
+  async answer(
+    method: string,
+    params: JsonObject | undefined,
+    signal: AbortSignal,
+  ): Promise<JsonObject> {
+    const answer = this.#answerOf(method);
+    if (!answer) {
+      throw new ProtocolError(
+        ErrorCode.methodNotFound,
+        `The host does not answer ${describe(method)}`,
+      );
+    }
+    const withdraw = (): void => this.#host.withdrawn(method);
+    this.#host.asked(method, params);
+    signal.addEventListener('abort', withdraw);
+    try {
+      return await answer(params ?? {}, { signal });
+    } catch (error) {
+      throw error instanceof ProtocolError ? error : this.#failed(method, error, signal);
+    } finally {
+      signal.removeEventListener('abort', withdraw);
+    }
+  }
+
+  /**
+   * Replaces the roots. @returns false if roots were not declared: the server must not hear of them
+   */
+  setRoots(roots: RootsProvider): boolean {
+    const given = checkedRoots(roots);
+    if (this.#roots === undefined) return false;
+    this.#roots = given;
+    return true;
+  }
+
+  /** Takes `notifications/elicitation/complete`. Unknown ids are ignored. */
+  completed(params: JsonObject | undefined): void {
+    const id = params?.['elicitationId'] as string;
+    const resolve = this.#open?.get(id);
+    this.#open?.delete(id);
+    resolve?.();
+  }
+
+  #own(changes: 'told' | 'untold'): { readonly [name: string]: JsonObject } {
+    const modes = { ...(this.#form ? { form: {} } : {}), ...(this.#url ? { url: {} } : {}) };
+    return {
+      ...(this.#roots ? { roots: changes === 'told' ? { listChanged: true } : {} } : {}),
+      ...(this.#sample ? { sampling: {} } : {}),
+      ...(this.#form || this.#url ? { elicitation: modes } : {}),
+    };
+  }
+
+  #answerOf(method: string): Answer | undefined {
+    const [roots, sample, form, url] = [this.#roots, this.#sample, this.#form, this.#url];
+    switch (method) {
+      case Method.rootsList:
+        return roots && (() => this.#listRoots(roots));
+      case Method.createMessage:
+        return sample && ((params, asked) => this.#continue(sample, params, asked));
+      case Method.elicit:
+        if (!form && !url) return undefined;
+        return (params, asked) =>
+          params['mode'] === 'url'
+            ? this.#openUrl(url, params, asked)
+            : fillIn(form, params, asked);
+      default:
+        return undefined;
+    }
+  }
+
+  async #listRoots(provider: RootsProvider): Promise<JsonObject> {
+    const roots = typeof provider === 'function' ? await provider() : provider;
+    return { roots: listOfRoots(roots) };
+  }
+
+  async #continue(sample: SampleProvider, params: JsonObject, asked: Asked): Promise<JsonObject> {
+    const { messages, tools, toolChoice } = params;
+    if (!Array.isArray(messages)) {
+      throw invalidParams(`"messages" must be an array, this is ${describe(messages)}`);
+    }
+    const { sampling } = this.capabilities('told');
+    const mayUseTools = isJsonObject(sampling) && sampling['tools'] !== undefined;
+    if (!mayUseTools && (tools !== undefined || toolChoice !== undefined)) {
+      throw invalidParams('the host has not declared "sampling.tools"');
+    }
+    const fault = faultOfToolUses(messages);
+    if (fault !== undefined) throw invalidParams(fault);
+    return checkedAnswer(Method.createMessage, await sample(params as SampleRequest, asked));
+  }
+
+  async #openUrl(
+    provider: UrlProvider | undefined,
+    params: JsonObject,
+    { signal }: Asked,
+  ): Promise<JsonObject> {
+    if (!provider) throw invalidParams('the host has not declared "elicitation.url"');
+    const { message, url, elicitationId: id } = params;
+    if (typeof message !== 'string') {
+      throw invalidParams(`"message" must be a string, this is ${describe(message)}`);
+    }
+    // The host will open the URL, so only web URLs are allowed.
+    if (
+      typeof url !== 'string' ||
+      !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')
+    ) {
+      throw invalidParams(`"url" must be an absolute http or https URL, this is ${describe(url)}`);
+    }
+    const completed = new Promise<void>((resolve) => {
+      if (typeof id === 'string') (this.#open ??= new BoundedMap(maxOpenUrls)).set(id, resolve);
+    });
+    const action = await provider(params as UrlToOpen, { signal, completed });
+    if (action !== 'accept') this.#open?.delete(id as string);
+    return checkedAnswer(Method.elicit, { action });
+  }
+
+  #failed(method: string, error: unknown, signal: AbortSignal): ProtocolError {
+    // A provider whose signal was aborted is expected to fail.
+    const level = signal.aborted ? 'debug' : 'error';
+    const message = `The host could not answer ${method}: ${textOfError(error)}`;
+    this.#host.report({ level, name: 'provider.failed', message, details: { method, error } });
+    return new ProtocolError(ErrorCode.internalError, 'Internal error');
+  }
+}
+
+async function fillIn(
+  provider: FormProvider | undefined,
+  params: JsonObject,
+  asked: Asked,
+): Promise<JsonObject> {
+  const { mode = 'form' } = params;
+  if (mode !== 'form') throw invalidParams(`"mode" must be form or url, this is ${describe(mode)}`);
+  if (!provider) throw invalidParams('the host has not declared "elicitation.form"');
+  const fault = faultOfForm(params);
+  if (fault !== undefined) throw invalidParams(fault);
+  const form = params as FormRequest;
+  return formAnswer(form.requestedSchema, await provider(form, asked));
+}
+
+/** Capabilities of the legacy era without what later revisions have in another form. */
+export function untoldCapabilities(given: JsonObject): JsonObject {
+  const capabilities = without(given, 'tasks');
+  return isJsonObject(capabilities['roots']) ? { ...capabilities, roots: {} } : capabilities;
+}
+
+function checkedAnswer(method: string, answer: unknown): JsonObject {
+  const fault = faultOfAnswer(method, answer);
+  if (fault !== undefined) throw new TypeError(`The answer ${fault}`);
+  return answer as JsonObject;
+}
+
+function elicitationsOf(elicit: ElicitProvider | undefined): {
+  readonly form?: FormProvider | undefined;
+  readonly url?: UrlProvider | undefined;
+} {
+  return typeof elicit === 'object' ? elicit : { form: elicit };
+}
+
+/** @throws {TypeError} */
+function checked<T>(name: string, provider: T | undefined): T | undefined {
+  if (provider === undefined || typeof provider === 'function') return provider;
+  throw new TypeError(`"${name}" must be a function, this is ${describe(provider)}`);
+}
+
+/** @throws {TypeError} */
+function checkedRoots(roots: RootsProvider | undefined): RootsProvider | undefined {
+  return roots === undefined || typeof roots === 'function' ? roots : listOfRoots(roots);
+}
+
+/** @throws {TypeError} naming the invalid root */
+function listOfRoots(roots: unknown): readonly ProvidedRoot[] {
+  if (!Array.isArray(roots)) {
+    throw new TypeError(`The roots must be an array, this is ${describe(roots)}`);
+  }
+  return (roots as readonly unknown[]).map((root, at) => {
+    const { uri, name } = isJsonObject(root) ? root : {};
+    if (typeof uri !== 'string' || !/^file:\/\//i.test(uri) || !URL.canParse(uri)) {
+      throw new TypeError(`roots[${at}] must have a "uri" of file://, this is ${describe(uri)}`);
+    }
+    if (name === undefined || typeof name === 'string') return root as ProvidedRoot;
+    throw new TypeError(`roots[${at}].name must be a string, this is ${describe(name)}`);
+  });
+}

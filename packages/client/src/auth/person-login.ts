@@ -1,0 +1,348 @@
+/**
+ * One person's login: from the server's demand to a grant. The official client finds the
+ * authorization server, registers there, and makes the URL to visit; this file does the rest.
+ */
+import { randomBytes } from 'node:crypto';
+import type { OAuthClientProvider } from '@modelcontextprotocol/client';
+import { RuntimeError } from '../../../../src/protocol/errors.ts';
+import { isLoopback } from '../../../../src/protocol/oauth.ts';
+import type { LoginInput } from './authorization.machine.ts';
+import { listenForCallback } from './callback.ts';
+import {
+  assertIssuer,
+  assertItsOwn,
+  assertProtectsCodes,
+  issuerOf,
+  metadataFetch,
+} from './discovery.ts';
+import type { Discovered } from './discovery.ts';
+import { grantFrom, knownClient } from './grants.ts';
+import type { Grant, Grants, KnownClient } from './grants.ts';
+import { guardedFetch } from './guarded-fetch.ts';
+import { refusalFrom, refusedAuthorization } from './official-client.ts';
+import type { Official } from './official-client.ts';
+import type { PersonAuth } from './options.ts';
+import type { Clock } from '../../../../src/actors/clock.ts';
+import { unlessAborted } from '../../../../src/actors/waiting.ts';
+import { spawn } from 'node:child_process';
+
+/** The dependencies of a login. */
+export interface LoginScope<TOptions> {
+  readonly official: Official;
+  readonly server: URL;
+  readonly options: TOptions;
+  readonly grants: Grants;
+  /** Stores the grant and uses it from now on. */
+  readonly keep: (grant: Grant) => Promise<void>;
+  /** Uses a grant that is stored already. */
+  readonly use: (grant: Grant) => void;
+  readonly signal: AbortSignal;
+  /** The connection's clock. */
+  readonly clock: Clock;
+}
+
+/** The client that the host has registered itself. */
+export function ownClient({ clientId, clientSecret }: PersonAuth): KnownClient | undefined {
+  if (clientId === undefined) return undefined;
+  return { client_id: clientId, client_secret: clientSecret };
+}
+
+/** The client as it is stored with a grant: without the host's own secret. */
+export function keptClient(client: KnownClient, { clientId }: PersonAuth): KnownClient {
+  return clientId === undefined ? client : { client_id: clientId };
+}
+
+/** What a client says of itself to be registered. */
+export function clientMetadataOf<T extends object>(
+  { clientName = 'mcp-actors', scope }: PersonAuth,
+  flow: T,
+) {
+  return {
+    client_name: clientName,
+    token_endpoint_auth_method: 'none',
+    ...flow,
+    scope,
+  };
+}
+
+/** A way to a person and back. */
+interface Visit {
+  readonly redirectUrl: string;
+  /**
+   * Begins to wait for an answer with this state. The returned function shows the person a URL, and
+   * resolves to the URL that they were sent back to.
+   */
+  readonly begin: (state: string) => (url: URL) => Promise<URL>;
+  readonly end: () => void;
+}
+
+/** @throws {RefusedAuthorization} if there is no grant, with the reason */
+export async function logInPerson(
+  scope: LoginScope<PersonAuth>,
+  wanted: LoginInput,
+): Promise<Grant> {
+  const visit = await openVisit(scope);
+  const login = new PersonLogin(scope, wanted, visit.redirectUrl);
+  try {
+    const url = await login.ask();
+    const make = visit.begin(login.state());
+    wanted.authorization.send({ type: 'login.asked', url: url.href });
+    scope.options.ask?.({ server: scope.server.href, url: url.href });
+    const landed = await make(url);
+    const code = login.codeIn(landed);
+    wanted.authorization.send({ type: 'login.answered' });
+    return await login.exchange(code);
+  } catch (error) {
+    throw refusalFrom(error, scope.official, login.secrets);
+  } finally {
+    visit.end();
+  }
+}
+
+async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): Promise<Visit> {
+  const { visit, redirectUrl } = options;
+  if (visit) {
+    return {
+      redirectUrl: redirectUrl ?? 'http://localhost/callback',
+      begin: () => async (url) => {
+        try {
+          return new URL(await unlessAborted(visit(url, { signal }), signal));
+        } catch (error) {
+          throw refusedAuthorization(
+            'declined',
+            'The visit to the authorization server has failed',
+            error,
+          );
+        }
+      },
+      end: () => {},
+    };
+  }
+  const last = await grants.redirectUrl();
+  const port = last === undefined ? undefined : Number(new URL(last).port);
+  const callback = await listenForCallback(redirectUrl === undefined ? { port } : { redirectUrl });
+  return {
+    redirectUrl: callback.redirectUrl,
+    begin: (state) => {
+      const answer = callback.answer(state, signal);
+      return async (url) => {
+        // The URL is emitted as an event too: without a browser, a person can open it elsewhere.
+        openBrowser(url).catch(() => {});
+        return await answer;
+      };
+    },
+    end: () => callback.close(),
+  };
+}
+
+/** The official client's provider for one login. */
+class PersonLogin implements OAuthClientProvider {
+  readonly redirectUrl: string;
+  readonly clientMetadataUrl?: string;
+  readonly #scope: LoginScope<PersonAuth>;
+  readonly #wanted: LoginInput;
+  readonly #fetch: ReturnType<typeof guardedFetch>;
+  readonly #state = randomBytes(32).toString('base64url');
+  #found: Discovered | undefined;
+  #client: KnownClient | undefined;
+  #verifier = '';
+  #url: URL | undefined;
+  #code: string | undefined;
+  #iss: string | undefined;
+
+  constructor(scope: LoginScope<PersonAuth>, wanted: LoginInput, redirectUrl: string) {
+    this.#scope = scope;
+    this.#wanted = wanted;
+    this.#fetch = guardedFetch(scope.server, scope.signal);
+    this.redirectUrl = redirectUrl;
+    const { clientMetadataUrl } = scope.options;
+    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl;
+  }
+
+  /** The texts that no error may contain. */
+  get secrets(): readonly (string | undefined)[] {
+    const { clientSecret } = this.#scope.options;
+    return [clientSecret, this.#client?.client_secret, this.#verifier, this.#code, this.#state];
+  }
+
+  get clientMetadata() {
+    return clientMetadataOf(this.#scope.options, {
+      redirect_uris: [this.redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    });
+  }
+
+  /** The URL that the person must visit. */
+  async ask(): Promise<URL> {
+    const { official, server } = this.#scope;
+    const { scope, resourceMetadataUrl } = this.#wanted;
+    await official.auth(this, {
+      serverUrl: server,
+      fetchFn: metadataFetch(this.#fetch),
+      scope,
+      resourceMetadataUrl:
+        resourceMetadataUrl === undefined ? undefined : new URL(resourceMetadataUrl),
+    });
+    if (!this.#url) throw new Error('The official client has made no authorization URL');
+    return this.#url;
+  }
+
+  /**
+   * @throws {RefusedAuthorization} it is not the answer to this login, or the login was declined
+   */
+  codeIn(landed: URL): string {
+    const redirect = new URL(this.redirectUrl);
+    const { searchParams } = landed;
+    if (landed.origin !== redirect.origin || landed.pathname !== redirect.pathname) {
+      throw refusedAuthorization(
+        'unsafe',
+        `The person was sent back to ${landed.origin}${landed.pathname}, and not to ${this.redirectUrl}`,
+      );
+    }
+    if (searchParams.get('state') !== this.#state) {
+      throw refusedAuthorization(
+        'unsafe',
+        'The answer is not to the login that was begun here: its "state" is another one',
+      );
+    }
+    // This check comes before the rest of the answer is trusted (RFC 9207).
+    const metadata = this.#discovered().authorizationServerMetadata;
+    this.#iss = searchParams.get('iss') ?? undefined;
+    this.#scope.official.validateAuthorizationResponseIssuer({
+      iss: this.#iss,
+      expectedIssuer: metadata?.issuer,
+      issParameterSupported: metadata?.authorization_response_iss_parameter_supported === true,
+    });
+    const error = searchParams.get('error');
+    if (error !== null) {
+      const description = searchParams.get('error_description') ?? error;
+      throw new this.#scope.official.OAuthError(error, description);
+    }
+    this.#code = searchParams.get('code') ?? undefined;
+    if (!this.#code)
+      throw refusedAuthorization('unsafe', 'The answer of the authorization server has no code');
+    return this.#code;
+  }
+
+  async exchange(code: string): Promise<Grant> {
+    const { official } = this.#scope;
+    const found = this.#discovered();
+    if (!this.#client) throw new Error('The official client has registered no client');
+    const resource = found.resourceMetadata?.resource;
+    const issuer = issuerOf(found);
+    try {
+      const tokens = await official.exchangeAuthorization(found.authorizationServerUrl, {
+        metadata: found.authorizationServerMetadata,
+        clientInformation: this.#client,
+        authorizationCode: code,
+        iss: this.#iss,
+        codeVerifier: this.#verifier,
+        redirectUri: this.redirectUrl,
+        fetchFn: this.#fetch,
+        resource,
+      });
+      const asked = this.#url?.searchParams.get('scope') ?? undefined;
+      return grantFrom(tokens, asked, {
+        issuer,
+        client: keptClient(this.#client, this.#scope.options),
+        resource,
+      });
+    } catch (error) {
+      // The person is not sent there again automatically.
+      const { refusal } = refusalFrom(error, official, this.secrets);
+      throw refusedAuthorization('unanswered', refusal.error.message);
+    }
+  }
+
+  state(): string {
+    return this.#state;
+  }
+
+  async saveDiscoveryState(found: Discovered): Promise<void> {
+    const { server, official, options, grants } = this.#scope;
+    assertItsOwn(found, server, official);
+    assertProtectsCodes(found);
+    this.#found = found;
+    await assertIssuer(issuerOf(found), options, grants);
+  }
+
+  async clientInformation(context?: { readonly issuer: string }) {
+    const { options, grants } = this.#scope;
+    const issuer = context?.issuer ?? '';
+    const own = ownClient(options);
+    if (own) {
+      this.#client = own;
+      // With the issuer, the official client does not have it stored.
+      return { ...own, issuer };
+    }
+    if (this.#wanted.client === 'unknown') return undefined;
+    const kept = await grants.client(issuer);
+    // It was registered with another redirect URL, which the authorization server would refuse.
+    if (!kept?.redirect_uris?.includes(this.redirectUrl)) return undefined;
+    this.#client = kept;
+    return { ...kept, issuer };
+  }
+
+  async saveClientInformation(information: KnownClient, context?: { readonly issuer: string }) {
+    this.#client = knownClient(information, this.redirectUrl);
+    await this.#scope.grants.writeClient(context?.issuer ?? '', this.#client);
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.#url = url;
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+
+  /** The login is there to get new tokens: a refresh is done elsewhere, under a lock. */
+  tokens(): undefined {
+    return undefined;
+  }
+
+  saveTokens(): never {
+    throw new RuntimeError('UNAUTHORIZED', 'A login of a person gives no token without its code');
+  }
+
+  #discovered(): Discovered {
+    if (!this.#found) throw new Error('The official client has discovered nothing');
+    return this.#found;
+  }
+}
+
+/** The program that opens a URL, and its arguments. No shell is involved. */
+export function browserCommand(
+  url: URL,
+  environment: { readonly [name: string]: string | undefined } = process.env,
+  platform: NodeJS.Platform = process.platform,
+): readonly [command: string, ...args: string[]] {
+  if (environment['BROWSER']) return [environment['BROWSER'], url.href];
+  if (platform === 'darwin') return ['open', url.href];
+  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url.href];
+  return ['xdg-open', url.href];
+}
+
+/**
+ * Opens the system's browser, or the program that `BROWSER` names. Resolves once it has started.
+ *
+ * @throws {TypeError} the URL is neither of https, nor of http on this machine
+ * @throws {Error} the program does not exist
+ */
+export async function openBrowser(url: URL): Promise<void> {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
+    throw new TypeError(`A browser is not opened for ${url.protocol}//${url.host}`);
+  }
+  const [command, ...args] = browserCommand(url);
+  const child = spawn(command, args, { stdio: 'ignore', detached: true, windowsHide: true });
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+  child.unref();
+}

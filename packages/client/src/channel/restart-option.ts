@@ -1,0 +1,88 @@
+/** How a host says when a server is started or tried again, and what holds if it does not say it. */
+import { describe } from '../../../../src/protocol/classify.ts';
+import type { RestartPolicy, RestartTimes } from './restart-policy.ts';
+import { longestDelayMs } from '../../../../src/actors/clock.ts';
+
+/** The value of the option: `none`, or the times that differ from the defaults. */
+export type RestartOption = 'none' | { readonly [K in keyof RestartTimes]?: number | undefined };
+
+/** How a process is started again. */
+export const processRestart: RestartTimes = {
+  initialMs: 500,
+  maxMs: 30_000,
+  factor: 2,
+  jitter: 0.2,
+  maxAttempts: 5,
+  stableMs: 60_000,
+};
+
+/**
+ * How an HTTP endpoint is tried again: without end, since an attempt starts no process on this
+ * machine.
+ */
+export const httpRestart: RestartTimes = { ...processRestart, maxAttempts: Infinity };
+
+interface Range {
+  readonly least: number;
+  readonly most: number;
+  readonly words: string;
+}
+
+const wait = { least: 1, most: longestDelayMs, words: `1 to ${longestDelayMs} milliseconds` };
+const ranges: { readonly [K in keyof RestartTimes]: Range } = {
+  initialMs: wait,
+  maxMs: wait,
+  factor: { least: 1, most: 1000, words: 'a number from 1 to 1000' },
+  jitter: { least: 0, most: 1, words: 'a number from 0 to 1' },
+  maxAttempts: { least: 0, most: Infinity, words: 'a whole number from 0 on, or Infinity' },
+  stableMs: { least: 0, most: longestDelayMs, words: `0 to ${longestDelayMs} milliseconds` },
+};
+
+/**
+ * The policy that an option asks for.
+ *
+ * @param name of the option, for the errors
+ * @throws {RangeError} it is not a valid policy; names the field
+ */
+export function restartPolicyWith(
+  given: RestartOption | undefined,
+  defaults: RestartTimes,
+  name = 'restart',
+): RestartPolicy {
+  if (given === 'none') return 'none';
+  if (given !== undefined && (typeof given !== 'object' || given === null)) {
+    throw new RangeError(`${name} must be "none" or an object, this is ${describe(given)}`);
+  }
+  const changed = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  for (const [field, value] of changed) refuseField(`${name}.${field}`, field, value);
+  const policy = { ...defaults, ...Object.fromEntries(changed) };
+  if (policy.initialMs > policy.maxMs) {
+    throw new RangeError(
+      `${name}.initialMs must not be more than ${name}.maxMs, ${policy.maxMs}, this is ${policy.initialMs}`,
+    );
+  }
+  return policy;
+}
+
+function refuseField(path: string, field: string, value: unknown): void {
+  if (!Object.hasOwn(ranges, field)) {
+    throw new RangeError(`There is no ${path}; there are ${restartFields.join(', ')}`);
+  }
+  if (isRestartValue(field, value)) return;
+  throw new RangeError(`${path} must be ${restartWords(field)}, this is ${describe(value)}`);
+}
+
+/** The names of a policy's times. */
+export const restartFields: readonly string[] = Object.keys(ranges);
+
+/** What a field may be, in words. */
+export function restartWords(field: string): string {
+  return ranges[field as keyof RestartTimes].words;
+}
+
+/** Whether a field may have this value. */
+export function isRestartValue(field: string, value: unknown): value is number {
+  const { least, most } = ranges[field as keyof RestartTimes];
+  const isWhole = field !== 'maxAttempts' || value === Infinity || Number.isInteger(value);
+  return typeof value === 'number' && isWhole && value >= least && value <= most;
+}

@@ -1,0 +1,91 @@
+/** The setup of a connection, from its options and from what is remembered of its server. */
+import type { Era, EraKnowledge } from './connection-context.ts';
+import { processRestart, restartPolicyWith } from '../channel/restart-option.ts';
+import type { RestartPolicy } from '../channel/restart-policy.ts';
+import type { RestartOption } from '../channel/restart-option.ts';
+import { describe } from '../../../../src/protocol/classify.ts';
+import type { JsonObject } from '../../../../src/protocol/frames.ts';
+import type { Implementation } from '../../../../src/protocol/implementation.ts';
+import { tasksExtension } from '../../../../src/protocol/tasks.ts';
+import type { Answers } from '../asked/answers.ts';
+import type { ChannelKind } from '../channel/channel-kind.ts';
+import { knownEra } from './era.ts';
+import { connectionLimitsWith } from './limits.ts';
+import type { ConnectionLimits } from './limits.ts';
+
+/**
+ * The setup of a connection. It is stored in a recording's header, so it contains no HTTP headers,
+ * tokens or variables.
+ */
+export interface ConnectionSetup {
+  /** The host's name for the server. */
+  readonly name: string;
+  readonly shows: ChannelKind['shows'];
+  readonly restart: RestartPolicy;
+  /** What is known of the server's era. */
+  readonly era: EraKnowledge;
+  /** The only era that the host accepts. */
+  readonly wanted?: Era;
+  /** How the host describes itself. */
+  readonly clientInfo: Implementation;
+  readonly capabilities: { readonly [era in Era]: JsonObject };
+  /** The methods that the server may call. */
+  readonly methods: readonly string[];
+  readonly limits: ConnectionLimits;
+}
+
+/** The options that a connection starts with. */
+interface SetupOptions {
+  readonly kind: ChannelKind;
+  readonly name?: string;
+  readonly clientInfo?: Implementation;
+  readonly era?: Era;
+  /** The era to try first if `era` is undefined. The other one is tried over the same channel. */
+  readonly supposedEra?: 'legacy';
+  readonly limits?: Partial<ConnectionLimits>;
+  readonly restart?: RestartOption;
+}
+
+const anonymousHost = { name: 'mcp-actors', version: '0.1.0' };
+
+/** @throws {RangeError} an option is wrong; names it */
+export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetup {
+  const { kind, name = kind.name, restart, clientInfo = anonymousHost, era, limits } = options;
+  return {
+    name,
+    shows: kind.shows,
+    restart:
+      kind.restart === 'none' && restart === undefined
+        ? 'none'
+        : restartPolicyWith(restart, kind.restart === 'none' ? processRestart : kind.restart),
+    era: eraWanted(era) ?? eraSupposed(options) ?? knownEra(kind.eraKey),
+    ...(era === undefined ? {} : { wanted: era }),
+    clientInfo,
+    // A modern server is never told that the roots changed.
+    capabilities: {
+      legacy: answers.capabilities('told'),
+      modern: answers.isRaw
+        ? answers.capabilities('untold')
+        : takingTasks(answers.capabilities('untold')),
+    },
+    methods: [...answers.handlers.keys()],
+    limits: connectionLimitsWith(limits),
+  };
+}
+
+/** The capabilities since 2026-07-28: calls may be answered with a task. */
+function takingTasks(capabilities: JsonObject): JsonObject {
+  const given = capabilities['extensions'] as JsonObject | undefined;
+  return { ...capabilities, extensions: { [tasksExtension]: {}, ...given } };
+}
+
+function eraSupposed({ supposedEra }: SetupOptions): EraKnowledge | undefined {
+  return supposedEra && { kind: supposedEra, by: 'memory' };
+}
+
+function eraWanted(era: Era | undefined): EraKnowledge | undefined {
+  if (era !== undefined && era !== 'legacy' && era !== 'modern') {
+    throw new RangeError(`era must be "legacy" or "modern", this is ${describe(era)}`);
+  }
+  return era === 'legacy' ? { kind: 'legacy', by: 'host' } : era && { kind: 'modern' };
+}

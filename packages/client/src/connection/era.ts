@@ -1,0 +1,136 @@
+/**
+ * Reads a server's era, revision and description from its answers to `server/discover` and
+ * `initialize`.
+ *
+ * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based
+ *   Versions"
+ * @see MCP 2025-11-25, basic/lifecycle, "Version Negotiation"
+ */
+import type { ServerProfile, EraKnowledge } from './connection-context.ts';
+import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
+import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import {
+  handshakeVersions,
+  statelessVersions,
+} from '../../../../src/protocol/dialects/registry.ts';
+import { ErrorCode, RuntimeError } from '../../../../src/protocol/errors.ts';
+import type { JsonObject, WireError } from '../../../../src/protocol/frames.ts';
+import { anonymous, faultOfImplementation } from '../../../../src/protocol/implementation.ts';
+import type { Implementation } from '../../../../src/protocol/implementation.ts';
+import { MetaKey } from '../../../../src/protocol/meta.ts';
+
+/** What the answer to a probe says. */
+export type EraReading =
+  | { readonly era: 'legacy' }
+  | { readonly era: 'modern'; readonly profile: ServerProfile }
+  /** It is modern, and shares this other revision with us. */
+  | { readonly era: 'again'; readonly revision: string }
+  | { readonly era: 'refused'; readonly error: RuntimeError };
+
+export type GreetingReading =
+  | { readonly ok: true; readonly profile: ServerProfile }
+  | { readonly ok: false; readonly error: RuntimeError };
+
+/** Reads the result of `server/discover`. */
+export function readDiscovery(result: JsonObject): EraReading {
+  const { supportedVersions, capabilities, instructions } = result;
+  // Some servers answer unknown methods with an empty result.
+  if (capabilities === undefined && supportedVersions === undefined) return { era: 'legacy' };
+  if (!isJsonObject(capabilities) || !isTexts(supportedVersions)) {
+    const error = violation(
+      `server/discover was answered without "supportedVersions" and "capabilities": ${describe(result)}`,
+    );
+    return { era: 'refused', error };
+  }
+  const revision = statelessVersions.find((version) => supportedVersions.includes(version));
+  if (revision === undefined) return elsewhere(supportedVersions);
+  const info = isJsonObject(result['_meta']) ? result['_meta'][MetaKey.serverInfo] : undefined;
+  const profile: ServerProfile = {
+    era: 'modern',
+    revision,
+    info: faultOfImplementation(info) ? anonymous : (info as Implementation & JsonObject),
+    capabilities,
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+  };
+  return { era: 'modern', profile };
+}
+
+/** Reads the error answer to `server/discover`: only a modern server has the modern codes. */
+export function readProbeError({ code, message, data }: WireError): EraReading {
+  if (code === ErrorCode.unsupportedProtocolVersion) {
+    const supported = isJsonObject(data) ? data['supported'] : undefined;
+    if (!isTexts(supported)) {
+      return { era: 'refused', error: violation(`Error ${code} names no versions: ${message}`) };
+    }
+    const revision = statelessVersions.find((version) => supported.includes(version));
+    return revision === undefined ? elsewhere(supported) : { era: 'again', revision };
+  }
+  if (code === ErrorCode.missingClientCapability || code === ErrorCode.headerMismatch) {
+    return { era: 'refused', error: violation(`server/discover was refused: ${code} ${message}`) };
+  }
+  return { era: 'legacy' };
+}
+
+/**
+ * A modern server that shares no modern revision with us. It may share one that begins with
+ * `initialize`.
+ */
+function elsewhere(supported: readonly string[]): EraReading {
+  if (handshakeVersions.some((version) => supported.includes(version))) return { era: 'legacy' };
+  return { era: 'refused', error: unsupported(supported.join(', ')) };
+}
+
+/** Reads the result of `initialize`. */
+export function readGreeting(result: JsonObject): GreetingReading {
+  const { protocolVersion, capabilities, serverInfo, instructions, ...others } = result;
+  if (typeof protocolVersion !== 'string' || !isJsonObject(capabilities)) {
+    const message = `initialize was answered without "protocolVersion" and "capabilities": ${describe(result)}`;
+    return { ok: false, error: violation(message) };
+  }
+  if (!handshakeVersions.includes(protocolVersion)) {
+    return { ok: false, error: unsupported(protocolVersion) };
+  }
+  const fault = faultOfImplementation(serverInfo);
+  if (fault) {
+    const message = `The server's "serverInfo${fault.path}" must be ${fault.wanted}, this is ${describe(fault.got)}`;
+    return { ok: false, error: violation(message) };
+  }
+  return {
+    ok: true,
+    profile: {
+      era: 'legacy',
+      revision: protocolVersion,
+      info: serverInfo as Implementation & JsonObject,
+      capabilities,
+      ...(typeof instructions === 'string' ? { instructions } : {}),
+      ...(Object.keys(others).length > 0 ? { others } : {}),
+    },
+  };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+function unsupported(theirs: string): RuntimeError {
+  const ours = [...statelessVersions, ...handshakeVersions].join(', ');
+  const message = `The server speaks ${describe(theirs)}, the host ${ours}: they have no revision in common`;
+  return new RuntimeError('VERSION_UNSUPPORTED', message);
+}
+
+function violation(message: string): RuntimeError {
+  return new RuntimeError('PROTOCOL_VIOLATION', message);
+}
+
+const remembered = new BoundedMap<string, EraKnowledge>(1024);
+const unknown: EraKnowledge = { kind: 'unknown' };
+
+/** What is known of a server under this key. */
+export function knownEra(key: string | undefined): EraKnowledge {
+  return remembered.get(key as string) ?? unknown;
+}
+
+/** Remembers the era for later connections. */
+export function rememberEra(key: string | undefined, era: EraKnowledge): void {
+  if (key !== undefined) remembered.set(key, era);
+}

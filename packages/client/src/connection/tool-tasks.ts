@@ -1,0 +1,328 @@
+/**
+ * The calls of a connection that run as tasks, because the tool requires it (2025-11-25), the
+ * server decides so (2026-07-28), or the host wants it. Each is followed until it ends.
+ *
+ * @see MCP 2025-11-25, basic/utilities/tasks
+ * @see the extension io.modelcontextprotocol/tasks
+ */
+import { observedMachine } from '../../../../src/actors/transitions.ts';
+import type { MachineActor } from '../../../../src/actors/transitions.ts';
+import { followedTaskMachine } from './followed-task.machine.ts';
+import type { FollowedTaskInput } from './followed-task.machine.ts';
+import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import type { ProgressReport } from '../../../../src/protocol/dialects/dialect.ts';
+import { RuntimeError } from '../../../../src/protocol/errors.ts';
+import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
+import { readTaskReport, tasksExtension } from '../../../../src/protocol/tasks.ts';
+import { guardOf } from '../../../../src/server/session/guarded-listeners.ts';
+import type { FirstResult } from '../asked/input-rounds.ts';
+import { Subscription } from '../lists/listening.actor.ts';
+import type { KeptList } from '../lists/kept-list.ts';
+import type { ListeningPort } from '../lists/listening.actor.ts';
+import type { Era } from './connection-context.ts';
+import type { ListedTool } from '../../../../src/protocol/listed.ts';
+import type { CallToolResult } from '../lists/offered.ts';
+import type { Report } from '../../../../src/actors/facts.ts';
+import type { HostCall, Requests } from './requests.ts';
+import type { ConnectionLimits } from './limits.ts';
+import type { HostRequestOptions } from './options.ts';
+import { followedTaskActors } from './followed-task.actor.ts';
+import type { AskedServer } from './followed-task.actor.ts';
+import { FollowedTask, answeredTask } from './tool-task.observable.ts';
+import type { ToolTask } from './tool-task.observable.ts';
+import { longestDelayMs } from '../../../../src/actors/clock.ts';
+
+/** Whether the server of the present channel runs calls as tasks; `unknown` before the first one. */
+type TaskOffer = 'unknown' | 'none' | 'legacy' | 'modern';
+
+/** The offer of a server with these capabilities. */
+function taskOfferOf(era: Era, capabilities: JsonObject): TaskOffer {
+  const path =
+    era === 'modern' ? ['extensions', tasksExtension] : ['tasks', 'requests', 'tools', 'call'];
+  const declared = path.reduce<unknown>(
+    (value, member) => (isJsonObject(value) ? value[member] : undefined),
+    capabilities,
+  );
+  return isJsonObject(declared) ? era : 'none';
+}
+
+/** What a tool of 2025-11-25 says about tasks. */
+function supportOf(tool: ListedTool | undefined): unknown {
+  return isJsonObject(tool?.execution) ? tool.execution['taskSupport'] : undefined;
+}
+
+/** The connection, as its tasks see it. */
+export interface ToolTasksHost extends ListeningPort, AskedServer {
+  readonly name: string;
+  readonly limits: ConnectionLimits;
+  readonly report: Report;
+  readonly requests: Pick<Requests, 'ask' | 'request'>;
+  /** Makes the reader of a tool's result. */
+  readonly readerOf: (tool: string) => (result: JsonObject) => CallToolResult;
+  /** Cancels a task by its id. A recording notes this as a call of the host. */
+  readonly cancel: (id: string) => Promise<void>;
+}
+
+/** The options of a call as a task. */
+export interface TaskOptions extends HostRequestOptions {
+  /**
+   * How long the server should keep the task, milliseconds. Only servers of 2025-11-25 are told.
+   */
+  readonly ttlMs?: number;
+}
+
+const noTools: ReadonlySet<string> = new Set();
+
+/** A followed task, and the callbacks of its host. */
+interface Followed {
+  readonly task: FollowedTask;
+  /** The id of its call, which is also its progress token. */
+  readonly token: RequestId | undefined;
+  readonly onProgress: HostRequestOptions['onProgress'];
+  readonly listening: Subscription | undefined;
+}
+
+export class ToolTasks {
+  readonly host: ToolTasksHost;
+  /** Made for the first: most connections follow none. */
+  #followed: Map<string, Followed> | undefined = undefined;
+  /** The offer of the last channel's server. */
+  offer: TaskOffer = 'unknown';
+  /** The tools that must run as tasks; undefined until the list is known. */
+  only: ReadonlySet<string> | undefined = undefined;
+
+  constructor(host: ToolTasksHost) {
+    this.host = host;
+  }
+
+  get #all(): Iterable<Followed> {
+    return this.#followed?.values() ?? [];
+  }
+
+  /** The charts of the followed tasks, and of the subscriptions to them. */
+  get machines(): readonly MachineActor[] {
+    return [...this.#all].flatMap(({ task, listening }) =>
+      listening ? [task.machine, listening.machine] : [task.machine],
+    );
+  }
+
+  /** A channel is ready. */
+  opened(era: Era, capabilities: JsonObject): void {
+    this.offer = taskOfferOf(era, capabilities);
+    this.only = this.offer === 'legacy' ? undefined : noTools;
+  }
+
+  /**
+   * Whether a tool of 2025-11-25 must run as a task; false if the server does not list its tools.
+   */
+  async demands(name: string, list: KeptList<ListedTool>, options: HostRequestOptions = {}) {
+    if (!this.only) {
+      const tools = await this.#listed(list, options);
+      const demanding = tools?.filter((tool) => supportOf(tool) === 'required');
+      if (demanding) this.only = new Set(demanding.map((tool) => tool.name));
+    }
+    return this.only?.has(name) === true;
+  }
+
+  /** The tools; undefined if the server does not list them. */
+  async #listed(list: KeptList<ListedTool>, options: HostRequestOptions) {
+    const { timeoutMs = this.host.limits.requestTimeoutMs, signal } = options;
+    return list.items({ timeoutMs, signal }).catch(() => undefined);
+  }
+
+  /** Calls a tool of 2025-11-25 that must run as a task, and resolves to its result. */
+  async call(params: JsonObject, options: HostRequestOptions = {}): Promise<CallToolResult> {
+    const { limits, clock } = this.host;
+    const { timeoutMs = limits.requestTimeoutMs, signal, onTask } = options;
+    const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
+    const startedAt = clock.now();
+    const answer = await this.#askForTask({ ...params, task: {} }, options);
+    if (!(answer instanceof FollowedTask)) return answer;
+    const result = await this.#await(answer, { onTask, signal, maxTotalMs, startedAt });
+    return this.#readerOf(params)(result);
+  }
+
+  /** See `RoundsHost.awaitTask`. */
+  async awaited(call: HostCall, { result, startedAt }: FirstResult): Promise<JsonObject> {
+    const task = this.#follow('modern', result, call.params ?? {}, undefined, {});
+    return this.#await(task, { ...call, startedAt });
+  }
+
+  /** The task's result. If the call ends, the task ends too, unless it is held. */
+  #await(
+    task: FollowedTask,
+    call: Pick<HostCall, 'onTask' | 'task' | 'signal' | 'maxTotalMs'> & {
+      readonly startedAt: number;
+    },
+  ): Promise<JsonObject> {
+    const { maxTotalMs, startedAt } = call;
+    const isHeld = call.task === 'held';
+    const end = (error: RuntimeError): RuntimeError => {
+      void task.abandon(error);
+      return error;
+    };
+    const whose = `The task ${task.id} of ${this.host.name}`;
+    const settled = task.settled({
+      timeoutMs: isHeld
+        ? longestDelayMs
+        : Math.max(1, startedAt + maxTotalMs - this.host.clock.now()),
+      signal: isHeld ? undefined : call.signal,
+      overdue: () =>
+        end(new RuntimeError('REQUEST_TIMEOUT', `${whose} has not ended within ${maxTotalMs} ms`)),
+      cancelled: (cause) => end(new RuntimeError('CANCELLED', `${whose} was cancelled`, { cause })),
+    });
+    call.onTask?.(task);
+    return settled;
+  }
+
+  /**
+   * Calls a tool as a task, if the server makes one. A server of 2025-11-25 is not asked for a task
+   * if the tool's `execution.taskSupport` does not allow it.
+   */
+  async begin(
+    params: JsonObject,
+    { ttlMs, ...options }: TaskOptions,
+    list: KeptList<ListedTool>,
+  ): Promise<ToolTask> {
+    const { name, report, requests } = this.host;
+    const refusal = (why: string): RuntimeError =>
+      new RuntimeError('CAPABILITY_MISSING', `The tool was not called: ${why}`);
+    if (this.offer === 'none')
+      throw refusal(`${name} does not declare that it runs calls as tasks`);
+    if (this.offer === 'legacy') {
+      const tool = (await this.#listed(list, options))?.find(
+        (each) => each.name === params['name'],
+      );
+      const support = supportOf(tool);
+      if (tool && support !== 'required' && support !== 'optional') {
+        throw refusal(`${name} does not run ${describe(tool.name)} as a task`);
+      }
+    }
+    const answered = (result: CallToolResult) => answeredTask(guardOf(report), result);
+    if (this.offer === 'legacy') {
+      const answer = await this.#askForTask({ ...params, task: { ttl: ttlMs } }, options);
+      return answer instanceof FollowedTask ? answer : answered(answer);
+    }
+    return new Promise((resolve, reject) => {
+      const held = { ...options, task: 'held', onTask: resolve } as const;
+      // The holder of the task hears of its end through the task.
+      requests.ask('tools/call', params, held, this.#readerOf(params)).then(
+        (result) => resolve(answered(result)),
+        (error: Error) => reject(error),
+      );
+    });
+  }
+
+  /** Cancels a task that is followed. */
+  cancel(id: string): Promise<void> {
+    const error = new RuntimeError('CANCELLED', `The task ${id} was cancelled`);
+    return this.#followed?.get(id)?.task.abandon(error) ?? Promise.resolve();
+  }
+
+  /** Takes a server's notification if it is about a followed task. */
+  heard(method: string, params: JsonObject | undefined): void {
+    if (method === 'notifications/tools/list_changed' && this.offer === 'legacy') {
+      this.only = undefined;
+    }
+    if (!this.#followed?.size) return;
+    if (method === 'notifications/subscriptions/acknowledged') {
+      for (const { listening } of this.#all) listening?.acknowledged(params);
+      return;
+    }
+    if (method !== 'notifications/tasks' && method !== 'notifications/tasks/status') return;
+    const followed = this.#followed.get(String(params?.['taskId']));
+    try {
+      followed?.task.told(readTaskReport(params));
+    } catch (error) {
+      this.host.report({
+        level: 'warning',
+        name: 'response.malformed',
+        message: (error as Error).message,
+      });
+    }
+  }
+
+  /** Progress of a request that was answered: a task's progress continues after that. */
+  progressed(token: RequestId, report: ProgressReport): void {
+    for (const followed of this.#all) {
+      if (followed.token !== token) continue;
+      try {
+        followed.onProgress?.(report);
+      } catch (error) {
+        void followed.task.abandon(error as Error);
+      }
+    }
+  }
+
+  /** No more requests are sent. */
+  end(error: RuntimeError): void {
+    for (const { task } of this.#all) void task.abandon(error);
+  }
+
+  /** The task that a server of 2025-11-25 made of a call, or its plain answer. */
+  #askForTask(
+    params: JsonObject,
+    options: HostRequestOptions,
+  ): Promise<CallToolResult | FollowedTask> {
+    let token: RequestId | undefined;
+    const sent = (id: RequestId): void => void (token = id);
+    return this.host.requests.ask('tools/call', params, { ...options, sent }, (result) =>
+      isJsonObject(result['task'])
+        ? this.#follow('legacy', result['task'], params, token, options)
+        : this.#readerOf(params)(result),
+    );
+  }
+
+  #readerOf({ name }: JsonObject): (result: JsonObject) => CallToolResult {
+    return this.host.readerOf(String(name));
+  }
+
+  #follow(
+    era: FollowedTaskInput['era'],
+    value: unknown,
+    params: JsonObject,
+    token: RequestId | undefined,
+    { onProgress }: HostRequestOptions,
+  ): FollowedTask {
+    const { clock, limits, rounds, cancel, report } = this.host;
+    const read = this.#readerOf(params);
+    const first = readTaskReport(value);
+    const { taskId } = first;
+    const followed = (this.#followed ??= new Map());
+    if (followed.has(taskId) || followed.size >= limits.maxPending) {
+      const why = followed.has(taskId) ? 'has it already' : `follows ${limits.maxPending}`;
+      throw new RuntimeError(
+        'LIMIT_EXCEEDED',
+        `The task ${taskId} is not followed: the host ${why}`,
+      );
+    }
+    const input = { scope: this, task: first, era, maxRounds: rounds.maxRounds };
+    const task = new FollowedTask({
+      ...{ clock, machine, input, read, cancel, guard: guardOf(report) },
+    });
+    const listening = era === 'modern' ? this.#listen(task) : undefined;
+    followed.set(taskId, { task, token, onProgress, listening });
+    void task.over.then(() => {
+      followed.delete(taskId);
+      listening?.stop();
+    });
+    return task;
+  }
+
+  /** The task is polled as well, so nothing depends on these notifications. */
+  #listen(task: FollowedTask): Subscription {
+    const nothing = (): void => {};
+    const owner = { opened: () => task.listened(), cut: nothing, refused: nothing };
+    return new Subscription(this.host, { taskIds: [task.id] }, owner, 'task');
+  }
+}
+
+const machine = observedMachine(
+  'followed',
+  followedTaskMachine.provide({ actors: followedTaskActors(hostOf) }),
+  (input) => hostOf(input as FollowedTaskInput).observed,
+);
+
+function hostOf({ scope }: Pick<FollowedTaskInput, 'scope'>): ToolTasksHost {
+  return (scope as ToolTasks).host;
+}

@@ -1,0 +1,403 @@
+/** Many servers: a plain map of connections, and one list of all their tools. */
+import { heldProcess, onceAtTurnEnd, systemClock } from '../../../../src/actors/clock.ts';
+import {
+  ErrorCode,
+  ProtocolError,
+  RuntimeError,
+  invalidParams,
+} from '../../../../src/protocol/errors.ts';
+import type { JsonObject } from '../../../../src/protocol/frames.ts';
+import { PartyTurns } from '../../../../src/actors/party-turns.ts';
+import { waitFor } from '../../../../src/actors/waiting.ts';
+import type { WaitEnd } from '../../../../src/actors/waiting.ts';
+import { nearest } from '../../../../src/protocol/nearest.ts';
+import { quoted } from '../../../../src/protocol/printable.ts';
+import { guardOf } from '../../../../src/server/session/guarded-listeners.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { CallToolResult } from '../lists/offered.ts';
+import type { ConnectionOptions, HostRequestOptions } from '../connection/options.ts';
+import { defaultConnectionLimits } from '../connection/limits.ts';
+import { changesBetween } from './config-changes.ts';
+import { configInvalid } from './config-fault.ts';
+import type { ConfigFault } from './config-fault.ts';
+import type { HostsConfig } from './hosts-file.ts';
+import { mayBeNamed, mergeTools, splitName } from './merged-names.ts';
+import type { HostedServer } from './server-entry.ts';
+import { ServerSlot } from './server-slot.ts';
+import type { SlotHost } from './server-slot.ts';
+import type { FoundTool, MergedTool, ServerStatus, Startup } from './server-reports.ts';
+import type { ConnectionMaker, Servers, ManagedOptions } from './servers.ts';
+import { ServersFeed } from './servers-streams.observable.ts';
+import { SlotChart, UnconnectedServers } from './slot-chart.ts';
+import { ToolSearch } from './tool-search.ts';
+import { defaultCacheFolder, toolsCache } from './tools-cache.ts';
+
+const defaultStartupMs = 3000;
+const defaultMaxStarting = 8;
+
+/** How long a starting server may occupy a place if it does not get ready. */
+const placeMs = 1000;
+
+type Listed = MergedTool & { readonly tool: string };
+
+export class ServerManager implements Servers {
+  readonly tools$: Servers['tools$'];
+  readonly events$: Servers['events$'];
+  readonly #slots = new Map<string, ServerSlot>();
+  readonly #feed: ServersFeed;
+  readonly #host: SlotHost;
+  /** Only so many start at once, in their order. */
+  readonly #turns: PartyTurns;
+  /** Resolves once the start is over. */
+  readonly #startup: Promise<void>;
+  #settleStart: () => void = () => {};
+  readonly #unconnected: UnconnectedServers;
+  /**
+   * The results of `forServer` for connections that are not made yet: it is called once for each.
+   */
+  readonly #ownOptions = new Map<string, Partial<ConnectionOptions> | undefined>();
+  #config: HostsConfig;
+  /** The merged list; undefined after a change until it is needed. */
+  #mergedNow: ReadonlyMap<string, MergedTool> | undefined = undefined;
+  readonly #search: ToolSearch;
+  #closed: Promise<void> | undefined;
+  readonly #ends: (() => void)[] = [];
+
+  constructor(config: HostsConfig, options: ManagedOptions, maker: ConnectionMaker) {
+    const { clock = systemClock, cacheFolder = defaultCacheFolder(options.environment) } = options;
+    const { report = () => {} } = options;
+    const guard = guardOf(report);
+    this.#feed = new ServersFeed(guard, () => this.#connections());
+    ({ tools$: this.tools$, events$: this.events$ } = this.#feed);
+    this.#host = {
+      open: (...wanted) => maker.open(...wanted),
+      callerOf: (name, entry) => {
+        const own = this.#ownOptions.get(name) ?? options.forServer?.(name);
+        this.#ownOptions.set(name, own);
+        return maker.callerOf(entry, { ...options, ...own });
+      },
+      clock,
+      report,
+      cache: cacheFolder === false ? undefined : toolsCache(cacheFolder),
+      now: () => new Date().toISOString(),
+      optionsFor: (name) => this.#optionsFor(name, options),
+      opened: (connection) => this.#feed.opened(connection),
+      reported: (server, report) => this.#feed.happened({ type: 'tools', server, report }),
+      changed: () => this.#changed(),
+    };
+    this.#search = new ToolSearch({ clock, slots: this.#slots, merged: () => this.#merged() });
+    this.#turns = new PartyTurns(options.maxStarting ?? defaultMaxStarting);
+    this.#config = config;
+    for (const [name, server] of config.servers) this.#add(name, server);
+    const { startupMs = defaultStartupMs } = options;
+    this.#startup = this.#waitForStart([...config.servers.keys()], startupMs);
+    const { watchers = [] } = options;
+    this.#unconnected = new UnconnectedServers(watchers, clock, (name, { state }) => {
+      const slot = this.#slots.get(name);
+      return slot?.chart ?? new SlotChart(state === 'disabled' ? 'disabled' : 'faulty', report);
+    });
+    this.#changed();
+  }
+
+  get faults(): readonly ConfigFault[] {
+    return this.#config.faults;
+  }
+
+  get remarks(): readonly ConfigFault[] {
+    return this.#config.remarks;
+  }
+
+  get status(): ReadonlyMap<string, ServerStatus> {
+    return new Map([...this.#config.servers.keys()].map((name) => [name, this.#statusOf(name)]));
+  }
+
+  #statusOf(name: string): ServerStatus {
+    const slot = this.#slots.get(name);
+    if (slot) return slot.status;
+    const server = this.#config.servers.get(name);
+    if (server?.kind !== 'invalid') {
+      return { state: 'disabled', launches: 0, tools: { state: 'asking' } };
+    }
+    const error = configInvalid(server.faults);
+    return {
+      state: 'failed',
+      error,
+      launches: 0,
+      tools: { state: 'failed', reason: error.message },
+    };
+  }
+
+  get tools(): readonly MergedTool[] {
+    return [...this.#merged().values()];
+  }
+
+  async started(): Promise<Startup> {
+    const release = heldProcess();
+    await this.#startup.finally(release);
+    const named = (...states: readonly ServerStatus['state'][]) =>
+      [...this.status].flatMap(([name, { state }]) => (states.includes(state) ? [name] : []));
+    return {
+      ready: named('ready'),
+      late: named('connecting', 'lost', 'backoff'),
+      failed: named('failed'),
+    };
+  }
+
+  /** Waits until each of these is ready or has failed, for at most `startupMs`. */
+  #waitForStart(servers: readonly string[], startupMs: number): Promise<void> {
+    let awaited = servers;
+    return new Promise((resolve) => {
+      const { clock } = this.#host;
+      const timer = clock.setTimeout(resolve, startupMs);
+      this.#settleStart = () => {
+        awaited = awaited.filter((name) => isUnderway(this.#statusOf(name).state));
+        if (awaited.length > 0 && !this.#closed) return;
+        clock.clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  get(server: string): Connection | undefined {
+    return this.#slots.get(server)?.connection;
+  }
+
+  async use(server: string): Promise<Connection> {
+    const slot = this.#slots.get(server);
+    if (slot) return slot.use();
+    throw this.#unusable(server);
+  }
+
+  /** Why a server without a slot cannot be used. */
+  #unusable(server: string): Error {
+    const { error } = this.#statusOf(server);
+    if (error) return error;
+    const names = [...this.#config.servers.keys()];
+    const near = nearest(server, names);
+    const message = names.includes(server)
+      ? 'it is disabled'
+      : `there is no such server${near === undefined ? '' : `. Did you mean ${near}?`}`;
+    return configInvalid([{ file: this.#config.file, server, message }]);
+  }
+
+  async listTools({
+    refresh = false,
+    ...options
+  }: HostRequestOptions & { readonly refresh?: boolean } = {}): Promise<readonly MergedTool[]> {
+    const asked = [...this.#slots.values()].filter(
+      (slot) => refresh || !['idle', 'closed'].includes(slot.status.state) || !slot.isListed,
+    );
+    const { timeoutMs = defaultConnectionLimits.requestTimeoutMs } = options;
+    const enough = new AbortController();
+    const { signal } = enough;
+    // Servers that fail or are late are missing from the list; their status says why.
+    const lists = asked.map(async (slot) => {
+      const isLate = options.whenAway === 'refuse' && isUnderway(slot.status.state);
+      if (isLate) return;
+      const connection = await slot.use();
+      // A list would wait for a connection, which a failed server does not get.
+      await connection.ready({ signal });
+      await connection.listTools({ ...options, signal, refresh });
+    });
+    const cancelled = (cause: unknown): RuntimeError =>
+      new RuntimeError('CANCELLED', 'Waiting for the lists of tools was cancelled', { cause });
+    const { clock } = this.#host;
+    const overdue = ({ resolve }: WaitEnd<void>): void => resolve();
+    await waitFor<void>(
+      { clock, timeoutMs, signal: options.signal, overdue, cancelled },
+      ({ resolve }) => {
+        void Promise.allSettled(lists).then(() => resolve());
+        return () => enough.abort();
+      },
+    );
+    return this.tools;
+  }
+
+  async callTool(
+    name: string,
+    args?: JsonObject,
+    options: HostRequestOptions = {},
+  ): Promise<CallToolResult> {
+    const owner = this.#search.ownerNow(name) ?? (await this.#ownerIn(name, options));
+    const connection = await this.use(owner.server);
+    const call = connection.callTool(owner.tool, args, options);
+    if (owner.listed) return call;
+    // Sent before the list of its server was known: the list decides what a failure means.
+    const failed = await call.then(
+      ({ isError }) => isError === true,
+      (error: unknown) => error instanceof ProtocolError && error.code === ErrorCode.invalidParams,
+    );
+    if (failed && (await this.#isUnlisted(owner, connection, options))) throw this.#refusal(name);
+    return call;
+  }
+
+  /** True if the server's whole list, once it has arrived, lacks the tool. */
+  async #isUnlisted(
+    { server, tool }: FoundTool,
+    connection: Connection,
+    options: HostRequestOptions,
+  ): Promise<boolean> {
+    // A list that fails decides nothing, and the call's own failure is reported.
+    const listed = await connection.listTools(options).catch(() => undefined);
+    const { state, reason } = this.#slots.get(server)?.list ?? {};
+    const isWhole = state === 'known' && reason === undefined;
+    return isWhole && listed?.every(({ name }) => name !== tool) === true;
+  }
+
+  /** @throws {ProtocolError} there is no such tool */
+  async #ownerIn(name: string, options: HostRequestOptions): Promise<FoundTool> {
+    const owner = await this.#search.owner(name, options);
+    if (owner) return owner;
+    throw this.#refusal(name);
+  }
+
+  findTools(name: string, options: HostRequestOptions = {}): Promise<readonly FoundTool[]> {
+    return this.#search.named(name, options);
+  }
+
+  /** The error for a name that no tool has. */
+  #refusal(name: string): Error {
+    const owner = splitName(name)?.server;
+    const isKept = owner !== undefined && this.#config.servers.has(owner);
+    if (isKept && !this.#slots.has(owner)) return this.#unusable(owner);
+    const near = nearest(name, [...this.#merged().keys()]);
+    const advice = near === undefined ? '' : `. Did you mean ${near}?`;
+    const unheard = [...this.#slots.values()]
+      .filter((slot) => mayBeNamed(slot.name, name) && slot.list.state === 'failed')
+      .map((slot) => `. The tools of ${slot.name} are not known: ${slot.list.reason}`);
+    return invalidParams(`There is no tool ${quoted(name)}${advice}${unheard.join('')}`);
+  }
+
+  /** Applies the differences of a new configuration. */
+  apply(config: HostsConfig): void {
+    if (this.#closed) return;
+    const changes = changesBetween(this.#config, config);
+    this.#config = config;
+    const ends = new Map(
+      [...changes.removed, ...changes.changed].map((name) => {
+        const ended = this.#slots.get(name)?.close();
+        this.#slots.delete(name);
+        return [name, ended];
+      }),
+    );
+    for (const [name, server] of config.servers) {
+      if (changes.adjusted.includes(name) && server.kind === 'enabled') {
+        this.#slots.get(name)?.adjust(server.settings);
+      } else if (changes.added.includes(name) || changes.changed.includes(name)) {
+        this.#add(name, server, ends.get(name));
+      }
+    }
+    const { faults, remarks } = config;
+    this.#feed.happened({ type: 'config', changes, faults, remarks });
+    this.#changed();
+  }
+
+  /** Emits that a configuration cannot be used. */
+  refused(error: Error): void {
+    this.#feed.happened({ type: 'config-failed', error });
+  }
+
+  #add(name: string, server: HostedServer, after: Promise<void> = Promise.resolve()): void {
+    if (server.kind !== 'enabled') return;
+    const slot = new ServerSlot(name, server.settings, this.#host, after);
+    this.#slots.set(name, slot);
+    if (!server.settings.lazy) this.#start(slot);
+  }
+
+  /** Only processes wait for a place: an HTTP request costs this machine next to nothing. */
+  #start(slot: ServerSlot): void {
+    if (!('command' in slot.settings.entry)) {
+      void slot.use().catch(() => {});
+      return;
+    }
+    void this.#turns.run(() => this.#begun(slot));
+  }
+
+  /** Starts it. Resolves once it is ready or has failed, or has had its place long enough. */
+  #begun(slot: ServerSlot): Promise<void> {
+    const { clock } = this.#host;
+    return new Promise((resolve) => {
+      const timer = clock.setTimeout(resolve, placeMs);
+      const done = (): void => {
+        clock.clearTimeout(timer);
+        resolve();
+      };
+      slot
+        .use()
+        .then((connection) => connection.ready())
+        .then(done, done);
+    });
+  }
+
+  #optionsFor(name: string, options: ManagedOptions): ConnectionOptions {
+    const own = this.#ownOptions.get(name) ?? options.forServer?.(name);
+    this.#ownOptions.delete(name);
+    const wanted = { ...options, ...own };
+    const { watchers } = wanted;
+    if (!watchers) return wanted;
+    const shown = this.#slots.get(name)?.chart.shownTo(watchers, this.#unconnected.take(name));
+    return { ...wanted, watchers: shown ?? watchers };
+  }
+
+  #connections(): readonly Connection[] {
+    return [...this.#slots.values()].flatMap(({ connection }) => connection ?? []);
+  }
+
+  /** Changes in the same turn are reported as one. */
+  #changed(): void {
+    this.#mergedNow = undefined;
+    onceAtTurnEnd(this.#tellChange);
+  }
+
+  readonly #tellChange = (): void => {
+    if (this.#closed) return;
+    const { status } = this;
+    this.#settleStart();
+    this.#unconnected.show(new Map([...status].filter(([name]) => !this.get(name))));
+    this.#feed.tell(this.tools);
+    this.#search.changed();
+  };
+
+  #merged(): ReadonlyMap<string, MergedTool> {
+    return (this.#mergedNow ??= this.#merge());
+  }
+
+  #merge(): ReadonlyMap<string, MergedTool> {
+    const owned = [...this.#slots.values()].flatMap(({ name: server, tools }) =>
+      tools.items.map((item) => ({ item, server, tool: item.name, cachedAt: tools.cachedAt })),
+    );
+    const named = [...mergeTools(owned)].map(([name, { item, ...whose }]): [string, Listed] => [
+      name,
+      { ...item, ...whose, name },
+    ]);
+    return new Map(named);
+  }
+
+  /** Calls back when everything is closed. */
+  atEnd(end: () => void): void {
+    this.#ends.push(end);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
+    for (const end of this.#ends) end();
+    this.#search.end();
+    await Promise.all([...this.#slots.values()].map((slot) => slot.close()));
+    this.#settleStart();
+    this.#unconnected.end();
+    this.#feed.complete();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Whether it is not ready but may become so. */
+function isUnderway(state: ServerStatus['state']): boolean {
+  return ['connecting', 'lost', 'backoff'].includes(state);
+}

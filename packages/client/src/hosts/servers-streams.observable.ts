@@ -1,0 +1,70 @@
+/** The events of many servers, as observables. */
+import { BehaviorSubject, Subject, Subscription } from 'rxjs';
+import type { Observable } from 'rxjs';
+import { isDeepStrictEqual } from 'node:util';
+import { GuardedObservable } from '../../../../src/server/session/guarded.observable.ts';
+import type { Guard } from '../../../../src/server/session/guarded-listeners.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { MergedTool, ServersEvent } from './server-reports.ts';
+
+/** Both complete when the servers are closed, and never fail. */
+export interface ServersStreams {
+  /** The merged list of tools: first as it is known now, then whole after every change. */
+  readonly tools$: Observable<readonly MergedTool[]>;
+  /**
+   * The events of every connection. Events before the first listener are kept for it, up to a
+   * bound.
+   */
+  readonly events$: Observable<ServersEvent>;
+}
+
+/** Feeds the streams. */
+export class ServersFeed implements ServersStreams {
+  readonly tools$: Observable<readonly MergedTool[]>;
+  readonly events$: Observable<ServersEvent>;
+  readonly #tools = new BehaviorSubject<readonly MergedTool[]>([]);
+  readonly #opened = new Subject<Connection>();
+  readonly #own = new Subject<ServersEvent>();
+
+  /** @param connections the present connections */
+  constructor(guard: Guard, connections: () => Iterable<Connection>) {
+    this.tools$ = new GuardedObservable(guard, (subscriber) => {
+      const subscription = this.#tools.subscribe(subscriber);
+      return () => subscription.unsubscribe();
+    });
+    this.events$ = new GuardedObservable(guard, (subscriber) => {
+      const subscription = new Subscription();
+      const listen = ({ name: server, events$ }: Connection) =>
+        subscription.add(
+          events$.subscribe((event) => subscriber.next({ type: 'connection', server, event })),
+        );
+      subscription.add(this.#opened.subscribe(listen));
+      for (const connection of connections()) listen(connection);
+      subscription.add(this.#own.subscribe(subscriber));
+      return () => subscription.unsubscribe();
+    });
+  }
+
+  /** The merged list as it was emitted last. */
+  get tools(): readonly MergedTool[] {
+    return this.#tools.value;
+  }
+
+  /** Emits the list if it differs from the last one. */
+  tell(tools: readonly MergedTool[]): void {
+    if (!isDeepStrictEqual(tools, this.#tools.value)) this.#tools.next(tools);
+  }
+
+  opened(connection: Connection): void {
+    this.#opened.next(connection);
+  }
+
+  happened(event: ServersEvent): void {
+    this.#own.next(event);
+  }
+
+  complete(): void {
+    this.#tools.complete();
+    this.#own.complete();
+  }
+}

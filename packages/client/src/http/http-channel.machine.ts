@@ -1,0 +1,101 @@
+/**
+ * A host's channel over HTTP: the state of the connection and of its session. The machine has no
+ * context, so the channel needs no actor for it: see {@link pureChart}.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Session Management"
+ */
+import { setup } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+import { pureChart } from '../../../../src/machines/pure-chart.ts';
+import type { StateMeta } from '../../../../src/machines/names.ts';
+
+export type HttpChannelEvent =
+  /** The handshake is done: each request names the revision from now on. */
+  | { readonly type: 'revision.agreed' }
+  /** The server has accepted `initialize`. */
+  | { readonly type: 'session.greeted' }
+  /** The server has accepted `notifications/initialized`. */
+  | { readonly type: 'session.initialized' }
+  /** The server has accepted a request of the session. */
+  | { readonly type: 'session.proven' }
+  /** The server does not know the session. */
+  | { readonly type: 'session.expired' }
+  /** End the session and what is open. */
+  | { readonly type: 'channel.close' }
+  | { readonly type: 'channel.ended' };
+
+/** What a state means outside the machine. */
+export type HttpChannelTag =
+  /** There is a session with `initialize`, so the server understands cancellations. */
+  | 'session'
+  /** The session has served a request: if it expires, a new one is worth a try. */
+  | 'proven';
+
+export const httpChannelMachine = setup({
+  types: {
+    context: {} as Record<never, never>,
+    events: {} as HttpChannelEvent,
+    tags: {} as HttpChannelTag,
+  },
+}).createMachine({
+  id: 'http-channel',
+  context: {},
+  initial: 'open',
+  states: {
+    open: {
+      type: 'parallel',
+      meta: { isNameless: true } satisfies StateMeta,
+      on: { 'channel.close': 'closing', 'channel.ended': 'over', 'session.expired': 'open' },
+      states: {
+        handshake: {
+          initial: 'greeting',
+          states: {
+            greeting: {
+              description: 'No revision is agreed on.',
+              on: { 'revision.agreed': 'done' },
+            },
+            done: {},
+          },
+        },
+        session: {
+          initial: 'none',
+          states: {
+            none: {
+              description: 'A server of the modern era never has one.',
+              on: { 'session.greeted': 'greeted' },
+            },
+            greeted: {
+              tags: 'session',
+              on: {
+                'session.greeted': 'greeted',
+                'session.initialized': 'initialized',
+                'session.proven': 'proven',
+              },
+            },
+            initialized: {
+              description: 'A session that the server forgets now has served nothing.',
+              tags: 'session',
+              on: { 'session.greeted': 'greeted', 'session.proven': 'proven' },
+            },
+            proven: {
+              tags: ['session', 'proven'],
+              on: { 'session.greeted': 'greeted' },
+            },
+          },
+        },
+      },
+    },
+    closing: {
+      description: 'The server hears the end of the session, and what was to be told before.',
+      on: { 'channel.ended': 'over' },
+    },
+    over: { type: 'final' },
+  },
+});
+
+/** The state of a channel. Channels in the same state share one snapshot. */
+export type HttpChannelSnapshot = SnapshotFrom<typeof httpChannelMachine>;
+
+export const httpChannelChart = pureChart<HttpChannelSnapshot, HttpChannelEvent>(
+  httpChannelMachine,
+);

@@ -1,0 +1,418 @@
+/**
+ * One message on its way to the server: the POST that carries it and everything on its answer. A
+ * request is always settled, by its answer or by a failure.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
+ * @see MCP 2026-07-28, basic/transports/streamable-http, "Sending Messages"
+ */
+import type { Report } from '../../../../src/actors/facts.ts';
+import type { FramesToSend } from '../../../../src/machines/peer-ports.ts';
+import { postChart } from './post.machine.ts';
+import type { PostEvent } from './post.machine.ts';
+import { isJsonObject } from '../../../../src/protocol/classify.ts';
+import { decodeLine, exceedsDepth } from '../../../../src/protocol/codec.ts';
+import { ErrorCode, RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
+import type {
+  InboundFrame,
+  WireError,
+  InboundResponse,
+  JsonObject,
+  OutboundMessage,
+} from '../../../../src/protocol/frames.ts';
+import { MetaKey } from '../../../../src/protocol/meta.ts';
+import { mediaTypeOf, readBody, refusalOf, discard, isOk } from './response.ts';
+import { excerptOf, networkFailure, statusError, tooMuch, violation } from './failures.ts';
+import type { HttpTransport } from './http-transport.ts';
+import type { HttpResponse } from './response.ts';
+import { ServerStream, eventHeaders } from './server-stream.ts';
+import type { StreamEnvironment, StreamOwner } from './server-stream.ts';
+import type { HttpWire, SendOutcome } from './wire.ts';
+
+/** The session of a message; without an id if the server assigned none. */
+export interface PostSession {
+  readonly id: string | undefined;
+}
+
+/** The channel, as its messages see it. */
+export interface PostingChannel {
+  readonly wire: HttpWire;
+  readonly streams: StreamEnvironment;
+  readonly options: PostOptions;
+  readonly transport: HttpTransport;
+  readonly session: PostSession;
+  /** The headers of every request in a session. */
+  sessionHeaders(session: PostSession): Record<string, string>;
+  /** The headers of a message in a session. */
+  messageHeaders(post: Post, session: PostSession): Record<string, string>;
+  /** Reads messages. What cannot be read is reported, and left out. */
+  decoded(texts: readonly string[], where: string): readonly InboundFrame[];
+  /** The server has sent these. */
+  deliver(frames: readonly InboundFrame[]): void;
+  /** Reports a fault of the server that fails no request. */
+  problem(name: string, message: string): void;
+  /** The server has accepted the message. `session` is read from its answer. */
+  accepted(post: Post, session: PostSession, response: HttpResponse): void;
+  /** The server does not know the session: it did not serve the message, and never will. */
+  expired(post: Post, session: PostSession): void;
+  /** The server was not reached, wants a login that cannot be obtained, or is out of service. */
+  lost(post: Post, end: Exclude<SendOutcome, Answered>): void;
+  unavailable(response: HttpResponse, error: RuntimeError): void;
+  /**
+   * The handshake was refused in a way that does not show that there is an MCP server at this URL.
+   */
+  notGreeted(post: Post, error: RuntimeError): void;
+  /** The server's tools may have other headers by now; reads them again. */
+  learnTools(post: Post): Promise<void>;
+}
+
+/** The options for posting. */
+export interface PostOptions {
+  readonly limits: PostLimits;
+  readonly report: Report;
+  /** Reads a list of tools, and returns it without those that must not be called. */
+  readonly tools: { read(result: JsonObject): JsonObject };
+}
+
+export interface PostLimits {
+  /** Requests that are open at once; more wait. Each has a connection of its own. */
+  readonly maxOpenRequests: number;
+  /** How many bytes may be waiting, or sent without the head of an answer. */
+  readonly maxOutboundBytes: number;
+  readonly maxLineBytes: number;
+  readonly maxDepth: number;
+}
+
+/** What the sender of a message hears of it. */
+export interface PostHearer extends Pick<
+  FramesToSend,
+  'rejected' | 'returned' | 'taken' | 'paused'
+> {
+  /** The queue has become shorter. */
+  readonly left?: () => void;
+  /** Takes the frames of the answer, in place of the channel. */
+  readonly heard?: (frames: readonly InboundFrame[]) => void;
+}
+
+type Answered = Extract<SendOutcome, { readonly kind: 'answered' }>;
+
+export class Post implements StreamOwner {
+  readonly kind: 'request' | 'notification' | 'response';
+  readonly method: string | undefined;
+  /** For errors. */
+  readonly what: string;
+  /** The id of a request. */
+  readonly id: InboundResponse['id'] | undefined;
+  readonly params: JsonObject | undefined;
+  /** The revision that the request names, since 2026-07-28. */
+  readonly revision: string | undefined;
+  /** Its text. */
+  readonly body: string;
+  readonly hearer: PostHearer;
+  readonly #frame: OutboundMessage;
+  readonly #channel: PostingChannel;
+  readonly #controller = new AbortController();
+  #session: PostSession = { id: undefined };
+  #stream: ServerStream | undefined = undefined;
+  #state = postChart.begun;
+  /** Resolves once the head of the answer has come, or cannot come. */
+  readonly headed: Promise<void>;
+  #head!: () => void;
+  /** Resolves once it has ended. */
+  readonly ended: Promise<void>;
+  #end!: () => void;
+
+  constructor(frame: OutboundMessage, body: string, channel: PostingChannel, hearer: PostHearer) {
+    const isCall = 'method' in frame;
+    this.kind = !isCall ? 'response' : 'id' in frame ? 'request' : 'notification';
+    this.method = isCall ? frame.method : undefined;
+    this.what = this.method ?? 'a response';
+    this.id = isCall && 'id' in frame ? frame.id : undefined;
+    this.params = isCall && isJsonObject(frame.params) ? frame.params : undefined;
+    const meta = this.params?.['_meta'];
+    const revision = isJsonObject(meta) ? meta[MetaKey.protocolVersion] : undefined;
+    this.revision = typeof revision === 'string' ? revision : undefined;
+    this.body = body;
+    this.hearer = hearer;
+    this.#frame = frame;
+    this.#channel = channel;
+    this.headed = new Promise((resolve) => {
+      this.#head = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  /** The same message, as if it had never been sent. */
+  again(): Post {
+    return new Post(this.#frame, this.body, this.#channel, this.hearer);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get resumption(): 'by-id' | 'none' {
+    return this.revision === undefined ? 'by-id' : 'none';
+  }
+
+  get isWaiting(): boolean {
+    return this.#state.value === 'waiting';
+  }
+
+  /** Never rejects. */
+  async send(): Promise<void> {
+    this.#move('post.sent');
+    try {
+      await this.#post();
+    } catch (cause) {
+      this.#head();
+      const message = `${this.what} was not sent: ${textOfError(cause)}`;
+      this.fail(new RuntimeError('CLOSED', message, { cause }));
+    }
+  }
+
+  async #post(): Promise<void> {
+    const { wire, transport, session } = this.#channel;
+    this.#session = session;
+    const sent = await wire.send({
+      what: this.what,
+      method: 'POST',
+      url: transport.target,
+      headers: Object.assign(
+        { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        this.#channel.messageHeaders(this, session),
+      ),
+      body: this.body,
+      signal: this.#controller.signal,
+    });
+    this.#head();
+    if (this.#state.value === 'over') {
+      if (sent.kind === 'answered') await discard(sent.response);
+    } else if (sent.kind !== 'answered') {
+      this.#unanswered(sent);
+    } else if (isOk(sent.response)) {
+      await this.#read(sent);
+    } else {
+      await this.#refused(sent);
+    }
+  }
+
+  /** Ends it without an outcome. The server notices only that the connection was closed. */
+  cancel(): void {
+    this.#move('post.cancelled');
+    this.#controller.abort();
+    this.#stream?.close();
+    this.#head();
+    this.#end();
+  }
+
+  /** Fails it: it gets no answer, for this reason. */
+  fail(error: RuntimeError): void {
+    if (this.#isSettled) return;
+    this.#finish();
+    const { rejected } = this.hearer;
+    if (rejected && this.kind !== 'response') rejected(error, this.#frame);
+    else this.#channel.problem('output.lost', error.message);
+  }
+
+  /** Returns it unserved: it may be sent once more, in another session. */
+  giveBack(error: RuntimeError): void {
+    if (this.#state.value === 'over') return;
+    this.#finish();
+    const { returned, rejected } = this.hearer;
+    if (returned && this.kind === 'request') returned(error, this.#frame);
+    else if (this.kind !== 'response') rejected?.(error, this.#frame);
+  }
+
+  // The stream of its answer.
+
+  ask(lastEventId: string | undefined): Promise<SendOutcome> {
+    const { wire, transport } = this.#channel;
+    return wire.send({
+      what: `the rest of ${this.what}`,
+      method: 'GET',
+      url: transport.target,
+      headers: eventHeaders(this.#channel.sessionHeaders(this.#session), lastEventId),
+      signal: this.signal,
+    });
+  }
+
+  received(texts: readonly string[]): 'more' | 'all' {
+    const frames = this.#channel.decoded(texts, `the answer to ${this.what}`);
+    this.#hand(frames);
+    if (!this.#isSettled && frames.some((frame) => this.#isMisnamedBy(frame))) {
+      this.fail(violation(this.what, `must have the id ${this.id}, got one of another type`));
+    }
+    return this.#state.value === 'answered' ? 'all' : 'more';
+  }
+
+  paused(): void {
+    this.hearer.paused?.(this.#frame);
+  }
+
+  gaveUp(error: RuntimeError): void {
+    if (error.code !== 'CLOSED' && error.status === undefined) return this.fail(error);
+    const message = `The stream of ${this.what} was cut before the answer, and cannot be resumed: ${error.message}`;
+    const unresumed = new RuntimeError('CLOSED', message, { cause: error });
+    this.#unanswered({ kind: 'broken', error: error.status === undefined ? error : unresumed });
+  }
+
+  #hand(frames: readonly InboundFrame[]): void {
+    if (this.#state.value === 'over') return;
+    if (frames.some((frame) => this.#isAnsweredBy(frame))) this.#move('post.answered');
+    const valid =
+      this.revision === undefined ? frames : frames.flatMap((frame) => this.#modern(frame));
+    if (this.hearer.heard) this.hearer.heard(valid);
+    else this.#channel.deliver(valid);
+    if (this.#state.value === 'answered') this.#end();
+  }
+
+  /** What a modern server may send. Tools that must not be called are removed from lists. */
+  #modern(frame: InboundFrame): readonly InboundFrame[] {
+    if (frame.kind === 'request') {
+      const fault = `On the answer to ${this.what}: ${frame.method}, and servers of ${this.revision} send no requests`;
+      this.#channel.problem('request.unexpected', fault);
+      return [];
+    }
+    const { method } = this;
+    if (method !== 'tools/list' || frame.kind !== 'response' || !frame.outcome.ok) return [frame];
+    const result = this.#channel.options.tools.read(frame.outcome.result);
+    return [{ ...frame, outcome: { ok: true, result } }];
+  }
+
+  /** Whether a frame is the answer to it. Ids must have the same type. */
+  #isAnsweredBy(frame: InboundFrame): boolean {
+    if (frame.kind === 'response') return frame.id === this.id;
+    if (frame.kind === 'invalid') return frame.answers?.includes(this.id as never) ?? false;
+    if (frame.kind !== 'batch') return false;
+    return frame.messages.some(
+      (message) => isJsonObject(message) && message['id'] === this.id && !('method' in message),
+    );
+  }
+
+  #isMisnamedBy(frame: InboundFrame): boolean {
+    return frame.kind === 'response' && String(frame.id) === String(this.id);
+  }
+
+  #unanswered(sent: Exclude<SendOutcome, Answered>): void {
+    if (this.#state.value !== 'over') this.#channel.lost(this, sent);
+  }
+
+  async #read({ response, url }: Answered): Promise<void> {
+    this.#channel.accepted(this, this.#session, response);
+    const type = mediaTypeOf(response);
+    if (this.kind !== 'request' || this.#channel.transport.answers === 'apart') {
+      this.hearer.taken?.();
+      await discard(response);
+      return this.#finish();
+    }
+    if (type === 'text/event-stream') {
+      this.#stream = new ServerStream(this, this.#channel.streams, response);
+      return this.ended;
+    }
+    await this.#readBody(response, url, type);
+  }
+
+  async #readBody(response: HttpResponse, url: URL, type: string): Promise<void> {
+    const { maxDepth, maxLineBytes } = this.#channel.options.limits;
+    const reading = await readBody(response, maxLineBytes);
+    if (reading.kind === 'too-long') return this.fail(tooMuch(this.what, maxLineBytes));
+    if (reading.kind === 'broken') {
+      const { error } = networkFailure(this.what, url, reading.error);
+      return this.#unanswered({ kind: 'broken', error });
+    }
+    const { text } = reading;
+    const isJson = type === 'application/json' || type.endsWith('+json');
+    if (!isJson) {
+      const said = text === '' && type === '' ? 'nothing' : type || 'a body of no type';
+      return this.fail(
+        violation(this.what, `is ${said} (status ${response.status})${excerptOf(text)}`),
+      );
+    }
+    if (exceedsDepth(text, maxDepth)) {
+      const message = `The server's answer to ${this.what} nests deeper than ${maxDepth} levels`;
+      return this.fail(new RuntimeError('LIMIT_EXCEEDED', message));
+    }
+    const frame = decodeLine(text, maxDepth);
+    if (frame.kind === 'invalid') {
+      return this.fail(
+        violation(this.what, `is no message: ${frame.error.message}${excerptOf(text)}`),
+      );
+    }
+    this.#hand([frame]);
+    // Making errors and excerpts costs more than the rest of an answer.
+    if (this.#isSettled) return;
+    this.fail(violation(this.what, `is a message that does not answer it${excerptOf(text)}`));
+  }
+
+  async #refused({ response, url }: Answered): Promise<void> {
+    const { status } = response;
+    const { kind, method } = this;
+    const text = await refusalOf(response);
+    if (this.#state.value === 'over') return;
+    const isOfSession = this.revision === undefined && this.#session.id !== undefined;
+    if ((status === 404 || status === 410) && isOfSession)
+      return this.#channel.expired(this, this.#session);
+    const frame = decodeLine(text, this.#channel.options.limits.maxDepth);
+    const remote = errorOf(frame);
+    const error = statusError(this.what, { status, url }, text, remote);
+    if (saysNothing.has(status) || status >= 500) {
+      this.#channel.unavailable(response, error);
+    }
+    if (kind !== 'request' || !remote) {
+      if (method === 'initialize') return this.#channel.notGreeted(this, error);
+      return this.fail(error);
+    }
+    if (remote.code === ErrorCode.headerMismatch && this.#mayLearn()) {
+      await this.#channel.learnTools(this);
+      return this.#post();
+    }
+    const { id } = this;
+    if (this.#isAnsweredBy(frame)) this.#hand([frame]);
+    else if (id !== undefined && modernCodes.has(remote.code))
+      this.#hand([{ kind: 'response', id, outcome: { ok: false, error: remote } }]);
+    else if (method === 'initialize') return this.#channel.notGreeted(this, error);
+    this.fail(error);
+  }
+
+  /** Only once: a second list would say the same. */
+  #mayLearn(): boolean {
+    return this.method === 'tools/call' && this.#move('tools.wanted');
+  }
+
+  /** Whether it has its answer, or no longer needs one. */
+  get #isSettled(): boolean {
+    return this.#state.value === 'answered' || this.#state.value === 'over';
+  }
+
+  #finish(): void {
+    this.#move('post.ended');
+    this.#end();
+  }
+
+  /** @returns false if the state ignores the event */
+  #move(type: PostEvent['type']): boolean {
+    const before = this.#state;
+    this.#state = postChart.next(before, { type });
+    return this.#state !== before;
+  }
+}
+
+/** Statuses, besides 5xx, that do not tell what the server speaks. */
+const saysNothing: ReadonlySet<number> = new Set([403, 408, 429]);
+
+/** The error codes that only modern servers use; such a server need not name the id. */
+const modernCodes: ReadonlySet<number> = new Set([
+  ErrorCode.headerMismatch,
+  ErrorCode.missingClientCapability,
+  ErrorCode.unsupportedProtocolVersion,
+]);
+
+/** The error in a frame, whatever its id. An `id` of null counts as a missing one. */
+function errorOf(frame: InboundFrame): WireError | undefined {
+  if (frame.kind === 'stray-error') return frame.error;
+  if (frame.kind !== 'response' || frame.outcome.ok || !('error' in frame.outcome))
+    return undefined;
+  return isJsonObject(frame.outcome.error) ? frame.outcome.error : undefined;
+}

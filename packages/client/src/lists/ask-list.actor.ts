@@ -1,0 +1,239 @@
+/**
+ * Asks a server for a whole list, page by page.
+ *
+ * @see MCP 2025-11-25, server/utilities/pagination
+ * @see MCP 2026-07-28, server/utilities/caching, "Interaction with Pagination"
+ */
+import { fromPromise } from 'xstate';
+import type { PromiseActorLogic } from 'xstate';
+import type { CatalogInput, CatalogOutcome } from './catalog.machine.ts';
+import { describe } from '../../../../src/protocol/classify.ts';
+import { ErrorCode, RuntimeError, remoteCodeOf } from '../../../../src/protocol/errors.ts';
+import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
+import type { ListKind, PagedKind } from './list-kinds.ts';
+import { listKinds, readEntry } from './list-kinds.ts';
+
+/** Bounds of one list. */
+export interface ListBounds {
+  readonly maxListPages: number;
+  readonly maxListEntries: number;
+  /** The total length of the entries as JSON, with the cursors between them. */
+  readonly maxListBytes: number;
+}
+
+/** What a server has done wrong in a list. */
+export type ListProblemName =
+  /** Invalid entries: only they are left out. */
+  | 'list.entries'
+  /** Several entries with the same name: the first counts. */
+  | 'list.repeated'
+  /** A repeated or invalid cursor: the list ends there. */
+  | 'list.cursor'
+  /** More pages, entries or text than the host takes. */
+  | 'list.cut';
+
+/** How one of the host's own requests is sent. */
+export interface OwnRequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** By default the connection's. */
+  readonly timeoutMs?: number;
+  readonly maxTotalMs?: number;
+  /** `refuse`: without a channel it fails instead of waiting for the next one. */
+  readonly whenAway?: 'wait' | 'refuse';
+  /** Called with the id of the request. */
+  readonly sent?: (id: RequestId) => void;
+}
+
+/** Sends one of the host's own requests. @throws as a connection's `request` does */
+export type OwnRequest = (
+  method: string,
+  params: JsonObject | undefined,
+  options: OwnRequestOptions,
+) => Promise<JsonObject>;
+
+/** The server whose lists are queried. */
+export interface ListSource {
+  /** The clock's milliseconds. */
+  now(): number;
+  readonly bounds: ListBounds;
+  /** What the server has declared. */
+  readonly capabilities: JsonObject;
+  readonly request: OwnRequest;
+  /** Called with each breach by the server. */
+  readonly problem: (name: ListProblemName, message: string) => void;
+}
+
+/**
+ * The catalog's `ask`.
+ *
+ * @param sourceOf resolves to the server, once it may be queried
+ */
+export function askListActor(
+  sourceOf: (kind: ListKind, input: CatalogInput, signal: AbortSignal) => Promise<ListSource>,
+): PromiseActorLogic<CatalogOutcome, CatalogInput> {
+  return fromPromise(async ({ input, signal }) => {
+    const kind = listKinds[input.name];
+    return askList(kind, await sourceOf(kind, input, signal), signal);
+  });
+}
+
+/**
+ * A whole list, if the server has one.
+ *
+ * @throws the error of a page; {RuntimeError} INVALID_RESPONSE if a result is not a page of the
+ *   list
+ */
+async function askList(
+  kind: ListKind,
+  source: ListSource,
+  signal: AbortSignal,
+): Promise<CatalogOutcome> {
+  if (source.capabilities[kind.feature] === undefined) {
+    return { kind: 'unavailable', reason: `The server declares no "${kind.feature}" capability` };
+  }
+  try {
+    return await askPages(kind, source, { signal, whenAway: 'refuse' });
+  } catch (error) {
+    if (remoteCodeOf(error) !== ErrorCode.methodNotFound) throw error;
+    return { kind: 'unavailable', reason: `The server does not know ${kind.method}` };
+  }
+}
+
+/**
+ * All pages of a list. If a cursor is refused, the list has changed: it is queried from the
+ * beginning again, once.
+ *
+ * @param params of each page, beside the cursor
+ * @throws the error of a page; {RuntimeError} INVALID_RESPONSE if a result is not a page of the
+ *   list
+ */
+export async function askPages(
+  kind: PagedKind,
+  source: Omit<ListSource, 'capabilities'>,
+  options: OwnRequestOptions,
+  params?: JsonObject,
+): Promise<Extract<CatalogOutcome, { readonly kind: 'answered' }>> {
+  const pages = new Pages(kind, source);
+  return await pages.readAll(options, params).catch((error: unknown) => {
+    if (!pages.isCursorRefused(error)) throw error;
+    return new Pages(kind, source).readAll(options, params);
+  });
+}
+
+/** How long a cursor may be, UTF-16 units: it is sent back, and kept to detect repetitions. */
+const maxCursorLength = 256 * 1024;
+
+/** How many faults of entries are described. */
+const maxToldFaults = 3;
+
+class Pages {
+  readonly #kind: PagedKind;
+  readonly #source: Omit<ListSource, 'capabilities'>;
+  readonly #items: JsonObject[] = [];
+  readonly #keys = new Set<unknown>();
+  readonly #cursors = new Set<string>();
+  readonly #faults: string[] = [];
+  readonly #repeated: string[] = [];
+  /** How many entries were read. */
+  #entries = 0;
+  /** Their total length as JSON. */
+  #length = 0;
+  #freshUntil = Infinity;
+  #cut: string | undefined = undefined;
+
+  constructor(kind: PagedKind, source: Omit<ListSource, 'capabilities'>) {
+    this.#kind = kind;
+    this.#source = source;
+  }
+
+  /** True if the server no longer knows a cursor that it gave. */
+  isCursorRefused(error: unknown): boolean {
+    return this.#cursors.size > 0 && remoteCodeOf(error) === ErrorCode.invalidParams;
+  }
+
+  async readAll(options: OwnRequestOptions, params?: JsonObject) {
+    let cursor: string | undefined;
+    do {
+      const asked = cursor === undefined ? params : { ...params, cursor };
+      cursor = this.#read(await this.#source.request(this.#kind.method, asked, options));
+    } while (cursor !== undefined);
+    this.#tell('list.entries', this.#faults);
+    this.#tell('list.repeated', this.#repeated);
+    const [items, freshUntil, cut] = [this.#items, this.#freshUntil, this.#cut];
+    const known = { items, freshUntil, ...(cut === undefined ? {} : { cut }) };
+    return { kind: 'answered', ...known } as const;
+  }
+
+  /** @returns the cursor of the next page */
+  #read(page: JsonObject): string | undefined {
+    const { name, method } = this.#kind;
+    const { [name]: entries, nextCursor, ttlMs } = page;
+    if (!Array.isArray(entries)) {
+      const message = `The result of ${method} must have an array "${name}", this is ${describe(entries)}`;
+      throw new RuntimeError('INVALID_RESPONSE', message);
+    }
+    if (typeof ttlMs === 'number') {
+      this.#freshUntil = Math.min(this.#freshUntil, this.#source.now() + Math.max(0, ttlMs));
+    }
+    const { maxListEntries, maxListBytes } = this.#source.bounds;
+    for (const entry of entries as readonly unknown[]) {
+      if (this.#entries === maxListEntries) return this.#end(`${maxListEntries} entries`);
+      this.#length += JSON.stringify(entry).length;
+      if (this.#length > maxListBytes) return this.#end(`${maxListBytes} bytes`);
+      this.#add(entry);
+    }
+    return this.#next(nextCursor);
+  }
+
+  #add(entry: unknown): void {
+    const at = `${this.#kind.name}[${this.#entries++}]`;
+    const { item, fault } = readEntry(this.#kind, entry);
+    if (fault !== undefined) this.#faults.push(`${at}: ${fault}`);
+    if (!item) return;
+    const { key } = this.#kind;
+    const known = key === undefined ? item : item[key];
+    if (this.#keys.has(known)) {
+      this.#repeated.push(`${at}: ${describe(known)} is in the list already`);
+      return;
+    }
+    this.#keys.add(known);
+    this.#items.push(item);
+  }
+
+  #next(cursor: unknown): string | undefined {
+    // An empty string is a valid cursor.
+    if (cursor === undefined || cursor === null) return undefined;
+    const { name, method } = this.#kind;
+    const why = this.#faultOfCursor(cursor);
+    if (why !== undefined) {
+      const message = `"nextCursor" of ${method} ${why}, this is ${describe(cursor)}: the list of ${name} ends there`;
+      this.#source.problem('list.cursor', message);
+      this.#cut = message;
+      return undefined;
+    }
+    const known = cursor as string;
+    this.#cursors.add(known);
+    this.#length += known.length;
+    const { maxListPages, maxListBytes } = this.#source.bounds;
+    if (this.#length > maxListBytes) return this.#end(`${maxListBytes} bytes`);
+    return this.#cursors.size < maxListPages ? known : this.#end(`${maxListPages} pages`);
+  }
+
+  #faultOfCursor(cursor: unknown): string | undefined {
+    if (typeof cursor !== 'string') return 'must be a string';
+    if (cursor.length > maxCursorLength) return `is longer than ${maxCursorLength} characters`;
+    return this.#cursors.has(cursor) ? 'was there before' : undefined;
+  }
+
+  #end(bound: string): undefined {
+    this.#cut = `The server's list of ${this.#kind.name} is longer than ${bound}: the rest is cut`;
+    this.#source.problem('list.cut', this.#cut);
+  }
+
+  #tell(name: 'list.entries' | 'list.repeated', faults: readonly string[]): void {
+    if (faults.length === 0) return;
+    const rest = faults.length - maxToldFaults;
+    const more = rest > 0 ? `; and ${rest} more` : '';
+    this.#source.problem(name, `${faults.slice(0, maxToldFaults).join('; ')}${more}`);
+  }
+}

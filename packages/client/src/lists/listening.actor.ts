@@ -1,0 +1,216 @@
+/**
+ * Subscriptions to a server that sends no notifications without them: one for the changes of all
+ * lists, and one for the watched resources.
+ *
+ * @see MCP 2026-07-28, basic/patterns/subscriptions
+ */
+import { createActor, fromPromise } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
+import type { Clock } from '../../../../src/actors/clock.ts';
+import { observedMachine, shownChart } from '../../../../src/actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
+import { listeningMachine } from './listening.machine.ts';
+import type { ListeningInput } from './listening.machine.ts';
+import { updatesChart } from './updates.machine.ts';
+import type { UpdatesEvent, UpdatesSnapshot } from './updates.machine.ts';
+import { isJsonObject } from '../../../../src/protocol/classify.ts';
+import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
+import { MetaKey } from '../../../../src/protocol/meta.ts';
+import { Method } from '../../../../src/protocol/methods.ts';
+import type { OwnRequest } from './ask-list.actor.ts';
+import { longestDelayMs } from '../../../../src/actors/clock.ts';
+import { scatterMs, watchSleep } from '../../../../src/actors/sleep.ts';
+
+/** What a subscription needs from its connection. */
+export interface ListeningPort {
+  /** Called with the id of each subscription that is requested. */
+  readonly listening?: ((id: RequestId) => void) | undefined;
+  readonly clock: Clock;
+  /** Delays before a subscription is opened anew, milliseconds. */
+  readonly limits: { readonly listenRetryMs: number; readonly maxListenRetryMs: number };
+  readonly request: OwnRequest;
+  /** The connection, whose watchers see the subscriptions too. */
+  readonly observed: ObservedScope;
+}
+
+/** Callbacks of a subscription. */
+export interface ListeningOwner {
+  /** It was opened or reopened. @param filter the part that the server has agreed to */
+  opened(filter: JsonObject): void;
+  /** It was cut or could not be opened; it will be tried again. */
+  cut(error: unknown): void;
+  /** The server does not know subscriptions. */
+  refused(error: unknown): void;
+}
+
+/** A subscription on one channel. */
+export class Subscription {
+  readonly #port: ListeningPort;
+  readonly #actor: ActorRefFrom<typeof listeningMachine>;
+  /** Ends the watch for a sleep of the computer. */
+  readonly #wakeful: () => void;
+  /** The id of the open request. */
+  #id: RequestId | undefined = undefined;
+
+  /** @param of what it is for, which names it within its connection */
+  constructor(
+    port: ListeningPort,
+    filter: JsonObject,
+    owner: ListeningOwner,
+    of: 'lists' | 'resources' | 'task',
+  ) {
+    this.#port = port;
+    const { listenRetryMs: retryMs, maxListenRetryMs: maxRetryMs } = port.limits;
+    const input = { scope: this, filter, retryMs, maxRetryMs, scatterMs };
+    this.#actor = createActor(machine, { id: `${of} listening`, input, clock: port.clock });
+    this.#actor.on('listening.opened', ({ filter: agreed }) => owner.opened(agreed));
+    this.#actor.on('listening.cut', ({ error }) => owner.cut(error));
+    this.#actor.on('listening.refused', ({ error }) => owner.refused(error));
+    this.#actor.start();
+    this.#wakeful = watchSleep(port.clock, () =>
+      this.#actor.send({ type: 'subscription.outslept' }),
+    );
+  }
+
+  /** Whether its acknowledgment is due. */
+  get isOpening(): boolean {
+    return this.#actor.getSnapshot().matches({ asked: 'opening' });
+  }
+
+  get observed(): ObservedScope {
+    return this.#port.observed;
+  }
+
+  get machine(): MachineActor {
+    return { machine: 'listening', actor: this.#actor };
+  }
+
+  /** Takes an acknowledgment, if it is for this subscription. */
+  acknowledged(params: JsonObject | undefined): void {
+    const meta = params?.['_meta'];
+    const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
+    if (id === undefined || id !== this.#id) return;
+    const filter = params?.['notifications'];
+    const agreed = isJsonObject(filter) ? filter : {};
+    this.#actor.send({ type: 'subscription.acknowledged', filter: agreed });
+  }
+
+  /** Ends it, and tells the server. */
+  stop(): void {
+    this.#wakeful();
+    this.#actor.stop();
+  }
+
+  /** Sends the request; resolves when the server ends it. */
+  async ask(filter: JsonObject, signal: AbortSignal): Promise<void> {
+    await this.#port.request(
+      Method.listen,
+      { notifications: filter },
+      {
+        signal,
+        // It has no timeout. It is opened anew after that.
+        timeoutMs: longestDelayMs,
+        maxTotalMs: longestDelayMs,
+        whenAway: 'refuse',
+        sent: (id) => {
+          this.#id = id;
+          this.#port.listening?.(id);
+        },
+      },
+    );
+  }
+}
+
+/** How one connection hears of changes: the chart, with the subscriptions that it is about. */
+export class Updates {
+  readonly #of: 'lists' | 'resources';
+  #state = updatesChart.begun;
+  /** At most two: the open one, and the next, which replaces it. */
+  #subscriptions: readonly Subscription[] = [];
+
+  /** @param of what it is for, which names it within its connection */
+  constructor(of: 'lists' | 'resources') {
+    this.#of = of;
+  }
+
+  /** Its own chart and those of its subscriptions; none if nothing is subscribed to. */
+  get machines(): readonly MachineActor[] {
+    if (this.#subscriptions.length === 0) return [];
+    const subscriptions = this.#subscriptions.map((subscription) => subscription.machine);
+    return [shownChart('updates', () => this.#state, `${this.#of} updates`), ...subscriptions];
+  }
+
+  /** Whether changes are heard once an acknowledgment comes that is due. */
+  get isAwaited(): boolean {
+    return this.#subscriptions.at(-1)?.isOpening === true;
+  }
+
+  matches(state: Parameters<UpdatesSnapshot['matches']>[0]): boolean {
+    return this.#state.matches(state);
+  }
+
+  /** A channel is ready. @param era of its server */
+  opened(era: 'legacy' | 'modern'): void {
+    this.closed();
+    this.#move({ type: era === 'legacy' ? 'server.telling' : 'server.silent' });
+  }
+
+  /** The channel is closed. */
+  closed(): void {
+    this.#keep([]);
+    this.#move({ type: 'channel.closed' });
+  }
+
+  /** Opens a subscription. A subscription that is open ends once this one is. */
+  subscribe(port: ListeningPort, filter: JsonObject, owner: ListeningOwner): void {
+    const open = this.matches('subscribed') || this.matches('replacing');
+    const before = open ? this.#subscriptions.slice(0, 1) : [];
+    const opened: ListeningOwner['opened'] = (agreed) => {
+      // One that is being replaced may have been cut, and opens anew.
+      if (this.#subscriptions.at(-1) === next) {
+        this.#keep([next]);
+        this.#move({ type: 'subscription.opened' });
+      }
+      owner.opened(agreed);
+    };
+    const next: Subscription = new Subscription(port, filter, { ...owner, opened }, this.#of);
+    this.#keep([...before, next]);
+    this.#move({ type: 'subscription.asked' });
+  }
+
+  /** Ends what is open and what is being opened. */
+  unsubscribe(): void {
+    this.#keep([]);
+    this.#move({ type: 'subscription.ended' });
+  }
+
+  /** Takes an acknowledgment, if it is for one of its subscriptions. */
+  acknowledged(params: JsonObject | undefined): void {
+    for (const each of this.#subscriptions) each.acknowledged(params);
+  }
+
+  #keep(kept: readonly Subscription[]): void {
+    for (const each of this.#subscriptions) if (!kept.includes(each)) each.stop();
+    this.#subscriptions = kept;
+  }
+
+  #move(event: UpdatesEvent): void {
+    this.#state = updatesChart.next(this.#state, event);
+  }
+}
+
+const machine = observedMachine(
+  'listening',
+  listeningMachine.provide({
+    actors: {
+      listen: fromPromise(({ input, signal }: { input: ListeningInput; signal: AbortSignal }) =>
+        subscriptionIn(input).ask(input.filter, signal),
+      ),
+    },
+  }),
+  (input) => subscriptionIn(input as ListeningInput).observed,
+);
+
+function subscriptionIn({ scope }: ListeningInput): Subscription {
+  return scope as Subscription;
+}

@@ -1,0 +1,350 @@
+/**
+ * A server process behind the official SDK's `Transport` interface: the SDK's `Client` speaks, and
+ * this transport launches the server and ends all of it.
+ */
+import { createActor } from 'xstate';
+import type { Actor } from 'xstate';
+import { heldProcess, systemClock } from '../../../../src/actors/clock.ts';
+import type { Clock } from '../../../../src/actors/clock.ts';
+import { defaultLimits } from '../../../../src/actors/limits.ts';
+import { unobserved } from '../../../../src/actors/transitions.ts';
+import { errorOf } from '../../../../src/protocol/losses.ts';
+import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
+import type { Loss } from '../../../../src/protocol/losses.ts';
+import type { TransportFact, TransportEnds } from '../../../../src/machines/peer-ports.ts';
+import { sdkTransportChart } from '../../../../src/transports/sdk-transport.machine.ts';
+import type {
+  SdkTransportEvent,
+  SdkTransportSnapshot,
+} from '../../../../src/transports/sdk-transport.machine.ts';
+import type { Port, Recipient } from '../../../../src/machines/port.ts';
+import { describe, classifyMessage, messageOf } from '../../../../src/protocol/classify.ts';
+import { RuntimeError, errorResponse, ErrorCode } from '../../../../src/protocol/errors.ts';
+import type {
+  InboundFrame,
+  InboundResponse,
+  OutboundFrame,
+  RequestId,
+  SingleFrame,
+} from '../../../../src/protocol/frames.ts';
+import type { SdkTransport } from '../../../../src/transports/sdk-transport.ts';
+import { InTurn } from '../../../../src/transports/to-sdk-transport.ts';
+import { stdioChannel } from './stdio-channel.actor.ts';
+import type { StdioChannelKind, StdioEntry, StdioOptions } from './stdio-channel.actor.ts';
+
+/** How a server is launched and ended for an official SDK client. */
+export interface ProcessTransportOptions extends StdioOptions {
+  /** Called with the server's stderr, in whole lines. */
+  readonly onStderr?: ((text: string) => void) | undefined;
+  /** The clock. Tests provide one that they control. */
+  readonly clock?: Clock | undefined;
+}
+
+/** The official SDK's `Transport` to a launched process that can be inspected. */
+export interface ProcessTransport extends SdkTransport {
+  /** The id of the process, which leads its group. Undefined before it runs. */
+  readonly pid: number | undefined;
+  /** The end of the server's stderr, and how much it has written. */
+  readonly stderr: { readonly text: string; readonly bytes: number };
+}
+
+/**
+ * Launches a server for the official SDK's `Client`, of any version, as a connection of this
+ * library would: with a small environment, in its own process group, which ends with its host. The
+ * client makes its own handshake and requests. A transport serves one client and can be started
+ * once.
+ *
+ * `start` fails if the process cannot be launched. `send` resolves once the process has the
+ * message; while too much output waits, requests are refused with `LIMIT_EXCEEDED`. `close`
+ * resolves when nothing is left of the process group. If the process ends by itself, `onerror` is
+ * called with the reason, then `onclose`; `close` then waits for any processes that it left
+ * running.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: the entry has no command
+ * @throws {RangeError} an option is wrong; names it
+ */
+export function sdkTransport(
+  entry: StdioEntry,
+  options: ProcessTransportOptions = {},
+): ProcessTransport {
+  if (typeof entry?.command === 'string') return new ChannelTransport(entry, options);
+  const message = `A transport is made from an entry with "command", this is ${describe(entry)}; the official SDK has transports of its own for a URL`;
+  throw new RuntimeError('CONFIG_INVALID', message);
+}
+
+type Ends = {
+  readonly [K in keyof TransportEnds]: Actor<TransportEnds[K]>;
+};
+
+class ChannelTransport implements ProcessTransport {
+  onmessage?: SdkTransport['onmessage'];
+  onclose?: SdkTransport['onclose'];
+  onerror?: SdkTransport['onerror'];
+  readonly #kind: StdioChannelKind;
+  readonly #options: ProcessTransportOptions;
+  readonly #turns = new InTurn((error) => this.onerror?.(error));
+  /** Reject the messages that the process does not have yet. */
+  readonly #untaken = new Set<(error: Error) => void>();
+  readonly #closed: Promise<void>;
+  #tellClosed: () => void = () => {};
+  #state = sdkTransportChart.begun;
+  /** From the start until nothing is left. */
+  #channel: Actor<Port<ChannelEvent, ChannelInput>> | undefined;
+  /** From when it was opened until nothing is left. */
+  #ends: Ends | undefined;
+  #started: { opened(): void; failed(error: Error): void } | undefined;
+  /** Called when nothing is left. */
+  #last: () => void = () => {};
+  /** Takes the events of the channel and its ends. */
+  readonly #owner: Recipient<ChannelReport | TransportFact> = {
+    send: (event) => this.#hear(event),
+  };
+
+  constructor(entry: StdioEntry, options: ProcessTransportOptions) {
+    this.#kind = stdioChannel(entry, options);
+    this.#options = options;
+    this.#closed = new Promise((resolve) => (this.#tellClosed = resolve));
+  }
+
+  get pid(): number | undefined {
+    return this.#kind.pid;
+  }
+
+  get stderr(): ProcessTransport['stderr'] {
+    return this.#kind.stderr;
+  }
+
+  // Called by the client.
+
+  start(): Promise<void> {
+    if (this.#state.value !== 'unstarted') {
+      return Promise.reject(new Error('A transport is started once: make another one'));
+    }
+    return new Promise((opened, failed) => {
+      this.#started = { opened, failed };
+      const channel = this.#run();
+      this.#channel = channel;
+      this.#move('transport.start');
+      channel.start();
+    });
+  }
+
+  send(message: object): Promise<void> {
+    const ends = this.#ends;
+    if (!ends || !this.#state.matches('open')) return Promise.reject(notOpen(this.#state));
+    const frames = [message as OutboundFrame];
+    if (!('method' in message)) {
+      // If JSON cannot represent an answer, the writer sends an error in its place.
+      ends.writer.send({ type: 'frames.send', frames });
+      return Promise.resolve();
+    }
+    if (this.#state.matches({ open: 'blocked' }) && 'id' in message) {
+      const text = 'The server takes nothing: too much waits for it already';
+      return Promise.reject(new RuntimeError('LIMIT_EXCEEDED', text));
+    }
+    return new Promise((resolve, reject) => {
+      this.#untaken.add(reject);
+      const taken = (): void => {
+        this.#untaken.delete(reject);
+        resolve();
+      };
+      const rejected = (error: unknown): void => {
+        this.#untaken.delete(reject);
+        reject(error as Error);
+      };
+      ends.writer.send({ type: 'frames.send', frames, taken, rejected });
+    });
+  }
+
+  close(): Promise<void> {
+    if (this.#state.value === 'unstarted') {
+      this.#move('transport.closed');
+      this.#turns.later(() => this.onclose?.());
+      this.#tellClosed();
+    } else if (this.#state.value === 'starting') {
+      this.#end(() => {
+        this.#started?.failed(errorOf(undefined));
+        this.onclose?.();
+      });
+    } else if (this.#state.matches('open')) {
+      this.#rejectUntaken(errorOf(undefined));
+      this.#end(() => this.onclose?.());
+    }
+    const release = heldProcess();
+    return this.#closed.then(release);
+  }
+
+  // Events of the channel.
+
+  #run(): Actor<Port<ChannelEvent, ChannelInput>> {
+    const { clock = systemClock, onStderr = () => {} } = this.#options;
+    const logic = this.#kind.logic({
+      limits: defaultLimits,
+      clock,
+      report: ({ level, message }) => {
+        if (level === 'warning' || level === 'error') this.#tell(new Error(message));
+      },
+      observed: unobserved,
+      stderr: (text) => this.#turns.later(() => onStderr(text)),
+      authorize: () => {},
+    });
+    const channel = createActor(logic, { input: { connection: this.#owner } });
+    channel.subscribe({
+      error: (error) => {
+        this.#lost({ kind: 'failure', error });
+        this.#stopped();
+      },
+    });
+    return channel;
+  }
+
+  #hear(event: ChannelReport | TransportFact): void {
+    switch (event.type) {
+      case 'channel.opened':
+        return this.#open(event.ends);
+      case 'channel.lost':
+        return this.#lost(event.loss);
+      case 'channel.stopped':
+        return this.#stopped();
+      case 'input.ended':
+      case 'output.broken':
+        return this.#channel?.send(event);
+      case 'output.blocked':
+      case 'output.flowing':
+        this.#move(event.type);
+        this.#ends?.reader.send(event);
+        return;
+      default:
+      // Other facts come only over HTTP, or after a flush event.
+    }
+  }
+
+  #open({ reader, writer }: TransportEnds): void {
+    const owner = this.#owner;
+    const ends: Ends = {
+      writer: createActor(writer, { input: { owner } }),
+      reader: createActor(reader, {
+        input: {
+          owner,
+          router: {
+            send: (event) => {
+              if (event.type !== 'frames.received') return;
+              for (const frame of event.frames) this.#receive(frame);
+            },
+          },
+        },
+      }),
+    };
+    this.#ends = ends;
+    this.#move('transport.opened');
+    const failed = { error: (error: unknown) => this.#lost({ kind: 'failure', error }) };
+    ends.writer.subscribe(failed);
+    ends.reader.subscribe(failed);
+    ends.writer.start();
+    ends.reader.start();
+    this.#started?.opened();
+  }
+
+  #receive(frame: InboundFrame): void {
+    const { messages, faults } = messagesOf(frame);
+    for (const fault of faults) this.#tell(new Error(fault));
+    for (const message of messages) this.#turns.later(() => this.onmessage?.(message));
+    if (frame.kind !== 'invalid' || frame.id === undefined || !this.#state.matches('open')) return;
+    const frames = [errorResponse(frame.id, frame.error)];
+    this.#ends?.writer.send({ type: 'frames.send', frames });
+  }
+
+  #lost(loss: Loss): void {
+    const error = errorOf(loss);
+    if (this.#state.value === 'starting') {
+      this.#end(() => this.#started?.failed(error));
+    } else if (this.#state.matches('open')) {
+      this.#rejectUntaken(error);
+      this.#tell(error);
+      this.#turns.later(() => this.onclose?.());
+      this.#end(() => {});
+    }
+  }
+
+  /** Ends the process. Messages sent in this turn are still written. */
+  #end(last: () => void): void {
+    this.#last = last;
+    this.#move('transport.end');
+    this.#ends?.writer.stop();
+    this.#channel?.send({ type: 'channel.close' });
+  }
+
+  #stopped(): void {
+    this.#move('transport.closed');
+    this.#ends?.reader.stop();
+    this.#channel?.stop();
+    this.#channel = undefined;
+    this.#ends = undefined;
+    this.#turns.later(() => {
+      this.#tellClosed();
+      this.#last();
+    });
+  }
+
+  #move(type: SdkTransportEvent['type']): void {
+    this.#state = sdkTransportChart.next(this.#state, { type });
+  }
+
+  #tell(error: Error): void {
+    this.#turns.later(() => this.onerror?.(error));
+  }
+
+  #rejectUntaken(error: Error): void {
+    for (const reject of this.#untaken) reject(error);
+  }
+}
+
+function notOpen({ value }: SdkTransportSnapshot): RuntimeError {
+  const isNew = value === 'unstarted' || value === 'starting';
+  const text = isNew ? 'The transport is not started' : 'The connection has closed';
+  return new RuntimeError(isNew ? 'NOT_READY' : 'CLOSED', text);
+}
+
+interface SdkMessages {
+  readonly messages: readonly object[];
+  /** What is wrong with inputs that are not messages, as sentences. */
+  readonly faults: readonly string[];
+}
+
+/**
+ * Nothing is dropped: input that is not a message becomes a fault. An unreadable answer becomes an
+ * error for the request that it names, so that the client does not wait for another.
+ */
+function messagesOf(frame: InboundFrame): SdkMessages {
+  if (frame.kind === 'batch') {
+    const members = frame.messages.map((message) => messagesOf(classifyMessage(message)));
+    return {
+      messages: members.flatMap(({ messages }) => messages),
+      faults: members.flatMap(({ faults }) => faults),
+    };
+  }
+  if (frame.kind === 'stray-error') {
+    const fault = `The server could not read a message: ${frame.error.message}`;
+    return { messages: [], faults: [fault] };
+  }
+  const message = messageOf(frame);
+  if (message) return { messages: [message], faults: [] };
+  const { ids, fault } = faultOf(frame);
+  const error = { code: ErrorCode.internalError, message: fault };
+  return { messages: ids.map((id) => ({ jsonrpc: '2.0', id, error })), faults: [fault] };
+}
+
+/** What is wrong with a frame that is not a message, and the ids of the requests that it answers. */
+function faultOf(frame: SingleFrame): {
+  readonly ids: readonly RequestId[];
+  readonly fault: string;
+} {
+  if (frame.kind === 'invalid') {
+    const fault = `The server sent what is no message: ${frame.error.message}`;
+    return { ids: frame.answers ?? [], fault };
+  }
+  const { id, outcome } = frame as InboundResponse;
+  const reason =
+    'malformed' in outcome ? outcome.malformed : 'tooLong' in outcome && outcome.tooLong;
+  return { ids: [id], fault: `The server's answer cannot be read: ${reason}` };
+}

@@ -1,0 +1,106 @@
+/** A host's connections at one moment, as text for people. */
+import { printable, printableName } from '../../../src/protocol/printable.ts';
+import type { ConnectionDump } from './connection-dump.ts';
+import { countInWords, heardInWords, sizeInWords, timeInWords } from './in-words.ts';
+import { isStanding } from './peer-dump.ts';
+import type { CallDump, PendingDump } from './peer-dump.ts';
+import { redactText } from './redaction.ts';
+
+/** One of a host's servers, with or without a connection. */
+export interface HostedDump {
+  readonly name: string;
+  /** As the connection's; `idle` or `disabled` if nothing is to run. */
+  readonly state: string;
+  readonly launches: number;
+  /** Why there is no connection, with the last words of the server's process. */
+  readonly error?: string;
+  /** The connection, if there is one. */
+  readonly connection?: ConnectionDump;
+}
+
+const maxErrorCharacters = 1000;
+/** Of a list only the first are told. The JSON form has them all. */
+const maxRows = 20;
+
+/** A line for each, those that are not well first, and under it what is in flight and what is known. */
+export function describeConnections(dumps: readonly HostedDump[]): string {
+  const isWell = ({ state }: HostedDump) => Number(state === 'ready' || state === 'idle');
+  const lines = dumps
+    .toSorted((a, b) => isWell(a) - isWell(b))
+    .flatMap((dump) => [
+      `connection ${printableName(dump.name)}: ${standing(dump)}`,
+      ...details(dump).map((line) => `  ${line}`),
+    ]);
+  return lines.length === 0 ? 'No connection is open\n' : `${lines.join('\n')}\n`;
+}
+
+function standing({ state, launches, error, connection }: HostedDump): string {
+  const { sinceMs, leftMs, attempt = 0, delayMs, server, pending = [] } = connection ?? {};
+  const waits = pending.filter((request) => !isStanding(request)).length;
+  const since = sinceMs === undefined ? '' : ` for ${timeInWords(sinceMs)}`;
+  const parts = [
+    state + since,
+    ...(server
+      ? [`${printableName(`${server.name} ${server.version}`)}, ${server.era} ${server.revision}`]
+      : []),
+    ...(leftMs === undefined ? [] : [`given up in ${timeInWords(leftMs)}`]),
+    ...(waits > 0 ? [`${countInWords(waits, 'request')} pending`] : []),
+    ...(attempt > 0 ? [`new attempt ${attempt}`] : []),
+    ...(delayMs === undefined ? [] : [`the next one after ${timeInWords(delayMs)}`]),
+    ...(launches > 1 ? [`connected ${launches} times`] : []),
+    ...(error === undefined ? [] : [shown(error)]),
+  ];
+  return parts.join('; ');
+}
+
+function details({ error, connection }: HostedDump): readonly string[] {
+  if (!connection) return [];
+  const { pending, calls, lists, loss, lastWords, queues, actors, server } = connection;
+  const unread = queues.outboundBytes.count;
+  return [
+    ...(server ? [heardInWords(connection)] : []),
+    ...rows(pending, pendingRow),
+    ...rows(calls, callRow),
+    ...(unread > 0 ? [`${sizeInWords(unread)} wait until the server reads on`] : []),
+    ...(lists.length > 0
+      ? [
+          `lists: ${lists.map(({ name, entries, known }) => `${name} ${known}, ${entries}`).join('; ')}`,
+        ]
+      : []),
+    // What the first line says is not said again.
+    ...(loss && loss.message !== error ? [`last lost: ${shown(loss.message)}`] : []),
+    ...(lastWords === undefined || error?.includes(lastWords) === true
+      ? []
+      : ['stderr:', ...lastLines(lastWords).map((line) => `  ${line}`)]),
+    `actors: ${actors.map(({ id, status, state }) => `${printableName(id)} ${state ?? status}`).join(', ')}`,
+  ];
+}
+
+function pendingRow(request: PendingDump): string {
+  const { id, method, state, ageMs, leftMs } = request;
+  if (isStanding(request) && state === 'sent') {
+    return `${method} ${id}: open for ${timeInWords(ageMs)}`;
+  }
+  const how = state === 'held' ? 'waits for a connection' : 'not answered';
+  return `${printableName(method)} ${id}: ${how} for ${timeInWords(ageMs)}, given up in ${timeInWords(leftMs)}`;
+}
+
+function callRow({ id, method, state, ageMs }: CallDump): string {
+  return `the server asks ${printableName(method)} ${printableName(String(id))}: ${state} for ${timeInWords(ageMs)}`;
+}
+
+function rows<T>(list: readonly T[], row: (item: T) => string): readonly string[] {
+  const told = list.slice(0, maxRows).map(row);
+  return list.length > maxRows ? [...told, `… and ${list.length - maxRows} more`] : told;
+}
+
+/** What a server has said, harmless for a terminal, on one line and without secrets. */
+function shown(text: string): string {
+  return printable(redactText(text, maxErrorCharacters));
+}
+
+/** What a process has written last, so much of it as there is room for. */
+function lastLines(text: string): readonly string[] {
+  const end = redactText(text, Infinity).slice(-maxErrorCharacters);
+  return end.split('\n').map((line) => printable(line));
+}

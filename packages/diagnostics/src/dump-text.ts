@@ -1,0 +1,263 @@
+/** A dump as text for people: why nothing goes on, and everything that is in flight. */
+import { Method } from '../../../src/protocol/methods.ts';
+import { printableName } from '../../../src/protocol/printable.ts';
+import {
+  countInWords,
+  deferredRoots,
+  givenUpInWords,
+  heardInWords,
+  sizeInWords,
+  timeInWords,
+  waitInWords,
+} from './in-words.ts';
+import { isStanding } from './peer-dump.ts';
+import type { CallDump, Level, PendingDump } from './peer-dump.ts';
+import type { SessionDump, TaskDump } from './session-dump.ts';
+import { httpCauseInWords, httpLines, streamRow } from './http-text.ts';
+import { causesOf, isShared } from './causes.ts';
+import type { Cause, Question } from './causes.ts';
+
+/** Many causes of one kind are all alike: a client that answers nothing, for example. */
+const maxOfAKind = 20;
+
+/**
+ * Says in words what a session waits for and since when: one sentence for each cause, without a
+ * full stop, the nearest causes first.
+ *
+ * @returns at least one sentence: if nothing is pending, that the session waits for the client
+ */
+export function explainDump(dump: SessionDump): readonly string[] {
+  const ofKind = new Map<Cause['kind'], Cause[]>();
+  for (const cause of causesOf(dump)) {
+    const alike = ofKind.get(cause.kind);
+    if (alike) alike.push(cause);
+    else ofKind.set(cause.kind, [cause]);
+  }
+  if (ofKind.size === 0) {
+    if (isShared(dump)) return ['Nothing is pending: any client may ask'];
+    return [
+      `Nothing is pending: the session waits for the client, last heard ${timeInWords(dump.quietMs)} ago`,
+    ];
+  }
+  return [...ofKind.values()].flatMap((alike) => {
+    const said = alike.slice(0, maxOfAKind).map((cause) => sentenceOf(cause, dump));
+    const rest = alike.length - said.length;
+    return rest > 0 ? [...said, `… and ${rest} more like these`] : said;
+  });
+}
+
+function sentenceOf(cause: Cause, { queues, tasks }: SessionDump): string {
+  switch (cause.kind) {
+    case 'initialize-missing':
+      return `The client has not sent initialize, ${timeInWords(cause.ageMs)} after the start`;
+    case 'initialized-missing':
+      return `The client has not sent notifications/initialized, last heard ${timeInWords(cause.ageMs)} ago; until it has, nothing may be asked of it`;
+    case 'settling':
+    case 'aborting':
+      return `The session is ending: ${countInWords(cause.calls, 'request')} may still end by ${cause.calls === 1 ? 'itself' : 'themselves'}, then it closes`;
+    case 'flushing':
+      return 'The session is ending: it waits for the client to read the rest of the output';
+    case 'closed':
+      return 'The session has ended';
+    case 'output-blocked':
+      return `The client does not read: ${sizeInWords(cause.bytes)} wait for it, and no request is started until it has read them all`;
+    case 'output-queued':
+      return `${sizeInWords(cause.bytes)} wait until the client reads on`;
+    case 'stream-unread':
+    case 'stream-cut':
+    case 'push-waiting':
+      return httpCauseInWords(cause);
+    case 'question':
+      return questionInWords(cause);
+    case 'suspended': {
+      const { subject, ageMs, leftMs } = cause;
+      return `${capitalized(callInWords(subject))} is suspended${inState(subject)}: it asked ${askedInWords(subject)} ${timeInWords(ageMs)} ago, and waits for the retry, given up in ${timeInWords(leftMs)}`;
+    }
+    case 'task-input':
+      return `${capitalized(callInWords(cause.subject))} waits for the client to look at the task and answer ${countInWords(cause.subject.openQuestions, 'question')}`;
+    case 'running-full': {
+      const { subject: longest, waiting } = cause;
+      const example = longest
+        ? `; the longest, ${callInWords(longest)}, for ${timeInWords(longest.ageMs)}`
+        : '';
+      const { count, max, maxOfEach } = queues.running;
+      const each = maxOfEach === undefined ? '' : `, of each client ${maxOfEach} at most`;
+      return `${count} of ${max} requests run${each}${example}; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for a place`;
+    }
+    case 'pending-full':
+      return `${queues.pending.count} of ${queues.pending.max} requests to the client are pending: no more are sent`;
+    case 'tasks-full':
+      return `${queues.tasks.count} of ${queues.tasks.max} tasks run: no more are begun`;
+    case 'task':
+      return `${callInWords(cause.subject)} has waited ${timeInWords(cause.ageMs)} for the task to end`;
+    case 'roots':
+      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and waits until the client's roots are known`;
+    case 'work': {
+      const { taskId } = cause.subject;
+      const waits = waitInWords(tasks.find((task) => task.taskId === taskId) ?? {});
+      const does = waits === undefined ? 'its handler is at work' : `it waits for ${waits}`;
+      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client: ${does}`;
+    }
+    case 'roots-failed':
+      return `The roots are not known: ${printableName(cause.problem ?? 'the client gave no answer')}`;
+  }
+}
+
+/** Whom a suspended call has asked, and what. */
+function askedInWords({ openQuestions, questions = [], client }: CallDump): string {
+  const who = client ? printableName(client.name) : 'the client';
+  const what =
+    questions.length === 0 ? '' : ` (${questions.map((each) => printableName(each)).join(', ')})`;
+  return `${who} ${countInWords(openQuestions, 'question')}${what}`;
+}
+
+function questionInWords({ subject: { method, state }, askedBy, ageMs, leftMs }: Question): string {
+  const name = printableName(method);
+  const left = `given up in ${timeInWords(leftMs)}`;
+  if (state === 'held') {
+    const who = askedBy ? capitalized(callInWords(askedBy)) : 'The session';
+    return `${who} has ${name} to ask, held for ${timeInWords(ageMs)} until the client sends notifications/initialized, ${left}`;
+  }
+  const when = `asked ${timeInWords(ageMs)} ago, ${left}`;
+  if (askedBy) {
+    return `${capitalized(callInWords(askedBy))} waits for the client's answer to ${name}, ${when}`;
+  }
+  return `The client has not answered ${name}, ${when}${purposeOf(method)}`;
+}
+
+function purposeOf(method: string): string {
+  if (method === Method.rootsList) return '; what needs the roots waits for it';
+  return method === Method.ping ? '; it is asked whether it is there' : '';
+}
+
+/** Names the client's request, or the task that it has become: `tools/call 7 (search)`. */
+function callInWords({ id, method, subject, taskId }: CallDump): string {
+  const name = `${printableName(method)} ${printableName(String(id))}`;
+  const call = subject === undefined ? name : `${name} (${printableName(subject)})`;
+  return taskId === undefined ? call : `the task ${printableName(taskId)}, begun by ${call},`;
+}
+
+/** Capitalizes a sentence, but not a method's name. */
+function capitalized(text: string): string {
+  return text.startsWith('the ') ? `The ${text.slice(4)}` : text;
+}
+
+/** Longer lists are cut. The JSON form of a dump has them whole. */
+const maxRows = 50;
+
+/**
+ * Writes a dump for a person: the client, why nothing goes on, the requests in flight both ways,
+ * the roots, the tasks, the actors. Names and ids that the client chose are made harmless for a
+ * terminal.
+ *
+ * @returns several lines, each with a line feed
+ */
+export function describeDump(dump: SessionDump): string {
+  const { id, state, ageMs, queues } = dump;
+  const { running, waiting, pending, outboundBytes, tasks, inFlightBytes, retainedBytes } = queues;
+  return [
+    `Session ${id}: ${state}, started ${timeInWords(ageMs)} ago, client ${heardInWords(dump)}`,
+    `Client: ${clientInWords(dump)}`,
+    ...httpLines(dump),
+    ...rows(dump.http?.streams ?? [], streamRow),
+    'Why nothing goes on:',
+    ...explainDump(dump).map((cause) => `  - ${cause}`),
+    `Requests of the client: ${running.count} of ${running.max} run, ${waiting.count} of ${waiting.max} wait`,
+    ...rows(dump.calls, callRow),
+    `Requests to the client: ${pending.count} of ${pending.max} pending`,
+    ...rows(dump.pending, pendingRow),
+    `Output: ${levelInWords(outboundBytes)} wait to be read`,
+    `Roots: ${rootsInWords(dump)}`,
+    ...rows(dump.roots.list, ({ uri, problem }) =>
+      problem ? `${printableName(uri)}: ${printableName(problem.message)}` : printableName(uri),
+    ),
+    `Tasks: ${tasks.count} of ${tasks.max} run, ${dump.tasks.length} are kept${durableInWords(dump)}`,
+    ...rows(dump.tasks, taskRow),
+    ...serverLines(dump),
+    `Memory: ${levelInWords(inFlightBytes)} are requests in flight, ${levelInWords(retainedBytes)} outlive their requests`,
+    `Actors: ${dump.actors.map(({ id: name, status, state: at }) => `${name} ${at ?? status}`).join(', ')}`,
+    '',
+  ].join('\n');
+}
+
+function durableInWords({ durable }: SessionDump): string {
+  if (!durable) return '';
+  const { lease, givenUp } = durable;
+  const elsewhere = givenUp > 0 ? `, ${givenUpInWords(givenUp)}` : '';
+  return `${elsewhere}; their store knows this process as ${lease.slice(0, 8)}`;
+}
+
+function taskRow(task: TaskDump): string {
+  const { taskId, status, ageMs, lastStep, waiters } = task;
+  const waits = waitInWords(task);
+  return [
+    `${printableName(taskId)} ${status}, begun ${timeInWords(ageMs)} ago`,
+    ...(lastStep === undefined ? [] : [`last ${printableName(lastStep)}`]),
+    ...(waits === undefined ? [] : [`waits for ${printableName(waits, 500)}`]),
+    ...(waiters > 0 ? [`${waiters} wait for it`] : []),
+  ].join(', ');
+}
+
+/** How many of the servers behind it can be used, and what is wrong with the others. */
+function serverLines({ servers = [] }: SessionDump): readonly string[] {
+  if (servers.length === 0) return [];
+  const bad = servers.filter(({ state }) => state !== 'ready');
+  return [
+    `Servers: ${servers.length - bad.length} of ${servers.length} can be used`,
+    ...rows(bad, ({ name, state, since, why }) =>
+      [
+        `${printableName(name)}: ${state}`,
+        since === undefined ? '' : ` since ${since}`,
+        why === undefined ? '' : `: ${printableName(why, 500)}`,
+      ].join(''),
+    ),
+  ];
+}
+
+function levelInWords({ count, max }: Level): string {
+  return `${sizeInWords(count)} of ${sizeInWords(max)}`;
+}
+
+function clientInWords({ client, tags, http }: SessionDump): string {
+  if (tags.includes('stateless') || isShared({ http }))
+    return 'each request says who its client is';
+  if (!client) return 'not introduced yet';
+  const { name, version, revision, capabilities } = client;
+  const able =
+    Object.keys(capabilities)
+      .map((each) => printableName(each))
+      .join(', ') || 'nothing';
+  return `${printableName(name)} ${printableName(version)}, revision ${revision}, declares ${able}`;
+}
+
+function rootsInWords({ roots, tags, http }: SessionDump): string {
+  if (tags.includes('stateless') || isShared({ http }))
+    return 'asked for by each call that needs them';
+  const { state, tags: rootsTags, status, settled, list } = roots;
+  const when = rootsTags.includes('deferred') ? `; ${deferredRoots}` : '';
+  if (status === undefined) return when === '' ? state : `not known${when}`;
+  return `${state}, ${status}${settled === false ? ' (not settled)' : ''}, ${list.length} in the list${when}`;
+}
+
+/** Of a tool that is a machine. */
+function inState({ machine }: CallDump): string {
+  return machine ? ` in the state ${printableName(machine.state)}` : '';
+}
+
+function callRow(call: CallDump): string {
+  const questions = call.openQuestions === 0 ? '' : `, ${call.openQuestions} asked of the client`;
+  const state = isStanding(call) && call.state === 'parked' ? 'listens' : call.state;
+  const from = call.client ? ` of ${printableName(call.client.name)}` : '';
+  return `${callInWords(call).replace(/,$/, '')}${from}: ${state}${inState(call)}, ${timeInWords(call.ageMs)}${questions}`;
+}
+
+function pendingRow({ id, method, state, ageMs, leftMs, relatedTo, taskId }: PendingDump): string {
+  const whose = taskId ?? relatedTo;
+  const owner = whose === undefined ? '' : `, for ${printableName(String(whose))}`;
+  return `${id} ${printableName(method)}: ${state}, ${timeInWords(ageMs)}, ${timeInWords(leftMs)} left${owner}`;
+}
+
+function rows<T>(list: readonly T[], row: (item: T) => string): string[] {
+  const shown = list.slice(0, maxRows).map((item) => `  ${row(item)}`);
+  return list.length > maxRows ? [...shown, `  … and ${list.length - maxRows} more`] : shown;
+}

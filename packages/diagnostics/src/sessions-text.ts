@@ -1,0 +1,101 @@
+/** Many sessions at once, as text for people: those that something holds up, and how many rest. */
+import { printableName } from '../../../src/protocol/printable.ts';
+import { causesOf, isShared } from './causes.ts';
+import { explainDump } from './dump-text.ts';
+import { countInWords, httpStateInWords, isQuietSession, timeInWords } from './in-words.ts';
+import type { SessionDump } from './session-dump.ts';
+
+/** Where sessions over HTTP are served, and how many may be open. */
+export interface ServedEndpoint {
+  readonly url: string;
+  readonly maxSessions: number;
+}
+
+/** An endpoint at one moment. */
+export interface EndpointDump {
+  readonly url: string;
+  /** Sessions that are open, and how many may be. */
+  readonly sessions: { readonly count: number; readonly max: number };
+  /** Of those, how many are idle. */
+  readonly idle: number;
+  readonly streams: { readonly open: number; readonly cut: number };
+  /** Requests without a session: how many have come, and how many are not answered yet. */
+  readonly requests: { readonly served: number; readonly due: number };
+}
+
+/** Sums up the sessions of one endpoint. */
+export function dumpEndpoint(
+  { url, maxSessions }: ServedEndpoint,
+  dumps: readonly SessionDump[],
+): EndpointDump {
+  const views = dumps.flatMap(({ http }) => http ?? []);
+  const sessions = views.filter((view) => view.kind === 'session');
+  const requests = views.filter((view) => view.kind === 'requests');
+  const streams = views.flatMap((view) => view.streams);
+  const inState = (wanted: string) => streams.filter(({ state }) => state === wanted).length;
+  return {
+    url,
+    sessions: { count: sessions.length, max: maxSessions },
+    idle: sessions.filter(({ state }) => isQuietSession(state)).length,
+    streams: { open: inState('open'), cut: inState('cut') },
+    requests: {
+      served: requests.reduce((sum, { served }) => sum + served, 0),
+      due: requests.reduce((sum, { due }) => sum + due, 0),
+    },
+  };
+}
+
+/** One line, with a line feed. */
+export function describeEndpoint({ url, sessions, idle, streams, requests }: EndpointDump): string {
+  const cut = streams.cut === 0 ? '' : `, ${streams.cut} cut`;
+  return `${url}: ${sessions.count} of ${sessions.max} sessions open, ${idle} idle; ${countInWords(streams.open, 'stream')} open${cut}; ${countInWords(requests.served, 'request')} without a session, ${requests.due} not answered yet\n`;
+}
+
+/** So many sessions get a line. */
+const maxLines = 50;
+
+/** Those that something holds up first, the longest of them first; then the others. */
+export function mostUrgentFirst(dumps: readonly SessionDump[]): readonly SessionDump[] {
+  return dumps
+    .map((dump) => ({ dump, ageMs: longestOf(dump) }))
+    .sort((one, other) => other.ageMs - one.ageMs)
+    .map(({ dump }) => dump);
+}
+
+/**
+ * A line for each session that something holds up; the others are counted. What clients without a
+ * session share is told only if something holds it up.
+ * @param dumps the most urgent first
+ */
+export function describeSessions(dumps: readonly SessionDump[]): string {
+  const held = dumps.filter((dump) => longestOf(dump) >= 0);
+  const lines = held.slice(0, maxLines).map((dump) => `  ${sessionLine(dump)}\n`);
+  const more = held.length - lines.length;
+  if (more > 0) lines.push(`  … and ${countInWords(more, 'session')} more like these\n`);
+  const resting = dumps.filter((dump) => longestOf(dump) < 0 && !isShared(dump));
+  if (resting.length > 0) lines.push(`  ${restInWords(resting)}\n`);
+  return lines.join('');
+}
+
+function sessionLine(dump: SessionDump): string {
+  const { client, http, id, state } = dump;
+  const who = client ? ` ${printableName(client.name)} ${printableName(client.version)}` : '';
+  const name = http?.kind === 'session' ? http.id : id.slice(0, 8);
+  const how = http ? httpStateInWords(http) : state;
+  const [first = '', ...others] = explainDump(dump);
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return `${name}${who}, ${how}: ${first}${more}`;
+}
+
+function restInWords(resting: readonly SessionDump[]): string {
+  const longest = resting.reduce((most, { quietMs }) => Math.max(most, quietMs), 0);
+  const wait =
+    resting.length === 1 ? 'session waits for its client' : 'sessions wait for their clients';
+  return `${resting.length} ${wait}, the longest for ${timeInWords(longest)}`;
+}
+
+/** How long something has held it up, milliseconds; -1 if nothing does. */
+function longestOf(dump: SessionDump): number {
+  const ages = causesOf(dump).map((cause) => ('ageMs' in cause ? cause.ageMs : 0));
+  return Math.max(-1, ...ages);
+}

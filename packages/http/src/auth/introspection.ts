@@ -1,0 +1,76 @@
+/**
+ * Tokens that their issuer alone can read: it is asked about each.
+ *
+ * @see RFC 7662
+ */
+import { PartyTurns } from '../../../../src/actors/party-turns.ts';
+import { addressParty } from '../../../../src/protocol/address-party.ts';
+import { basicCredentials } from '../../../../src/protocol/oauth.ts';
+import { endpointOf } from './fetch-json.ts';
+import { fetchJson } from './fetch-json.ts';
+import type { FetchBounds } from './fetch-json.ts';
+import { audiencesOf } from './options.ts';
+import type { IntrospectionOptions, TokenLimits } from './options.ts';
+import { isFor, numericDate, principalOfClaims } from './principal-of.ts';
+import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
+import type { CheckToken, Time } from './token-check.ts';
+
+export function introspectionCheck(
+  options: IntrospectionOptions,
+  limits: TokenLimits,
+  time: Time,
+): CheckToken {
+  const { issuer, introspection } = options;
+  const audiences = audiencesOf(options);
+  const headers = {
+    authorization: basicCredentials(introspection.clientId, introspection.clientSecret),
+  };
+  let endpoint = introspection.endpoint;
+  const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
+  const turns = new PartyTurns(maxIntrospections);
+
+  const ask = async (token: string, bounds: FetchBounds) => {
+    endpoint ??= await endpointOf(issuer, 'introspection_endpoint', bounds);
+    const body = new URLSearchParams({ token, token_type_hint: 'access_token' });
+    return await fetchJson(endpoint, bounds, { headers, body });
+  };
+
+  const answerTo = async (...[token, request, purpose]: Parameters<CheckToken>) => {
+    const party = addressParty(request.remoteAddress);
+    if (purpose !== 'recheck' && !turns.hasRoom(maxIntrospections, party)) {
+      const message = `${maxIntrospections} tokens of this address wait to be checked already`;
+      throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });
+    }
+    const signal = AbortSignal.timeout(fetchTimeoutMs);
+    const asking = () => ask(token, { signal, maxDocumentBytes });
+    try {
+      // Streams have places of their own: a flood of requests must not keep a revoked one open.
+      if (purpose === 'recheck') return await asking();
+      return await turns.run(asking, signal, party);
+    } catch (cause) {
+      // It may have moved.
+      endpoint = introspection.endpoint;
+      const message = 'The authorization server cannot be asked about tokens';
+      throw new AuthorizationUnavailable(message, { retryAfterMs: fetchTimeoutMs, cause });
+    }
+  };
+
+  return async (...given) => {
+    const answer = await answerTo(...given);
+    if (answer['active'] !== true) throw new InvalidToken('The token is not active');
+    const { iss = issuer, aud } = answer;
+    const [exp, nbf] = [numericDate(answer, 'exp'), numericDate(answer, 'nbf')];
+    if (iss !== issuer) throw new InvalidToken('The token is of another issuer');
+    if (!isFor(audiences, aud))
+      throw new InvalidToken('The token is for another server than this one');
+    const now = time.wall() / 1000;
+    const { clockSkewSeconds } = limits;
+    if (exp !== undefined && exp <= now - clockSkewSeconds) {
+      throw new InvalidToken('The token has expired');
+    }
+    if (nbf !== undefined && nbf > now + clockSkewSeconds) {
+      throw new InvalidToken('The token is not valid yet');
+    }
+    return principalOfClaims(issuer, answer);
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * Tokens for other servers, in place of those that callers have sent: a caller's own token goes to the
+ * authorization server that exchanges it, and nowhere else.
+ *
+ * @see RFC 8693; MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
+ */
+import { BoundedMap } from '../../../../src/protocol/bounded-map.ts';
+import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
+import type { JsonObject } from '../../../../src/protocol/frames.ts';
+import { basicCredentials } from '../../../../src/protocol/oauth.ts';
+import { printable } from '../../../../src/protocol/printable.ts';
+import type {
+  ExchangedToken,
+  Principal,
+  TokenExchange,
+  TokenWanted,
+} from '../../../../src/protocol/request-origin.ts';
+import { postForm, endpointOf, faultOfTrustedUrl } from './fetch-json.ts';
+import type { FetchBounds, JsonAnswer } from './fetch-json.ts';
+import type { TokenExchangeOptions, TokenLimits } from './options.ts';
+import type { Time } from './token-check.ts';
+
+const accessToken = 'urn:ietf:params:oauth:token-type:access_token';
+
+/** How long an assertion is valid, seconds. */
+const assertionSeconds = 60;
+
+/** A token that was got before, and until when it is given again, monotonic milliseconds. */
+interface Kept {
+  readonly token: ExchangedToken;
+  readonly until: number;
+}
+
+export class TokenExchanges {
+  readonly #options: TokenExchangeOptions;
+  readonly #issuer: string | undefined;
+  readonly #limits: TokenLimits;
+  readonly #time: Time;
+  readonly #kept: BoundedMap<string, Kept>;
+  /** The exchanges that are under way. */
+  readonly #running = new Map<string, Promise<ExchangedToken>>();
+  #endpoint: string | undefined;
+
+  /** @throws {TypeError} naming the option that is wrong */
+  constructor(
+    options: TokenExchangeOptions,
+    issuer: string | undefined,
+    limits: TokenLimits,
+    time: Time,
+  ) {
+    checkTokenExchange(options, issuer);
+    this.#options = options;
+    this.#issuer = issuer;
+    this.#limits = limits;
+    this.#time = time;
+    this.#kept = new BoundedMap(limits.maxExchangedTokens);
+    this.#endpoint = options.endpoint;
+  }
+
+  /** The exchange of the token of one request. The token is shown by nothing of it. */
+  of(subjectToken: string, principal: Principal): TokenExchange {
+    return { exchange: (wanted) => this.#exchange(subjectToken, principal, wanted) };
+  }
+
+  /** @throws {RuntimeError} UNAUTHORIZED, NOT_READY, INVALID_RESPONSE */
+  async #exchange(
+    subjectToken: string,
+    { id, clientId, scopes }: Principal,
+    wanted: TokenWanted,
+  ): Promise<ExchangedToken> {
+    const { audience, resource, scope } = wanted;
+    // Of two tokens of one principal, the narrower must not get what was exchanged for the broader.
+    const held = [id, clientId, scopes.toSorted()];
+    const key = JSON.stringify([held, audience, resource, scope?.split(' ').toSorted()]);
+    const kept = this.#kept.get(key);
+    if (kept && this.#time.monotonic() < kept.until && kept.token.accessToken !== wanted.refused) {
+      return kept.token;
+    }
+    const running =
+      this.#running.get(key) ??
+      this.#exchangeNow(subjectToken, wanted)
+        .then((token) => {
+          this.#keep(key, token);
+          return token;
+        })
+        .finally(() => this.#running.delete(key));
+    this.#running.set(key, running);
+    return await running;
+  }
+
+  #keep(key: string, token: ExchangedToken): void {
+    this.#kept.delete(key);
+    if (token.expiresAt === undefined) return;
+    const lifetimeMs = token.expiresAt - this.#time.wall();
+    const until = this.#time.monotonic() + lifetimeMs - Math.min(10_000, lifetimeMs / 2);
+    this.#kept.set(key, { token, until });
+  }
+
+  async #exchangeNow(subjectToken: string, wanted: TokenWanted): Promise<ExchangedToken> {
+    const { fetchTimeoutMs, maxDocumentBytes } = this.#limits;
+    const bounds = { signal: AbortSignal.timeout(fetchTimeoutMs), maxDocumentBytes };
+    const answer = await this.#ask(subjectToken, wanted, bounds).catch((error: unknown) => {
+      // It may have moved.
+      this.#endpoint = this.#options.endpoint;
+      const why = withoutToken(textOfError(error), subjectToken);
+      throw new RuntimeError('NOT_READY', `Tokens cannot be exchanged now: ${why}`);
+    });
+    if (answer.status !== 200) throw refusalOf(answer, wanted, subjectToken);
+    return this.#tokenIn(answer.body ?? {}, wanted, subjectToken);
+  }
+
+  async #ask(
+    subjectToken: string,
+    { audience = [], resource = [], scope }: TokenWanted,
+    bounds: FetchBounds,
+  ): Promise<JsonAnswer> {
+    this.#endpoint ??= await endpointOf(this.#issuer ?? '', 'token_endpoint', bounds);
+    const body = new URLSearchParams({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: subjectToken,
+      subject_token_type: accessToken,
+      requested_token_type: accessToken,
+      ...(scope === undefined ? {} : { scope }),
+    });
+    for (const each of [audience].flat()) body.append('audience', each);
+    for (const each of [resource].flat()) body.append('resource', each);
+    const headers = await this.#identify(body, this.#endpoint);
+    const answer = await postForm(this.#endpoint, bounds, { headers, body });
+    if (answer.status >= 500 || answer.status === 429 || !answer.body) {
+      throw new Error(`${this.#endpoint} has answered with status ${answer.status}`);
+    }
+    return answer;
+  }
+
+  /** The headers that show who this server is, or none if the body does. */
+  async #identify(body: URLSearchParams, endpoint: string): Promise<Record<string, string>> {
+    const { clientId, clientSecret, privateKey, algorithm = 'ES256' } = this.#options;
+    if (privateKey === undefined) {
+      return { authorization: basicCredentials(clientId, clientSecret ?? '') };
+    }
+    const { SignJWT, importPKCS8 } = await import('jose');
+    const now = Math.floor(this.#time.wall() / 1000);
+    const assertion = await new SignJWT()
+      .setProtectedHeader({ alg: algorithm })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(this.#issuer ?? endpoint)
+      .setJti(crypto.randomUUID())
+      .setIssuedAt(now)
+      .setExpirationTime(now + assertionSeconds)
+      .sign(await importPKCS8(privateKey, algorithm));
+    body.set('client_id', clientId);
+    body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+    body.set('client_assertion', assertion);
+    return {};
+  }
+
+  /** @throws {RuntimeError} INVALID_RESPONSE: there is no token in it that may be used elsewhere */
+  #tokenIn(body: JsonObject, wanted: TokenWanted, subjectToken: string): ExchangedToken {
+    const { access_token: token, token_type: type, expires_in: expiresIn, scope } = body;
+    const fault =
+      typeof token !== 'string' || token === ''
+        ? '"access_token" is missing'
+        : token === subjectToken
+          ? 'it is the token that was sent to this server'
+          : typeof type !== 'string' || type.toLowerCase() !== 'bearer'
+            ? `"token_type" is ${describe(type)}, and should be Bearer`
+            : undefined;
+    if (fault !== undefined) {
+      const message = `What was exchanged for ${nameOf(wanted)} is not used: ${fault}`;
+      throw new RuntimeError('INVALID_RESPONSE', message);
+    }
+    const seconds = Number(expiresIn);
+    return {
+      accessToken: token as string,
+      scope: typeof scope === 'string' ? scope : wanted.scope,
+      expiresAt: seconds > 0 ? this.#time.wall() + seconds * 1000 : undefined,
+    };
+  }
+}
+
+const nameOf = ({ audience, resource }: TokenWanted): string =>
+  [audience ?? resource ?? []].flat().join(', ');
+
+/** The authorization server has said no. */
+function refusalOf(
+  { status, body }: JsonAnswer,
+  wanted: TokenWanted,
+  subjectToken: string,
+): RuntimeError {
+  const { error, error_description: description } = body ?? {};
+  const said = [error, description].filter((part) => typeof part === 'string').join(': ');
+  const why = withoutToken(said, subjectToken) || `HTTP ${status}`;
+  const message = `The authorization server gives no token for ${nameOf(wanted)}: ${why}`;
+  return new RuntimeError('UNAUTHORIZED', message, { status });
+}
+
+const withoutToken = (text: string, token: string): string =>
+  printable(text.replaceAll(token, '[token]'), 300);
+
+/** @throws {TypeError} naming the option */
+function checkTokenExchange(given: TokenExchangeOptions, issuer: string | undefined): void {
+  const options: unknown = given;
+  if (!isJsonObject(options)) {
+    throw new TypeError(`tokenExchange is an object of options, this is ${describe(options)}`);
+  }
+  const { clientId, clientSecret, privateKey, endpoint } = options;
+  if (typeof clientId !== 'string' || clientId === '') {
+    throw new TypeError('tokenExchange.clientId must name this server at its authorization server');
+  }
+  if ((typeof clientSecret === 'string') === (typeof privateKey === 'string')) {
+    throw new TypeError('tokenExchange needs either "clientSecret" or "privateKey"');
+  }
+  const fault = endpoint === undefined ? undefined : faultOfTrustedUrl(endpoint);
+  if (fault !== undefined) {
+    throw new TypeError(`tokenExchange.endpoint ${fault}, this is ${describe(endpoint)}`);
+  }
+  if (endpoint !== undefined || issuer !== undefined) return;
+  throw new TypeError('tokenExchange.endpoint must say where, since there is no "issuer"');
+}

@@ -1,0 +1,351 @@
+/**
+ * The sessions of an endpoint, by the id that their clients send: how they begin, how they are
+ * found, and how they end.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Session Management"
+ */
+import type { Clock } from '../../../../src/actors/clock.ts';
+import { describe } from '../../../../src/protocol/classify.ts';
+import type { InboundFrame, InboundRequest } from '../../../../src/protocol/frames.ts';
+import { Method } from '../../../../src/protocol/methods.ts';
+import type { ServedHttpRequest } from '../../../../src/protocol/request-origin.ts';
+import type { McpServer } from '../../../../src/server/create-server.ts';
+import type { McpSession } from '../../../../src/server/session.ts';
+import { accepts, answerFailure, closing, errorAnswer, fault } from '../checks.ts';
+import type { EndpointHome, RequestAuthorization } from '../request-authorization.ts';
+import { reportInWords } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
+import { servedRequest } from '../http-exchange.ts';
+import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
+import { beginning } from '../options.ts';
+import type { HttpLimits, HttpOptions, Served } from '../options.ts';
+import { Places, partyOf } from '../parties.ts';
+import type { Nodes } from '../owner/nodes.ts';
+import type { Forward, PeerNode } from '../owner/forwarded-request.ts';
+import { OwnedSession } from '../owner/owned-session.ts';
+import type { OwnedCopy } from '../owner/owned-session.ts';
+import type { WokenSession } from '../owner/ownership.ts';
+import { reportUnavailable, unavailable } from '../owner/unavailable.ts';
+import { jsonOnly } from '../answers.ts';
+import { HttpSession } from './http-session.ts';
+import type { SessionHome } from './http-session.ts';
+import type { Upkeep } from '../upkeep.ts';
+
+export class HttpSessions implements SessionHome {
+  readonly limits: HttpLimits;
+  readonly clock: Clock;
+  readonly upkeep: Upkeep;
+  readonly streams: boolean;
+  readonly unaskable: string | undefined;
+  readonly authorization: RequestAuthorization | undefined;
+  readonly #servedTo: (request: ServedHttpRequest) => Served;
+  readonly #options: HttpOptions;
+  readonly #endpoint: EndpointHome;
+  readonly report: HttpReport;
+  readonly #sessions = new Map<string, HttpSession>();
+  readonly #places: Places<HttpSession>;
+  /** The other nodes; undefined if this one is alone, and owns all. */
+  readonly #nodes: Nodes | undefined;
+  /** Sessions that have ended here because the endpoint closes: whichever node asks for one gets it. */
+  readonly #left = new Map<string, OwnedSession>();
+  /** Requests of other nodes for sessions that are ending so, by the session's id. */
+  readonly #late = new Map<string, HttpExchange[]>();
+
+  constructor(
+    servedTo: (request: ServedHttpRequest) => Served,
+    options: HttpOptions,
+    endpoint: EndpointHome,
+    nodes: Nodes | undefined,
+  ) {
+    const { limits, authorization, room, clock, report, upkeep } = endpoint;
+    this.#endpoint = endpoint;
+    this.authorization = authorization;
+    this.#servedTo = servedTo;
+    this.#options = options;
+    this.report = report;
+    this.limits = limits;
+    this.clock = clock;
+    this.streams = !options.jsonResponses;
+    this.unaskable = options.jsonResponses ? jsonOnly : undefined;
+    this.upkeep = upkeep;
+    this.#places = new Places(limits.maxSessions, room);
+    this.#nodes = nodes;
+  }
+
+  /**
+   * Forwards what was posted, if another node is known to have its session: that one reads it.
+   * @param again serves it after these nodes were asked in vain
+   * @returns false if it is to be read here
+   */
+  forward(exchange: HttpExchange, body: string, again: Forward['again']): boolean {
+    const { sessionId } = exchange.head;
+    const nodes = this.#nodes;
+    if (!nodes || sessionId === undefined || this.#sessions.has(sessionId)) return false;
+    const owner = nodes.known(sessionId, exchange);
+    if (owner === undefined) return false;
+    const found = (tried: readonly string[]) => {
+      nodes.forget(sessionId);
+      again(tried);
+    };
+    nodes.forward(owner, { exchange, body, isAnswered: true, tried: [], again: found });
+    return true;
+  }
+
+  /**
+   * @param body as it was posted
+   * @param tried the nodes that it was forwarded to in vain
+   */
+  post(
+    exchange: HttpExchange,
+    frame: InboundFrame,
+    body: string,
+    tried: readonly string[] = [],
+  ): void {
+    if (exchange.head.sessionId === undefined) {
+      if (frame.kind === 'request' && frame.method === Method.initialize) {
+        return this.#begin(exchange, frame);
+      }
+      if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
+    }
+    this.#find(exchange, (session) => session.post(exchange, frame), { frame, body, tried });
+  }
+
+  get(exchange: HttpExchange): void {
+    const { accept } = exchange.head;
+    if (!accepts(accept, 'text/event-stream')) {
+      const why = `Accept must have text/event-stream, this is ${describe(accept)}`;
+      return this.refuse(exchange, fault(406, why));
+    }
+    if (!this.streams) {
+      const why = 'There are no streams here: each request is answered by itself';
+      return this.refuse(exchange, fault(405, why, { allow: 'POST, DELETE' }));
+    }
+    this.#find(exchange, (session) => session.get(exchange));
+  }
+
+  delete(exchange: HttpExchange): void {
+    this.#find(exchange, (session) => session.deletedBy(exchange));
+  }
+
+  /** The sessions that are open. */
+  get open(): readonly McpSession[] {
+    return [...this.#sessions.values()].map(({ mcp }) => mcp);
+  }
+
+  /** Their servers. */
+  get servers(): readonly McpServer[] {
+    return [...this.#sessions.values()].map(({ server }) => server);
+  }
+
+  /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */
+  async close(drainTimeoutMs?: number): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    const reason = 'The server is closing';
+    await Promise.all(sessions.map((session) => session.close(reason, drainTimeoutMs)));
+  }
+
+  get isClosing(): boolean {
+    return this.#endpoint.isClosing;
+  }
+
+  ended(session: HttpSession): void {
+    this.#sessions.delete(session.id);
+    this.#places.delete(session);
+    const { share } = session;
+    if (!share) return;
+    const isHere = share.isHere;
+    // Its client may go on at another node.
+    if (this.isClosing) return this.#leave(share);
+    if (!isHere) return;
+    share.remove().catch(reportUnavailable(this.report, 'The other nodes do not know of an end'));
+  }
+
+  #leave(share: OwnedSession): void {
+    share.leave();
+    this.#left.set(share.id, share);
+    const late = this.#late.get(share.id) ?? [];
+    this.#late.delete(share.id);
+    for (const exchange of late) this.#give(share, exchange);
+  }
+
+  #begin(exchange: HttpExchange, frame: InboundRequest): void {
+    if (!this.#places.makeRoom(partyOf(exchange))) return this.#refuseForRoom(exchange);
+    const session = this.#made(exchange, crypto.randomUUID());
+    if (!session) return;
+    if (!session.greet(exchange, frame)) session.post(exchange, frame);
+    // An initialize that was refused has begun nothing that its client could come back to.
+    if (!session.isBegun) session.delete();
+  }
+
+  /** A session; undefined if the host's code fails to make one. */
+  #made(exchange: HttpExchange, id: string, woken?: WokenSession): HttpSession | undefined {
+    try {
+      const served = this.#servedTo(servedRequest(exchange));
+      const { principal } = exchange;
+      const options = beginning(served, this.#options);
+      const party = this.#places.party(partyOf(exchange));
+      const who = { id, principal, party };
+      const session = new HttpSession(served.server, options, who, this, this.#sharing(who, woken));
+      this.#sessions.set(id, session);
+      this.#places.add(session);
+      if (woken) session.wake(woken);
+      return session;
+    } catch (error) {
+      answerFailure(exchange, { error, needed: 'session', report: this.report });
+      return undefined;
+    }
+  }
+
+  /** What writes a session down for other nodes; undefined if there are none. */
+  #sharing(
+    { id, principal }: Pick<HttpSession, 'id' | 'principal'>,
+    woken?: WokenSession,
+  ): ((copy: OwnedCopy) => OwnedSession) | undefined {
+    const ownership = this.#nodes?.ownership;
+    if (!ownership) return undefined;
+    return (copy) => {
+      const who = { id, principal: principal?.id };
+      const owned = new OwnedSession(who, copy, ownership, this.clock.now(), woken?.record);
+      if (woken) ownership.own(owned);
+      return owned;
+    };
+  }
+
+  /** Finds the session that a request names. Without one, or with someone else's, it is refused. */
+  #find(
+    exchange: HttpExchange,
+    found: (session: HttpSession) => void,
+    posted: Posted = noBody,
+  ): void {
+    const { sessionId = '' } = exchange.head;
+    const nodes = this.#nodes;
+    const known = this.#sessions.get(sessionId);
+    const session = known?.share?.isHere === false ? undefined : known;
+    const isHanded = exchange.handedBy !== undefined;
+    if (session && session.principal?.id === exchange.principal?.id) {
+      const movable = isHanded ? session.movable : undefined;
+      if (movable) return this.#give(movable, exchange);
+      return isHanded && this.isClosing && isNew(exchange, posted)
+        ? this.#giveLater(session, exchange)
+        : found(session);
+    }
+    const left = isHanded ? this.#left.get(sessionId) : undefined;
+    if (left) return this.#give(left, exchange);
+    if (session || sessionId === '' || !nodes) {
+      return this.refuse(exchange, sessionFault(sessionId));
+    }
+    const owner = nodes.known(sessionId, exchange);
+    if (owner !== undefined) return this.#forward(exchange, nodes, owner, { ...posted, found });
+    const seeking = this.#seek(exchange, nodes, { ...posted, found }).catch((error: unknown) =>
+      this.refuse(exchange, unavailable(error, this.report)),
+    );
+    nodes.track(seeking);
+  }
+
+  /**
+   * A session of which its client has made nothing yet goes to where its requests come: more will come there. So does
+   * one that has ended because this node closes.
+   */
+  #give(session: OwnedSession, exchange: HttpExchange): void {
+    const failed = reportUnavailable(this.report, 'A session stays where it began');
+    const given = session
+      .give(exchange.handedBy ?? '')
+      .catch(failed)
+      .then(() => exchange.notHere?.());
+    this.#nodes?.ownership.track(given);
+  }
+
+  /** The session goes to where a request has come, once its calls have ended. */
+  #giveLater({ id }: HttpSession, exchange: HttpExchange): void {
+    this.#late.set(id, [...(this.#late.get(id) ?? []), exchange]);
+  }
+
+  /** Forwards the request to the node that has the session, or brings the session back here. */
+  async #seek(exchange: HttpExchange, nodes: Nodes, posted: Sought): Promise<void> {
+    const { sessionId = '' } = exchange.head;
+    const { found } = posted;
+    const located = await nodes.locate(sessionId, exchange);
+    if (exchange.isGone) return;
+    // Another request may have been first.
+    const session = this.#sessions.get(sessionId);
+    if (session) return this.#find(exchange, found, posted);
+    if (located.kind === 'none') return this.refuse(exchange, sessionFault(sessionId));
+    if (located.kind === 'elsewhere') {
+      return this.#forward(exchange, nodes, located.peer, posted);
+    }
+    const made = this.#wake(exchange, sessionId, located.woken);
+    if (made) found(made);
+  }
+
+  #forward(
+    exchange: HttpExchange,
+    nodes: Nodes,
+    owner: PeerNode,
+    { found, body, frame, tried }: Sought,
+  ): void {
+    if (exchange.notHere) return exchange.notHere();
+    const again = (more: readonly string[]) => {
+      nodes.forget(exchange.head.sessionId ?? '');
+      this.#find(exchange, found, { body, frame, tried: more });
+    };
+    const isAnswered = frame !== undefined;
+    nodes.forward(owner, { exchange, body, isAnswered, tried, again });
+  }
+
+  /** Brings back a session that another node has begun; undefined if the request was answered. */
+  #wake(exchange: HttpExchange, id: string, woken: WokenSession): HttpSession | undefined {
+    // A session of HTTP+SSE has ended with its stream.
+    if (!('initialize' in woken.record.facts)) this.refuse(exchange, sessionFault(id));
+    else if (this.isClosing) this.refuse(exchange, closing);
+    else if (!this.#places.makeRoom(partyOf(exchange))) this.#refuseForRoom(exchange);
+    else return this.#made(exchange, id, woken);
+    return undefined;
+  }
+
+  #refuseForRoom(exchange: HttpExchange): void {
+    const message = `${this.limits.maxSessions} sessions are open, and none of them can make room`;
+    reportInWords(this.report, 'warning', 'session.refused', message);
+    exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
+  }
+
+  refuse(exchange: HttpExchange, answer: HttpAnswer): void {
+    const { status, body = '' } = answer;
+    const { method } = exchange;
+    this.report({
+      level: 'debug',
+      name: 'http.refused',
+      message: `${method} was refused with ${status}: ${body}`,
+      details: { status },
+    });
+    exchange.answer(answer);
+  }
+}
+
+/** What may be forwarded of a request. */
+interface Posted extends Pick<Forward, 'body' | 'tried'> {
+  /** The message in the body; undefined if it has none. */
+  readonly frame: InboundFrame | undefined;
+}
+
+/** A request whose session is sought, and what is done once it is here. */
+interface Sought extends Posted {
+  found(session: HttpSession): void;
+}
+
+/** Whether it would begin something here. */
+const isNew = ({ method }: HttpExchange, { frame }: Posted): boolean =>
+  method === 'GET' || frame?.kind === 'request' || frame?.kind === 'batch';
+
+const noBody: Posted = { frame: undefined, body: '', tried: [] };
+
+/** What is wrong with the id of a session that a request names. */
+function sessionFault(id: string): HttpAnswer {
+  if (id === '') {
+    return fault(400, 'The header Mcp-Session-Id is missing; a session begins with "initialize"');
+  }
+  // No id has a comma: these are several.
+  if (id.includes(',')) {
+    return fault(400, 'The header Mcp-Session-Id was sent more than once');
+  }
+  return fault(404, `There is no session ${describe(id)}: it has ended, or never was`);
+}

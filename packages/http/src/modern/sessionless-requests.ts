@@ -1,0 +1,121 @@
+/**
+ * The requests of the revisions with a handshake, at an endpoint that keeps no sessions. Each is
+ * served by itself, for a client of which nothing is known but its revision.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Session Management": a server MAY assign a session
+ */
+import { describe } from '../../../../src/protocol/classify.ts';
+import {
+  assumedVersion,
+  handshakeVersions,
+  negotiateDialect,
+} from '../../../../src/protocol/dialects/registry.ts';
+import { ErrorCode } from '../../../../src/protocol/errors.ts';
+import type {
+  InboundBatch,
+  InboundFrame,
+  InboundRequest,
+} from '../../../../src/protocol/frames.ts';
+import { Method } from '../../../../src/protocol/methods.ts';
+import type { RequestAuthorization } from '../request-authorization.ts';
+import type { HttpExchange } from '../http-exchange.ts';
+import { errorAnswer, fault } from '../checks.ts';
+import { unknownClient } from '../../../../src/actors/router/server-side.ts';
+import { itemsAtDoor } from '../../../../src/server/features/registry.ts';
+import type { RequestServices } from './request-services.ts';
+import { StatelessAnswer } from '../answers.ts';
+
+const unaskable =
+  'this server keeps no sessions, so no answer of its client would find the call that asks';
+
+export class SessionlessRequests {
+  readonly #services: RequestServices;
+  readonly #authorization: RequestAuthorization | undefined;
+
+  constructor(services: RequestServices, authorization: RequestAuthorization | undefined) {
+    this.#services = services;
+    this.#authorization = authorization;
+  }
+
+  /** Takes the message of a POST. */
+  post(exchange: HttpExchange, frame: InboundFrame): void {
+    switch (frame.kind) {
+      case 'request':
+      case 'batch':
+        return this.#serve(exchange, frame);
+      case 'notification':
+      case 'response':
+      case 'stray-error':
+        // What a cancellation names may be anybody's request, and nothing was asked.
+        return exchange.answer({ status: 202 });
+      case 'invalid':
+        return exchange.answer(errorAnswer(frame.error, frame.id));
+    }
+  }
+
+  /** There are no streams, and nothing to end. */
+  refuseOther(exchange: HttpExchange): void {
+    exchange.answer(fault(405, 'This server keeps no sessions: use POST', { allow: 'POST' }));
+  }
+
+  #serve(exchange: HttpExchange, frame: InboundRequest | InboundBatch): void {
+    const revision = revisionOf(exchange, frame);
+    const id = frame.kind === 'request' ? frame.id : undefined;
+    if (revision === undefined) {
+      const said = describe(exchange.head.protocolVersion);
+      const message = `Invalid request: MCP-Protocol-Version is ${said}, and may be ${handshakeVersions.join(', ')}`;
+      return exchange.answer(errorAnswer({ code: ErrorCode.invalidRequest, message }, id));
+    }
+    if (frame.kind === 'batch') {
+      const refusal = negotiateDialect(revision).batchRefusal(frame.messages.length, maxBatch);
+      if (refusal) return exchange.answer(errorAnswer(refusal));
+    }
+    const served = frame.kind === 'batch' ? answered(frame) : frame;
+    if (!served) return exchange.answer({ status: 202 });
+    const service = this.#services.for(exchange);
+    if (!service) return;
+    const { server, session } = service;
+    const tools = itemsAtDoor(server.tools, () => {
+      const origin = { idScope: 'request', principal: exchange.principal, revision } as const;
+      return { peer: unknownClient(revision), origin, session };
+    });
+    const overreach = this.#authorization?.overreach(exchange, frame, tools);
+    if (overreach) return exchange.answer(overreach);
+    const options = { idScope: 'request', revision, unaskable, id } as const;
+    service.serve(served, new SessionlessAnswer(exchange, options, service));
+  }
+}
+
+/** More than any client would send at once: each of them has its place among what waits. */
+const maxBatch = 100;
+
+/** What is answered of a batch; undefined if nothing is. The rest would reach nobody. */
+function answered(batch: InboundBatch): InboundBatch | undefined {
+  const messages = batch.messages.filter(isAnswered);
+  return messages.length === 0 ? undefined : { ...batch, messages };
+}
+
+/** True for a request, and for a value that is not a message. */
+function isAnswered(message: unknown): boolean {
+  const { id, method } = (message ?? {}) as { readonly id?: unknown; readonly method?: unknown };
+  return method === undefined ? id === undefined : id !== undefined;
+}
+
+/** @returns undefined if there is no such revision */
+function revisionOf(exchange: HttpExchange, frame: InboundFrame): string | undefined {
+  const said = exchange.head.protocolVersion;
+  // It says which it wants, and what the header says does not matter.
+  if (frame.kind === 'request' && frame.method === Method.initialize) return assumedVersion;
+  return said === undefined
+    ? assumedVersion
+    : handshakeVersions.find((version) => version === said);
+}
+
+/** A client that leaves has not cancelled its request. */
+class SessionlessAnswer extends StatelessAnswer {
+  override readonly isCancelledByLeaving = false;
+
+  protected override statusOf(): number {
+    return 200;
+  }
+}

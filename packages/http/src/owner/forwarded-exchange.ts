@@ -1,0 +1,108 @@
+/** A request that another node has taken and checked, at the node that owns its session. */
+import type { Principal } from '../../../../src/protocol/request-origin.ts';
+import type { Admission } from '../admission.ts';
+import { forwardHeader } from '../nodes/forwarding.ts';
+import type { ForwardOutcome, ForwardedHead } from '../nodes/forwarding.ts';
+import { fault } from '../checks.ts';
+import type { Body, HttpAnswer, HttpExchange, RequestHead } from '../http-exchange.ts';
+import { isSecret } from '../http-exchange.ts';
+import { partyOf } from '../parties.ts';
+import type { WatchedSink } from '../watched-sink.ts';
+
+type Headers = { readonly [name: string]: string };
+
+const outcomeHeaders = (outcome: ForwardOutcome): Headers => ({ [forwardHeader]: outcome });
+
+/** Refuses a request that another node has forwarded: nothing was done. */
+export function misdirected(outcome: 'moved' | 'refused', message: string): HttpAnswer {
+  return fault(421, message, outcomeHeaders(outcome));
+}
+
+/** The answer to a probe. */
+export const probed: HttpAnswer = { status: 204, headers: outcomeHeaders('served') };
+
+export class ForwardedExchange implements HttpExchange {
+  readonly method: string;
+  readonly target: string;
+  readonly remoteAddress: string | undefined;
+  readonly head: RequestHead;
+  readonly principal?: Principal;
+  readonly admission?: Admission;
+  readonly handedBy: string;
+  readonly #exchange: HttpExchange;
+  readonly #digest: string;
+  readonly #digestOf: (body: string) => string;
+
+  /** @param now the endpoint's clock */
+  constructor(
+    exchange: HttpExchange,
+    forwarded: ForwardedHead,
+    digestOf: (body: string) => string,
+    now: number,
+  ) {
+    const { from, method, target, remoteAddress, principal, admittedMs } = forwarded;
+    const { host, origin, sessionId, digest } = forwarded;
+    this.#exchange = exchange;
+    this.#digest = digest;
+    this.#digestOf = digestOf;
+    this.handedBy = from;
+    this.method = method;
+    this.target = target;
+    this.remoteAddress = remoteAddress;
+    this.head = { ...exchange.head, host, origin, sessionId, authorization: undefined };
+    if (principal) this.principal = principal;
+    if (admittedMs !== undefined) {
+      const until = now + admittedMs;
+      this.admission = { until, endedBy: (at) => (at >= until ? 'expired' : undefined) };
+    }
+    exchange.addHeaders(outcomeHeaders('served'));
+  }
+
+  header(name: string): string | undefined {
+    if (name === 'host') return this.head.host;
+    if (name === 'origin') return this.head.origin;
+    return isSecret(name) ? undefined : this.#exchange.header(name);
+  }
+
+  headerNames(): readonly string[] {
+    const names = this.#exchange.headerNames().filter((name) => !isSecret(name));
+    return this.head.origin === undefined ? names : [...names, 'origin'];
+  }
+
+  notHere(): void {
+    this.#exchange.answer(misdirected('moved', 'The session is not at this node'));
+  }
+
+  readBody(done: (body: Body) => void): void {
+    const read = (body: Body): void => {
+      const isOther = body.ok && this.#digestOf(body.text) !== this.#digest;
+      if (!isOther) return done(body);
+      done({ ok: false, status: 400, message: 'The body is not the one that was signed' });
+    };
+    this.#exchange.readBody(read, partyOf(this));
+  }
+
+  addHeaders(headers: Headers): void {
+    this.#exchange.addHeaders(headers);
+  }
+
+  answer(answer: HttpAnswer): void {
+    this.#exchange.answer(answer);
+  }
+
+  stream(headers: Headers): WatchedSink {
+    return this.#exchange.stream(headers);
+  }
+
+  relay(status: number, headers: Headers): WatchedSink {
+    return this.#exchange.relay(status, headers);
+  }
+
+  get isGone(): boolean {
+    return this.#exchange.isGone;
+  }
+
+  onGone(callback: () => void): () => void {
+    return this.#exchange.onGone(callback);
+  }
+}

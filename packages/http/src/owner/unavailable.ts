@@ -1,0 +1,39 @@
+import { ErrorCode, errorResponse, textOfError } from '../../../../src/protocol/errors.ts';
+import type { RequestId } from '../../../../src/protocol/frames.ts';
+import { fault } from '../checks.ts';
+import { reportInWords } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
+import type { HttpAnswer } from '../http-exchange.ts';
+import { StoreUnavailable } from '../nodes/stores.ts';
+
+/** What a request is answered with that needed other nodes in vain. */
+export function unavailable(error: unknown, report: HttpReport): HttpAnswer {
+  if (error instanceof StoreUnavailable) {
+    const seconds = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
+    const message = `The other nodes cannot be reached (${error.message}); try again`;
+    return fault(503, message, { 'retry-after': `${seconds}` });
+  }
+  const message = `A request that needed other nodes failed: ${textOfError(error)}`;
+  report({ level: 'error', name: 'nodes.failed', message, details: { error } });
+  return fault(500, 'The server failed');
+}
+
+/** For what nobody waits for: says that it did not come to pass. */
+export function reportUnavailable(report: HttpReport, what: string): (error: unknown) => void {
+  return (error) => {
+    const message = `${what}: ${textOfError(error)}`;
+    if (error instanceof StoreUnavailable) {
+      return reportInWords(report, 'warning', 'nodes.unavailable', message);
+    }
+    report({ level: 'error', name: 'nodes.failed', message, details: { error } });
+  };
+}
+
+/** Takes the place of a response whose process has ended, or that was lost with data of the store: what was done, nobody knows. */
+export function processEnded(id: RequestId): object {
+  return errorResponse(id as Parameters<typeof errorResponse>[0], {
+    code: ErrorCode.serverUnavailable,
+    message: 'The process that served this request has ended, or its answer was lost on the way',
+    data: { reason: 'process-ended', retryable: true },
+  });
+}

@@ -1,0 +1,54 @@
+/**
+ * The answer to one POST, until its response is sent or its client has left. Whether it becomes a
+ * stream is decided while its call runs.
+ *
+ * It has no context and does nothing by itself, so an answer needs no actor: see {@link pureChart}.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
+ */
+import { setup } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+import { pureChart } from '../../../src/machines/pure-chart.ts';
+import type { PureChart } from '../../../src/machines/pure-chart.ts';
+
+export type PostAnswerEvent =
+  /** There is more to send than a response, or the response takes long. */
+  | { readonly type: 'stream.begun' }
+  /** The client left before anything was sent; its call goes on. */
+  | { readonly type: 'client.left' }
+  /** The response was sent, or will never come. */
+  | { readonly type: 'answer.ended' };
+
+export const postAnswerMachine = setup({
+  types: { context: {} as Record<never, never>, events: {} as PostAnswerEvent },
+}).createMachine({
+  id: 'post-answer',
+  context: {},
+  initial: 'unbegun',
+  states: {
+    unbegun: {
+      description: 'Nothing is sent: it may still be JSON.',
+      on: { 'stream.begun': 'streaming', 'client.left': 'lost', 'answer.ended': 'over' },
+    },
+    streaming: {
+      description: 'It is a stream, which ends with the response.',
+      on: { 'answer.ended': 'over' },
+    },
+    lost: {
+      description: 'The call goes on, and nobody can take what it comes to.',
+      on: { 'answer.ended': 'over' },
+    },
+    over: { type: 'final', description: 'Nothing more is sent.' },
+  },
+});
+
+/** The state of an answer. Answers in the same state share one snapshot. */
+export type PostAnswerSnapshot = SnapshotFrom<typeof postAnswerMachine>;
+
+export const postAnswerChart: PureChart<PostAnswerSnapshot, PostAnswerEvent> =
+  pureChart(postAnswerMachine);
+
+/** An answer that has ended: `answer.ended` leads here from every state. */
+export const endedPostAnswer: PostAnswerSnapshot = postAnswerChart.next(postAnswerChart.begun, {
+  type: 'answer.ended',
+});

@@ -1,0 +1,183 @@
+/**
+ * The deprecated HTTP+SSE: a session is one stream that the client opens, and messages that it posts
+ * to the address which the stream begins with.
+ *
+ * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
+ */
+import { defaultLimits } from '../../../../src/actors/limits.ts';
+import { describe } from '../../../../src/protocol/classify.ts';
+import { decodeLine } from '../../../../src/protocol/codec.ts';
+import type { ServedHttpRequest } from '../../../../src/protocol/request-origin.ts';
+import type { McpServer } from '../../../../src/server/create-server.ts';
+import type { McpSession } from '../../../../src/server/session.ts';
+import { accepts, answerFailure, errorAnswer, fault, unfit } from '../checks.ts';
+import type { EndpointHome } from '../request-authorization.ts';
+import { reportInWords } from '../facts.ts';
+import { servedRequest } from '../http-exchange.ts';
+import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
+import { beginning } from '../options.ts';
+import type { HttpOptions, Served } from '../options.ts';
+import { Places, partyOf } from '../parties.ts';
+import type { Nodes } from '../owner/nodes.ts';
+import { unavailable } from '../owner/unavailable.ts';
+import { toolsSeenIn } from '../endpoint-session.actor.ts';
+import { SseSession } from './sse-session.ts';
+
+/** The last segments of its two paths. */
+const streamPath = /\/sse$/;
+const messagesPath = /\/messages$/;
+
+export class SseSessions {
+  readonly #servedTo: (request: ServedHttpRequest) => Served;
+  readonly #options: HttpOptions;
+  readonly #home: EndpointHome;
+  readonly #sessions = new Map<string, SseSession>();
+  readonly #places: Places<SseSession>;
+  /** The other nodes; undefined if this one is alone. */
+  readonly #nodes: Nodes | undefined;
+
+  constructor(
+    servedTo: (request: ServedHttpRequest) => Served,
+    options: HttpOptions,
+    home: EndpointHome,
+    nodes: Nodes | undefined,
+  ) {
+    this.#nodes = nodes;
+    this.#servedTo = servedTo;
+    this.#options = options;
+    this.#home = home;
+    this.#places = new Places(home.limits.maxSessions, home.room);
+  }
+
+  /** The sessions that are open. */
+  get open(): readonly McpSession[] {
+    return [...this.#sessions.values()].map(({ mcp }) => mcp);
+  }
+
+  /** Their servers. */
+  get servers(): readonly McpServer[] {
+    return [...this.#sessions.values()].map(({ server }) => server);
+  }
+
+  /** Whether a path is one of its two. */
+  has(path: string): boolean {
+    return streamPath.test(path) || messagesPath.test(path);
+  }
+
+  /** Serves a request to one of its paths. */
+  handle(path: string, exchange: HttpExchange): void {
+    const isStream = streamPath.test(path);
+    const method = isStream ? 'GET' : 'POST';
+    if (exchange.method !== method) {
+      const message = `${exchange.method} is not served here, ${method} is`;
+      return exchange.answer(fault(405, message, { allow: method }));
+    }
+    if (isStream) this.#begin(exchange);
+    else this.#post(exchange);
+  }
+
+  /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */
+  async close(drainTimeoutMs?: number): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    await Promise.all(sessions.map((session) => session.close(drainTimeoutMs)));
+  }
+
+  #begin(exchange: HttpExchange): void {
+    if (exchange.isGone) return;
+    if (!accepts(exchange.head.accept, 'text/event-stream')) {
+      return exchange.answer(fault(406, 'Accept must have text/event-stream'));
+    }
+    const { limits, report } = this.#home;
+    if (!this.#places.makeRoom(partyOf(exchange))) {
+      const message = `${limits.maxSessions} sessions are open, and each has its stream`;
+      reportInWords(report, 'warning', 'session.refused', message);
+      return exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
+    }
+    const session = this.#made(exchange);
+    if (!session) return;
+    this.#sessions.set(session.id, session);
+    this.#places.add(session);
+  }
+
+  /** A session; undefined if the host's code fails to make one, and the request is answered. */
+  #made(exchange: HttpExchange): SseSession | undefined {
+    try {
+      const served = this.#servedTo(servedRequest(exchange));
+      const listening = { ...beginning(served, this.#options), clock: this.#home.clock };
+      const party = this.#places.party(partyOf(exchange));
+      const nodes = this.#nodes;
+      const options = {
+        listening,
+        party,
+        home: this.#home,
+        ownership: nodes?.ownership,
+        ended: () => this.#ended(session),
+      };
+      const session: SseSession = new SseSession(exchange, served.server, options);
+      return session;
+    } catch (error) {
+      answerFailure(exchange, { error, needed: 'session', report: this.#home.report });
+      return undefined;
+    }
+  }
+
+  #ended(session: SseSession): void {
+    this.#sessions.delete(session.id);
+    this.#places.delete(session);
+  }
+
+  #post(exchange: HttpExchange): void {
+    const id = new URLSearchParams(exchange.target.split('?')[1]).get('sessionId') ?? undefined;
+    const session = id === undefined ? undefined : this.#sessions.get(id);
+    const nodes = session ? undefined : this.#nodes;
+    if (id === undefined) {
+      return exchange.answer(
+        fault(400, 'The parameter sessionId is missing: open the stream first'),
+      );
+    }
+    if (!nodes && session?.principal?.id !== exchange.principal?.id) {
+      return exchange.answer(unknown(id));
+    }
+    const refusal = unfit(exchange.head, []);
+    if (refusal) return exchange.answer(refusal);
+    exchange.readBody((body) => {
+      if (!body.ok) return exchange.answer(fault(body.status, body.message, body.headers));
+      if (nodes) return this.#forward(exchange, id, body.text, nodes);
+      if (!session) return exchange.answer(unknown(id));
+      const frame = decodeLine(body.text, defaultLimits.maxDepth);
+      if (frame.kind === 'invalid') return exchange.answer(errorAnswer(frame.error, frame.id));
+      const overreach = this.#home.authorization?.overreach(
+        exchange,
+        frame,
+        toolsSeenIn(session, exchange),
+      );
+      if (overreach) return exchange.answer(overreach);
+      session.receive(exchange, frame);
+      exchange.answer({ status: 202 });
+    });
+  }
+
+  /** Forwards a message to the node that has the stream. If that is no more, neither is the session. */
+  #forward(
+    exchange: HttpExchange,
+    id: string,
+    body: string,
+    nodes: Nodes,
+    tried: readonly string[] = [],
+  ): void {
+    const forwarding = nodes.locate(id, exchange).then(
+      (located) => {
+        if (located.kind !== 'elsewhere') return exchange.answer(unknown(id));
+        if (exchange.notHere) return exchange.notHere();
+        const again = (more: readonly string[]) => this.#forward(exchange, id, body, nodes, more);
+        nodes.forward(located.peer, { exchange, body, isAnswered: false, tried, again });
+      },
+      (error: unknown) => exchange.answer(unavailable(error, this.#home.report)),
+    );
+    nodes.track(forwarding);
+  }
+}
+
+function unknown(id: string): HttpAnswer {
+  return fault(404, `There is no session ${describe(id)}`);
+}

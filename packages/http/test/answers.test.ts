@@ -1,0 +1,185 @@
+/** How one POST is answered, without an endpoint: what is sent, and that all ends once. */
+import { expect, test } from 'vitest';
+import { PostAnswer, StatelessAnswer } from '../src/answers.ts';
+import type { AnswerKeeper, AnsweredFrame, AnsweringSession } from '../src/answers.ts';
+import type { HttpAnswer, HttpExchange } from '../src/http-exchange.ts';
+import type { InboundRequestId } from '../../../src/protocol/frames.ts';
+
+/** An exchange that keeps what it is answered with, and whose client leaves when it is told to. */
+function exchanged() {
+  const sent: unknown[] = [];
+  let leave = () => {};
+  const sink = {
+    write: (text: string) => void sent.push(text),
+    end: () => void sent.push('end'),
+    cut: () => void sent.push('cut'),
+    ownedBy: () => {},
+    untakenBytes: 5,
+  };
+  const exchange = {
+    principal: { id: 'ada' },
+    remoteAddress: '192.0.2.1',
+    answer: (answer: HttpAnswer) => void sent.push(answer),
+    stream: () => {
+      sent.push('stream');
+      return sink;
+    },
+    onGone: (callback: () => void) => {
+      leave = callback;
+    },
+  } as unknown as HttpExchange;
+  return { exchange, sent, leave: () => leave() };
+}
+
+const request = (method = 'ping') => ({ kind: 'request', id: 1, method }) as AnsweredFrame;
+const response = { jsonrpc: '2.0', id: 1 as InboundRequestId, result: {} } as const;
+const notification = { jsonrpc: '2.0', method: 'test/step' } as const;
+const json = (headers = {}) => ({
+  status: 200,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: 'response',
+});
+
+/** An answer of a session that was begun, and what its stream and its session hear. */
+function ofSession(frame = request()) {
+  const { exchange, sent, leave } = exchanged();
+  const heard: string[] = [];
+  const session: AnsweringSession = {
+    id: 'session',
+    home: { limits: { streamAfterMs: 5000 }, streams: true, unaskable: 'nobody asks' },
+    usedAt: 100,
+    isBegun: true,
+    pollAfterMs: 7,
+    openStream: () =>
+      ({
+        begin: () => void heard.push('begun'),
+        send: (text: string) => void heard.push(text),
+        end: (how: string) => void heard.push(how),
+        left: () => void heard.push('left'),
+      }) as never,
+    answerLost: () => void heard.push('lost'),
+    answerEnded: () => void heard.push('ended'),
+  };
+  return { answer: new PostAnswer(exchange, session, frame), sent, heard, leave };
+}
+
+test('an answer of a session is one of its requests, asked by whom its exchange says', () => {
+  const { answer } = ofSession();
+  expect(answer).toMatchObject({
+    idScope: 'session',
+    principal: { id: 'ada' },
+    unaskable: 'nobody asks',
+    receivedAt: 100,
+  });
+});
+
+test('an answer that has ended says nothing more, and its session hears of its end once', () => {
+  const { answer, sent, heard } = ofSession();
+  expect(answer.send(response, 'response')).toBe(true);
+  expect([answer.isDue, answer.isUnbegun]).toEqual([false, false]);
+  expect(answer.send(response, 'again')).toBe(false);
+  expect(answer.begin()).toBe(false);
+  for (const end of [() => answer.drop(), () => answer.accept()]) end();
+  answer.refuse({ status: 500 });
+  expect([sent, heard]).toEqual([[json()], ['ended']]);
+});
+
+test('a stream that has ended says nothing more, and has nothing unread', () => {
+  const { answer, sent, heard } = ofSession();
+  expect(answer.send(notification, 'step')).toBe(true);
+  expect(answer.unreadBytes).toBe(5);
+  expect(answer.send(response, 'response')).toBe(true);
+  expect([answer.send(notification, 'late'), answer.send(response, 'late')]).toEqual([
+    false,
+    false,
+  ]);
+  answer.drop();
+  expect([sent, heard]).toEqual([['stream'], ['begun', 'step', 'response', 'answered', 'ended']]);
+  expect([answer.isDue, answer.unreadBytes]).toEqual([false, 0]);
+});
+
+test('a call that will have no response ends its answer, with an empty stream', () => {
+  const { answer, sent, heard } = ofSession();
+  answer.drop();
+  expect(answer.send(response, 'late')).toBe(false);
+  expect([answer.isDue, sent, heard]).toEqual([false, ['stream', 'end'], ['ended']]);
+});
+
+test('the answer to initialize alone tells the id of the session', () => {
+  const greeting = ofSession(request('initialize'));
+  greeting.answer.send(response, 'response');
+  expect(greeting.sent).toEqual([json({ 'mcp-session-id': 'session' })]);
+  const other = ofSession();
+  other.answer.send(response, 'response');
+  expect(other.sent).toEqual([json()]);
+});
+
+test('an answer becomes a stream once its client would give up, and not before', () => {
+  const { answer, sent } = ofSession();
+  answer.tend(5099);
+  expect(sent).toEqual([]);
+  answer.tend(5100);
+  expect(sent).toEqual(['stream']);
+});
+
+test('a client that leaves loses an answer that was not begun, and nothing of one that has ended', () => {
+  const waiting = ofSession();
+  waiting.leave();
+  expect(waiting.heard).toEqual(['lost']);
+  // The call goes on, and ends.
+  expect(waiting.answer.send(response, 'late')).toBe(false);
+  expect([waiting.sent, waiting.heard]).toEqual([[], ['lost', 'ended']]);
+  const answered = ofSession();
+  answered.answer.send(response, 'response');
+  answered.leave();
+  expect(answered.heard).toEqual(['ended']);
+});
+
+class Stateless extends StatelessAnswer {
+  override readonly isCancelledByLeaving = true;
+
+  protected override statusOf(): number {
+    return 200;
+  }
+}
+
+/** An answer without a session, and what its keeper hears. */
+function withoutSession() {
+  const { exchange, sent, leave } = exchanged();
+  const heard: string[] = [];
+  const keeper: AnswerKeeper = {
+    limits: { streamAfterMs: 5000 },
+    streams: true,
+    node: 'here',
+    answerLeft: (_, reason) => void heard.push(reason),
+    answerEnded: () => void heard.push('ended'),
+    authorizationEnded: (_, end) => void heard.push(end),
+  };
+  const answer = new Stateless(exchange, { idScope: 'request', id: response.id }, keeper);
+  return { answer, sent, heard, leave };
+}
+
+test('an answer without a session becomes a stream once its client would give up, and not before', () => {
+  const { answer, sent } = withoutSession();
+  answer.passed(3000);
+  answer.passed(1999);
+  expect([sent, answer.view]).toEqual([[], undefined]);
+  answer.passed(1);
+  expect([sent, answer.view]).toEqual([['stream'], expect.objectContaining({ ageMs: 5000 })]);
+});
+
+test('a client without a session that leaves has left once, and not once it was answered', () => {
+  const { answer, sent, heard, leave } = withoutSession();
+  leave();
+  answer.cut('again');
+  expect(answer.send(response, 'late')).toBe(false);
+  expect([sent, heard]).toEqual([[], ['The client has closed the connection']]);
+  const answered = withoutSession();
+  expect(answered.answer.send(response, 'response')).toBe(true);
+  answered.leave();
+  expect([answered.sent, answered.heard]).toEqual([[json()], ['ended']]);
+});
+
+test('an answer without a session counts towards the party of its request', () => {
+  expect(withoutSession().answer).toMatchObject({ idScope: 'request', party: 'ada', node: 'here' });
+});

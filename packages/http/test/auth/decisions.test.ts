@@ -1,0 +1,414 @@
+/** What a request is answered with: its header, the challenge, scopes, the metadata, a verifier of one's own. */
+import { readFileSync } from 'node:fs';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { describe, expect, test } from 'vitest';
+import { authorization } from '../../src/auth/authorizer.ts';
+import { defaultTokenLimits } from '../../src/auth/options.ts';
+import type { AuthorizationOptions, VerifierOptions } from '../../src/auth/options.ts';
+import { RequestAuthorization, scopesNeeded } from '../../src/request-authorization.ts';
+import { TestClock } from '../../../testing/src/index.ts';
+import { authenticate, drivenTime, principalOf, resource, start } from './start-authorization.ts';
+
+const metadataUrl = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
+const issuer = { issuer: 'https://auth.example.com', audience: resource } as const;
+/** Accepts `t`, and whatever it allows. */
+const accepting = (verified: object = {}): VerifierOptions => ({
+  verifyToken: (token) => (token === 't' ? { subject: 'ada', ...verified } : undefined),
+});
+
+describe('a request', () => {
+  test.each([undefined, '', 'Basic YTpi', 'Bearer2 t', 'DPoP t'])(
+    'without a bearer token is told where to get one, and of no error: %j',
+    async (header) => {
+      const authorizer = authorization({ ...issuer, requiredScopes: ['mcp', 'notes:read'] });
+      expect(await authenticate(authorizer, header)).toEqual({
+        ok: false,
+        status: 401,
+        headers: {
+          'www-authenticate': `Bearer scope="mcp notes:read", resource_metadata="${metadataUrl}"`,
+        },
+        message: 'An access token is needed',
+      });
+    },
+  );
+
+  test.each(['Bearer', 'Bearer ', 'Bearer a b', 'Bearer t, Bearer t', 'Bearer "t"', 'Bearer tö'])(
+    'is malformed: %j',
+    async (header) => {
+      const given = await authenticate(authorization(accepting()), header);
+      expect(given).toMatchObject({
+        status: 400,
+        headers: { 'www-authenticate': expect.stringContaining('error="invalid_request"') },
+      });
+    },
+  );
+
+  test.each(['Bearer t', 'bearer t', 'BEARER   t', ' Bearer t '])('is read: %j', async (header) => {
+    expect((await authenticate(authorization(accepting()), header)).ok).toBe(true);
+  });
+
+  test.each([
+    '/mcp?access_token=t',
+    '/mcp?a=b&access_token=t',
+    '/mcp?access%5Ftoken=',
+    '/?access_token',
+  ])('with a token in its query is refused, whatever is in the header: %s', async (target) => {
+    const authorizer = authorization(accepting());
+    for (const header of [undefined, 'Bearer t']) {
+      const given = await authenticate(authorizer, header, target);
+      expect(given).toMatchObject({ status: 400, message: expect.stringContaining('query') });
+    }
+    expect((await authenticate(authorizer, 'Bearer t', '/mcp?project=access_token')).ok).toBe(true);
+  });
+});
+
+describe('scopes', () => {
+  test('are in the challenge if there is but one', async () => {
+    const authorizer = authorization({ ...issuer, requiredScopes: ['mcp'] });
+    expect(await authenticate(authorizer, undefined)).toHaveProperty(
+      ['headers', 'www-authenticate'],
+      `Bearer scope="mcp", resource_metadata="${metadataUrl}"`,
+    );
+  });
+
+  test('that every request needs are demanded of each', async () => {
+    const authorizer = authorization({
+      ...accepting({ scopes: ['a'] }),
+      requiredScopes: ['a', 'b'],
+    });
+    const given = await authenticate(authorizer, 'Bearer t');
+    expect(given).toEqual({
+      ok: false,
+      status: 403,
+      headers: {
+        'www-authenticate':
+          'Bearer error="insufficient_scope", error_description="The token does not allow this: it lacks b", scope="a b"',
+      },
+      message: 'The token does not allow this: it lacks b',
+    });
+  });
+
+  test('that an operation needs are asked for all at once, with those that the token has', async () => {
+    const scopes = ['mcp', 'mail', 'offline_access', 'read'];
+    const options = { ...accepting({ scopes }), requiredScopes: ['mcp'] };
+    const authorizer = authorization({
+      ...options,
+      resource,
+      authorizationServers: ['https://auth.example.com'],
+    });
+    const principal = principalOf(await authenticate(authorizer, 'Bearer t'));
+    expect(authorizer.demand(principal, ['read', 'mail'])).toBeUndefined();
+    expect(authorizer.demand(principal, ['read', 'write', 'admin'])).toMatchObject({
+      status: 403,
+      headers: {
+        'www-authenticate': expect.stringMatching(
+          /^Bearer error="insufficient_scope", .*lacks write, admin", scope="mcp read write admin mail", resource_metadata="https/,
+        ),
+      },
+    });
+  });
+
+  test('of a token do not make the header longer than it may be', async () => {
+    const scopes = Array.from({ length: 5000 }, (_, n) => `scope:${n}`);
+    const authorizer = authorization(accepting({ scopes }));
+    const principal = principalOf(await authenticate(authorizer, 'Bearer t'));
+    const refusal = authorizer.demand(principal, ['write']);
+    expect(refusal?.headers['www-authenticate']).toMatch(/scope="write scope:0 /);
+    expect(refusal?.headers['www-authenticate']?.length).toBeLessThan(1000);
+  });
+
+  test('imply narrower ones, and what these imply', async () => {
+    const authorizer = authorization({
+      ...accepting({ scopes: ['admin'] }),
+      impliedScopes: { admin: ['write'], write: ['read', 'admin'] },
+    });
+    const principal = principalOf(await authenticate(authorizer, 'Bearer t'));
+    expect(authorizer.demand(principal, ['read', 'write'])).toBeUndefined();
+    expect(authorizer.demand(principal, ['constructor'])).toMatchObject({ status: 403 });
+  });
+
+  test('imply nothing by the names of an object', async () => {
+    const given = {
+      ...accepting({ scopes: ['constructor'] }),
+      impliedScopes: { admin: ['write'] },
+    };
+    const principal = principalOf(await authenticate(authorization(given), 'Bearer t'));
+    expect(principal.scopes).toEqual(['constructor']);
+  });
+
+  test('of a tool are needed in a batch as well, which is refused as a whole', () => {
+    const write = defineTool({
+      ...{ name: 'write', description: 'Writes', scopes: ['notes:write'] },
+      handler: () => 'done',
+    });
+    const { tools } = createMcpServer({ name: 'notes', version: '1', tools: [write] });
+    const home = { clock: new TestClock(), report: () => {} };
+    const guard = new RequestAuthorization(accepting(), home);
+    const principal = { id: 'ada', subject: 'ada', scopes: [], claims: {} };
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write' } };
+    const batchOf = (...messages: object[]) => ({ kind: 'batch', messages }) as never;
+    const exchange = { principal } as never;
+    const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
+    expect(guard.overreach(exchange, batchOf(ping, call), tools)).toMatchObject({ status: 403 });
+    expect(guard.overreach(exchange, batchOf(ping), tools)).toBeUndefined();
+  });
+
+  test('of a tool are needed by its calls alone', () => {
+    const handler = () => 'done';
+    const { tools } = createMcpServer({
+      name: 'notes',
+      version: '1',
+      tools: [
+        defineTool({ name: 'write', description: 'Writes', scopes: ['notes:write'], handler }),
+        defineTool({ name: 'read', description: 'Reads', handler }),
+      ],
+    });
+    const call = (name: unknown) => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name },
+    });
+    expect(scopesNeeded(call('write'), tools)).toEqual(['notes:write']);
+    const retry = { ...call('write').params, requestState: 's', inputResponses: {} };
+    expect(scopesNeeded({ ...call('write'), params: retry }, tools)).toEqual(['notes:write']);
+    const others = [call('read'), call('nothing'), call(7), { method: 'tools/call' }, null, []];
+    for (const message of others) expect(scopesNeeded(message, tools)).toEqual([]);
+    expect(scopesNeeded({ ...call('write'), method: 'prompts/get' }, tools)).toEqual([]);
+  });
+});
+
+describe('the metadata', () => {
+  test('say what clients have to know', () => {
+    const options = {
+      requiredScopes: ['mcp'],
+      resourceName: 'Notes',
+      resourceDocumentation: 'https://example.com/docs',
+    };
+    expect(authorization({ ...issuer, ...options }).metadata).toEqual({
+      resource,
+      authorization_servers: ['https://auth.example.com'],
+      bearer_methods_supported: ['header'],
+      scopes_supported: ['mcp'],
+      resource_name: 'Notes',
+      resource_documentation: 'https://example.com/docs',
+    });
+    expect(authorization({ ...issuer, ...options, scopesSupported: ['a'] }).metadata).toMatchObject(
+      {
+        scopes_supported: ['a'],
+      },
+    );
+    expect(authorization(issuer).metadata).not.toHaveProperty('scopes_supported');
+  });
+
+  test('are JSON that may be kept for an hour, and can only be read', () => {
+    const home = { clock: new TestClock(), report: () => {} };
+    const guard = new RequestAuthorization(issuer, home);
+    const path = '/.well-known/oauth-protected-resource/mcp';
+    const asked = (method: string) => guard.metadata(path, { method } as never);
+    expect(asked('GET')).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/json', 'cache-control': 'max-age=3600' },
+    });
+    expect(asked('POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+    expect(guard.metadata('/mcp', { method: 'GET' } as never)).toBeUndefined();
+  });
+
+  test.each<[string, string, readonly string[]]>([
+    [
+      'https://mcp.example.com/a/mcp',
+      'https://mcp.example.com/.well-known/oauth-protected-resource/a/mcp',
+      ['/.well-known/oauth-protected-resource/a/mcp', '/.well-known/oauth-protected-resource'],
+    ],
+    [
+      'https://mcp.example.com',
+      'https://mcp.example.com/.well-known/oauth-protected-resource',
+      ['/.well-known/oauth-protected-resource'],
+    ],
+    [
+      'http://localhost:3000/mcp/',
+      'http://localhost:3000/.well-known/oauth-protected-resource/mcp/',
+      ['/.well-known/oauth-protected-resource/mcp/', '/.well-known/oauth-protected-resource'],
+    ],
+  ])('of %s are at both places, and the challenge names the first', async (of, url, paths) => {
+    const authorizer = authorization({ ...issuer, audience: 'api://mcp', resource: of });
+    expect(authorizer.metadata?.resource).toBe(of);
+    expect(authorizer.metadataPaths).toEqual(paths);
+    const given = await authenticate(authorizer, undefined);
+    expect(given).toHaveProperty(
+      ['headers', 'www-authenticate'],
+      `Bearer resource_metadata="${url}"`,
+    );
+  });
+
+  test('are none where clients cannot be told of an authorization server', async () => {
+    const authorizer = authorization(accepting());
+    expect(authorizer).toMatchObject({ metadata: undefined, metadataPaths: [] });
+    const given = await authenticate(authorizer, undefined);
+    expect(given).toHaveProperty(['headers', 'www-authenticate'], 'Bearer');
+    const told = { resource, authorizationServers: ['https://auth.example.com'] };
+    expect(authorization({ ...accepting(), ...told }).metadata).toMatchObject({
+      resource,
+      authorization_servers: told.authorizationServers,
+    });
+  });
+});
+
+describe('a verifier of one’s own', () => {
+  test('says who calls, and may look at the request', async () => {
+    const authorizer = authorization({
+      verifyToken: async (token, { header, target }) => ({
+        subject: `${token} ${header('x-tenant')} ${target}`,
+        clientId: 'app',
+        scopes: ['a'],
+        claims: { plan: 'free' },
+        // It is not asked for.
+        token,
+      }),
+    });
+    const headers = new Map([
+      ['authorization', 'Bearer key'],
+      ['x-tenant', 'one'],
+    ]);
+    const request = { target: '/mcp', header: (name: string) => headers.get(name) };
+    expect(principalOf(await authorizer.authenticate(request))).toEqual({
+      id: 'key one /mcp',
+      subject: 'key one /mcp',
+      clientId: 'app',
+      scopes: ['a'],
+      claims: { plan: 'free' },
+    });
+  });
+
+  test('is asked about every request', async () => {
+    let isValid = true;
+    const verifyToken = () => (isValid ? { subject: 'ada' } : undefined);
+    const authorizer = authorization({ verifyToken });
+    expect((await authenticate(authorizer, 'Bearer t')).ok).toBe(true);
+    isValid = false;
+    expect(await authenticate(authorizer, 'Bearer t')).toMatchObject({
+      status: 401,
+      message: 'The token is not valid',
+    });
+  });
+
+  test('may say until when a token is valid', async () => {
+    const time = drivenTime();
+    const options = {
+      ...accepting({ expiresAt: time.wall() + 1000 }),
+      limits: { clockSkewSeconds: 0 },
+    };
+    const authorizer = authorization(options, time);
+    const limited = authorization({ ...options, limits: { clockSkewSeconds: 30 } }, time);
+    const given = await authenticate(authorizer, 'Bearer t');
+    const later = await authenticate(limited, 'Bearer t');
+    expect([given, later]).toMatchObject([{ expiresInMs: 1000 }, { expiresInMs: 31_000 }]);
+    time.pass(1000);
+    expect(await authenticate(authorizer, 'Bearer t')).toMatchObject({
+      message: 'The token has expired',
+    });
+  });
+
+  test.each([
+    [29_999, true],
+    [30_000, false],
+  ])('is judged with clocks that are 30 s apart: expired for %i ms', async (ms, ok) => {
+    const time = drivenTime();
+    const given = accepting({ expiresAt: time.wall() - ms });
+    const authorizer = authorization({ ...given, limits: { clockSkewSeconds: 30 } }, time);
+    expect((await authenticate(authorizer, 'Bearer t')).ok).toBe(ok);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no row for secret-token');
+      },
+      'Error: no row for [token]',
+    ],
+    [
+      'gives nobody',
+      () => ({ subject: '' }),
+      'TypeError: verifyToken must give a "subject", a string; this is ""',
+    ],
+  ])('that %s: 503, and the token is not in what is logged', async (_, verify, detail) => {
+    const authorizer = authorization({ verifyToken: verify as VerifierOptions['verifyToken'] });
+    const given = await authenticate(authorizer, 'Bearer secret-token');
+    expect(given).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    expect(given).toHaveProperty('detail', detail);
+    expect(JSON.stringify(given)).not.toContain('secret-token');
+  });
+});
+
+describe('options that cannot be meant are refused, with their name', () => {
+  test.each<[object | undefined, string]>([
+    [undefined, 'authorization is an object of options'],
+    [{}, 'issuer must be an absolute URL, this is missing'],
+    [{ ...issuer, issuer: 'http://auth.example.com' }, 'issuer must begin with https://'],
+    [{ ...issuer, issuer: 'https://a:b@auth.example.com' }, 'issuer must be without credentials'],
+    [{ ...issuer, issuer: 'https://a@auth.example.com' }, 'issuer must be without credentials'],
+    [{ ...issuer, issuer: 'auth' }, 'issuer must be an absolute URL'],
+    [{ ...issuer, audience: undefined }, 'audience must name this server'],
+    [{ ...issuer, audience: [] }, 'audience must name this server'],
+    [{ ...issuer, audience: [resource, ''] }, 'audience must name this server'],
+    [{ ...issuer, audience: [7], resource }, 'audience must name this server'],
+    [{ ...issuer, audience: 'api://mcp' }, 'resource must be an absolute URL, this is missing'],
+    [{ ...issuer, resource: `${resource}#a` }, 'resource must be without a fragment'],
+    [{ ...issuer, jwksUri: 'http://evil.example' }, 'jwksUri must begin with https://'],
+    [{ ...issuer, algorithms: ['HS256'] }, '"HS256" is none of them'],
+    [{ ...issuer, algorithms: ['none'] }, '"none" is none of them'],
+    [{ ...issuer, algorithms: [] }, 'there are none'],
+    [
+      { ...issuer, introspection: { clientId: 'a' } },
+      'introspection.clientSecret must be a string',
+    ],
+    [
+      {
+        ...issuer,
+        introspection: { clientId: 'a', clientSecret: 'b', endpoint: 'http://evil.example' },
+      },
+      'introspection.endpoint must begin with https://',
+    ],
+    [{ ...issuer, requiredScopes: 'mcp' }, 'requiredScopes must be an array of scopes'],
+    [{ ...issuer, scopesSupported: ['a b'] }, 'scopesSupported must have scopes'],
+    [{ ...issuer, impliedScopes: { a: 'b' } }, 'a must be an array of scopes'],
+    [{ ...issuer, limits: { clockSkewSecond: 1 } }, 'There is no limit "clockSkewSecond"'],
+    [
+      { ...issuer, limits: { maxCachedTokens: 0 } },
+      'maxCachedTokens must be a number of at least 1',
+    ],
+    [{ ...issuer, limits: { tokenCacheMs: -1 } }, 'tokenCacheMs must be a number of at least 0'],
+    [{ verifyToken: 7 }, 'verifyToken must be a function'],
+    [
+      { ...accepting(), resource: 'mcp', authorizationServers: ['https://auth.example.com'] },
+      'resource must be an absolute URL',
+    ],
+    [
+      { ...accepting(), resource, authorizationServers: ['http://evil.example'] },
+      'authorizationServers must begin with https://',
+    ],
+    [{ ...accepting(), resource }, 'resource and authorizationServers go together'],
+  ])('%j', (options, message) => {
+    expect(() => authorization(options as AuthorizationOptions)).toThrow(message);
+  });
+
+  test('the page on authorization has every limit, with its default', () => {
+    const page = readFileSync(
+      new URL('../../../../docs/authorization.md', import.meta.url),
+      'utf8',
+    );
+    const units: { readonly [unit: string]: number } = {
+      ...{ Ki: 1024, KiB: 1024, s: 1000, min: 60_000, h: 3_600_000 },
+    };
+    const rows = [...page.matchAll(/^\| `(\w+)` +\| (\d+) ?(\w*) +\|/gm)].map(
+      ([, name, value, unit = '']) => [name, Number(value) * (units[unit] ?? 1)],
+    );
+    expect(rows).toEqual(Object.entries(defaultTokenLimits));
+  });
+
+  test('those that can are taken', async () => {
+    const { server, present } = await start(() => ({ algorithms: ['ES256'], limits: {} }));
+    expect((await present(await server.issue({ aud: resource }))).ok).toBe(true);
+  });
+});

@@ -1,0 +1,73 @@
+/** Tokens of streams that are checked again. */
+import { expect, test } from 'vitest';
+import { Rechecks, TokenAdmission } from '../../src/admission.ts';
+import type { Authorizer } from '../../src/auth/authorizer.ts';
+import { gate, turn } from '../../../testing/src/index.ts';
+
+test('the streams of one principal that are checked again leave the others their turn', async () => {
+  const asked: unknown[] = [];
+  const held = gate();
+  const authenticate: Authorizer['authenticate'] = async ({ target }) => {
+    asked.push(target);
+    await held.pass();
+    return { ok: false, status: 401, headers: {}, message: 'Refused' };
+  };
+  const authorizer = { authenticate, limits: { maxRechecks: 1 } } as unknown as Authorizer;
+  const rechecks = new Rechecks(
+    authorizer,
+    () => 0,
+    () => {},
+  );
+  const all = ['a', 'a', 'a', 'b'].map((id) => {
+    const principal = { id, subject: id, scopes: [], claims: {} };
+    return rechecks.recheck({ principal, target: id, remoteAddress: undefined, header: () => '' });
+  });
+  held.release();
+  await Promise.all(all);
+  expect(asked).toEqual(['a', 'a', 'b', 'a']);
+});
+
+test.each([
+  [60_000, [0, 1, 1, 2]],
+  [0, [0, 0, 0, 0]],
+])('a token is checked again every %d ms, and never if that is 0', async (recheckMs, counts) => {
+  const request = { target: '/', remoteAddress: undefined, header: () => '' };
+  const principal = { id: 'ada', subject: 'ada', scopes: [], claims: {} };
+  let [now, asked] = [1_000_000, 0];
+  const authenticate: Authorizer['authenticate'] = async () => {
+    asked++;
+    return { ok: true, principal, tokens: undefined, expiresInMs: undefined };
+  };
+  const limits = { maxRechecks: 1, recheckMs, uncheckedTimeoutMs: 300_000 };
+  const authorizer = { authenticate, limits } as unknown as Authorizer;
+  const rechecks = new Rechecks(
+    authorizer,
+    () => now,
+    () => {},
+  );
+  const admission = new TokenAdmission({ ...request, principal }, undefined, rechecks);
+  const seen = [];
+  for (const passed of [59_999, 1, 59_999, 1]) {
+    now += passed;
+    // A second look, while it is checked, asks nobody.
+    expect([admission.endedBy(now), admission.endedBy(now)]).toEqual([undefined, undefined]);
+    await turn();
+    seen.push(asked);
+  }
+  expect(seen).toEqual(counts);
+});
+
+test('a stream ends when its token expires, at the millisecond', () => {
+  const authorizer = { limits: { maxRechecks: 1, recheckMs: 0 } } as unknown as Authorizer;
+  const rechecks = new Rechecks(
+    authorizer,
+    () => 1_000_000,
+    () => {},
+  );
+  const request = { target: '/', remoteAddress: undefined, header: () => '' };
+  const admission = new TokenAdmission(request, 1000, rechecks);
+  expect([1_000_999, 1_001_000].map((now) => admission.endedBy(now))).toEqual([
+    undefined,
+    'expired',
+  ]);
+});

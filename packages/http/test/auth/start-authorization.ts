@@ -1,0 +1,62 @@
+/** An authorization server, and an authorizer that trusts it, on a clock that the test drives. */
+import { onTestFinished } from 'vitest';
+import { authorization } from '../../src/auth/authorizer.ts';
+import type { Authorization, Authorizer } from '../../src/auth/authorizer.ts';
+import type { AuthorizationOptions } from '../../src/auth/options.ts';
+import { AuthorizationServer } from '../authorization-server.ts';
+
+export const resource = 'https://mcp.example.com/mcp';
+
+type ServerOptions = Parameters<typeof AuthorizationServer.start>[0];
+
+/** A server that ends with the test. */
+async function startServer(options?: ServerOptions): Promise<AuthorizationServer> {
+  const server = await AuthorizationServer.start(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Time goes on by itself only as far as it is told to. */
+export function drivenTime() {
+  const start = Date.now();
+  let passed = 0;
+  return {
+    wall: () => start + passed,
+    // Not from 0 on: what is measured is how much has passed.
+    monotonic: () => 1e9 + passed,
+    pass: (ms: number) => {
+      passed += ms;
+    },
+  };
+}
+
+export async function start(
+  optionsOf: (server: AuthorizationServer) => Partial<AuthorizationOptions> = () => ({}),
+  serverOptions?: ServerOptions,
+) {
+  const server = await startServer(serverOptions);
+  const time = drivenTime();
+  const options = { issuer: server.issuer, audience: resource, ...optionsOf(server) };
+  const authorizer = authorization(options as AuthorizationOptions, time);
+  const present = (token: string, from?: string, purpose?: 'recheck') =>
+    authenticate(authorizer, `Bearer ${token}`, '/mcp', from, purpose);
+  return { server, time, authorizer, present };
+}
+
+/** A request with this header. */
+export function authenticate(
+  authorizer: Authorizer,
+  header: string | undefined,
+  target = '/mcp',
+  remoteAddress?: string,
+  purpose?: 'recheck',
+): Promise<Authorization> {
+  const read = (name: string) => (name === 'authorization' ? header : undefined);
+  return authorizer.authenticate({ target, remoteAddress, header: read }, purpose);
+}
+
+/** The principal of a request that is served. */
+export function principalOf(given: Authorization) {
+  if (given.ok) return given.principal;
+  throw new Error(`Refused with ${given.status}: ${given.message} ${given.detail ?? ''}`);
+}

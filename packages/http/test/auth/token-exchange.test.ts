@@ -1,0 +1,396 @@
+/** Handlers that exchange the token of their caller: at a real authorization server, over real sockets. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { ExchangedToken, TokenWanted } from 'mcp-actors';
+import { gate, testClient } from 'mcp-actors/testing';
+import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { authorization } from '../../src/auth/authorizer.ts';
+import type { TokenExchangeOptions } from '../../src/auth/options.ts';
+import { AuthorizationServer } from '../authorization-server.ts';
+import { ask } from '../modern/asking.ts';
+import { at, startNodes } from '../owner/nodes.ts';
+import { RawSession, initializeOf, post } from '../raw-client.ts';
+import { serveEndpoint } from '../serving.ts';
+import { resource, start as startAuthorizer } from './start-authorization.ts';
+
+const api = 'https://api.example.com';
+
+/** A server whose tool exchanges the caller's token, as its arguments say. */
+async function start(option: Partial<TokenExchangeOptions> = {}) {
+  const issuer = await AuthorizationServer.start({ tokens: 'opaque' });
+  const outcomes: (ExchangedToken | Error)[] = [];
+  /** Where each call comes by before it exchanges. */
+  const calls = gate();
+  calls.release();
+  const tool = defineTool({
+    name: 'exchange',
+    description: 'Exchanges the token of the caller',
+    inputSchema: { type: 'object' },
+    handler: async (wanted, { exchangeToken }) => {
+      await calls.pass();
+      const outcome = await exchangeToken(wanted as TokenWanted).catch((error: unknown) => error);
+      outcomes.push(outcome as ExchangedToken | Error);
+      return 'done';
+    },
+  });
+  const server = createMcpServer({ name: 'notes', version: '1', tools: [tool] });
+  onTestFinished(async () => {
+    await issuer.close();
+  });
+  const { url } = await serveEndpoint(server, ({ href }) => ({
+    authorization: {
+      issuer: issuer.issuer,
+      audience: href,
+      introspection: issuer.introspector,
+      tokenExchange: { ...issuer.exchanger, ...option },
+      limits: { fetchTimeoutMs: 60_000, maxExchangedTokens: 2 },
+    },
+  }));
+  const login = (claims: object = {}) => issuer.issue({ aud: url.href, scope: 'a', ...claims });
+  /** What a call of the tool has got. */
+  const exchange = async (token: string, wanted: object): Promise<ExchangedToken | Error> => {
+    const params = { name: 'exchange', arguments: { ...wanted } };
+    const headers = { authorization: `Bearer ${token}` };
+    const at = outcomes.length;
+    expect((await ask(url, 'tools/call', params, { headers })).status).toBe(200);
+    return outcomes[at] as ExchangedToken | Error;
+  };
+  return { issuer, calls, login, exchange };
+}
+
+/** The exchange of one caller's token, by a clock that the test drives, without a server around it. */
+async function startExchange(option: Partial<TokenExchangeOptions> = {}) {
+  const { server, time, present } = await startAuthorizer(
+    ({ introspector, exchanger }) => ({
+      introspection: introspector,
+      tokenExchange: { ...exchanger, ...option },
+      limits: { fetchTimeoutMs: 60_000, maxDocumentBytes: 4096, maxExchangedTokens: 2 },
+    }),
+    { tokens: 'opaque' },
+  );
+  const given = await present(await server.issue({ aud: resource }));
+  const tokens = given.ok ? given.tokens : undefined;
+  const exchange = async (wanted: TokenWanted = { audience: api }): Promise<ExchangedToken> =>
+    (await tokens?.exchange(wanted)) as ExchangedToken;
+  return { issuer: server, time, exchange };
+}
+
+/** What is sent to a path of the authorization server. */
+const formsTo = ({ received }: AuthorizationServer, path: string) =>
+  received
+    .filter((each) => new URL(each.split(' ')[0] ?? '').pathname === path)
+    .map((each) => Object.fromEntries(new URLSearchParams(each.split(' ').at(-1))));
+
+describe('a handler behind authorization', () => {
+  test('gets a token for another server in place of its caller’s', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    const wanted = { audience: api, resource: `${api}/v1`, scope: 'orders:read' };
+    const given = (await exchange(token, wanted)) as ExchangedToken;
+    expect(given).toMatchObject({
+      accessToken: expect.any(String) as string,
+      scope: 'orders:read',
+    });
+    expect(given.accessToken).not.toBe(token);
+    expect(given.expiresAt).toBeGreaterThan(Date.now());
+    expect(formsTo(issuer, '/token')).toEqual([
+      {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: token,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        ...wanted,
+      },
+    ]);
+  });
+
+  test('has the scope that it wanted, unless it is told of another', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    issuer.exchanged = { scope: undefined };
+    expect(await exchange(token, { audience: api, scope: 'a b' })).toHaveProperty('scope', 'a b');
+    issuer.exchanged = { scope: 'a' };
+    expect(await exchange(token, { audience: 'other', scope: 'a b' })).toHaveProperty('scope', 'a');
+  });
+
+  test('asks once for the same, and again for what is another', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    const first = await exchange(token, { audience: api, scope: 'b a' });
+    expect(await exchange(token, { audience: api, scope: 'a b' })).toEqual(first);
+    // A newer token of the same principal with the same scopes.
+    expect(await exchange(await login(), { audience: api, scope: 'a b' })).toEqual(first);
+    expect(issuer.count('/token')).toBe(1);
+    expect(await exchange(token, { audience: 'other', scope: 'a b' })).not.toEqual(first);
+    const refused = (first as ExchangedToken).accessToken;
+    const second = await exchange(token, { audience: api, scope: 'a b', refused });
+    expect(second).not.toEqual(first);
+    expect(await exchange(token, { audience: api, scope: 'a b', refused })).toEqual(second);
+    expect(issuer.count('/token')).toBe(3);
+  });
+
+  test('shares nothing with another principal, nor a broad token with a narrow one', async () => {
+    const { issuer, login, exchange } = await start();
+    const tokens = [await login(), await login({ sub: 'grace' }), await login({ scope: 'a b' })];
+    const given = [];
+    for (const token of tokens) given.push(await exchange(token, { audience: api }));
+    expect(new Set(given.map((each) => (each as ExchangedToken).accessToken)).size).toBe(3);
+    // Two are kept: that of the first has made room.
+    await exchange(tokens[0] ?? '', { audience: api });
+    expect(issuer.count('/token')).toBe(4);
+  });
+
+  test('shares one exchange with the calls that want the same at once', async () => {
+    const { issuer, calls, login, exchange } = await start();
+    const token = await login();
+    const held = gate();
+    issuer.meanwhile = (path) => (path === '/token' ? held.pass() : undefined);
+    const first = exchange(token, { audience: api });
+    await held.arrived();
+    const others = Array.from({ length: 5 }, () => exchange(token, { audience: api }));
+    await calls.arrived(6);
+    held.release();
+    await Promise.all([first, ...others]);
+    expect(issuer.count('/token')).toBe(1);
+  });
+
+  test('does not keep a token without an expiry', async () => {
+    const { issuer, login, exchange } = await start();
+    issuer.exchanged = { expires_in: undefined };
+    const token = await login();
+    await exchange(token, { audience: api });
+    await exchange(token, { audience: api });
+    expect(issuer.count('/token')).toBe(2);
+  });
+
+  test.each([
+    [3600, 3590],
+    [10, 5],
+  ])('keeps a token of %i s for %i s: it is still good when it arrives', async (lifetime, kept) => {
+    const { issuer, time, exchange } = await startExchange();
+    issuer.lifetime = lifetime;
+    const first = await exchange();
+    expect(first.expiresAt).toBe(time.wall() + lifetime * 1000);
+    time.pass(kept * 1000 - 1);
+    expect(await exchange()).toEqual(first);
+    time.pass(1);
+    expect(await exchange()).not.toEqual(first);
+  });
+
+  test.each([
+    [undefined, undefined],
+    [0, undefined],
+    [-1, undefined],
+    ['soon', undefined],
+    [1, 1000],
+    ['60', 60_000],
+  ])('knows of one with `expires_in` %j when it expires', async (seconds, ms) => {
+    const { issuer, time, exchange } = await startExchange();
+    issuer.exchanged = { expires_in: seconds };
+    const { expiresAt } = await exchange();
+    expect(expiresAt).toBe(ms === undefined ? undefined : time.wall() + ms);
+  });
+
+  test('is not given again what was refused, nor pushed out by what is not kept', async () => {
+    const { issuer, exchange } = await startExchange();
+    const kept = await exchange({ audience: 'kept' });
+    const { accessToken: refused } = await exchange();
+    issuer.exchanged = { expires_in: undefined };
+    const second = await exchange({ audience: api, refused });
+    const third = await exchange();
+    expect(new Set([refused, second.accessToken, third.accessToken]).size).toBe(3);
+    await exchange({ audience: 'other' });
+    expect(await exchange({ audience: 'kept' })).toEqual(kept);
+  });
+
+  test('asks for no scope that nobody named, and where the author says', async () => {
+    const { issuer } = await startExchange();
+    const { exchange } = await startExchange({ endpoint: `${issuer.issuer}/token` });
+    await expect(exchange()).rejects.toThrow('invalid_grant');
+    expect(issuer.count('/.well-known/oauth-authorization-server')).toBe(1);
+    expect(Object.keys(formsTo(issuer, '/token')[0] ?? {})).toEqual([
+      ...['grant_type', 'subject_token', 'subject_token_type', 'requested_token_type', 'audience'],
+    ]);
+  });
+
+  test('signs for itself with its key', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const key = { privateKey: await exportPKCS8(privateKey), clientSecret: undefined } as object;
+    const { issuer, login, exchange } = await start(key);
+    issuer.isAsserted = (form) => form.has('client_assertion');
+    expect(await exchange(await login(), { audience: api })).toHaveProperty('accessToken');
+    const [form] = formsTo(issuer, '/token');
+    const { payload } = await jwtVerify(form?.['client_assertion'] ?? '', publicKey, {
+      audience: issuer.issuer,
+    });
+    expect(payload).toMatchObject({ iss: 'exchanger', sub: 'exchanger' });
+  });
+});
+
+describe('an exchange that fails is named', () => {
+  test('if the authorization server says no', async () => {
+    const { login, exchange } = await start();
+    expect(
+      await exchange(await login(), { audience: 'https://forbidden.example.com' }),
+    ).toMatchObject({
+      code: 'UNAUTHORIZED',
+      status: 400,
+      message:
+        'The authorization server gives no token for https://forbidden.example.com: invalid_target',
+    });
+  });
+
+  test('if another node has handed the request on, which keeps its token to itself', async () => {
+    const issuer = await AuthorizationServer.start({ tokens: 'opaque' });
+    onTestFinished(() => issuer.close());
+    const tool = defineTool({
+      name: 'exchange',
+      description: 'Exchanges the token of the caller',
+      handler: async (_, { exchangeToken }) => {
+        await exchangeToken({ audience: api });
+        return 'exchanged';
+      },
+    });
+    const audience = 'https://nodes.example.com/mcp';
+    const authorization = {
+      issuer: issuer.issuer,
+      audience,
+      introspection: issuer.introspector,
+      tokenExchange: issuer.exchanger,
+      limits: { fetchTimeoutMs: 60_000 },
+    };
+    const [owner, other] = await startNodes(2, () => ({ tools: [tool] }), {}, { authorization });
+    const headers = { authorization: `Bearer ${await issuer.issue({ aud: audience })}` };
+    const begun = await post(owner!.url, initializeOf(), headers);
+    const id = begun.headers.get('mcp-session-id') ?? '';
+    const session = new RawSession(owner!.url, { ...headers, 'mcp-session-id': id });
+    await session.notify('notifications/initialized');
+    expect(await (await session.call('exchange')).text()).toContain('exchanged');
+    const refused = await (await at(other!, session).call('exchange')).text();
+    expect(refused).toContain('CONFIG_INVALID');
+    expect(refused).toContain('another node has handed the request on without its token');
+  });
+
+  test.each([500, 503])(
+    'if the authorization server has failed with %i, and the next call tries again',
+    async (status) => {
+      const { issuer, login, exchange } = await start();
+      const token = await login();
+      issuer.fault = (request, response) => {
+        if (request.url === '/token') response.writeHead(status).end(token);
+        return request.url === '/token';
+      };
+      const error = await exchange(token, { audience: api });
+      expect(error).toMatchObject({
+        code: 'NOT_READY',
+        message: expect.stringContaining(`/token has answered with status ${status}`) as string,
+      });
+      expect((error as Error).message).not.toContain(token);
+      issuer.fault = () => false;
+      expect(await exchange(token, { audience: api })).toHaveProperty('accessToken');
+    },
+  );
+
+  test.each([
+    [500, '{"error":"invalid_target"}', 'status 500'],
+    [429, '{"error":"slow_down"}', 'status 429'],
+    [400, '<html>', 'status 400'],
+    [200, '["access_token"]', 'status 200'],
+    [200, `{"a":"${'x'.repeat(5000)}"}`, 'it is longer than 4096 bytes'],
+  ])('as one to try again after %i and %s', async (status, body, reason) => {
+    const { issuer, exchange } = await startExchange();
+    issuer.fault = (request, response) => {
+      if (request.url === '/token') response.writeHead(status).end(body);
+      return request.url === '/token';
+    };
+    await expect(exchange()).rejects.toMatchObject({
+      code: 'NOT_READY',
+      message: expect.stringContaining(reason) as string,
+    });
+  });
+
+  test('if the authorization server takes too long', async () => {
+    const { login, exchange } = await start();
+    const token = await login();
+    expect(await exchange(token, { audience: api })).toHaveProperty('accessToken');
+    const late = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort());
+    expect(await exchange(token, { audience: 'other' })).toMatchObject({ code: 'NOT_READY' });
+    expect(late).toHaveBeenCalledWith(60_000);
+  });
+
+  test('if what it gives cannot be used, the token that was sent least of all', async () => {
+    const { issuer, login, exchange } = await start();
+    const token = await login();
+    const why = async (exchanged: object) => {
+      issuer.exchanged = exchanged;
+      return await exchange(token, { audience: api });
+    };
+    const invalid = (message: string) => ({
+      code: 'INVALID_RESPONSE',
+      message: `What was exchanged for ${api} is not used: ${message}`,
+    });
+    expect(await why({ access_token: token })).toMatchObject(
+      invalid('it is the token that was sent to this server'),
+    );
+    expect(await why({ access_token: undefined })).toMatchObject(
+      invalid('"access_token" is missing'),
+    );
+    expect(await why({ token_type: 'N_A' })).toMatchObject(
+      invalid('"token_type" is "N_A", and should be Bearer'),
+    );
+  });
+
+  test.each([
+    [{}, 'A token is for a server: name it as "audience" or "resource"'],
+    [{ audience: '' }, 'A token is for a server: name it as "audience" or "resource"'],
+    [{ resource: 'api' }, '"resource" must be an absolute URL without a fragment, this is "api"'],
+  ])('if it wants %j', async (wanted, message) => {
+    const { issuer, login, exchange } = await start();
+    expect(await exchange(await login(), wanted)).toMatchObject({ name: 'TypeError', message });
+    expect(issuer.count('/token')).toBe(0);
+  });
+
+  test('if nobody is authenticated, as over stdio', async () => {
+    const tool = defineTool({
+      name: 'exchange',
+      description: 'Exchanges the token of the caller',
+      handler: async (_, { exchangeToken }) => {
+        const error: unknown = await exchangeToken({ audience: api }).catch((one: unknown) => one);
+        return String(error);
+      },
+    });
+    await using client = await testClient(
+      createMcpServer({ name: 'notes', version: '1', tools: [tool] }),
+    );
+    expect(await client.callTool('exchange')).toMatchObject({
+      content: [
+        {
+          text: 'RuntimeError: There is no access token to exchange: the client is not authenticated',
+        },
+      ],
+    });
+  });
+});
+
+test.each<[object, string]>([
+  [{ clientId: '' }, 'tokenExchange.clientId must name this server'],
+  [{ clientSecret: undefined }, 'tokenExchange needs either "clientSecret" or "privateKey"'],
+  [{ endpoint: 'http://as.example.com/token' }, 'tokenExchange.endpoint must begin with https://'],
+])('an option that cannot be used is named: %j', (option, message) => {
+  const tokenExchange = { clientId: 'a', clientSecret: 'b', ...option };
+  const issuer = 'https://as.example.com';
+  const audience = 'https://mcp.example.com/mcp';
+  expect(() => authorization({ issuer, audience, tokenExchange })).toThrow(message);
+  const none = 'exchange' as never;
+  expect(() => authorization({ issuer, audience, tokenExchange: none })).toThrow(
+    'tokenExchange is an object of options, this is "exchange"',
+  );
+});
+
+test('without an issuer, it must be said where', () => {
+  const verifyToken = () => ({ subject: 'ada' });
+  const tokenExchange = { clientId: 'a', clientSecret: 'b' };
+  expect(() => authorization({ verifyToken, tokenExchange })).toThrow(
+    'tokenExchange.endpoint must say where, since there is no "issuer"',
+  );
+});

@@ -1,0 +1,85 @@
+/** What a token allows is the same whichever way a call of a tool comes. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { initialize, request as requestOf } from 'mcp-actors/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import type { HttpOptions } from '../../src/index.ts';
+import { EventReader, initializeOf, post } from '../raw-client.ts';
+import { request } from '../modern/asking.ts';
+import { serveHttp } from '../serving.ts';
+
+const as = (token: string) => ({ authorization: `Bearer ${token}` });
+
+const authorization = {
+  verifyToken: (token: string) => ({
+    subject: token,
+    scopes: token === 'writer' ? ['notes:write'] : [],
+  }),
+};
+
+const write = defineTool({
+  name: 'write',
+  description: 'Writes',
+  scopes: ['notes:write'],
+  handler: (_, { principal }) => `written by ${principal?.id}`,
+});
+
+const notes = () => createMcpServer({ name: 'notes', version: '1', tools: [write] });
+const call = requestOf(2, 'tools/call', { name: 'write', arguments: {} });
+const batched = { 'mcp-protocol-version': '2025-03-26' };
+
+/** Opens a stream of HTTP+SSE. @returns where its messages go, and what comes on it */
+async function opened(url: URL, token: string) {
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
+  const headers = { accept: 'text/event-stream', ...as(token) };
+  const response = await fetch(new URL('/sse', url), { headers, signal: abort.signal });
+  const events = new EventReader(response);
+  const messages = new URL(String((await events.next())?.data), new URL('/sse', url));
+  await post(messages, initializeOf('2024-11-05'), as(token));
+  await events.message();
+  return { messages, events };
+}
+
+test.each<[string, HttpOptions, (url: URL, token: string) => Promise<Response>]>([
+  [
+    'in a session',
+    {},
+    async (url, token) => {
+      const begun = await post(url, initialize(1), as(token));
+      const id = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
+      return post(url, call, { ...as(token), ...id });
+    },
+  ],
+  [
+    'of 2026-07-28',
+    {},
+    (url, token) =>
+      request(url, 'tools/call', { name: 'write', arguments: {} }, { headers: as(token) }),
+  ],
+  ['without a session', { stateless: true }, (url, token) => post(url, call, as(token))],
+  [
+    'without a session, in a batch',
+    { stateless: true },
+    (url, token) => post(url, [call], { ...as(token), ...batched }),
+  ],
+])('a call %s needs the scopes of its tool', async (_, options, send) => {
+  const url = await serveHttp(notes(), { ...options, authorization });
+  const refused = await send(url, 'reader');
+  expect(refused.status).toBe(403);
+  expect(refused.headers.get('www-authenticate')).toContain('insufficient_scope');
+  const served = await send(url, 'writer');
+  expect([served.status, await served.text()]).toEqual([
+    200,
+    expect.stringMatching(/written by .*writer/),
+  ]);
+});
+
+test('a call over HTTP+SSE needs the scopes of its tool, and its session is nobody else’s [HTTP-17]', async () => {
+  const url = await serveHttp(notes(), { sse: true, authorization });
+  const reader = await opened(url, 'reader');
+  expect((await post(reader.messages, call, as('reader'))).status).toBe(403);
+  const writer = await opened(url, 'writer');
+  expect((await post(writer.messages, call, as('reader'))).status).toBe(404);
+  expect((await post(writer.messages, call, as('writer'))).status).toBe(202);
+  expect(JSON.stringify((await writer.events.message()).data)).toMatch(/written by .*writer/);
+});

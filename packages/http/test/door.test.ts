@@ -1,0 +1,359 @@
+/** Who may use an endpoint: tokens before the body, scopes before the session. And clients that leave before they are let in: nothing is opened for them. */
+import { once } from 'node:events';
+import { Agent, createServer, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { Fact } from 'mcp-actors';
+import { httpHandler } from 'mcp-actors/http';
+import type { AuthorizationOptions, HttpHandler, NodeOptions } from 'mcp-actors/http';
+import { enveloped, gate, turn } from 'mcp-actors/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { laboratory } from '../../../examples/lab/laboratory.ts';
+import type { Directory } from '../src/nodes/stores.ts';
+import { MemoryNodes } from '../../nodes/test/memory-stores.ts';
+import type { Stores } from '../src/nodes/stores.ts';
+import { EventReader, initializeOf, post, postHeaders } from './raw-client.ts';
+import { reported, serveHttp } from './serving.ts';
+
+const scopesOf: { readonly [token: string]: readonly string[] } = {
+  ada: ['use'],
+  ada2: ['use', 'write'],
+  bob: ['use'],
+  guest: [],
+};
+
+/** The token is the name of its subject; what follows the letters tells two of them apart. */
+const authorization: AuthorizationOptions = {
+  verifyToken: (token) => {
+    const scopes = scopesOf[token];
+    return scopes && { subject: token.replace(/\d/, ''), scopes };
+  },
+  resource: 'https://mcp.example.com/mcp',
+  authorizationServers: ['https://auth.example.com'],
+  requiredScopes: ['use'],
+};
+
+const server = createMcpServer({
+  name: 'guarded',
+  version: '1.0.0',
+  tools: [
+    defineTool({
+      name: 'who',
+      description: 'Says who calls.',
+      handler: (_, { principal }) => `${principal?.subject} ${principal?.scopes.join()}`,
+    }),
+    defineTool({
+      name: 'write',
+      description: 'Needs more.',
+      scopes: ['write'],
+      handler: () => 'written',
+    }),
+  ],
+});
+
+const serveGuarded = () =>
+  serveHttp(server, { authorization, allowedOrigins: ['https://a.example'] });
+
+const as = (token: string, session?: string) => ({
+  authorization: `Bearer ${token}`,
+  ...(session === undefined ? {} : { 'mcp-session-id': session }),
+});
+
+async function sessionOf(url: URL, token: string): Promise<string> {
+  const clientInfo = { name: 'c', version: '1' };
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+  const begun = await post(url, { jsonrpc: '2.0', id: 0, method: 'initialize', params }, as(token));
+  return begun.headers.get('mcp-session-id') ?? `${begun.status}`;
+}
+
+const call = (name: string) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: {} },
+});
+
+test('a request without a token is refused before its body is there', async () => {
+  const url = await serveGuarded();
+  const headers = { 'content-type': 'application/json', 'content-length': 100_000 };
+  const status = await new Promise((resolve, reject) => {
+    const unfinished = request(url, { method: 'POST', headers }, (response) => {
+      resolve([response.statusCode, response.headers['www-authenticate']]);
+      unfinished.destroy();
+    });
+    unfinished.on('error', reject);
+    unfinished.flushHeaders();
+  });
+  expect(status).toEqual([401, expect.stringContaining('resource_metadata=')]);
+});
+
+test.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource'])(
+  'what clients need to get a token is at %s, for everybody',
+  async (path) => {
+    const url = await serveGuarded();
+    const found = await fetch(new URL(path, url));
+    expect(found.status).toBe(200);
+    expect(await found.json()).toMatchObject({
+      resource: 'https://mcp.example.com/mcp',
+      authorization_servers: ['https://auth.example.com'],
+    });
+    const posted = await fetch(new URL(path, url), { method: 'POST' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  },
+);
+
+test('a page may read the challenge', async () => {
+  const url = await serveGuarded();
+  const refused = await post(url, call('who'), { origin: 'https://a.example' });
+  expect(refused.status).toBe(401);
+  expect(refused.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+  expect(refused.headers.get('access-control-allow-origin')).toBe('https://a.example');
+});
+
+test('a token that lacks what every request needs is refused with 403', async () => {
+  const refused = await post(await serveGuarded(), call('who'), as('guest'));
+  expect(refused.status).toBe(403);
+  expect(refused.headers.get('www-authenticate')).toContain('insufficient_scope');
+});
+
+describe('a session', () => {
+  test('is there for its principal, with any token, and for nobody else', async () => {
+    const url = await serveGuarded();
+    const session = await sessionOf(url, 'ada');
+    const own = await post(url, call('who'), as('ada2', session));
+    expect(await own.text()).toContain('ada use,write');
+    const others = await post(url, call('who'), as('bob', session));
+    expect(others.status).toBe(404);
+    const ended = await fetch(url, { method: 'DELETE', headers: as('bob', session) });
+    expect(ended.status).toBe(404);
+    const read = await fetch(url, { headers: { ...as('bob', session), accept: '*/*' } });
+    expect(read.status).toBe(404);
+    expect((await post(url, call('who'), as('ada', session))).status).toBe(200);
+  });
+
+  test('refuses the call of a tool that its token does not allow, and takes a better one', async () => {
+    const url = await serveGuarded();
+    const session = await sessionOf(url, 'ada');
+    const refused = await post(url, call('write'), as('ada', session));
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('www-authenticate')).toContain('scope="use write"');
+    const written = await post(url, call('write'), as('ada2', session));
+    expect(await written.text()).toContain('written');
+  });
+});
+
+test('a session of HTTP+SSE is there for its principal alone, and looks at scopes as well', async () => {
+  const url = await serveHttp(server, { authorization, sse: true });
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
+  const headers = { ...as('ada'), accept: 'text/event-stream' };
+  const stream = await fetch(new URL('/sse', url), { headers, signal: abort.signal });
+  const events = new EventReader(stream);
+  const messages = new URL(String((await events.next())?.data), url);
+  await post(messages, initializeOf('2024-11-05'), as('ada'));
+  expect((await events.message()).data.result).toBeDefined();
+  expect((await post(messages, call('who'), as('bob'))).status).toBe(404);
+  const refused = await post(messages, call('write'), as('ada'));
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+    403,
+    expect.stringContaining('scope="use write"'),
+  ]);
+  expect((await post(messages, call('write'), as('ada2'))).status).toBe(202);
+  expect(JSON.stringify((await events.message()).data.result)).toContain('written');
+});
+
+test('a request without a session knows who calls, and what is allowed', async () => {
+  const url = await serveGuarded();
+  const modern = (name: string) => enveloped(1, 'tools/call', { name, arguments: {} });
+  const headers = (token: string, name: string) => ({
+    ...as(token),
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': name,
+  });
+  const who = await post(url, modern('who'), headers('bob', 'who'));
+  expect(await who.text()).toContain('bob use');
+  expect((await post(url, modern('write'), headers('bob', 'write'))).status).toBe(403);
+  expect((await post(url, modern('write'), headers('ada2', 'write'))).status).toBe(200);
+});
+
+test('a token that nobody can check now is 503, and a fact says why without the token', async () => {
+  const facts: Fact[] = [];
+  const verifyToken = () =>
+    Promise.reject(new Error('the directory did not answer about secret-1'));
+  const url = await serveHttp(server, {
+    authorization: { ...authorization, verifyToken },
+    report: (fact) => void facts.push(fact),
+  });
+  const refused = await post(url, call('who'), as('secret-1'));
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await refused.text()).not.toContain('directory');
+  expect(facts).toMatchObject([{ level: 'warning', name: 'authorization.unavailable' }]);
+  expect(facts[0]?.message).toContain('the directory did not answer about [token]');
+});
+
+const at = (path: string) => `http://127.0.0.1${path}`;
+
+const push = defineTool({
+  name: 'push',
+  description: 'Notifies without a request',
+  handler: (_, { session }) => {
+    session.notify('test/step');
+    return 'done';
+  },
+});
+
+interface Headers {
+  readonly [name: string]: string;
+}
+
+interface Options {
+  readonly authorization?: AuthorizationOptions;
+  readonly stores?: Stores;
+  readonly node?: NodeOptions;
+}
+
+/** An endpoint, until the test is over. */
+function served(options: Options): HttpHandler {
+  const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
+  const server = createMcpServer({ name: 'left', version: '1', tools: [push], stateKeys });
+  const handler = httpHandler(server, { ...options, sse: true, report: reported().report });
+  onTestFinished(() => handler.close());
+  return handler;
+}
+
+/** Begins a session and calls the tool in it. @returns the headers of its requests */
+async function begun(handler: HttpHandler, headers: Headers = {}): Promise<Headers> {
+  const post = (message: object, more: Headers) =>
+    handler(
+      new Request(at('/mcp'), {
+        method: 'POST',
+        headers: { ...postHeaders, ...headers, ...more },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      }),
+    );
+  const { headers: answered } = await post(initializeOf(), {});
+  const session = { 'mcp-session-id': answered.get('mcp-session-id') ?? '' };
+  await post({ method: 'notifications/initialized' }, session);
+  const call = { id: 1, method: 'tools/call', params: { name: 'push' } };
+  await (await post(call, session)).text();
+  return { ...headers, ...session };
+}
+
+/** Asks for a stream, and leaves as soon as somebody waits at the door. */
+async function leave(
+  handler: HttpHandler,
+  door: ReturnType<typeof gate>,
+  { path = '/mcp', headers }: { readonly path?: string; readonly headers: Headers },
+): Promise<void> {
+  const client = new AbortController();
+  const accept = 'text/event-stream';
+  const { signal } = client;
+  void handler(new Request(at(path), { headers: { accept, ...headers }, signal }));
+  await door.arrived();
+  client.abort();
+  door.release();
+  await turn();
+}
+
+/** An endpoint at whose door a token waits for long. */
+function withSlowDoor() {
+  const door = gate();
+  const handler = served({
+    authorization: {
+      verifyToken: async (token) => {
+        if (token === 'slow') await door.pass();
+        return { subject: 'ada' };
+      },
+    },
+  });
+  return { door, handler };
+}
+
+const quick = { authorization: 'Bearer quick' };
+const slow = { authorization: 'Bearer slow' };
+
+test('a GET stream is not opened for them, and what waits for one goes on waiting', async () => {
+  const { door, handler } = withSlowDoor();
+  const headers = await begun(handler, quick);
+  await leave(handler, door, { headers: { ...headers, ...slow } });
+  const [session] = handler.sessions;
+  expect(session?.dump().http).toMatchObject({ streams: [], waitingPushes: { count: 1 } });
+});
+
+test('a stream is not resumed for them: it has no connection', async () => {
+  const { door, handler } = withSlowDoor();
+  const headers = await begun(handler, quick);
+  const accept = 'text/event-stream';
+  const first = await handler(new Request(at('/mcp'), { headers: { ...headers, accept } }));
+  await first.body?.cancel();
+  await leave(handler, door, { headers: { ...headers, ...slow, 'last-event-id': '1-0' } });
+  const [session] = handler.sessions;
+  expect(session?.dump().http).toMatchObject({ streams: [{ state: 'cut' }] });
+});
+
+test('a session of HTTP+SSE is not begun for them', async () => {
+  const { door, handler } = withSlowDoor();
+  await leave(handler, door, { path: '/sse', headers: slow });
+  expect(handler.sessions).toEqual([]);
+});
+
+test('a request is not forwarded to another node for them', async () => {
+  const nodes = new MemoryNodes();
+  let forwarded = 0;
+  const http = createServer((_, response) => {
+    forwarded++;
+    response.end();
+  });
+  await once(http.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void http.close());
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  // It probes itself there.
+  const probed = once(http, 'request');
+  const owner = served({ stores: nodes.start(), node: { url } });
+  await probed;
+  const headers = await begun(owner);
+  const stores = nodes.start();
+  const door = gate();
+  const directory: Directory = Object.assign({}, stores.directory, {
+    find: (id: string) => door.pass().then(() => stores.directory.find(id)),
+  });
+  const other = served({ stores: { ...stores, directory }, node: { url: 'http://127.0.0.1:1/' } });
+  const before = forwarded;
+  await leave(other, door, { headers });
+  await other.close();
+  expect(forwarded).toBe(before);
+});
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'keeper', version: '1' },
+  },
+};
+
+test('a request without a body leaves its connection open, however soon it is answered', async () => {
+  const url = await serveHttp(laboratory);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const begun = await post(url, initialize);
+  const session = begun.headers.get('mcp-session-id') ?? '';
+  const answers: unknown[] = [];
+  for (const method of ['PUT', 'DELETE', 'DELETE']) {
+    const sent = request(url, { method, agent, headers: { 'mcp-session-id': session } }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    await once(response, 'end');
+    answers.push([response.statusCode, response.headers.connection, sent.reusedSocket]);
+  }
+  expect(answers).toEqual([
+    [405, 'keep-alive', false],
+    [204, 'keep-alive', true],
+    [404, 'keep-alive', true],
+  ]);
+});

@@ -1,0 +1,23 @@
+/** What an exchange has from its endpoint, without one. */
+import { TestClock } from '../../testing/src/index.ts';
+import { Bodies } from '../src/bodies.ts';
+import type { HttpFactName, HttpReport } from '../src/facts.ts';
+import type { ExchangeHome } from '../src/http-exchange.ts';
+import { defaultHttpLimits } from '../src/options.ts';
+import type { HttpLimits } from '../src/options.ts';
+import { Upkeep } from '../src/upkeep.ts';
+
+export interface TestHome extends ExchangeHome {
+  readonly clock: TestClock;
+  readonly facts: readonly { readonly name: HttpFactName; readonly message: string }[];
+}
+
+/** Looks after things every 10 ms of a clock that the test drives. */
+export function exchangeHome(limits: Partial<HttpLimits> = {}): TestHome {
+  const clock = new TestClock();
+  const facts: { readonly name: HttpFactName; readonly message: string }[] = [];
+  const report: HttpReport = (fact) => void facts.push(fact);
+  const upkeep = new Upkeep(clock, 10);
+  const parts = { clock, upkeep, report, limits: { ...defaultHttpLimits, ...limits } };
+  return { ...parts, facts, bodies: new Bodies(parts) };
+}

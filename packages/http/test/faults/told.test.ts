@@ -1,0 +1,51 @@
+/** What an endpoint does by its own clock, and what its host hears of a bug in a handler: in both eras. */
+import { describe, expect, test } from 'vitest';
+import { defineTool } from '../../../../src/index.ts';
+import { TestClock, gate } from '../../../testing/src/index.ts';
+import { request } from '../modern/asking.ts';
+import { EventReader, begin, jsonOf } from '../raw-client.ts';
+import { serveTools } from '../serving.ts';
+
+/** Calls a tool as a client of each era does. */
+const eras: readonly (readonly [
+  era: string,
+  call: (url: URL, name: string) => Promise<Response>,
+])[] = [
+  ['legacy', async (url, name) => (await begin(url)).call(name, {}, 1)],
+  ['modern', (url, name) => request(url, 'tools/call', { name, arguments: {} })],
+];
+
+describe.each(eras)('%s', (_, call) => {
+  test('a result that JSON cannot hold is an internal error, and the host is told [HTTP-18]', async () => {
+    const big = defineTool({
+      name: 'big',
+      description: 'Has what JSON cannot hold',
+      handler: () => ({ content: [], _meta: { big: 1n } }),
+    });
+    const { url, told } = await serveTools([big]);
+    const { id, error } = await jsonOf(await call(url, 'big'));
+    expect([id, error?.code]).toEqual([1, -32_603]);
+    expect((await told('response.unserializable')).message).toContain('BigInt');
+  });
+
+  test('a call that takes long becomes a stream by the clock of the endpoint [HTTP-18]', async () => {
+    const held = gate();
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Waits',
+      handler: async () => {
+        await held.pass();
+        return 'held';
+      },
+    });
+    const clock = new TestClock();
+    const { url } = await serveTools([hold], { clock, limits: { streamAfterMs: 5000 } });
+    const answer = call(url, 'hold');
+    await held.arrived();
+    clock.increment(6000);
+    const stream = await answer;
+    expect(stream.headers.get('content-type')).toBe('text/event-stream');
+    held.release();
+    expect((await new EventReader(stream).message()).data).toMatchObject({ id: 1, result: {} });
+  });
+});

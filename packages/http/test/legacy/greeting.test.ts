@@ -1,0 +1,301 @@
+/** Sessions whose clients have said `initialize`, perhaps that they are ready, and nothing else yet. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { Fact, HandlerContext, McpServer, Report, RuntimeError } from 'mcp-actors';
+import { TestClock, gate, turn } from 'mcp-actors/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { httpHandler } from '../../src/index.ts';
+import type { HttpOptions } from '../../src/index.ts';
+
+const clientInfo = { name: 'greeter', version: '1' };
+const initialize = {
+  jsonrpc: '2.0',
+  id: 'first',
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo },
+};
+const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
+const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hello' } };
+
+/** An endpoint that counts the sessions that its server was made to serve. */
+function endpoint(
+  options: HttpOptions = {},
+  listening: Pick<McpServer, 'listen'> | object = {},
+  handler: (context: HandlerContext) => string | Promise<string> = () => 'hello',
+) {
+  const server = createMcpServer({
+    name: 'greeted',
+    version: '1',
+    instructions: 'Be kind',
+    tools: [
+      defineTool({
+        name: 'hello',
+        description: 'Says hello.',
+        handler: (_, context) => handler(context),
+      }),
+    ],
+  });
+  let served = 0;
+  const counting: McpServer = {
+    ...server,
+    listen: (...args) => {
+      served += 1;
+      return server.listen(...args);
+    },
+    ...listening,
+  };
+  const endpoint = httpHandler(counting, options);
+  onTestFinished(() => endpoint.close());
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const send = async (method: string, message?: object, session?: string) =>
+    endpoint(
+      new Request('http://localhost/mcp', {
+        method,
+        headers: { ...headers, ...(session === undefined ? {} : { 'mcp-session-id': session }) },
+        ...(message ? { body: JSON.stringify(message) } : {}),
+      }),
+    );
+  const greet = async () => {
+    const response = await send('POST', initialize);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    const body: unknown = await response.json();
+    return { body, id: response.headers.get('mcp-session-id') ?? '' };
+  };
+  return { handler: endpoint, send, greet, served: () => served };
+}
+
+test('a client that has only said initialize, and that it is ready, is answered, and not served yet', async () => {
+  const { send, greet, served } = endpoint();
+  const { body, id } = await greet();
+  expect(body).toMatchObject({
+    id: 'first',
+    result: {
+      protocolVersion: '2025-06-18',
+      serverInfo: { name: 'greeted' },
+      instructions: 'Be kind',
+      capabilities: { tools: {} },
+    },
+  });
+  expect((await send('POST', initialized, id)).status).toBe(202);
+  expect((await send('DELETE', undefined, id)).status).toBe(204);
+  expect((await send('DELETE', undefined, id)).status).toBe(404);
+  expect(served()).toBe(0);
+});
+
+test('what it asks then goes to a session that knows it, and that it is ready', async () => {
+  const { handler, send, greet, served } = endpoint();
+  const { id } = await greet();
+  expect((await send('POST', initialized, id)).status).toBe(202);
+  expect(served()).toBe(0);
+  const answer: unknown = await (await send('POST', call, id)).json();
+  expect(answer).toMatchObject({ id: 1, result: { content: [{ text: 'hello' }] } });
+  expect(served()).toBe(1);
+  expect(handler.sessions[0]?.dump()).toMatchObject({
+    state: 'rootsKnown',
+    client: { name: 'greeter', revision: '2025-06-18' },
+  });
+});
+
+test('a client that asks before it is ready is served, and is not asked itself until it is', async () => {
+  const { handler, send, greet } = endpoint();
+  const { id } = await greet();
+  const states = () => handler.sessions.map(({ state }) => state);
+  expect((await send('POST', call, id)).status).toBe(200);
+  expect(states()).toEqual(['negotiated']);
+  // Other notifications do not say so.
+  const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
+  expect((await send('POST', changed, id)).status).toBe(202);
+  expect(states()).toEqual(['negotiated']);
+  expect((await send('POST', initialized, id)).status).toBe(202);
+  expect(states()).toEqual(['rootsKnown']);
+});
+
+test('a client that is ready and greets once more is refused, as it would be later', async () => {
+  const { send, greet } = endpoint();
+  const { id } = await greet();
+  await send('POST', initialized, id);
+  expect(await (await send('POST', initialize, id)).json()).toMatchObject({
+    error: { code: -32600, message: expect.stringContaining('initialized already') as string },
+  });
+});
+
+test('who looks at the sessions of an endpoint sees it, negotiated', async () => {
+  const { handler, greet, served } = endpoint();
+  await greet();
+  expect(handler.sessions.map(({ state }) => state)).toEqual(['negotiated']);
+  expect(served()).toBe(1);
+});
+
+test('a session that is watched begins with its initialize', async () => {
+  const emitted: string[] = [];
+  const watched = endpoint({ session: { onEmitted: ({ type }) => emitted.push(type) } });
+  await watched.greet();
+  expect(emitted).toEqual(['session.negotiated']);
+});
+
+test('a session whose report takes every state begins with its initialize, any other does not', async () => {
+  const states: string[] = [];
+  const report: Report = ({ name, message }) => name === 'session.state' && states.push(message);
+  const told = endpoint({ session: { report } });
+  await told.greet();
+  expect(states).toEqual(['uninitialized', 'negotiated']);
+  const quiet = endpoint({
+    session: { report: Object.assign(() => {}, { threshold: 'info' } as const) },
+  });
+  await quiet.greet();
+  expect(quiet.served()).toBe(0);
+});
+
+test('an initialize that is wrong is answered by a session, which says why', async () => {
+  const { handler, send, served } = endpoint();
+  const answer = await send('POST', { ...initialize, params: { capabilities: {} } });
+  expect(answer.headers.get('mcp-session-id')).toBeNull();
+  expect(await answer.json()).toMatchObject({ error: { code: -32602 } });
+  expect(served()).toBe(1);
+  // Its client could not come back to it.
+  expect(handler.sessions).toEqual([]);
+});
+
+test('is let go when its client does not come back, and when the endpoint closes', async () => {
+  const clock = new TestClock();
+  const { handler, send, greet, served } = endpoint({
+    clock,
+    limits: { sessionIdleTimeoutMs: 5000 },
+  });
+  const { id } = await greet();
+  for (let second = 0; second < 7; second++) clock.increment(1000);
+  expect((await send('POST', initialized, id)).status).toBe(404);
+  const other = await greet();
+  await handler.close();
+  expect((await send('POST', initialized, other.id)).status).toBe(404);
+  expect(served()).toBe(0);
+});
+
+test('a server that cannot serve it says so to the message that needs it, and ends the session', async () => {
+  const listen = () => {
+    throw new Error('no room');
+  };
+  const clock = new TestClock();
+  const facts: Fact[] = [];
+  const report: Report = (fact) => void facts.push(fact);
+  const { send, greet } = endpoint({ clock, report }, { listen });
+  const { id } = await greet();
+  expect((await send('POST', initialized, id)).status).toBe(202);
+  const failed = await send('POST', call, id);
+  expect([failed.status, await failed.text()]).toEqual([
+    500,
+    expect.stringContaining('No server could be made for this session'),
+  ]);
+  expect(facts).toMatchObject([
+    { name: 'server.failed', details: { error: { message: 'no room' } } },
+  ]);
+  expect((await send('POST', call, id)).status).toBe(404);
+  clock.increment(1000);
+  expect(clock.liveTimers).toBe(0);
+});
+
+test('a session that its host ends is over for its client', async () => {
+  const { handler, send, greet } = endpoint();
+  const { id } = await greet();
+  expect((await send('POST', call, id)).status).toBe(200);
+  const stream = await send('GET', undefined, id);
+  handler.sessions[0]?.shutdown('enough', 0);
+  // It is not told to come back.
+  expect((await stream.text()).match(/^retry:/gm)).toBeNull();
+  expect(handler.sessions).toEqual([]);
+  expect((await send('POST', call, id)).status).toBe(404);
+});
+
+test('the time of a session is that of its endpoint', async () => {
+  const clock = new TestClock();
+  const asked = gate();
+  const { send, greet } = endpoint({ clock }, {}, async (context) => {
+    const answer = context.request('test/question', undefined, { timeoutMs: 5000 });
+    void asked.pass();
+    return answer.then(
+      () => 'answered',
+      ({ code }: RuntimeError) => code,
+    );
+  });
+  const { id } = await greet();
+  await send('POST', initialized, id);
+  const stream = await send('POST', call, id);
+  await asked.arrived();
+  clock.increment(5000);
+  expect(await stream.text()).toContain('TIMEOUT');
+});
+
+test('what a client says keeps its session, whether it is answered or not', async () => {
+  const clock = new TestClock();
+  const { send, greet } = endpoint({ clock, limits: { sessionIdleTimeoutMs: 10_000 } });
+  const { id } = await greet();
+  const pass = () => {
+    for (let second = 0; second < 9; second++) clock.increment(1000);
+  };
+  const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
+  for (const said of [initialized, changed, changed]) {
+    pass();
+    expect((await send('POST', said, id)).status).toBe(202);
+  }
+  pass();
+  expect((await send('POST', call, id)).status).toBe(200);
+});
+
+test('the end of an endpoint comes once all its calls are answered, and leaves no timer', async () => {
+  const clock = new TestClock();
+  const running = gate();
+  const { handler, send, greet } = endpoint({ clock, sse: true }, {}, () =>
+    running.pass().then(() => 'done'),
+  );
+  const { id } = await greet();
+  const answer = send('POST', call, id);
+  await running.arrived();
+  let isClosed = false;
+  const closed = handler.close().then(() => void (isClosed = true));
+  for (const [message, status] of [
+    [call, 503],
+    [[call], 503],
+    [initialized, 202],
+    [{ jsonrpc: '2.0', id: 's-1', result: {} }, 202],
+  ] as const) {
+    expect((await send('POST', message, id)).status).toBe(status);
+  }
+  await turn();
+  expect(isClosed).toBe(false);
+  running.release();
+  expect(await (await answer).json()).toMatchObject({ result: { content: [{ text: 'done' }] } });
+  await closed;
+  expect(clock.liveTimers).toBe(0);
+});
+
+test('a session in which nothing is under way ends at once, any other drains', async () => {
+  const states: string[] = [];
+  const report: Report = ({ name, message }) => name === 'session.state' && states.push(message);
+  const running = gate();
+  const { send, greet } = endpoint({ session: { report } }, {}, () =>
+    running.pass().then(() => 'done'),
+  );
+  onTestFinished(() => running.release());
+  const idle = await greet();
+  await send('DELETE', undefined, idle.id);
+  expect(states).toEqual(['uninitialized', 'negotiated', 'closed']);
+  const busy = await greet();
+  const answer = send('POST', call, busy.id);
+  await running.arrived();
+  states.length = 0;
+  await send('DELETE', undefined, busy.id);
+  expect(await (await answer).json()).toHaveProperty('error');
+  expect(states[0]).toBe('draining');
+});
+
+test('nothing is looked after once its sessions have ended and its calls are answered', async () => {
+  const clock = new TestClock();
+  const { send, greet } = endpoint({ clock });
+  const { id } = await greet();
+  await (await send('POST', call, id)).json();
+  await send('DELETE', undefined, id);
+  clock.increment(1000);
+  expect(clock.liveTimers).toBe(0);
+});

@@ -1,0 +1,83 @@
+/** Requests of 2026-07-28 over HTTP, as a careful client sends them; and what is said to one that is not. */
+import type { JsonObject } from 'mcp-actors';
+import { enveloped } from 'mcp-actors/testing';
+import type { EnvelopeOptions } from 'mcp-actors/testing';
+import { expect } from 'vitest';
+import { officialSchemas } from '../../../../test/contract/official-schemas.ts';
+import { messagesOf, post } from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
+
+export interface Asking extends EnvelopeOptions {
+  readonly id?: unknown;
+  /** In place of the ones that the request demands; one that is undefined is left out. */
+  readonly headers?: { readonly [name: string]: string | undefined };
+  readonly signal?: AbortSignal;
+}
+
+/** The headers that a request must have. */
+export function headersOf({ method = '', params = {} }: Message): { [name: string]: string } {
+  const { name, uri, taskId, _meta } = params as { readonly [name: string]: unknown };
+  const named = method.startsWith('tasks/') ? taskId : (name ?? uri);
+  const version = (_meta as JsonObject | undefined)?.['io.modelcontextprotocol/protocolVersion'];
+  return {
+    'mcp-protocol-version': typeof version === 'string' ? version : '2026-07-28',
+    'mcp-method': method,
+    ...(typeof named === 'string' ? { 'mcp-name': named } : {}),
+  };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The messages that came, the response last. */
+  readonly frames: readonly Message[];
+  readonly result: JsonObject | undefined;
+  readonly error: Message['error'];
+}
+
+/** Posts a request. The answer is there with its headers. */
+export function request(
+  url: URL,
+  method: string,
+  params: JsonObject = {},
+  { id = 1, headers, signal, ...envelope }: Asking = {},
+): Promise<Response> {
+  const message = enveloped(id, method, params, envelope);
+  const wanted = { ...headersOf(message as Message), ...headers };
+  const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
+  return post(url, message, Object.fromEntries(given), signal);
+}
+
+/** Posts a request, reads the whole answer, and holds each of its messages to the official schemas. */
+export async function ask(
+  url: URL,
+  method: string,
+  params: JsonObject = {},
+  asking: Asking = {},
+): Promise<Answer> {
+  const response = await request(url, method, params, asking);
+  const frames = await messagesOf(response);
+  const sent = enveloped(asking.id ?? 1, method, params, asking) as Message;
+  for (const frame of frames) check(frame, sent);
+  const last = frames.at(-1);
+  return {
+    status: response.status,
+    headers: response.headers,
+    frames,
+    result: last?.result,
+    error: last?.error,
+  };
+}
+
+/** What the official schemas say against a message that answers a request. */
+export function check(frame: Message, sent: Message): void {
+  const fault =
+    frame.method === undefined
+      ? officialSchemas(frame, sent.method, sent.params)
+      : officialSchemas(frame, undefined);
+  expect(fault).toBeUndefined();
+}
+
+/** Calls a tool. */
+export const callTool = (url: URL, name: string, args: JsonObject = {}, asking: Asking = {}) =>
+  ask(url, 'tools/call', { name, arguments: args }, asking);

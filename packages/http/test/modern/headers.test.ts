@@ -1,0 +1,299 @@
+import { createMcpServer, definePrompt, defineResource, defineTool } from 'mcp-actors';
+import { expect, test } from 'vitest';
+import { laboratory } from '../../../../examples/lab/laboratory.ts';
+import { ask, callTool, request } from './asking.ts';
+import type { Asking } from './asking.ts';
+import { jsonOf } from '../raw-client.ts';
+import { serveHttp } from '../serving.ts';
+
+const headerMismatch = -32020;
+
+const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
+
+const refusals: readonly (readonly [what: string, Asking['headers'], fault: string])[] = [
+  [
+    'no revision',
+    { 'mcp-protocol-version': undefined },
+    'The header MCP-Protocol-Version is missing, and "io.modelcontextprotocol/protocolVersion" in "_meta" is "2026-07-28"',
+  ],
+  [
+    'another revision than the body',
+    { 'mcp-protocol-version': '2025-11-25' },
+    'The header MCP-Protocol-Version is "2025-11-25", and "io.modelcontextprotocol/protocolVersion" in "_meta" is "2026-07-28"',
+  ],
+  [
+    'a revision twice',
+    { 'mcp-protocol-version': '2026-07-28, 2026-07-28' },
+    'The header MCP-Protocol-Version is "2026-07-28, 2026-07-28", and "io.modelcontextprotocol/protocolVersion" in "_meta" is "2026-07-28"',
+  ],
+  [
+    'no method',
+    { 'mcp-method': undefined },
+    'The header Mcp-Method is missing, and the method is "tools/call"',
+  ],
+  [
+    'another method',
+    { 'mcp-method': 'tools/list' },
+    'The header Mcp-Method is "tools/list", and the method is "tools/call"',
+  ],
+  [
+    'a method in other case',
+    { 'mcp-method': 'TOOLS/CALL' },
+    'The header Mcp-Method is "TOOLS/CALL", and the method is "tools/call"',
+  ],
+  ['no name', { 'mcp-name': undefined }, 'The header Mcp-Name is missing, and "name" is "echo"'],
+  ['another name', { 'mcp-name': 'slow' }, 'The header Mcp-Name is "slow", and "name" is "echo"'],
+  [
+    'another name in base64',
+    { 'mcp-name': base64('slow') },
+    'The header Mcp-Name is "slow", and "name" is "echo"',
+  ],
+  [
+    'a name in base64 without its padding',
+    { 'mcp-name': '=?base64?ZWNobw?=' },
+    'The header Mcp-Name is not the base64 of a text: "=?base64?ZWNobw?="',
+  ],
+  [
+    'a name in base64 that is not UTF-8',
+    { 'mcp-name': '=?base64?/w==?=' },
+    'The header Mcp-Name is not the base64 of a text: "=?base64?/w==?="',
+  ],
+  [
+    'a name of characters that no header may have',
+    { 'mcp-name': '\u00e9cho' },
+    'The header Mcp-Name has a character that no header may have; such values are sent in base64',
+  ],
+];
+
+test.each(refusals)(
+  'a request whose headers have %s is refused [HMOD-02]',
+  async (_, headers, fault) => {
+    const url = await serveHttp(laboratory);
+    const { status, error } = await callTool(url, 'echo', { message: 'hi' }, { headers });
+    expect([status, error]).toEqual([
+      400,
+      { code: headerMismatch, message: `Header mismatch: ${fault}` },
+    ]);
+  },
+);
+
+test('a name in base64 is that name [HMOD-02]', async () => {
+  const url = await serveHttp(laboratory);
+  const headers = { 'mcp-name': base64('echo') };
+  const { status, result } = await callTool(url, 'echo', { message: 'hi' }, { headers });
+  expect([status, result?.['structuredContent']]).toEqual([200, { message: 'hi' }]);
+});
+
+test('a resource is named by its URI, of any characters [HMOD-02]', async () => {
+  const uri = 'notes://Grüße,世界';
+  const resource = defineResource({ uri, name: 'greeting', read: () => 'hello' });
+  const server = createMcpServer({ name: 'notes', version: '1', resources: [resource] });
+  const url = await serveHttp(server);
+  const read = (name: string) =>
+    ask(url, 'resources/read', { uri }, { headers: { 'mcp-name': name } });
+  const answers = await Promise.all([read(base64(uri)), read(base64('notes://other'))]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 400]);
+});
+
+test('prompts are named by their names, and tasks by their ids [HMOD-02]', async () => {
+  const url = await serveHttp(laboratory);
+  const headers = { 'mcp-name': 'other' };
+  const answers = await Promise.all([
+    ask(url, 'prompts/get', { name: 'some' }, { headers }),
+    ...['get', 'cancel', 'update'].map((what) =>
+      ask(url, `tasks/${what}`, { taskId: 'some' }, { headers }),
+    ),
+  ]);
+  expect(answers.map(({ error }) => error?.message)).toEqual([
+    'Header mismatch: The header Mcp-Name is "other", and "name" is "some"',
+    ...['get', 'cancel', 'update'].map(
+      () => 'Header mismatch: The header Mcp-Name is "other", and "taskId" is "some"',
+    ),
+  ]);
+});
+
+test('a prompt that has the name of a tool needs no header for a parameter of that [HMOD-03]', async () => {
+  const inputSchema = {
+    type: 'object',
+    properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
+  } as const;
+  const server = createMcpServer({
+    name: 'namesakes',
+    version: '1',
+    tools: [defineTool({ name: 'same', description: 'A tool', inputSchema, handler: () => '' })],
+    prompts: [
+      definePrompt({
+        name: 'same',
+        description: 'A prompt',
+        arguments: { region: { description: 'A region' } },
+        get: ({ region = '' }) => region,
+      }),
+    ],
+  });
+  const url = await serveHttp(server);
+  const args = { name: 'same', arguments: { region: 'north' } };
+  expect((await ask(url, 'prompts/get', args)).status).toBe(200);
+  expect((await ask(url, 'tools/call', args)).error?.code).toBe(headerMismatch);
+});
+
+test('a request without a name needs no header for it [HMOD-02]', async () => {
+  const url = await serveHttp(laboratory);
+  const listed = await ask(url, 'tools/list');
+  const unnamed = await ask(url, 'tools/call', {});
+  expect([listed.status, unnamed.error?.code]).toEqual([200, -32602]);
+  // What the method itself refuses is not the headers' to refuse.
+  const numbered = await request(url, 'tools/call', { name: 7 });
+  const unknown = await request(url, 'tools/call', { name: 'nothing' });
+  for (const response of [numbered, unknown]) {
+    expect((await jsonOf(response)).error?.code).toBe(-32602);
+  }
+});
+
+const everyArgument = { text: 'hi', count: 42, flag: true, nested: { text: 'there' } };
+const everyHeader = {
+  'mcp-param-text': 'hi',
+  'mcp-param-count': '42',
+  'mcp-param-flag': 'true',
+  'mcp-param-nested-text': 'there',
+};
+
+test.each<[string, object, Asking['headers']]>([
+  ['each in its header', everyArgument, everyHeader],
+  ['none at all', {}, {}],
+  ['a text in base64', { text: ' hällo\n' }, { 'mcp-param-text': base64(' hällo\n') }],
+  ['an empty text', { text: '' }, { 'mcp-param-text': '' }],
+  [
+    'what looks like base64 and is not marked so',
+    { text: 'SGVsbG8=' },
+    { 'mcp-param-text': 'SGVsbG8=' },
+  ],
+  ['the same integer, written otherwise', { count: -7 }, { 'mcp-param-count': '-7.0' }],
+  ['a header that is no parameter', {}, { 'mcp-param-other': 'hi' }],
+])('a tool takes parameters that are in headers: %s [HMOD-03]', async (_, args, headers) => {
+  const url = await serveHttp(laboratory);
+  const { status, result } = await callTool(url, 'headers', { ...args }, { headers });
+  expect([status, result?.['structuredContent']]).toEqual([200, { got: args }]);
+});
+
+test.each<[string, object, Asking['headers'], string]>([
+  ['is missing', { text: 'hi' }, {}, 'Mcp-Param-Text is missing, and the argument text is "hi"'],
+  [
+    'differs',
+    everyArgument,
+    { ...everyHeader, 'mcp-param-nested-text': 'here' },
+    'Mcp-Param-Nested-Text is "here", and the argument nested.text is "there"',
+  ],
+  [
+    'differs as a number',
+    { count: 42 },
+    { 'mcp-param-count': '43' },
+    'Mcp-Param-Count is "43", and the argument count is 42',
+  ],
+  [
+    'is no number',
+    { count: 0 },
+    { 'mcp-param-count': '' },
+    'Mcp-Param-Count is "", and the argument count is 0',
+  ],
+  [
+    'is a number that another could be read as',
+    { count: 2 ** 53 },
+    { 'mcp-param-count': String(2 ** 53) },
+    'Mcp-Param-Count is "9007199254740992", and the argument count is 9007199254740992',
+  ],
+  [
+    'differs as a boolean',
+    { flag: true },
+    { 'mcp-param-flag': 'True' },
+    'Mcp-Param-Flag is "True", and the argument flag is true',
+  ],
+  [
+    'is there for an argument that is not',
+    {},
+    { 'mcp-param-text': 'hi' },
+    'Mcp-Param-Text is "hi", and the argument text is missing',
+  ],
+  [
+    'is there for an argument that only an object’s prototype has',
+    { nested: [] },
+    { 'mcp-param-nested-text': 'hi' },
+    'Mcp-Param-Nested-Text is "hi", and the argument nested.text is missing',
+  ],
+])('a parameter whose header %s is refused [HMOD-03]', async (_, args, headers, fault) => {
+  const url = await serveHttp(laboratory);
+  const { status, error } = await callTool(url, 'headers', { ...args }, { headers });
+  expect([status, error]).toEqual([
+    400,
+    { code: headerMismatch, message: `Header mismatch: The header ${fault}` },
+  ]);
+});
+
+test('a parameter that is null has no header [HMOD-03]', async () => {
+  const url = await serveHttp(laboratory);
+  const { status, result } = await callTool(url, 'headers', { text: null });
+  // The tool's schema allows no null, and says so.
+  expect([status, result?.['isError']]).toEqual([200, true]);
+});
+
+const object = (properties: object) => ({ type: 'object', properties }) as const;
+const text = (name: unknown) => ({ type: 'string', 'x-mcp-header': name });
+
+test.each<[string, object, string]>([
+  ['no name', { a: text('') }, '"x-mcp-header" must be the name of an HTTP header, this is ""'],
+  [
+    'a name with a line feed',
+    { a: text('a\nb') },
+    '"x-mcp-header" must be the name of an HTTP header, this is "a\\nb"',
+  ],
+  [
+    'a number for a name',
+    { a: text(1) },
+    '"x-mcp-header" must be the name of an HTTP header, this is 1',
+  ],
+  [
+    'a name twice',
+    { a: text('Region'), b: object({ c: text('region') }) },
+    '"x-mcp-header": "region" is declared twice, as "Region"',
+  ],
+  [
+    'a number’s name',
+    { a: { type: 'number', 'x-mcp-header': 'A' } },
+    '"x-mcp-header": "A" may only stand at a string, an integer or a boolean; the "type" of a is "number"',
+  ],
+  [
+    'the name of items',
+    { a: { type: 'array', items: text('A') } },
+    '"x-mcp-header": "A" may only stand at a property that "properties" alone lead to',
+  ],
+  [
+    'the name of an alternative',
+    { a: { anyOf: [{ type: 'null' }, text('A')] } },
+    '"x-mcp-header": "A" may only stand at a property that "properties" alone lead to',
+  ],
+  [
+    'the name of a definition',
+    { a: { $defs: { b: object({ c: text('A') }) } } },
+    '"x-mcp-header": "A" may only stand at a property that "properties" alone lead to',
+  ],
+])(
+  'a tool that declares %s for a header is refused where it is defined [HMOD-04]',
+  (_, properties, fault) => {
+    const define = () =>
+      defineTool({
+        name: 'tool',
+        description: 'Some tool',
+        inputSchema: object(properties),
+        handler: () => 'done',
+      });
+    expect(define).toThrow(new TypeError(`The inputSchema of the tool "tool": ${fault}`));
+  },
+);
+
+test('a header may be declared in a schema’s data, or for a property of that name [HMOD-04]', () => {
+  const properties = {
+    a: { default: { 'x-mcp-header': '' } },
+    'x-mcp-header': { type: 'string' },
+  };
+  const tool = { name: 'tool', description: 'Some tool', inputSchema: object(properties) };
+  expect(defineTool({ ...tool, handler: () => 'done' }).name).toBe('tool');
+});

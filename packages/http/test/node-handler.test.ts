@@ -1,0 +1,461 @@
+/** What the endpoint sees of node's requests, and what becomes of their connections. */
+import { IncomingMessage, ServerResponse, createServer } from 'node:http';
+import { Socket, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { gate, turn } from '../../testing/src/index.ts';
+import { NodeExchange } from '../src/node/node-handler.ts';
+import { NodeOutlet } from '../src/node/node-outlet.ts';
+import { Retransmissions } from '../src/node/retransmissions.ts';
+import { exchangeHome } from './exchange-home.ts';
+
+const retransmissions = new Retransmissions(10_000);
+
+/** Serves exchanges until the test is over. */
+async function serveExchanges(
+  handle: (exchange: NodeExchange) => void,
+  prepare: (request: IncomingMessage) => unknown = () => {},
+  home = exchangeHome(),
+): Promise<number> {
+  // A HEAD that was given a body would fail.
+  const options = { rejectNonStandardBodyWrites: true };
+  const http = createServer(options, (request, response) => {
+    void Promise.resolve(prepare(request)).then(() =>
+      handle(new NodeExchange(request, response, home, retransmissions)),
+    );
+  });
+  await new Promise<void>((resolve) => {
+    http.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return (http.address() as AddressInfo).port;
+}
+
+/** Sends bytes over one connection, and gives all that comes back until it is closed. */
+async function raw(port: number, ...chunks: readonly string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const answer = text(socket);
+  for (const chunk of chunks) socket.write(chunk);
+  return answer;
+}
+
+const answerBody = (exchange: NodeExchange) =>
+  exchange.readBody((body) =>
+    body.ok
+      ? exchange.answer({ status: 200, body: body.text })
+      : exchange.answer({ ...body, body: body.message }),
+  );
+
+const atMost = (maxBodyBytes: number) => exchangeHome({ maxBodyBytes });
+
+const last = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+test('an answer before the body is read keeps the connection if little of it is left', async () => {
+  const port = await serveExchanges((exchange) => exchange.answer({ status: 403, body: 'no' }));
+  const refused = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello';
+  const answers = await raw(port, refused, last);
+  expect(answers.match(/HTTP\/1.1 403/g)).toHaveLength(2);
+});
+
+test('what is left of a body is never read as a request', async () => {
+  const seen: string[] = [];
+  const port = await serveExchanges((exchange) => {
+    seen.push(exchange.target);
+    exchange.answer({ status: 403 });
+  });
+  const hidden = 'GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n';
+  const head = `POST /seen HTTP/1.1\r\nHost: a\r\nContent-Length: ${hidden.length}\r\n\r\n`;
+  await raw(port, head + hidden, last);
+  expect(seen).toEqual(['/seen', '/']);
+});
+
+test('a client that still sends reads why it was refused', async () => {
+  const port = await serveExchanges(answerBody, undefined, atMost(1000));
+  for (const method of ['POST', 'PUT']) {
+    const response = await fetch(`http://127.0.0.1:${port}/`, {
+      method,
+      body: 'a'.repeat(4 * 1024 ** 2),
+    });
+    expect(response.status).toBe(413);
+    expect(await response.text()).toBe('The body is longer than 1000 bytes');
+  }
+});
+
+test('a body that never ends is refused, and its connection closed', async () => {
+  const port = await serveExchanges(answerBody, undefined, atMost(10));
+  const head = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const answer = await raw(port, head, '20\r\n', 'a'.repeat(32), '\r\n');
+  expect(answer).toContain('413');
+  expect(answer.toLowerCase()).toContain('connection: close');
+});
+
+test('a client that goes on with a refused body is cut off after 16 MiB, before its time is over', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const port = await serveExchanges(answerBody, undefined, atMost(10));
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  socket.resume();
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const mebibyte = `100000\r\n${'a'.repeat(1024 ** 2)}\r\n`;
+  for (let sent = 0; sent < 17; sent++) socket.write(mebibyte);
+  await once(socket, 'close');
+});
+
+test('a body that is not UTF-8 is refused', async () => {
+  const port = await serveExchanges(answerBody, undefined, atMost(1000));
+  const response = await fetch(`http://127.0.0.1:${port}/`, {
+    method: 'POST',
+    body: new Uint8Array([0x22, 0xff, 0x22]),
+  });
+  expect([response.status, await response.text()]).toEqual([400, 'The body is not UTF-8']);
+});
+
+test.each([
+  ['an object', { a: 1 }, '{"a":1}'],
+  ['a text', 'text', 'text'],
+  ['bytes', Buffer.from('bytes'), 'bytes'],
+  ['bytes of another kind', new TextEncoder().encode('bytes'), 'bytes'],
+])('a body that a framework has made %s of is taken', async (_, body, taken) => {
+  const port = await serveExchanges(answerBody, async (request) => {
+    await text(request);
+    Object.assign(request, { body });
+  });
+  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{}' });
+  expect(await response.text()).toBe(taken);
+});
+
+test('a body may have the character that stands for what is not UTF-8', async () => {
+  const port = await serveExchanges(answerBody);
+  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '"\ufffd"' });
+  expect(await response.text()).toBe('"\ufffd"');
+});
+
+test('a body may be as long as it says that bodies may be, and one byte more is refused before it comes', async () => {
+  const port = await serveExchanges(answerBody, undefined, atMost(5));
+  const head = (length: number) =>
+    `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
+  expect(await raw(port, `${head(5)}hello`)).toMatch(/200 OK[^]*hello$/);
+  expect(await raw(port, head(6))).toContain('413');
+});
+
+test('the room that an unfinished body takes is free once its client has left', async () => {
+  const home = exchangeHome();
+  const [began, gone] = [gate(), gate()];
+  let request: IncomingMessage | undefined;
+  const port = await serveExchanges(
+    (exchange) => {
+      answerBody(exchange);
+      request?.once('data', () => void began.pass());
+      request?.once('close', () => void gone.pass());
+    },
+    (came) => {
+      request = came;
+    },
+    home,
+  );
+  const socket = connect(port, '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhello');
+  await began.arrived(1);
+  await turn();
+  expect(home.upkeep.size).toBe(1);
+  socket.destroy();
+  await gone.arrived(1);
+  await turn();
+  expect(home.upkeep.size).toBe(0);
+  for (const held of [began, gone]) held.release();
+});
+
+test('a client that is answered before it has sent all can send the rest, whatever the answer says', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const wasComplete: boolean[] = [];
+  const answers = [{ status: 403, body: 'no' }, { status: 403 }];
+  const port = await serveExchanges(
+    (exchange) => exchange.answer(answers.shift() ?? { status: 500 }),
+    (request) => request.once('close', () => wasComplete.push(request.complete)),
+  );
+  const length = 2 ** 20;
+  while (answers.length > 0) {
+    const socket = connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(String(answer)).toContain('403');
+    expect(String(answer).toLowerCase()).toContain('connection: close');
+    socket.resume();
+    socket.write('a'.repeat(length));
+    await once(socket, 'end');
+  }
+  expect(wasComplete).toEqual([true, true]);
+});
+
+test('a connection goes on after a body of chunks, and ends with a request that took too long', async () => {
+  const statuses = [200, 408];
+  const port = await serveExchanges((exchange) =>
+    exchange.readBody(() => exchange.answer({ status: statuses.shift() ?? 500, body: 'said' })),
+  );
+  const chunked =
+    'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n';
+  const answers = await raw(port, chunked + chunked);
+  expect(answers.match(/HTTP\/1.1 \d+|connection: [a-z-]+/gi)).toEqual([
+    'HTTP/1.1 200',
+    'Connection: keep-alive',
+    'HTTP/1.1 408',
+    'connection: close',
+  ]);
+});
+
+test('a request is answered once', async () => {
+  const port = await serveExchanges((exchange) => {
+    exchange.answer({ status: 200, body: 'first' });
+    exchange.answer({ status: 500, body: 'second' });
+  });
+  expect(await raw(port, last)).toMatch(/200 OK[^]*first$/);
+});
+
+test.each([64 * 1024, 64 * 1024 + 1, 200_000])(
+  'an answer of %i bytes comes whole',
+  async (length) => {
+    const body = Array.from({ length }, (_, at) => at % 10).join('');
+    const port = await serveExchanges((exchange) => {
+      if (exchange.target === '/whole') return exchange.answer({ status: 200, body });
+      const sink = exchange.stream({ 'content-type': 'text/plain' });
+      sink.write(body);
+      sink.end();
+    });
+    for (const target of ['whole', 'streamed']) {
+      const response = await fetch(`http://127.0.0.1:${port}/${target}`);
+      expect((await response.text()) === body).toBe(true);
+    }
+  },
+);
+
+test('a stream begins before anything is said on it, and ends when its connection is cut', async () => {
+  let cut = () => {};
+  const port = await serveExchanges((exchange) => {
+    const sink = exchange.stream({ 'content-type': 'text/event-stream' });
+    cut = () => sink.cut();
+  });
+  const response = await fetch(`http://127.0.0.1:${port}/`);
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  cut();
+  await expect(response.text()).rejects.toThrow('terminated');
+});
+
+test('a stream ends though nothing was said on it last', async () => {
+  const port = await serveExchanges((exchange) => {
+    const sink = exchange.stream({});
+    sink.write('said');
+    void turn().then(() => sink.end());
+  });
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('said');
+});
+
+test('what waits for the answers before it is looked after, and counted as not taken', async () => {
+  const home = exchangeHome();
+  const asked = gate();
+  const exchanges: NodeExchange[] = [];
+  const port = await serveExchanges(
+    (exchange) => {
+      exchanges.push(exchange);
+      void asked.pass();
+    },
+    undefined,
+    home,
+  );
+  const answers = raw(port, last.replace('Connection: close\r\n', ''), last);
+  await asked.arrived(2);
+  asked.release();
+  const [first, second] = exchanges;
+  first?.onGone(() => exchanges.pop())();
+  second?.answer({ status: 200, body: 'second' });
+  expect(home.upkeep.size).toBe(1);
+  first?.answer({ status: 200, body: 'first' });
+  expect((await answers).match(/first|second/g)).toEqual(['first', 'second']);
+  home.clock.increment(10);
+  expect([home.upkeep.size, exchanges.length]).toEqual([0, 2]);
+  for (const exchange of exchanges) expect(exchange.isGone).toBe(false);
+});
+
+test('a connection that takes no more is given no more, however often something is said', async () => {
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const outlet = new NodeOutlet(response, retransmissions);
+  let said = 0;
+  for (let at = 0; at < 20; at++) {
+    said += outlet.write('a'.repeat(20_000));
+    await turn();
+  }
+  expect(outlet.untakenBytes).toBeGreaterThanOrEqual(said);
+  expect(response.writableLength).toBeLessThan(200_000);
+  expect(response.listenerCount('drain')).toBe(1);
+});
+
+test('a body that something has read and not kept is said to be, at once', async () => {
+  const port = await serveExchanges(answerBody, (request) => text(request));
+  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{}' });
+  expect([response.status, await response.text()]).toEqual([
+    500,
+    'The body was read before, and is not in request.body',
+  ]);
+});
+
+test('the target is the whole one, wherever a framework has mounted the handler', async () => {
+  const port = await serveExchanges(
+    (exchange) => exchange.answer({ status: 200, body: exchange.target }),
+    (request) => Object.assign(request, { originalUrl: `/mounted${request.url}` }),
+  );
+  const response = await fetch(`http://127.0.0.1:${port}/mcp?a=b`);
+  expect(await response.text()).toBe('/mounted/mcp?a=b');
+});
+
+/** What the exchange of a request was like: its lines without the empty one at the end. */
+async function seen(...lines: readonly string[]) {
+  let exchange: NodeExchange | undefined;
+  const port = await serveExchanges((made) => {
+    exchange = made;
+    made.answer({ status: 204 });
+  });
+  await raw(port, [...lines, 'Connection: close', '', ''].join('\r\n'));
+  return exchange as NodeExchange;
+}
+
+test.each([
+  ['/mcp?a=b', 'in-header', '/mcp?a=b'],
+  ['http://in-target/mcp?a=b', 'in-target', '/mcp?a=b'],
+  ['HTTPS://in-target?a=b', 'in-target', '/?a=b'],
+])('the target %s is one of the host %s', async (sent, host, target) => {
+  expect(await seen(`DELETE ${sent} HTTP/1.1`, 'Host: in-header')).toMatchObject({
+    method: 'DELETE',
+    target,
+    head: { host },
+    remoteAddress: '127.0.0.1',
+  });
+});
+
+test('the head has each header that an endpoint looks at, and one that was sent twice has both', async () => {
+  const names = {
+    host: 'Host',
+    origin: 'ORIGIN',
+    accept: 'Accept',
+    authorization: 'authorization',
+    contentType: 'Content-Type',
+    contentEncoding: 'Content-Encoding',
+    sessionId: 'MCP-Session-Id',
+    protocolVersion: 'mcp-protocol-version',
+  };
+  const headers = Object.values(names);
+  const once = await seen('GET / HTTP/1.1', ...headers.map((name) => `${name}: of ${name}`));
+  expect(once.head).toEqual(
+    Object.fromEntries(Object.entries(names).map(([key, name]) => [key, `of ${name}`])),
+  );
+  // A target with a host in it does not help a request that has several.
+  const twice = await seen(
+    'GET http://in-target/ HTTP/1.1',
+    ...headers.flatMap((name) => [`${name}: 1`, `${name}: 2`]),
+    'Set-Cookie: 1',
+    'Set-Cookie: 2',
+  );
+  expect(new Set(Object.values(twice.head))).toEqual(new Set(['1, 2']));
+  for (const name of ['host', 'content-type', 'authorization', 'set-cookie']) {
+    expect(twice.header(name)).toBe('1, 2');
+  }
+});
+
+test('headers have the names that were sent, and no others', async () => {
+  const port = await serveExchanges((exchange) => {
+    const names = ['constructor', '__proto__', 'x-two', 'host'];
+    const found = names.map((name) => exchange.header(name));
+    exchange.answer({ status: 200, body: JSON.stringify(found) });
+  });
+  const answer = await raw(
+    port,
+    'GET / HTTP/1.1\r\nHost: a\r\nX-Two: 1\r\nx-two: 2\r\nConnection: close\r\n\r\n',
+  );
+  expect(answer.split('\r\n\r\n')[1]).toBe('[null,null,"1, 2","a"]');
+});
+
+test('a HEAD has the headers of its answer, and no body', async () => {
+  const port = await serveExchanges((exchange) => exchange.answer({ status: 404, body: 'no' }));
+  const head = last.replace('GET', 'HEAD');
+  const answer = await raw(port, head);
+  expect(answer).toMatch(/content-length: 2/i);
+  expect(answer.endsWith('\r\n\r\n')).toBe(true);
+});
+
+test('an answer that has no body has no length either', async () => {
+  const port = await serveExchanges((exchange) => exchange.answer({ status: 204 }));
+  expect(await raw(port, last)).not.toMatch(/content-length/i);
+});
+
+test('of what a client has not taken nothing waits any more once it has left', async () => {
+  let over: (outlet: NodeOutlet) => void = () => {};
+  const left = new Promise<NodeOutlet>((resolve) => {
+    over = resolve;
+  });
+  const http = createServer((_, response) => {
+    const outlet = new NodeOutlet(response, retransmissions);
+    response.once('close', () => over(outlet));
+    outlet.write('a'.repeat(32 * 1024 ** 2));
+    outlet.end();
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  onTestFinished(() => void http.close());
+  const socket = connect((http.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(last);
+  await once(socket, 'readable');
+  socket.destroy();
+  expect((await left).untakenBytes).toBe(0);
+});
+
+test('who leaves is heard of once for each request on the connection, whosever turn it is', async () => {
+  const left: string[] = [];
+  const [asked, gone] = [gate(), gate()];
+  const port = await serveExchanges((exchange) => {
+    exchange.onGone(() => {
+      left.push(exchange.target);
+      void gone.pass();
+    });
+    exchange.onGone(() => left.push('asked no more'))();
+    void asked.pass();
+    if (exchange.target === '/answered') exchange.answer({ status: 200, body: 'first' });
+    if (exchange.target === '/3') exchange.stream({ 'content-type': 'text/plain' });
+  });
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  for (const path of ['answered', '1', '2', '3']) {
+    socket.write(`GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  }
+  await Promise.all([once(socket, 'data'), asked.arrived(4)]);
+  expect(left).toEqual([]);
+  socket.destroy();
+  await gone.arrived(3);
+  for (const held of [asked, gone]) held.release();
+  expect(left.sort()).toEqual(['/1', '/2', '/3']);
+});
+
+test('who has gone before anybody asked is known to have gone', async () => {
+  let asked: (gone: string) => void = () => {};
+  const heard = new Promise<string>((resolve) => {
+    asked = resolve;
+  });
+  const http = createServer((request, response) => {
+    const exchange = new NodeExchange(request, response, exchangeHome(), retransmissions);
+    response.once('close', () => exchange.onGone(() => asked('gone')));
+    request.socket.destroy();
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  onTestFinished(() => void http.close());
+  const { port } = http.address() as AddressInfo;
+  await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow('fetch failed');
+  expect(await heard).toBe('gone');
+});

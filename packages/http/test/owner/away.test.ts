@@ -1,0 +1,173 @@
+/** What becomes of requests while the nodes cannot reach each other. */
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createMcpServer, defineTool } from '../../../../src/index.ts';
+import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
+import { redisStores } from '../../../nodes/src/index.ts';
+import { RedisServer, hasRedis, needsRedis } from '../../../nodes/test/redis-server.ts';
+import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
+import { reported, serveEndpoint, serveHttp } from '../serving.ts';
+
+let redis: RedisServer;
+
+beforeAll(async () => {
+  if (hasRedis()) redis = await RedisServer.start();
+});
+afterAll(async () => {
+  if (hasRedis()) await redis.stop();
+});
+
+const asking = defineTool({
+  name: 'ask',
+  description: 'Asks the client for its roots',
+  handler: async (_, { request }) =>
+    JSON.stringify(await request('roots/list', undefined, { probe: true })),
+});
+
+const echo = defineTool({ name: 'echo', description: 'Says hello', handler: () => 'hello' });
+
+/** A node that shares that Redis, until the test is over. */
+async function startNode(report = reported()) {
+  // Longer than a Redis takes that shares a busy machine.
+  const stores = await redisStores({ url: redis.url, commandTimeoutMs: 2000, leaseMs: 8000 });
+  const server = createMcpServer({
+    name: 'away',
+    version: '1',
+    tools: [asking, echo],
+    logging: {},
+  });
+  const options = { stores, report: report.report, session: report };
+  const { url, kill } = await serveEndpoint(server, options);
+  return { url, kill, ...report };
+}
+
+/** It takes nothing more. */
+async function full(): Promise<void> {
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
+  onTestFinished(async () => void (await redis.ask('CONFIG', 'SET', 'maxmemory', '0')));
+}
+
+function frozen(): void {
+  redis.freeze();
+  onTestFinished(() => redis.thaw());
+}
+
+describe('while Redis does not answer', () => {
+  beforeEach((context) => needsRedis(context));
+
+  test('a node serves what it owns for as long as its lease, and refuses what needs others with 503 and a time', async () => {
+    const [a, b] = [await startNode(), await startNode()];
+    const here = await begin(a.url, '2025-06-18', { roots: {} });
+    const call = await here.call('ask');
+    const events = new EventReader(call);
+    const { data: question } = await events.message();
+    const there = new RawSession(b.url, here.headers);
+    await there.request('ping');
+    const unknownThere = await begin(a.url);
+    frozen();
+    expect((await jsonOf(await here.call('echo'))).result).toMatchObject({
+      content: [{ text: 'hello' }],
+    });
+    const refused = [
+      new RawSession(b.url, unknownThere.headers).request('ping'),
+      post(a.url, initializeOf()),
+      here.request('logging/setLevel', { level: 'error' }),
+      here.delete(),
+    ];
+    for (const response of await Promise.all(refused)) {
+      expect(response.status).toBe(503);
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await jsonOf(response)).error?.message).toContain('other nodes');
+    }
+    // A stream for what belongs to no request opens nevertheless.
+    expect((await here.get()).response.status).toBe(200);
+    // The answer that the node itself gets needs nobody else.
+    const answered = await here.post({ jsonrpc: '2.0', id: question.id, result: { roots: [] } });
+    expect(answered.status).toBe(202);
+    expect((await events.message()).data.result).toBeDefined();
+    await expect(a.told('nodes.unavailable')).resolves.toMatchObject({ level: 'warning' });
+    // Others may have its sessions after that.
+    await expect(a.told('nodes.lapsed')).resolves.toMatchObject({ level: 'warning' });
+    expect((await here.call('echo')).status).toBe(503);
+  });
+
+  test.each([
+    ['does not answer', async () => frozen()],
+    ['is gone', () => redis.kill().then(() => onTestFinished(() => redis.start()))],
+    ['is full', () => full()],
+  ])(
+    'a node forwards what it has forwarded before, and answers in time what it cannot forward: Redis %s',
+    async (what, fail) => {
+      const [a, b] = [await startNode(), await startNode()];
+      const [known, other] = [await begin(a.url), await begin(a.url)];
+      const there = new RawSession(b.url, known.headers);
+      await (await there.request('ping')).text();
+      await fail();
+      const served = await there.call('echo');
+      expect((await jsonOf(served)).result).toMatchObject({ content: [{ text: 'hello' }] });
+      const since = performance.now();
+      const first = await new RawSession(b.url, other.headers).request('ping');
+      // What is full can still be read.
+      expect(first.status).toBe(what === 'is full' ? 200 : 503);
+      if (first.status === 503) {
+        expect(Number(first.headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+      a.kill();
+      const lost = await Promise.all([1, 2, 3].map(() => there.request('ping')));
+      for (const answer of lost) {
+        const text = await answer.text();
+        if (answer.status === 200) expect(text).toContain('process-ended');
+        else expect(answer.status).toBe(503);
+      }
+      // As long as a command of Redis may take here, twice.
+      expect(performance.now() - since).toBeLessThan(10_000);
+    },
+  );
+
+  test('nothing is lost that was there before: all goes on when it answers again', async () => {
+    const [a, b] = [await startNode(), await startNode()];
+    const here = await begin(a.url);
+    redis.freeze();
+    const refused = await new RawSession(b.url, here.headers).request('ping');
+    expect(refused.status).toBe(503);
+    redis.thaw();
+    await expect
+      .poll(async () => (await new RawSession(b.url, here.headers).request('ping')).status)
+      .toBe(200);
+  });
+});
+
+test('a node without a key in common for the states of calls warns once, before anybody comes', async () => {
+  const facts = reported();
+  const definition = { name: 'keyless', version: '1', tools: [echo] };
+  const stores = { stores: new MemoryNodes().start(), report: facts.report };
+  const url = await serveHttp(createMcpServer(definition), stores);
+  const missing = [expect.objectContaining({ name: 'stateKeys.missing', level: 'warning' })];
+  expect(facts.facts).toEqual(missing);
+  await begin(url);
+  expect(facts.facts).toEqual(missing);
+  const made = reported();
+  const making = { stores: new MemoryNodes().start(), report: made.report };
+  await begin(await serveHttp(() => createMcpServer(definition), making));
+  expect(made.facts).toEqual(missing);
+  const keyed = reported();
+  const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
+  const withKeys = createMcpServer({ ...definition, stateKeys });
+  await begin(
+    await serveHttp(withKeys, { stores: new MemoryNodes().start(), report: keyed.report }),
+  );
+  expect(keyed.facts).toEqual([]);
+});
+
+test('a store that fails in another way is reported, and says nothing to the client', async () => {
+  const stores = new MemoryNodes().start();
+  const facts = reported();
+  const find = () => Promise.reject(new Error('a bug'));
+  const failing = { ...stores, directory: { ...stores.directory, find } };
+  const server = createMcpServer({ name: 'failing', version: '1', tools: [echo] });
+  const url = await serveHttp(server, { stores: failing, report: facts.report });
+  const session = new RawSession(url, { 'mcp-session-id': 'unknown' });
+  const response = await session.request('ping');
+  expect(response.status).toBe(500);
+  expect(await response.text()).not.toContain('a bug');
+  await expect(facts.told('nodes.failed')).resolves.toMatchObject({ level: 'error' });
+});

@@ -1,0 +1,282 @@
+/** What becomes of a session that one node has given to another when the store loses its data. */
+import { expect, test } from 'vitest';
+import { StoreUnavailable } from '../../src/nodes/stores.ts';
+import { OwnedSession } from '../../src/owner/owned-session.ts';
+import { Ownership } from '../../src/owner/ownership.ts';
+import { TestClock, gate, turn } from '../../../testing/src/index.ts';
+import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
+
+const id = 'given';
+const leaseMs = 1000;
+
+const hooks = {
+  address: async () => ({ url: 'http://node.example/mcp', protocol: 1 }),
+  joined: () => {},
+  removed: () => {},
+  storeChanged: async () => {},
+  beat: () => {},
+};
+
+/** Two nodes, of which the first has given a session to the second. */
+async function givenSession() {
+  const clock = new TestClock();
+  const shared = new MemoryNodes({ clock, leaseMs });
+  const putting = gate();
+  const removing = gate();
+  /** What the store does late: the first one's puts, the second one's removals. */
+  const late = new Set<'put' | 'remove'>();
+  const stores = shared.start();
+  const { directory } = stores;
+  const put: typeof directory.put = async (...args) => {
+    if (late.has('put')) await putting.pass();
+    return directory.put(...args);
+  };
+  const join = async (its: typeof stores) => {
+    const node = new Ownership(its, {
+      clock,
+      report: () => {},
+      idleMs: 60_000,
+      ...hooks,
+    });
+    expect(await node.locate('nobody', undefined)).toEqual({ kind: 'none' });
+    return node;
+  };
+  const giver = await join({ ...stores, directory: { ...directory, put } });
+  const failing = new Set<'remove'>();
+  const takers = shared.start();
+  const remove: typeof directory.remove = async (...args) => {
+    if (late.delete('remove')) await removing.pass();
+    if (failing.delete('remove')) throw new StoreUnavailable('slow', 'slow', { retryAfterMs: 1 });
+    return takers.directory.remove(...args);
+  };
+  const taker = await join({ ...takers, directory: { ...takers.directory, remove } });
+  let ends = 0;
+  const copy = { said: [], abandon: () => ends++ };
+  const who = { id, principal: undefined };
+  const session = new OwnedSession(who, copy, giver, clock.now());
+  await session.begin([{ slot: 'initialize', text: '{}' }]);
+  const before = session.record;
+  await session.give(taker.node);
+  return {
+    shared,
+    giver,
+    taker,
+    /** How often a copy has ended because another node has the session. */
+    abandoned: () => ends,
+    /** The second node is no more. */
+    die: () => shared.kill(takers),
+    /** What the first knows of it. */
+    before,
+    putting,
+    /** Ends it, which the store does later, or not at all. */
+    removeLate: (session: OwnedSession, isDone: boolean) => {
+      late.add('remove');
+      if (!isDone) failing.add('remove');
+      return session.remove();
+    },
+    removing,
+    claimed: async () => {
+      const located = await taker.locate(id, undefined);
+      if (located.kind !== 'woken') return expect.unreachable(located.kind);
+      const woken = new OwnedSession(who, copy, taker, clock.now(), located.woken.record);
+      taker.own(woken);
+      return woken;
+    },
+    lose: () => {
+      late.add('put');
+      shared.lose();
+    },
+    /** Both look at the store. */
+    beat: async () => {
+      clock.increment(leaseMs / 4);
+      await turn();
+    },
+  };
+}
+
+test('one that the other node has not claimed yet is put back', async () => {
+  const { shared, taker, putting, claimed, lose, beat } = await givenSession();
+  // The store is seen, and has it.
+  await beat();
+  lose();
+  putting.release();
+  await beat();
+  expect(shared.rules.data.records.get(id)?.facts).toEqual({ initialize: '{}' });
+  await expect(taker.locate(id, undefined)).rejects.toThrow('may be given them back');
+  for (let beats = 0; beats < 4; beats++) await beat();
+  expect((await claimed()).record.facts).toEqual({ initialize: '{}' });
+});
+
+test('one that has ended at the other node stays ended, though the first puts it back later', async () => {
+  const { shared, giver, taker, putting, claimed, lose, beat } = await givenSession();
+  await (await claimed()).remove();
+  lose();
+  await beat();
+  await putting.arrived();
+  putting.release();
+  await turn();
+  // Its record is there, and hidden: both nodes know that it was removed.
+  expect(shared.rules.data.records.has(id)).toBe(true);
+  for (let beats = 0; beats < 6; beats++) {
+    for (const node of [giver, taker]) {
+      expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
+    }
+    await beat();
+  }
+});
+
+test.each([
+  ['is done after that', true],
+  ['fails', false],
+])(
+  'one stays ended that is ended while the store loses its data, if the removal %s',
+  async (_, isDone) => {
+    const { giver, taker, putting, removing, ...world } = await givenSession();
+    const { claimed, removeLate, lose, beat } = world;
+    const removed = removeLate(await claimed(), isDone);
+    await removing.arrived();
+    lose();
+    await beat();
+    // What was on its way is served after the other node has looked at the store.
+    removing.release();
+    if (isDone) await removed;
+    else await expect(removed).rejects.toMatchObject({ fault: 'slow' });
+    await putting.arrived();
+    putting.release();
+    await turn();
+    for (let beats = 0; beats < 6; beats++) await beat();
+    for (const node of [giver, taker]) {
+      expect(await node.locate(id, undefined)).toEqual({ kind: 'none' });
+    }
+  },
+);
+
+test.each([
+  ['with its next sign of life', false],
+  ['by a broadcast', true],
+])(
+  'one stays ended though the node that ended it dies and the store goes back to older data: others learn of it %s',
+  async (_, isTold) => {
+    const { shared, giver, taker, putting, claimed, beat, die } = await givenSession();
+    const session = await claimed();
+    const older = shared.rules.copy();
+    await session.remove();
+    if (isTold) giver.removedElsewhere([id]);
+    else await beat();
+    die();
+    shared.lose(older);
+    putting.release();
+    for (let beats = 0; beats < 8; beats++) {
+      await beat();
+      const located = await giver.locate(id, undefined).catch(String);
+      expect(located).toEqual({ kind: 'none' });
+    }
+    expect(taker.node).not.toBe(giver.node);
+  },
+);
+
+test('a copy ends that another node has removed for all', async () => {
+  const { taker, claimed, abandoned } = await givenSession();
+  const session = await claimed();
+  const before = abandoned();
+  taker.removedElsewhere([id]);
+  expect([session.isHere, abandoned() - before]).toEqual([false, 1]);
+});
+
+test('an end that another node’s claim has overtaken is not acknowledged', async () => {
+  const { shared, taker, claimed } = await givenSession();
+  const session = await claimed();
+  const record = shared.rules.data.records.get(id)!;
+  shared.rules.data.records.set(id, { ...record, owner: 'other', fence: record.fence + 1 });
+  await expect(session.remove()).rejects.toBeInstanceOf(StoreUnavailable);
+  expect(shared.rules.data.removed.has(id)).toBe(false);
+  expect(JSON.stringify(taker.view())).not.toContain(id);
+});
+
+test.each(['a change', 'what it says'])(
+  'one that the other node has claimed goes on there with %s, though the first has put it back before',
+  async (kind) => {
+    const { shared, taker, before, claimed, beat } = await givenSession();
+    const session = await claimed();
+    shared.lose();
+    shared.rules.put({ ...before, owner: '' }, Infinity);
+    const entry = { stream: '1', number: 1, text: 'said' };
+    if (kind === 'a change') await session.note([{ slot: 'logLevel', text: '"error"' }]);
+    else await session.append(entry);
+    expect(taker.has(session)).toBe(true);
+    await beat();
+    const { owner, fence, facts } = shared.rules.data.records.get(id)!;
+    expect({ owner, fence, facts }).toEqual({
+      owner: taker.node,
+      fence: session.fence,
+      facts: session.record.facts,
+    });
+  },
+);
+
+test('one whose node has lost its lease is put back, too, if the store loses it before anybody has claimed it', async () => {
+  const clock = new TestClock();
+  const shared = new MemoryNodes({ clock, leaseMs });
+  const stores = shared.start();
+  let store: 'there' | 'away' = 'there';
+  const lease: typeof stores.directory.lease = async (...args) => {
+    if (store === 'there') return stores.directory.lease(...args);
+    throw new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
+  };
+  const node = new Ownership(
+    { ...stores, directory: { ...stores.directory, lease } },
+    {
+      clock,
+      report: () => {},
+      idleMs: 60_000,
+      ...hooks,
+    },
+  );
+  await node.ready();
+  const who = { id, principal: undefined };
+  let lapses = 0;
+  const copy = { said: [], abandon: () => lapses++ };
+  const session = new OwnedSession(who, copy, node, clock.now());
+  await session.begin([{ slot: 'initialize', text: '{}' }]);
+  const beat = async () => {
+    clock.increment(leaseMs / 4);
+    await turn();
+  };
+  store = 'away';
+  for (let beats = 0; beats < 5; beats++) await beat();
+  expect(lapses).toBe(1);
+  store = 'there';
+  // It is seen with all its data, and loses them after that.
+  await node.ready();
+  await beat();
+  shared.lose();
+  await beat();
+  expect(shared.rules.data.records.get(id)).toMatchObject({ facts: { initialize: '{}' } });
+});
+
+test('the sessions that a node has ended are remembered until no copy of older data can have them, and no longer', async () => {
+  const clock = new TestClock();
+  const idleMs = 60_000;
+  const node = new Ownership(new MemoryNodes({ clock, leaseMs: 1e9 }).start(), {
+    clock,
+    report: () => {},
+    idleMs,
+    ...hooks,
+  });
+  const end = async (name: string) => {
+    const copy = { said: [], abandon: () => {} };
+    const who = { id: name, principal: undefined };
+    const session = new OwnedSession(who, copy, node, clock.now());
+    await session.begin([{ slot: 'initialize', text: '{}' }]);
+    await session.remove();
+  };
+  const remembers = () =>
+    ['first', 'second', 'third'].filter((name) => JSON.stringify(node.view()).includes(name));
+  await end('first');
+  clock.increment(2 * idleMs - 1);
+  await end('second');
+  expect(remembers()).toEqual(['first', 'second']);
+  clock.increment(1);
+  await end('third');
+  expect(remembers()).toEqual(['second', 'third']);
+});

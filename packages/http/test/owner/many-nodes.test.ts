@@ -1,0 +1,591 @@
+import { describe, expect, test } from 'vitest';
+import { createMcpServer, defineResource, defineTool } from '../../../../src/index.ts';
+import { gate } from '../../../testing/src/index.ts';
+import {
+  EventReader,
+  RawSession,
+  begin,
+  initializeOf,
+  jsonOf,
+  post,
+  postHeaders,
+} from '../raw-client.ts';
+import type { Message } from '../raw-client.ts';
+import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
+import { reported, serveHttp } from '../serving.ts';
+import { at, startNodes } from './nodes.ts';
+
+const roots = { roots: [{ uri: 'file:///here' }] };
+
+/** Says which node serves it. */
+const where = () => {
+  const name = crypto.randomUUID();
+  const tool = defineTool({ name: 'where', description: 'Says where', handler: () => name });
+  return { tools: [tool] };
+};
+
+const asking = defineTool({
+  name: 'ask',
+  description: 'Asks the client for its roots',
+  handler: async (_, { request }) =>
+    JSON.stringify(await request('roots/list', undefined, { probe: true })),
+});
+
+const listing = defineTool({
+  name: 'list',
+  description: 'Lists the roots',
+  handler: async (_, { roots: known }) => (await known()).roots.map(({ uri }) => uri).join(),
+});
+
+const logging = defineTool({
+  name: 'log',
+  description: 'Logs',
+  handler: (_, context) => {
+    context.log.info('said');
+    return 'done';
+  },
+});
+
+/** A stream if its client is told what is logged. */
+async function kindOf(session: RawSession): Promise<string | null> {
+  const response = await session.call('log');
+  await response.text();
+  return response.headers.get('content-type');
+}
+
+const text = (message: Message): unknown => {
+  const [content] = (message.result?.['content'] ?? []) as readonly { readonly text: string }[];
+  return content?.text;
+};
+
+async function asked(response: Response) {
+  const events = new EventReader(response);
+  const { data } = await events.message();
+  return { events, id: data.id, method: data.method };
+}
+
+const answerTo = (id: unknown, result: object = roots) => ({ jsonrpc: '2.0', id, result });
+
+describe('a session of several nodes', () => {
+  test('is served by its owner, wherever a request arrives', async () => {
+    const [a, b] = await startNodes(2, where);
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    const names = [await here.call('where'), await there.call('where'), await here.call('where')];
+    const owners = await Promise.all(names.map(async (r) => text(await jsonOf(r))));
+    expect(new Set(owners)).toEqual(new Set([expect.any(String)]));
+  });
+
+  test('is told the same of what it cannot read, wherever that arrives', async () => {
+    const [a, b] = await startNodes(2, where);
+    const here = await begin(a!.url);
+    await at(b!, here).call('where');
+    const enveloped = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/list',
+      params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } },
+    };
+    for (const body of ['{', '[]', '{"jsonrpc":"2.0","id":1}', JSON.stringify(enveloped)]) {
+      const answers = [a!, b!].map(async ({ url }) => {
+        const headers = { ...postHeaders, ...here.headers };
+        const answer = await fetch(url, { method: 'POST', headers, body });
+        return { status: answer.status, said: await answer.json() };
+      });
+      const [own, other] = await Promise.all(answers);
+      expect(own?.status).toBe(400);
+      expect(other).toEqual(own);
+    }
+  });
+
+  test.each(['notifications/initialized', 'ping'])(
+    'moves to the node where its client says the first thing after its greeting, %s',
+    async (method) => {
+      const [a, b] = await startNodes(2, where);
+      const greeted = await post(a!.url, initializeOf());
+      const here = new RawSession(a!.url, {
+        'mcp-session-id': greeted.headers.get('mcp-session-id') ?? '',
+        'mcp-protocol-version': '2025-11-25',
+      });
+      const there = at(b!, here);
+      if (method === 'ping') expect((await there.request(method)).status).toBe(200);
+      else expect(await there.notify(method)).toBe(202);
+      // It stays there, wherever its requests come.
+      const other = await begin(b!.url);
+      const calls = [
+        await here.call('where'),
+        await there.call('where'),
+        await other.call('where'),
+      ];
+      const names = await Promise.all(calls.map(async (answer) => text(await jsonOf(answer))));
+      expect(names).not.toContain(undefined);
+      expect(new Set(names).size).toBe(1);
+    },
+  );
+
+  test('goes on at the node where its requests come while its owner closes, once its calls have ended', async () => {
+    const held = gate();
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Holds',
+      handler: async () => {
+        await held.pass();
+        return 'held';
+      },
+    });
+    const [a, b] = await startNodes(2, () => ({ tools: [hold, ...where().tools] }));
+    const [busy, idle, other] = [await begin(a!.url), await begin(a!.url), await begin(b!.url)];
+    const doomed = await begin(a!.url);
+    await idle.call('where');
+    const [running, cut] = [busy.call('hold'), doomed.call('hold')];
+    await held.arrived(2);
+    const closed = a!.close();
+    // The idle one has ended there, and the call of the busy one runs on.
+    const thereText = text(await jsonOf(await other.call('where')));
+    expect(text(await jsonOf(await at(b!, idle).call('where')))).toBe(thereText);
+    expect((await idle.request('ping')).status).toBe(503);
+    const late = at(b!, busy).call('where');
+    expect(await at(b!, busy).notify('notifications/roots/list_changed')).toBe(202);
+    // One that its client has ended goes to nobody, nor does a request that waited for it.
+    const inVain = at(b!, doomed).call('where');
+    // What is told after it has come by the same way.
+    expect(await at(b!, doomed).notify('notifications/roots/list_changed')).toBe(202);
+    expect((await at(b!, doomed).delete()).status).toBe(204);
+    expect((await inVain).status).toBe(404);
+    expect((await at(b!, doomed).request('ping')).status).toBe(404);
+    await (await cut).body?.cancel();
+    held.release();
+    expect(text(await jsonOf(await running))).toBe('held');
+    expect(text(await jsonOf(await late))).toBe(thereText);
+    await closed;
+    expect((await at(b!, busy).delete()).status).toBe(204);
+  });
+
+  test('goes on at another node once its owner has died, with all that its client has said', async () => {
+    const uri = 'test://watched';
+    const watched = defineResource({ uri, name: 'watched', read: () => 'text' });
+    const log = defineTool({
+      name: 'log',
+      description: 'Logs',
+      handler: (_, context) => {
+        context.log.info('said');
+        return 'done';
+      },
+    });
+    const [a, b, c] = await startNodes(3, () => ({
+      tools: [log, listing],
+      resources: [watched],
+      logging: {},
+    }));
+    const here = await begin(a!.url, '2025-06-18', { roots: {} });
+    await here.request('logging/setLevel', { level: 'error' });
+    await here.request('resources/subscribe', { uri });
+    a!.kill();
+    const there = at(b!, here);
+    const quiet = await at(c!, here).call('log');
+    expect(quiet.headers.get('content-type')).toBe('application/json');
+    await quiet.text();
+    const { events, id, method } = await asked(await there.call('list'));
+    expect(method).toBe('roots/list');
+    expect((await there.post(answerTo(id))).status).toBe(202);
+    expect(text((await events.message()).data)).toBe('file:///here');
+    const stream = await there.get();
+    b!.server.resourceUpdated(uri);
+    const updated = { method: 'notifications/resources/updated', params: { uri } };
+    expect((await stream.message()).data).toMatchObject(updated);
+    expect((await there.delete()).status).toBe(204);
+    expect((await at(c!, here).request('ping')).status).toBe(404);
+  });
+
+  test('is found again by a node that remembers where it was', async () => {
+    const [a, b, c] = await startNodes(3, where);
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    const first = text(await jsonOf(await there.call('where')));
+    a!.kill();
+    const second = text(await jsonOf(await at(c!, here).call('where')));
+    expect(second).not.toBe(first);
+    expect(text(await jsonOf(await there.call('where')))).toBe(second);
+  });
+
+  test('gives the answer of its client to the node that has asked, wherever it arrives', async () => {
+    const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
+    const here = await begin(a!.url, '2025-06-18', { roots: {} });
+    const { events, id } = await asked(await here.call('ask'));
+    const answered = await at(b!, here).post(answerTo(id));
+    expect(answered.status).toBe(202);
+    expect(text((await events.message()).data)).toBe(JSON.stringify(roots));
+  });
+
+  test.each<[string, (id: string) => string]>([
+    ['malformed', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{},"error":{}}`],
+    ['cut off', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{`],
+  ])('refuses an answer that is %s, and the node that has asked hears of it', async (_, textOf) => {
+    const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
+    const here = await begin(a!.url, '2025-06-18', { roots: {} });
+    const { events, id } = await asked(await here.call('ask'));
+    const headers = { ...here.headers, 'content-type': 'application/json' };
+    const body = textOf(String(id));
+    expect((await fetch(b!.url, { method: 'POST', headers, body })).status).toBe(400);
+    const { data } = await events.message();
+    expect(text(data)).toContain('malformed');
+  });
+
+  test('says so if the node that has asked is no more', async () => {
+    const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
+    const here = await begin(a!.url, '2025-06-18', { roots: {} });
+    const { id } = await asked(await here.call('ask'));
+    a!.kill();
+    const answered = await at(b!, here).post(answerTo(id));
+    expect(answered.status).toBe(400);
+    expect((await jsonOf(answered)).error?.message).toContain('has ended');
+  });
+
+  test('has a call cancelled that runs at another node', async () => {
+    const held = gate();
+    const [a, b] = await startNodes(2, () => ({
+      tools: [
+        defineTool({
+          name: 'wait',
+          description: 'Waits until it is cancelled',
+          handler: (_, { signal }) =>
+            new Promise<string>((resolve) => {
+              signal.addEventListener('abort', () => {
+                held.release();
+                resolve('');
+              });
+            }),
+        }),
+      ],
+    }));
+    const here = await begin(a!.url);
+    const call = here.call('wait', {}, 'c1');
+    const cancelled = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 'c1' },
+    };
+    // The other node knows the session once it has served something of it.
+    const there = at(b!, here);
+    await there.request('ping');
+    expect((await there.post(cancelled)).status).toBe(202);
+    await held.pass();
+    await expect((await call).text()).resolves.toBe('');
+  });
+
+  test.each([[0], [1]])('ends at all nodes if it is deleted at node %i', async (n) => {
+    const nodes = await startNodes(2, where);
+    const here = await begin(nodes[0]!.url);
+    await at(nodes[1]!, here).call('where');
+    expect((await at(nodes[n]!, here).delete()).status).toBe(204);
+    for (const node of nodes) expect((await at(node, here).request('ping')).status).toBe(404);
+  });
+
+  test('asks its client for its roots at one node alone, until they change', async () => {
+    const [a, b] = await startNodes(2, () => ({ tools: [listing] }));
+    const here = await begin(a!.url, '2025-06-18', { roots: { listChanged: true } });
+    const there = at(b!, here);
+    const first = await asked(await here.call('list'));
+    expect(first.method).toBe('roots/list');
+    await there.post(answerTo(first.id));
+    expect(text((await first.events.message()).data)).toBe('file:///here');
+    expect(text(await jsonOf(await there.call('list')))).toBe('file:///here');
+    await here.post({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
+    const second = await asked(await there.call('list'));
+    expect(second.method).toBe('roots/list');
+    await here.post(answerTo(second.id, { roots: [{ uri: 'file:///new' }] }));
+    expect(text((await second.events.message()).data)).toBe('file:///new');
+    expect(text(await jsonOf(await here.call('list')))).toBe('file:///new');
+  });
+
+  test('has its log level and its subscriptions everywhere, also at nodes that come later', async () => {
+    const [a, b, c] = await startNodes(3, () => ({ tools: [logging], logging: {} }));
+    const here = await begin(a!.url, '2025-06-18');
+    const there = at(b!, here);
+    await there.call('log').then((response) => response.text());
+    await here.request('logging/setLevel', { level: 'error' });
+    await expect(kindOf(there)).resolves.toBe('application/json');
+    await expect(kindOf(at(c!, here))).resolves.toBe('application/json');
+    await there.request('logging/setLevel', { level: 'debug' });
+    await expect(kindOf(here)).resolves.toBe('text/event-stream');
+  });
+
+  test('has of a batch what was served, and not what was refused', async () => {
+    const [a, b] = await startNodes(2, () => ({ tools: [logging], logging: {} }));
+    const here = await begin(a!.url, '2025-03-26');
+    const set = (id: number, level: string) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'logging/setLevel',
+      params: { level },
+    });
+    const answers = await here.post([set(1, 'error'), set(2, 'nonsense')]);
+    expect(await answers.json()).toMatchObject([{ result: {} }, { error: {} }]);
+    a!.kill();
+    expect(await kindOf(at(b!, here))).toBe('application/json');
+  });
+
+  test('hears what changes at any node, if each session has a server of its own', async () => {
+    const shared = new MemoryNodes();
+    const start = async () => {
+      const server = createMcpServer({ name: 'own', version: '1', tools: [logging] });
+      return { url: await serveHttp(() => server, { stores: shared.start() }), server };
+    };
+    const [a, b] = [await start(), await start()];
+    const here = await begin(a.url);
+    await here.request('ping');
+    const stream = await here.get();
+    const other = await begin(b.url);
+    await other.request('ping');
+    for (const name of ['one', 'two']) {
+      b.server.tools.add(defineTool({ name, description: 'New', handler: () => name }));
+      expect((await stream.message()).data.method).toBe('notifications/tools/list_changed');
+    }
+    // It has been told twice, and of nothing that it has said itself.
+    await other.delete();
+    await here.delete();
+    expect(await stream.messages()).toEqual([]);
+  });
+
+  test('has its client told of a resource by any node, until it unsubscribes at any', async () => {
+    const uri = 'test://watched';
+    const watched = defineResource({ uri, name: 'watched', read: () => 'text' });
+    const [a, b, c] = await startNodes(3, () => ({ resources: [watched] }));
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    await there.request('ping');
+    expect((await here.request('resources/subscribe', { uri })).status).toBe(200);
+    const stream = await here.get();
+    b!.server.resourceUpdated(uri);
+    const updated = { method: 'notifications/resources/updated', params: { uri } };
+    expect((await stream.message()).data).toMatchObject(updated);
+    // A node that comes later knows it, too.
+    await at(c!, here).request('ping');
+    c!.server.resourceUpdated(uri);
+    expect((await stream.message()).data).toMatchObject(updated);
+    await at(c!, here).request('resources/unsubscribe', { uri });
+    for (const { server } of [a!, b!, c!]) server.resourceUpdated(uri);
+    await there.request('resources/subscribe', { uri });
+    b!.server.resourceUpdated(uri);
+    expect((await stream.message()).data).toMatchObject(updated);
+    await here.delete();
+    await expect(stream.rest()).resolves.toEqual([]);
+  });
+
+  test('is put back into a store that has lost its data, and stays deleted in one that has older data', async () => {
+    const told = reported();
+    const { report } = told;
+    const [a, b] = await startNodes(2, () => ({ tools: [] }), { leaseMs: 1000 }, { report });
+    const { rules } = a!.shared;
+    const [kept, deleted] = [await begin(a!.url), await begin(a!.url)];
+    const older = rules.copy();
+    expect((await deleted.delete()).status).toBe(204);
+    a!.shared.lose();
+    await told.told('nodes.restored');
+    const restored = () => told.facts.filter(({ name }) => name === 'nodes.restored');
+    await expect
+      .poll(() =>
+        restored()
+          .map(({ message }) => message)
+          .join(),
+      )
+      .toContain('put 1 ');
+    await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
+    a!.shared.lose(older);
+    await expect.poll(() => restored().length).toBeGreaterThan(2);
+    await expect.poll(async () => (await at(b!, deleted).request('ping')).status).toBe(404);
+    await expect.poll(async () => (await at(b!, kept).request('ping')).status).toBe(200);
+  });
+
+  test('is nobody else’s at any node, whether its owner lives or not', async () => {
+    const authorization = {
+      verifyToken: (token: string) =>
+        ['ada', 'bob'].includes(token) ? { subject: token } : undefined,
+    };
+    const as = (person: string) => ({ authorization: `Bearer ${person}` });
+    const [a, b] = await startNodes(2, where, {}, { authorization });
+    const greeted = await post(a!.url, initializeOf(), as('ada'));
+    const id = greeted.headers.get('mcp-session-id') ?? '';
+    const here = new RawSession(a!.url, { ...as('ada'), 'mcp-session-id': id });
+    const first = text(await jsonOf(await here.call('where')));
+    const status = async (person: string) =>
+      (await at(b!, here).post({ jsonrpc: '2.0', id: 1, method: 'ping' }, as(person))).status;
+    expect(await status('bob')).toBe(404);
+    expect(text(await jsonOf(await at(b!, here).call('where')))).toBe(first);
+    a!.kill();
+    // A connection that has just broken is not heard of at once.
+    await expect.poll(() => status('bob')).toBe(404);
+    expect(await status('ada')).toBe(200);
+    expect(text(await jsonOf(await at(b!, here).call('where')))).not.toBe(first);
+    expect(await status('bob')).toBe(404);
+  });
+
+  test('is refused what makes its record longer than 256 KiB, and keeps what it had', async () => {
+    const uriOf = (n: number) => `test://${n}/${'a'.repeat(60_000)}`;
+    const resources = [1, 2, 3, 4, 5].map((n) =>
+      defineResource({ uri: uriOf(n), name: `${n}`, read: () => 'text' }),
+    );
+    const [a, b] = await startNodes(2, () => ({ resources }));
+    const here = await begin(a!.url);
+    const statuses: number[] = [];
+    for (const n of [1, 2, 3, 4, 5])
+      statuses.push((await here.request('resources/subscribe', { uri: uriOf(n) })).status);
+    // Each is written down under its name, with its params.
+    expect(statuses).toEqual([200, 200, 503, 503, 503]);
+    expect((await here.request('resources/unsubscribe', { uri: uriOf(1) })).status).toBe(200);
+    expect((await here.request('resources/subscribe', { uri: uriOf(3) })).status).toBe(200);
+    expect((await at(b!, here).request('ping')).status).toBe(200);
+  });
+
+  test('is not there under any other id', async () => {
+    const [, b] = await startNodes(2, where);
+    const there = at(b!, await begin(b!.url));
+    const unknown = { ...there.headers, 'mcp-session-id': crypto.randomUUID() };
+    const response = await there.post({ jsonrpc: '2.0', id: 1, method: 'ping' }, unknown);
+    expect(response.status).toBe(404);
+  });
+});
+
+describe('a stream', () => {
+  const steps = (...gates: readonly ReturnType<typeof gate>[]) =>
+    defineTool({
+      name: 'steps',
+      description: 'Says what it does',
+      handler: async (_, context) => {
+        for (const [n, each] of gates.entries()) {
+          context.notify('test/step', { n });
+          await each.pass();
+        }
+        return 'done';
+      },
+    });
+
+  test('is resumed at another node while its call goes on', async () => {
+    const [first, second] = [gate(), gate()];
+    const [a, b] = await startNodes(2, () => ({ tools: [steps(first, second)] }));
+    const here = await begin(a!.url);
+    const before = new EventReader(await here.call('steps', {}, 's1'));
+    const { id, data } = await before.message();
+    expect(data).toMatchObject({ params: { n: 0 } });
+    await before.leave();
+    const after = await at(b!, here).get(id);
+    first.release();
+    const next = await after.message();
+    expect(next.data).toMatchObject({ params: { n: 1 } });
+    second.release();
+    expect((await after.message()).data).toMatchObject({ id: 's1', result: {} });
+    await expect(after.rest()).resolves.toEqual([]);
+    // It can be repeated from any of its events, at any node.
+    const again = await here.get(next.id);
+    expect((await again.rest()).at(-1)?.data).toMatchObject({ id: 's1' });
+  });
+
+  test('ends with an error for its request if the node that served it has died', async () => {
+    const never = gate();
+    const [a, b] = await startNodes(2, () => ({ tools: [steps(never)] }));
+    const here = await begin(a!.url);
+    const before = new EventReader(await here.call('steps', {}, 's1'));
+    const { id } = await before.message();
+    await before.leave();
+    const after = await at(b!, here).get(id);
+    a!.kill();
+    expect((await after.rest()).at(-1)).toEqual({ retry: '1000' });
+    const again = await at(b!, here).get(id);
+    const { data } = await again.message();
+    expect(data).toMatchObject({ id: 's1', error: { data: { reason: 'process-ended' } } });
+    await expect(again.rest()).resolves.toEqual([]);
+    expect((await at(b!, here).request('ping')).status).toBe(200);
+    never.release();
+  });
+
+  test('that has ended is repeated whole by another node once its own has died', async () => {
+    const open = gate();
+    open.release();
+    const [a, b] = await startNodes(2, () => ({ tools: [steps(open, open)] }));
+    const here = await begin(a!.url);
+    const [opening, ...said] = await new EventReader(await here.call('steps', {}, 's1')).rest();
+    expect(said).toHaveLength(3);
+    a!.kill();
+    const again = await (await at(b!, here).get(opening?.id)).rest();
+    expect(again.filter(({ data }) => data !== undefined)).toEqual(said);
+  });
+
+  test('is put back into a store that has lost its data: another node repeats all of it', async () => {
+    const told = reported();
+    const open = gate();
+    open.release();
+    const [a, b] = await startNodes(
+      2,
+      () => ({ tools: [steps(open, open)] }),
+      { leaseMs: 1000 },
+      { report: told.report },
+    );
+    const here = await begin(a!.url);
+    const said = await new EventReader(await here.call('steps', {}, 's1')).rest();
+    a!.shared.lose();
+    await expect
+      .poll(() => told.facts.filter(({ name }) => name === 'nodes.restored').length)
+      .toBe(2);
+    a!.kill();
+    await expect.poll(async () => (await at(b!, here).request('ping')).status).toBe(200);
+    const [opening, ...messages] = said;
+    expect(messages.at(-1)?.data).toMatchObject({ id: 's1', result: {} });
+    const again = await (await at(b!, here).get(opening?.id)).rest();
+    expect(again.filter(({ data }) => data !== undefined)).toEqual(messages);
+  });
+
+  test('of HTTP+SSE takes its session with it, for all nodes', async () => {
+    const [a] = await startNodes(1, where, {}, { sse: true });
+    const abort = new AbortController();
+    const stream = await fetch(new URL('/sse', a!.url), { signal: abort.signal });
+    await new EventReader(stream).next();
+    const { records } = a!.shared.rules.data;
+    expect(records.size).toBe(1);
+    abort.abort();
+    await expect.poll(() => records.size).toBe(0);
+  });
+
+  test('of which nothing is kept any more is told so for each of its requests', async () => {
+    const open = gate();
+    open.release();
+    const stores = { limits: { maxEvents: 1 } };
+    const [a, b] = await startNodes(2, () => ({ tools: [steps(open, open)] }), stores);
+    const here = await begin(a!.url);
+    const lost = await new EventReader(await here.call('steps', {}, 's1')).message();
+    await new EventReader(await here.call('steps', {}, 's2')).rest();
+    a!.kill();
+    const [answer] = await (await at(b!, here).get(lost.id)).messages();
+    expect(answer).toMatchObject({ id: 's1', error: {} });
+  });
+
+  test('that is the newest gets what belongs to no request, whichever node says it', async () => {
+    const [a, b] = await startNodes(2, () => ({
+      tools: [
+        defineTool({
+          name: 'tell',
+          description: 'Tells something',
+          handler: (_, { session }) => {
+            session.notify('test/told', { by: 'tell' });
+            return 'done';
+          },
+        }),
+      ],
+    }));
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    await there.call('tell');
+    const older = await here.get();
+    expect((await older.message()).data).toMatchObject({ method: 'test/told' });
+    await there.call('tell');
+    expect((await older.message()).data).toMatchObject({ method: 'test/told' });
+    const newer = await there.get();
+    await here.call('tell');
+    const told = await newer.message();
+    expect(told.data).toMatchObject({ method: 'test/told' });
+    await newer.leave();
+    // Who comes back for it gets what it has said since, and is told more on a stream of that node.
+    const resumed = await here.get(told.id);
+    await there.call('tell');
+    expect((await resumed.message()).data).toMatchObject({ method: 'test/told' });
+  });
+});

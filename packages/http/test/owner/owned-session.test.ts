@@ -1,0 +1,228 @@
+/** What is written down of a session, and what becomes of it if the store does not take that. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { StoreUnavailable } from '../../src/nodes/stores.ts';
+import type { LoggedText, Stores, Written } from '../../src/nodes/stores.ts';
+import { OwnedSession } from '../../src/owner/owned-session.ts';
+import type { SessionOwner } from '../../src/owner/owned-session.ts';
+import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
+
+const who = { id: 's1', principal: 'ada' };
+const away = new StoreUnavailable('away', 'It is away', { retryAfterMs: 1000 });
+const elsewhere = new StoreUnavailable('away', 'elsewhere', { retryAfterMs: 1000 });
+const said = (number: number): LoggedText => ({ stream: '1', number, text: `said ${number}` });
+
+describe('a session that a node owns', () => {
+  /** What the store was asked for, and who owns sessions. */
+  let asked: unknown[];
+  let written: Written | StoreUnavailable;
+  let isOwner: boolean;
+  let isPut: boolean;
+  let warned: string[];
+  let tracked: Promise<unknown>[];
+  let copy: { said: LoggedText[]; abandon(): void };
+  let owner: SessionOwner;
+  let session: OwnedSession;
+  beforeEach(async () => {
+    [asked, written, isOwner, isPut, warned, tracked] = [[], 'written', true, true, [], []];
+    copy = { said: [], abandon: () => {} };
+    const stores = new MemoryNodes().start();
+    const answer = async (...what: readonly unknown[]) => {
+      asked.push(what);
+      if (written instanceof StoreUnavailable) throw written;
+      return written;
+    };
+    const log: Stores['log'] = {
+      ...stores.log,
+      append: ({ id, fence }, entries) => answer('append', { id, fence }, entries),
+      put: ({ id, fence }, entries) => answer('put log', { id, fence }, entries),
+    };
+    const write: Stores['directory']['write'] = (at, change) => answer('write', at, change);
+    owner = {
+      stores: { ...stores, log, directory: { ...stores.directory, write } },
+      report: ({ message }) => warned.push(message),
+      node: 'here',
+      has: () => isOwner,
+      begin: async ({ record }) => void asked.push(['begin', record]),
+      put: async () => {
+        asked.push(['put']);
+        return isPut;
+      },
+      remove: async () => void asked.push(['remove']),
+      give: async (_, owner) => void asked.push(['give', owner]),
+      forget: () => asked.push(['forget']),
+      lost: () => {
+        asked.push(['lost']);
+        return elsewhere;
+      },
+      lacksLog: () => asked.push(['lacks log']),
+      touch: () => asked.push(['touch']),
+      track: (done) => tracked.push(done),
+    };
+    session = new OwnedSession(who, copy, owner, 5);
+  });
+
+  const begun = async () => {
+    await session.begin([{ slot: 'initialize', text: '{}' }]);
+    asked = [];
+  };
+
+  test('is there before it is written down, and has its first facts then', async () => {
+    isOwner = false;
+    expect([session.isHere, session.record.revision, session.touchedAt]).toEqual([true, 0, 5]);
+    await session.begin([
+      { slot: 'initialize', text: '{}' },
+      { slot: 'other', text: undefined },
+    ]);
+    const facts = { initialize: '{}', other: '' };
+    expect(asked).toEqual([['begin', { ...who, fence: 1, owner: 'here', revision: 1, facts }]]);
+    expect(session.isHere).toBe(false);
+  });
+
+  test('has each change written down under a number of its own, and none that changes nothing', async () => {
+    await begun();
+    await session.note([
+      { slot: 'logLevel', text: '"error"' },
+      { slot: 'logLevel', text: '"error"' },
+      { slot: 'none', text: undefined },
+      { slot: 'logLevel', text: undefined },
+    ]);
+    const at = (revision: number) => ({ id: 's1', fence: 1, revision });
+    expect(asked).toEqual([
+      ['write', at(2), { slot: 'logLevel', text: '"error"' }],
+      ['write', at(3), { slot: 'logLevel', text: undefined }],
+    ]);
+    expect(session.record).toMatchObject({ revision: 3, facts: { initialize: '{}' } });
+  });
+
+  test('is brought back with all that was known of it', () => {
+    const record = { ...who, fence: 7, owner: 'there', revision: 3, facts: { logLevel: '"info"' } };
+    const woken = new OwnedSession(who, copy, owner, 5, record);
+    expect(woken.record).toEqual({ ...record, owner: 'here' });
+  });
+
+  test('has 256 KiB at most, and is as it was if more is asked for', async () => {
+    await begun();
+    const first = 'initialize{}'.length + 'a'.length;
+    const whole = 'x'.repeat(256 * 1024 - first);
+    await expect(session.note([{ slot: 'a', text: `${whole}x` }])).rejects.toMatchObject({
+      fault: 'full',
+      retryAfterMs: 10_000,
+    });
+    expect(session.record).toMatchObject({ revision: 1, facts: { initialize: '{}' } });
+    await session.note([{ slot: 'a', text: whole }]);
+    await expect(session.note([{ slot: 'b', text: '' }])).rejects.toMatchObject({ fault: 'full' });
+    await session.note([{ slot: 'a', text: undefined }]);
+    await session.note([{ slot: 'b', text: whole }]);
+    expect(asked).toHaveLength(3);
+  });
+
+  test('is counted in bytes, and what replaces a fact is not counted beside it', async () => {
+    await begun();
+    // Three bytes each.
+    const most = '€'.repeat(87_360);
+    await session.note([{ slot: 'a', text: most }]);
+    await session.note([{ slot: 'a', text: `x${most}` }]);
+    await expect(session.note([{ slot: 'b', text: '€'.repeat(100) }])).rejects.toMatchObject({
+      fault: 'full',
+    });
+    const woken = new OwnedSession(who, copy, owner, 5, session.record);
+    await expect(woken.note([{ slot: 'b', text: '€'.repeat(100) }])).rejects.toMatchObject({
+      fault: 'full',
+    });
+  });
+
+  test('is another node’s if the store says so, or its lease is over: nothing is acknowledged', async () => {
+    await begun();
+    written = 'fenced';
+    const change = [{ slot: 'logLevel', text: '"error"' }];
+    await expect(session.note(change)).rejects.toBe(elsewhere);
+    expect(asked.slice(1)).toEqual([['lost']]);
+    isOwner = false;
+    await expect(session.note([{ slot: 'logLevel', text: '"info"' }])).rejects.toBe(elsewhere);
+    expect(asked.slice(2)).toEqual([['lost']]);
+  });
+
+  test.each([
+    ['is put back, with what it has said,', true],
+    ['that has ended meanwhile is not put back', false],
+  ])('%s if the store lacks it', async (_, isLive) => {
+    await begun();
+    [written, isPut] = ['behind', isLive];
+    copy.said = [said(1)];
+    const done = session.note([{ slot: 'logLevel', text: '"error"' }]);
+    written = 'written';
+    await done;
+    const log = ['put log', { id: 's1', fence: 1 }, [said(1)]];
+    expect(asked.slice(1)).toEqual([['put'], ...(isLive ? [log] : [])]);
+  });
+
+  test('is prolonged by its node, in its turn', async () => {
+    await begun();
+    session.touch(9);
+    expect([session.touchedAt, asked]).toEqual([9, [['touch']]]);
+    await session.prolong();
+    expect(asked.slice(1)).toEqual([['write', { id: 's1', fence: 1, revision: 1 }, undefined]]);
+    written = away;
+    await expect(session.prolong()).rejects.toBe(away);
+  });
+
+  test('has what it says in a turn kept together, and whoever waits for that waits for all of it', async () => {
+    await begun();
+    const kept = [session.append(said(1)), session.append(said(2))];
+    expect(asked).toEqual([]);
+    await Promise.all(kept);
+    await session.append(said(3));
+    expect(asked).toEqual([
+      ['append', { id: 's1', fence: 1 }, [said(1), said(2)]],
+      ['append', { id: 's1', fence: 1 }, [said(3)]],
+    ]);
+    expect(tracked).toHaveLength(2);
+  });
+
+  test('says nothing more if it has ended here, or all of it is put back meanwhile', async () => {
+    await begun();
+    isOwner = false;
+    await session.append(said(1));
+    expect(asked).toEqual([]);
+    isOwner = true;
+    copy.said = [said(2)];
+    const kept = session.append(said(2));
+    await session.putLogBack();
+    await kept;
+    expect(asked).toEqual([['put log', { id: 's1', fence: 1 }, [said(2)]]]);
+  });
+
+  test('lacks what the store has not kept, warns of it, and goes on', async () => {
+    await begun();
+    written = away;
+    await session.append(said(1));
+    expect(asked.slice(1)).toEqual([['lacks log']]);
+    expect(warned).toEqual([expect.stringContaining('session s1 says is not kept')]);
+    await expect(tracked[0]).rejects.toBe(away);
+  });
+
+  test('ends here if the log is another node’s, and is put back if the log lacks it', async () => {
+    await begun();
+    written = 'fenced';
+    await session.append(said(1));
+    expect(asked.slice(1)).toEqual([['lost']]);
+    asked = [];
+    [written, copy.said] = ['behind', [said(1)]];
+    const kept = session.append(said(2));
+    await Promise.resolve();
+    written = 'written';
+    await kept;
+    expect(asked.slice(1)).toEqual([['put'], ['put log', { id: 's1', fence: 1 }, [said(1)]]]);
+  });
+
+  test('is ended, given and let go of by its node', async () => {
+    await session.remove();
+    await session.give('there');
+    session.leave();
+    expect(asked).toEqual([['remove'], ['give', 'there'], ['forget']]);
+    isOwner = false;
+    await begun();
+    await session.putBack();
+    expect(asked).toEqual([]);
+  });
+});

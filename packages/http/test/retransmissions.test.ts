@@ -1,0 +1,329 @@
+/** Peers that are gone without a word, found in the system's table of connections. */
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { connect, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { endianness, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createMcpServer, defineTool } from '../../../src/index.ts';
+import { TestClock, enveloped } from '../../testing/src/index.ts';
+import { Endpoint } from '../src/endpoint.ts';
+import { NodeExchange } from '../src/node/node-handler.ts';
+import { Retransmissions } from '../src/node/retransmissions.ts';
+import { posted, socketTo } from './faults/wire.ts';
+import { headersOf } from './modern/asking.ts';
+import type { Message } from './raw-client.ts';
+
+/** What a row says of a connection beside its ends. */
+interface Sending {
+  /** Bytes without an acknowledgment. */
+  readonly waiting?: number;
+  /** 1: what was sent is due to be sent again; 4: the peer has no room, and is asked for some; 2: keepalive. */
+  readonly timer?: number;
+  readonly resent?: number;
+  readonly probes?: number;
+}
+
+/** As many digits of a number as a table has. */
+const hex = (value: number, digits: number) =>
+  value.toString(16).toUpperCase().padStart(digits, '0');
+
+/** A row as Linux writes it. */
+const rowOf = (ends: string, { waiting = 0, timer = 0, resent = 0, probes = 0 }: Sending) => {
+  const counts = `${hex(waiting, 8)}:00000000 ${hex(timer, 2)}:0000003D ${hex(resent, 8)}`;
+  const rest = `     0 ${String(probes).padStart(8)} 14954752 2 00000000dc36bc00 326 0 0 1 7`;
+  return `   7: ${ends} 01 ${counts} ${rest}`.padEnd(149);
+};
+
+const header =
+  '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode';
+
+const words = (...bytes: readonly number[]) => {
+  const buffer = Buffer.from(bytes);
+  if (endianness() === 'LE') buffer.swap32();
+  return buffer.toString('hex').toUpperCase();
+};
+
+/** The ends of a connection over `127.0.0.1`. */
+const endsOf = ({ localPort = 0, remotePort = 0 }: Socket) => {
+  const loopback = words(127, 0, 0, 1);
+  return `${loopback}:${hex(localPort, 4)} ${loopback}:${hex(remotePort, 4)}`;
+};
+
+/** A table in a file, empty at first. */
+async function table() {
+  const folder = await mkdtemp(join(tmpdir(), 'table-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'tcp');
+  const write = (...rows: readonly string[]) =>
+    writeFile(file, [header.padEnd(149), ...rows, ''].join('\n'));
+  await write();
+  return { file, write };
+}
+
+/** The server's end of a connection that is open until the test is over. */
+async function connection(address = '127.0.0.1', listenAt = address): Promise<Socket> {
+  const server = createTcpServer();
+  server.listen(0, listenAt);
+  await once(server, 'listening');
+  const near = connect((server.address() as AddressInfo).port, address);
+  const [far] = (await once(server, 'connection')) as [Socket];
+  onTestFinished(async () => {
+    near.destroy();
+    far.destroy();
+    const closed = once(server, 'close');
+    server.close();
+    await closed;
+  });
+  return far;
+}
+
+/** Writes, and waits until the system has it. */
+const written = (socket: Socket, text: string) =>
+  new Promise<void>((resolve) => {
+    socket.write(text, () => resolve());
+  });
+
+/** Looks at these tables, each time a second later. */
+function looking(...files: readonly string[]) {
+  const retransmissions = new Retransmissions(Infinity, files);
+  let now = 0;
+  /** What is known of a connection after one more look. */
+  return async (socket: Socket) => {
+    now += 1000;
+    const looked = retransmissions.look(now);
+    retransmissions.unansweredMs(socket, now);
+    await looked;
+    return retransmissions.unansweredMs(socket, now);
+  };
+}
+
+describe('what the system sends again', () => {
+  test('counts from the first look that has seen it, for as long as nothing is acknowledged', async () => {
+    const { file, write } = await table();
+    const look = looking(file);
+    const socket = await connection();
+    await written(socket, 'x'.repeat(100));
+    expect(await look(socket)).toBe(0);
+    await write(rowOf(endsOf(socket), { waiting: 100, timer: 1, resent: 1 }));
+    expect([await look(socket), await look(socket)]).toEqual([0, 1000]);
+    // More is written meanwhile, and is not acknowledged either.
+    await written(socket, 'x'.repeat(50));
+    await write(rowOf(endsOf(socket), { waiting: 150, timer: 1, resent: 4 }));
+    expect([await look(socket), await look(socket)]).toEqual([2000, 3000]);
+    await write(rowOf(endsOf(socket), { waiting: 149, timer: 1, resent: 1 }));
+    expect([await look(socket), await look(socket)]).toEqual([0, 1000]);
+    await write(rowOf(endsOf(socket), { timer: 2 }));
+    expect(await look(socket)).toBe(0);
+    await write(rowOf(endsOf(socket), { waiting: 149, timer: 1, resent: 1 }));
+    expect(await look(socket)).toBe(0);
+  });
+
+  test('does not look acknowledged for what is written while a table is read', async () => {
+    const { file, write } = await table();
+    const retransmissions = new Retransmissions(Infinity, [file]);
+    const socket = await connection();
+    await written(socket, 'x'.repeat(100));
+    await write(rowOf(endsOf(socket), { waiting: 100, timer: 1, resent: 1 }));
+    for (const now of [0, 1000]) {
+      const looked = retransmissions.look(now);
+      retransmissions.unansweredMs(socket, now);
+      if (now > 0) socket.write('x'.repeat(50));
+      retransmissions.unansweredMs(socket, now + 1);
+      await looked;
+    }
+    expect(retransmissions.unansweredMs(socket, 1001)).toBe(1000);
+  });
+
+  test.each<readonly [what: string, sending: Sending, isUnanswered: boolean]>([
+    ['was sent once', { waiting: 9, timer: 1 }, false],
+    ['was sent again', { waiting: 9, timer: 1, resent: 1 }, true],
+    ['was sent again, and acknowledged', { waiting: 9, timer: 2, resent: 1 }, false],
+    ['has no room at the peer', { waiting: 9, timer: 4 }, false],
+    ['has no room at the peer, which is being asked', { waiting: 9, timer: 4, probes: 1 }, false],
+    ['has no room at a peer that does not answer', { waiting: 9, timer: 4, probes: 2 }, true],
+    [
+      'has no room at the peer, and was sent again before',
+      { waiting: 9, timer: 4, resent: 9 },
+      false,
+    ],
+    ['is nothing but a probe', { timer: 2, probes: 9 }, false],
+  ])('what %s', async (_, sending, isUnanswered) => {
+    const { file, write } = await table();
+    const look = looking(file);
+    const socket = await connection();
+    await written(socket, 'x'.repeat(9));
+    await write(rowOf(endsOf(socket), sending));
+    expect([await look(socket), await look(socket)]).toEqual([0, isUnanswered ? 1000 : 0]);
+  });
+
+  test('is found among as many others as there are, also if other ends have the same ports', async () => {
+    const { file, write } = await table();
+    const look = looking(file);
+    const [socket, other] = [await connection(), await connection()];
+    const sending = { waiting: 0, timer: 1, resent: 3 };
+    const row = rowOf(endsOf(socket), sending);
+    const elsewhere = row.replaceAll(words(127, 0, 0, 1), words(127, 0, 0, 2));
+    const many = Array.from({ length: 2000 }, () => elsewhere);
+    await write(...many);
+    expect([await look(socket), await look(socket)]).toEqual([0, 0]);
+    // A part of it is at the end of a piece that is read, the rest at the beginning of the next one.
+    await write(...many.slice(0, 435), row, ...many);
+    expect([await look(socket), await look(other), await look(socket)]).toEqual([0, 0, 0]);
+    expect(await look(socket)).toBe(1000);
+  });
+
+  test('is looked for in a bounded part of a table', async () => {
+    const { file, write } = await table();
+    const look = looking(file);
+    const socket = await connection();
+    const row = rowOf(endsOf(socket), { timer: 1, resent: 3 });
+    const rows = (many: number) => Array.from({ length: many }, () => 'x'.repeat(149));
+    await write(...rows(100_000), row);
+    expect([await look(socket), await look(socket)]).toEqual([0, 1000]);
+    await write(...rows(112_000), row);
+    expect(await look(socket)).toBe(0);
+  });
+
+  test('is not known of a system that shows no such table, or only one of two', async () => {
+    const { file, write } = await table();
+    const socket = await connection();
+    await write(rowOf(endsOf(socket), { timer: 1, resent: 3 }));
+    const blind = looking(`${file}6`);
+    expect([await blind(socket), await blind(socket)]).toEqual([0, 0]);
+    const look = looking(`${file}6`, file);
+    expect([await look(socket), await look(socket)]).toEqual([0, 1000]);
+  });
+
+  test.for([
+    ['IPv4', '127.0.0.1', '127.0.0.1', '/proc/net/tcp'],
+    ['IPv6', '::1', '::1', '/proc/net/tcp6'],
+    ['IPv4 at a socket for both', '127.0.0.1', '::', '/proc/net/tcp6'],
+  ] as const)(
+    'is found in a row of %s that the system itself has written',
+    async ([, address, at, real], context) => {
+      context.skip(!existsSync(real), `there is no ${real}`);
+      const { file, write } = await table();
+      const look = looking(file);
+      const socket = await connection(address, at);
+      const ports = [socket.localPort, socket.remotePort].map((port = 0) => hex(port, 4));
+      const isItsRow = (line: string) => {
+        const [, ...ends] = line.trim().split(/ +/, 3);
+        return ends.map((end) => end.split(':')[1]).join() === ports.join();
+      };
+      const row = (await readFile(real, 'utf8')).split('\n').find(isItsRow) ?? '';
+      const calm = /( 01 )[0-9A-F]{8}(:[0-9A-F]{8}) \d\d:[0-9A-F]{8} [0-9A-F]{8} /;
+      expect(row).toMatch(calm);
+      await write(row.replace(calm, '$100000000$2 01:0000003D 00000003 '));
+      expect([await look(socket), await look(socket)]).toEqual([0, 1000]);
+      await write(row);
+      expect(await look(socket)).toBe(0);
+    },
+  );
+
+  test('is looked for as often as was said, one look after the other, and only if somebody asks', async () => {
+    const { file } = await table();
+    const retransmissions = new Retransmissions(10_000, [file]);
+    const looks: Promise<void>[] = [];
+    const look = vi.spyOn(retransmissions, 'look').mockImplementation((now) => {
+      looks.push(Retransmissions.prototype.look.call(retransmissions, now));
+      return looks[looks.length - 1] as Promise<void>;
+    });
+    const socket = await connection();
+    const ask = (...times: readonly number[]) => {
+      for (const now of times) retransmissions.unansweredMs(socket, now);
+    };
+    ask(5000, 5000, 40_000);
+    expect(look.mock.calls).toEqual([[5000]]);
+    await looks[0];
+    ask(14_999);
+    expect(look.mock.calls).toEqual([[5000]]);
+    ask(15_000, 15_001);
+    expect(look.mock.calls).toEqual([[5000], [15_000]]);
+    await looks[1];
+  });
+});
+
+/** A server whose tool says nothing, and its ends of the connections to it. */
+async function serveQuietly(clock: TestClock, file: string) {
+  const cancelled: unknown[] = [];
+  const quiet = defineTool({
+    name: 'quiet',
+    description: 'Takes as long as its client is there',
+    handler: async (_, { signal }) => {
+      await once(signal, 'abort');
+      cancelled.push(signal.reason);
+      return '';
+    },
+  });
+  const server = createMcpServer({ name: 'quiet', version: '1', tools: [quiet] });
+  const options = { clock, report: () => {} };
+  // A comment would have to come into the table, too.
+  const limits = { keepaliveIntervalMs: 0 };
+  const endpoint = new Endpoint(server, { ...options, limits, session: options });
+  const retransmissions = new Retransmissions(10_000, [file]);
+  const http = createServer((request, response) =>
+    endpoint.handle(new NodeExchange(request, response, endpoint, retransmissions)),
+  );
+  const sockets: Socket[] = [];
+  http.on('connection', (socket) => void sockets.push(socket));
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  onTestFinished(async () => {
+    const closed = once(http, 'close');
+    http.close();
+    await endpoint.close();
+    http.closeAllConnections();
+    await closed;
+  });
+  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  return { url, cancelled, sockets, endpoint };
+}
+
+test.each([
+  ['listens', 'subscriptions/listen', { notifications: { toolsListChanged: true } }],
+  ['waits for an answer', 'tools/call', { name: 'quiet', arguments: {} }],
+])(
+  'a client of 2026-07-28 that %s and is gone without a word is let go of after unreadTimeoutMs',
+  async (_, method, params) => {
+    const clock = new TestClock();
+    const { file, write } = await table();
+    const { url, cancelled, sockets, endpoint } = await serveQuietly(clock, file);
+    const message = enveloped(1, method, params) as Message;
+    /** Lets time pass for as long as this does not hold. @returns how much has passed */
+    const until = async (holds: () => void) => {
+      const begin = clock.now();
+      const pass = () => {
+        clock.increment(1000);
+        holds();
+      };
+      await vi.waitFor(pass, { timeout: 60_000, interval: 1 });
+      return clock.now() - begin;
+    };
+    /** Sends it on a connection, until its answer has become a stream. */
+    const asking = async () => {
+      const near = socketTo(url);
+      near.write(posted(url, message, headersOf(message)));
+      let got = '';
+      near.on('data', (chunk) => {
+        got += String(chunk);
+      });
+      await until(() => expect(got).toContain('text/event-stream'));
+      return { near, far: sockets.find(({ remotePort }) => remotePort === near.localPort) };
+    };
+    const [gone, living] = [await asking(), await asking()];
+    const far = gone.far as Socket;
+    const { size } = endpoint.upkeep;
+    await write(rowOf(endsOf(far), { waiting: 8, timer: 1, resent: 2 }));
+    expect(await until(() => expect(far.destroyed).toBe(true))).toBeGreaterThanOrEqual(30_000);
+    await until(() => expect(endpoint.upkeep.size).toBeLessThan(size));
+    const why = 'The client has acknowledged nothing for 30000 ms';
+    expect(cancelled.map(String)).toEqual(
+      method === 'tools/call' ? [expect.stringContaining(why)] : [],
+    );
+    expect([living.near.destroyed, living.far?.destroyed]).toEqual([false, false]);
+  },
+);

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { Roster, unlisted } from '../src/upkeep.ts';
+
+const made = (count: number) => Array.from({ length: count }, (_, at) => ({ at, place: unlisted }));
+
+test('whoever leaves is gone, and all others are still in it once', () => {
+  const roster = new Roster<{ at: number; place: number }>();
+  const members = made(4);
+  for (const member of members) {
+    roster.add(member);
+    roster.add(member);
+  }
+  const [first, second] = members;
+  if (first) roster.delete(first);
+  if (second) roster.delete(second);
+  if (second) roster.delete(second);
+  expect(roster.all.map(({ at }) => at).toSorted((a, b) => a - b)).toEqual([2, 3]);
+  expect(members.map(({ place }) => place === unlisted)).toEqual([true, true, false, false]);
+});
+
+test('each has its turn once, though all leave in theirs', () => {
+  const roster = new Roster<{ at: number; place: number }>();
+  for (const member of made(3)) roster.add(member);
+  const seen: number[] = [];
+  roster.each((member) => {
+    seen.push(member.at);
+    roster.delete(member);
+  });
+  expect(seen.toSorted((a, b) => a - b)).toEqual([0, 1, 2]);
+  expect(roster.size).toBe(0);
+});
+
+test('each that is still in it has its turn, though others leave in theirs', () => {
+  const roster = new Roster<{ at: number; place: number }>();
+  const members = made(4);
+  for (const member of members) roster.add(member);
+  const seen: number[] = [];
+  roster.each(({ at }) => {
+    seen.push(at);
+    for (const each of members.slice(1)) roster.delete(each);
+  });
+  expect(seen.toSorted((a, b) => a - b)).toEqual([0, 3]);
+});

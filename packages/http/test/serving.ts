@@ -1,0 +1,112 @@
+/** Our server over real sockets, and official clients that connect to it. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client as NewClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { ClientCapabilities } from '@modelcontextprotocol/client';
+import { onTestFinished } from 'vitest';
+import { createMcpServer } from '../../../src/index.ts';
+import type { ServerDefinition, Tool } from '../../../src/index.ts';
+import type { Fact } from '../../../src/actors/facts.ts';
+import type { HttpOptions, ServerOf } from '../src/index.ts';
+import { nodeHandler } from '../src/node/index.ts';
+import type { Negotiation } from '../../../test/e2e/both-eras-client.ts';
+
+/** For servers of tests: by default Node closes what is idle for five seconds, and a worker that a busy machine stops for so long loses its next request. */
+export const keptAlive = { keepAliveTimeout: 0 } as const;
+
+/** Listens on loopback until the test is over. */
+export async function serveHttp(server: ServerOf, options: HttpOptions = {}): Promise<URL> {
+  return (await serveEndpoint(server, options)).url;
+}
+
+/**
+ * The same, with ways to end the endpoint before: `close` leaves its socket listening, `kill` ends its connections alone.
+ *
+ * @param options may depend on where it listens
+ */
+export async function serveEndpoint(
+  server: ServerOf,
+  options: HttpOptions | ((url: URL) => HttpOptions) = {},
+): Promise<{ readonly url: URL; close(): Promise<void>; kill(): void }> {
+  const http = createServer(keptAlive);
+  await new Promise<void>((resolve) => {
+    http.listen(0, '127.0.0.1', resolve);
+  });
+  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const given = typeof options === 'function' ? options(url) : options;
+  const node = given.stores ? { node: { url: url.href, ...given.node } } : {};
+  const handler = nodeHandler(server, { ...given, ...node });
+  http.on('request', handler);
+  onTestFinished(async () => {
+    const closed = new Promise((resolve) => http.close(resolve));
+    await handler.close();
+    http.closeAllConnections();
+    await closed;
+  });
+  const kill = () => {
+    http.close();
+    http.closeAllConnections();
+  };
+  return { url, close: () => handler.close(), kill };
+}
+
+/** The official client of both eras, until the test is over. */
+export async function connectTo(
+  url: URL,
+  mode: Negotiation,
+  capabilities: ClientCapabilities = {},
+): Promise<NewClient> {
+  const client = new NewClient(
+    { name: 'http-client', version: '1' },
+    { capabilities, versionNegotiation: { mode } },
+  );
+  await client.connect(new StreamableHTTPClientTransport(url));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Facts, as they were reported. */
+export interface Reported {
+  readonly facts: readonly Fact[];
+  report(fact: Fact): void;
+  /** Resolves once a fact of this name was reported. */
+  told(name: string): Promise<Fact>;
+}
+
+export function reported(): Reported {
+  const facts: Fact[] = [];
+  const waiting = new Set<() => void>();
+  return {
+    facts,
+    report: (fact) => {
+      facts.push(fact);
+      for (const look of waiting) look();
+    },
+    told: (name) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const fact = facts.find((each) => each.name === name);
+          if (!fact) return;
+          waiting.delete(look);
+          resolve(fact);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** Serves tools until the test is over, with everything that it reports. */
+export async function serveTools(
+  tools: readonly Tool[],
+  options: HttpOptions = {},
+  definition: Partial<ServerDefinition> = {},
+) {
+  const facts = reported();
+  const { report } = facts;
+  const server = createMcpServer({ name: 'raw', version: '1', tools, ...definition });
+  const { session, ...rest } = options;
+  const common = typeof session === 'function' ? {} : session;
+  const url = await serveHttp(server, { report, ...rest, session: { report, ...common } });
+  return { url, server, ...facts };
+}

@@ -1,0 +1,431 @@
+/** Clients that take nothing of what they have asked for, and clients that take it slowly. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMcpServer, defineTool } from '../../../src/index.ts';
+import { MemoryNodes } from '../../nodes/test/memory-stores.ts';
+import { TestClock, enveloped, gate, turn } from '../../testing/src/index.ts';
+import { WatchedSink } from '../src/watched-sink.ts';
+import type { SinkOutlet, SinkOwner } from '../src/watched-sink.ts';
+import { exchangeHome } from './exchange-home.ts';
+import { posted } from './faults/wire.ts';
+import { headersOf } from './modern/asking.ts';
+import { EventReader, RawSession, begin } from './raw-client.ts';
+import type { Message } from './raw-client.ts';
+import { reported, serveHttp, serveTools } from './serving.ts';
+
+/** More than the buffers of a connection hold. */
+const long = 32 * 1024 ** 2;
+
+const big = defineTool({
+  name: 'big',
+  description: 'Says more than a connection holds',
+  inputSchema: { type: 'object', properties: { streamed: { type: 'boolean' } } },
+  handler: ({ streamed = false }, context) => {
+    if (streamed) context.notify('test/step');
+    return 'x'.repeat(long);
+  },
+});
+
+const callOf = (streamed: boolean) => ({ name: 'big', arguments: { streamed } });
+
+/** The bytes of a call whose answer is longer than the buffers. */
+const asked: readonly (readonly [
+  what: string,
+  bytes: (url: URL, session: RawSession) => Promise<string> | string,
+])[] = [
+  ...[false, true].map(
+    (streamed) =>
+      [
+        `of 2026-07-28, ${streamed ? 'as a stream' : 'as JSON'}`,
+        (url: URL) => {
+          const message = enveloped(1, 'tools/call', callOf(streamed)) as Message;
+          return posted(url, message, headersOf(message));
+        },
+      ] as const,
+  ),
+  ...[false, true].map(
+    (streamed) =>
+      [
+        `in a session, ${streamed ? 'as a stream' : 'as JSON'}`,
+        (url: URL, session: RawSession) => {
+          const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: callOf(streamed) };
+          return posted(url, message, session.headers);
+        },
+      ] as const,
+  ),
+  [
+    'that was kept and is repeated',
+    async (_url, session) => {
+      const stream = await session.call('big', { streamed: true }, 7);
+      await stream.text();
+      return `GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nLast-Event-ID: 1.7-1\r\nMcp-Session-Id: ${session.id}\r\n\r\n`;
+    },
+  ],
+];
+
+const limits = { unreadTimeoutMs: 3000, maxEventBytes: 2 ** 26 };
+
+/** Sends a request, and stops reading with the first bytes of its answer. */
+async function unreadAnswer(url: URL, bytes: string): Promise<Socket> {
+  const socket = connect(Number(url.port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'data');
+  socket.pause();
+  return socket;
+}
+
+/** How much comes until the connection ends. */
+async function lengthOfRest(socket: Socket): Promise<number> {
+  let length = 0;
+  socket.on('data', (chunk: Buffer) => (length += chunk.length));
+  socket.resume();
+  await once(socket, 'close');
+  return length;
+}
+
+/** Lets time pass, with turns of the loop in which what can be sent is sent. */
+async function pass(clock: TestClock, seconds: number, between?: () => Promise<void>) {
+  for (let second = 0; second < seconds; second++) {
+    clock.increment(1000);
+    for (let at = 0; at < 20; at++) await turn();
+    await between?.();
+  }
+}
+
+describe.each(asked)('an answer %s', (_, bytesOf) => {
+  test('of which its client takes nothing is cut off, though all of it was said [HTTP-15]', async () => {
+    const clock = new TestClock();
+    const { url, facts } = await serveTools([big], { clock, limits });
+    const socket = await unreadAnswer(url, await bytesOf(url, await begin(url)));
+    // What the connection takes by itself counts as taken.
+    await pass(clock, 2);
+    expect(facts.filter(({ name }) => name === 'stream.cut')).toEqual([]);
+    await pass(clock, 8);
+    expect(facts.filter(({ name }) => name === 'stream.cut')).toMatchObject([
+      { level: 'warning', message: expect.stringContaining('for 3000 ms') },
+    ]);
+    expect(await lengthOfRest(socket)).toBeLessThan(long);
+  });
+
+  test('that its client takes slowly comes whole [HTTP-15]', async () => {
+    const clock = new TestClock();
+    const { url, facts } = await serveTools([big], { clock, limits });
+    const bytes = (await bytesOf(url, await begin(url))).replace(
+      '\r\n',
+      '\r\nConnection: close\r\n',
+    );
+    const socket = await unreadAnswer(url, bytes);
+    socket.on('data', () => {});
+    socket.pause();
+    // So much in two seconds that the whole takes ten times as long as nothing may be taken.
+    for (let part = 1; part <= 15; part++) {
+      socket.resume();
+      while (socket.bytesRead < (part * long) / 16) await once(socket, 'data');
+      socket.pause();
+      await pass(clock, 2);
+    }
+    expect(facts.filter(({ name }) => name === 'stream.cut')).toEqual([]);
+    await lengthOfRest(socket);
+    expect(socket.bytesRead).toBeGreaterThan(long);
+  });
+});
+
+test('a client of HTTP+SSE that takes nothing is cut off, and its session ends [HTTP-17]', async () => {
+  const clock = new TestClock();
+  const { url, facts, told } = await serveTools([big], { clock, limits, sse: true });
+  const head = 'GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n';
+  const socket = connect(Number(url.port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  socket.write(head);
+  let got = '';
+  while (!/sessionId=\S+/.test(got)) got += String((await once(socket, 'data'))[0]);
+  socket.pause();
+  const messages = new URL(`/messages?sessionId=${/sessionId=(\S+)/.exec(got)?.[1]}`, url);
+  const session = new RawSession(messages, {});
+  await session.post({
+    jsonrpc: '2.0',
+    id: 0,
+    method: 'initialize',
+    params: {
+      protocolVersion: '2024-11-05',
+      capabilities: {},
+      clientInfo: { name: 'slow', version: '1' },
+    },
+  });
+  await session.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  await session.call('big');
+  await pass(clock, 2);
+  expect(facts.filter(({ name }) => name === 'stream.cut')).toEqual([]);
+  await pass(clock, 8);
+  const { details } = await told('session.closed');
+  const why = expect.stringContaining('The client has taken none of') as string;
+  expect(details).toMatchObject({ cause: { reason: why } });
+  const cut = facts.filter(({ name }) => name === 'stream.cut');
+  expect(cut).toMatchObject([{ level: 'warning', message: why }]);
+  expect(await lengthOfRest(socket)).toBeLessThan(long);
+});
+
+test('a stream of another node of which its client takes nothing is cut off [HTTP-15]', async () => {
+  const clock = new TestClock();
+  const nodes = new MemoryNodes({ clock, limits: { maxBytes: 2 ** 26 } });
+  const facts = reported();
+  const held = gate();
+  const tool = defineTool({
+    ...big,
+    handler: async (_, context) => {
+      context.notify('test/step');
+      await held.pass();
+      return 'x'.repeat(long);
+    },
+  });
+  const server = () =>
+    createMcpServer({
+      name: 'node',
+      version: '1',
+      tools: [tool],
+      stateKeys: [Buffer.alloc(32, 1).toString('base64')],
+    });
+  const options = { clock, limits, report: facts.report };
+  const [one, other] = [
+    await serveHttp(server(), { ...options, stores: nodes.start() }),
+    await serveHttp(server(), { ...options, stores: nodes.start() }),
+  ];
+  const session = await begin(one);
+  const call = await session.call('big', {}, 7);
+  const events = new EventReader(call);
+  let id: string | undefined = '';
+  while (id?.endsWith('-1') !== true) ({ id } = (await events.next()) ?? {});
+  const socket = await unreadAnswer(
+    other,
+    `GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nLast-Event-ID: ${id}\r\nMcp-Session-Id: ${session.id}\r\n\r\n`,
+  );
+  held.release();
+  // The node that passes it on takes no more than its client does: either node may notice first.
+  const cuts = () => facts.facts.filter(({ name }) => name === 'stream.cut');
+  await expect
+    .poll(async () => {
+      await pass(clock, 5);
+      return cuts().length;
+    })
+    .toBeGreaterThan(0);
+  for (const { message } of cuts()) expect(message).toContain('for 3000 ms');
+  expect(await lengthOfRest(socket)).toBeLessThan(long);
+  await events.leave();
+});
+
+/** A sink over an outlet of which the test says what has left it. */
+function watched(keepaliveIntervalMs = 1000, until = Infinity) {
+  const home = exchangeHome({ unreadTimeoutMs: 100, keepaliveIntervalMs, maxUnreadBytes: 50 });
+  const state = { untaken: 0, unanswered: 0, isItsTurn: true, happened: [] as string[] };
+  const outlet: SinkOutlet = {
+    write: (data) => {
+      state.untaken += data.length;
+      state.happened.push(String(data));
+      return data.length;
+    },
+    whenTaken: () => {},
+    get untakenBytes() {
+      return state.untaken;
+    },
+    get isItsTurn() {
+      return state.isItsTurn;
+    },
+    unansweredMs: () => state.unanswered,
+    end: () => void state.happened.push('end'),
+    cut: () => {
+      state.untaken = 0;
+      state.happened.push('cut');
+    },
+  };
+  const owner: SinkOwner = {
+    admission: { until, endedBy: (now) => (now >= until ? 'expired' : undefined) },
+    expired: (end) => {
+      state.happened.push(end);
+      sink.end();
+    },
+    unread: (why) => void state.happened.push(why),
+  };
+  const sink = new WatchedSink(outlet, home);
+  sink.ownedBy(owner);
+  return { ...home, sink, owner, state, happened: () => state.happened.splice(0) };
+}
+
+describe('the watch over an answer', () => {
+  test('looks after it until it has ended and all is taken, and no longer', () => {
+    const { sink, state, upkeep, clock } = watched();
+    sink.write('abc');
+    sink.end();
+    clock.increment(50);
+    expect(upkeep.size).toBe(1);
+    state.untaken = 0;
+    clock.increment(10);
+    expect([upkeep.size, state.happened]).toEqual([0, ['abc', 'end']]);
+    // Its client has gone on to something else, over the same connection.
+    sink.cut();
+    expect(state.happened).toEqual(['abc', 'end']);
+  });
+
+  test('begins the time anew with each byte that is taken, and cuts at its end', () => {
+    const { sink, state, upkeep, clock, happened } = watched();
+    sink.write('x'.repeat(20));
+    happened();
+    for (let at = 0; at < 10; at++) {
+      clock.increment(90);
+      state.untaken--;
+      clock.increment(10);
+    }
+    expect(happened()).toEqual([]);
+    expect(sink.unreadMs).toBe(0);
+    clock.increment(5);
+    const { untaken } = state;
+    state.untaken = 0;
+    expect(sink.unreadMs).toBe(0);
+    state.untaken = untaken;
+    clock.increment(85);
+    expect([happened(), sink.unreadMs]).toEqual([[], 90]);
+    clock.increment(10);
+    expect(happened()).toEqual(['cut', 'has taken none of 10 bytes for 100 ms']);
+    expect([upkeep.size, sink.untakenBytes]).toEqual([0, 0]);
+  });
+
+  test('cuts if the system has sent all of it, and gets no answer for as long', () => {
+    const { sink, state, upkeep, clock, happened } = watched();
+    sink.write('abc');
+    state.untaken = 0;
+    happened();
+    state.unanswered = 99;
+    clock.increment(500);
+    expect(happened()).toEqual([]);
+    state.unanswered = 100;
+    clock.increment(10);
+    expect(happened()).toEqual(['cut', 'has acknowledged nothing for 100 ms']);
+    expect(upkeep.size).toBe(0);
+  });
+
+  test('does not count what is written while nothing is taken as a sign of life', () => {
+    const { sink, clock, happened } = watched();
+    for (let at = 0; at < 12; at++) {
+      sink.write('€');
+      clock.increment(10);
+    }
+    expect(happened()).toContain('cut');
+  });
+
+  test('lets no time pass while earlier answers are before it on the connection', () => {
+    const { sink, state, clock, happened } = watched();
+    state.isItsTurn = false;
+    sink.write('abc');
+    clock.increment(1000);
+    state.isItsTurn = true;
+    clock.increment(90);
+    expect(happened()).toEqual(['abc']);
+    clock.increment(20);
+    expect(happened()).toContain('cut');
+  });
+
+  test('tells of too much that is unread, and a message that is long by itself is none', () => {
+    const { sink, state, happened } = watched();
+    sink.write('x'.repeat(500));
+    expect(happened()).toHaveLength(1);
+    sink.write('y');
+    expect(happened()).toEqual(['y', 'has not read 501 bytes; 50 may wait']);
+    state.untaken = 50;
+    sink.write('z');
+    expect(happened()).toEqual(['z']);
+  });
+
+  test('says something in a silent stream, unless its client does not read', () => {
+    const { sink, state, clock, happened } = watched();
+    clock.increment(990);
+    expect(happened()).toEqual([]);
+    clock.increment(10);
+    expect(happened()).toEqual([':\n\n']);
+    state.untaken = 0;
+    clock.increment(1000);
+    expect(happened()).toEqual([':\n\n']);
+    state.untaken = 0;
+    clock.increment(500);
+    sink.write('abc');
+    state.untaken = 0;
+    clock.increment(10);
+    clock.increment(990);
+    expect(happened()).toEqual(['abc']);
+    clock.increment(10);
+    expect(happened()).toEqual([':\n\n']);
+    sink.cut();
+    sink.write('too late');
+    clock.increment(5000);
+    expect(happened()).toEqual(['cut']);
+  });
+
+  test('counts the silence from when its owner began, whatever was written before', () => {
+    const { sink, owner, state, clock, happened } = watched();
+    clock.increment(500);
+    sink.write('abc');
+    state.untaken = 0;
+    sink.ownedBy(owner);
+    clock.increment(990);
+    expect(happened()).toEqual(['abc']);
+    clock.increment(10);
+    expect(happened()).toEqual([':\n\n']);
+  });
+
+  test('tells its owner once that the token lets it go on no more, in place of a comment', () => {
+    const { clock, happened } = watched(1000, 1000);
+    clock.increment(990);
+    expect(happened()).toEqual([]);
+    clock.increment(1000);
+    expect(happened()).toEqual(['expired', 'end']);
+  });
+
+  test('says nothing in a silent stream if its host wants no comments', () => {
+    const { clock, happened } = watched(0);
+    clock.increment(100_000);
+    expect(happened()).toEqual([]);
+  });
+
+  test('sends nothing until it may, then all in order, and ends if it was ended meanwhile', async () => {
+    const { sink, clock, happened } = watched();
+    let settle = () => {};
+    sink.holdUntil(new Promise((resolve) => (settle = resolve)));
+    sink.write('a');
+    sink.write('b');
+    sink.end();
+    sink.write('too late');
+    clock.increment(1000);
+    expect(happened()).toEqual([]);
+    settle();
+    await turn();
+    expect(happened()).toEqual(['ab', 'end']);
+    expect(sink.untakenBytes).toBe(2);
+  });
+
+  test('sends nothing of what was held back once it was cut', async () => {
+    const { sink, happened } = watched();
+    let settle = () => {};
+    sink.holdUntil(new Promise((resolve) => (settle = resolve)));
+    sink.write('a');
+    expect(sink.untakenBytes).toBe(1);
+    sink.cut();
+    expect(sink.untakenBytes).toBe(0);
+    settle();
+    await turn();
+    expect(happened()).toEqual(['cut']);
+  });
+
+  test('that was ended tells the endpoint when it cuts: its owner has nothing to do with it any more', () => {
+    const { sink, facts, clock, happened } = watched();
+    sink.write('abc');
+    sink.end();
+    clock.increment(200);
+    expect(happened()).toEqual(['abc', 'end', 'cut']);
+    expect(facts).toMatchObject([
+      { name: 'stream.cut', message: expect.stringContaining('ended') },
+    ]);
+  });
+});

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { defaultHttpLimits } from '../src/options.ts';
+import type { HttpLimits } from '../src/options.ts';
+import { Upkeep, unlisted, upkeepMs } from '../src/upkeep.ts';
+import type { Tended } from '../src/upkeep.ts';
+import { TestClock } from '../../testing/src/index.ts';
+
+function startUpkeep() {
+  const clock = new TestClock();
+  const upkeep = new Upkeep(clock, 10);
+  const tended: string[] = [];
+  const made = (name: string, onTurn = () => {}): Tended => ({
+    place: unlisted,
+    tend: () => {
+      tended.push(name);
+      onTurn();
+    },
+  });
+  const turn = () => {
+    clock.increment(10);
+    return tended.splice(0).sort();
+  };
+  return { clock, upkeep, made, turn };
+}
+
+test('what is added is looked after until it leaves, each once a turn', () => {
+  const { upkeep, made, turn } = startUpkeep();
+  const [a, b, c] = [made('a'), made('b'), made('c')] as const;
+  for (const each of [a, b, a, c]) upkeep.add(each);
+  expect(turn()).toEqual(['a', 'b', 'c']);
+  upkeep.delete(a);
+  upkeep.delete(a);
+  expect(turn()).toEqual(['b', 'c']);
+  upkeep.delete(c);
+  upkeep.add(a);
+  expect(turn()).toEqual(['a', 'b']);
+});
+
+test("those that leave in their turn take nobody else's", () => {
+  const { upkeep, made, turn } = startUpkeep();
+  const leaving: Tended[] = ['a', 'b', 'c', 'd'].map((name, at) =>
+    made(name, () => at % 2 === 0 && upkeep.delete(leaving[at] as Tended)),
+  );
+  for (const each of leaving) upkeep.add(each);
+  expect(turn()).toEqual(['a', 'b', 'c', 'd']);
+  expect(turn()).toEqual(['b', 'd']);
+});
+
+test('has a timer only while there is anything to look after', () => {
+  const { clock, upkeep, made, turn } = startUpkeep();
+  const only = made('only', () => upkeep.delete(only));
+  upkeep.add(only);
+  expect(turn()).toEqual(['only']);
+  expect(clock.liveTimers).toBe(0);
+  upkeep.add(only);
+  expect(turn()).toEqual(['only']);
+});
+
+test('is done twice in the shortest of the times that it is for, and once a second at least', () => {
+  const often = (limits: Partial<HttpLimits>) => upkeepMs({ ...defaultHttpLimits, ...limits });
+  expect(often({})).toBe(1000);
+  for (const name of [
+    'keepaliveIntervalMs',
+    'sessionIdleTimeoutMs',
+    'streamAfterMs',
+    'unreadTimeoutMs',
+    'bodyTimeoutMs',
+  ]) {
+    expect([name, often({ [name]: 300 })]).toEqual([name, 150]);
+  }
+  expect(often({ unreadTimeoutMs: 1 })).toBe(10);
+  // No comments are wanted.
+  expect(often({ keepaliveIntervalMs: 0 })).toBe(1000);
+});
+
+test('looks once more at its end, and has no timer then unless something is left', () => {
+  const { clock, upkeep, made, turn } = startUpkeep();
+  const leaving = made('leaving', () => upkeep.delete(leaving));
+  const left = made('left');
+  upkeep.add(leaving);
+  upkeep.rest();
+  expect([upkeep.size, clock.liveTimers]).toEqual([0, 0]);
+  upkeep.add(left);
+  upkeep.rest();
+  expect(turn()).toEqual(['leaving', 'left', 'left'].sort());
+  upkeep.delete(left);
+  upkeep.rest();
+  expect(clock.liveTimers).toBe(0);
+});

@@ -1,0 +1,348 @@
+import { StoreUnavailable, isNodeName } from '../../http/src/nodes/stores.ts';
+import type {
+  Directory,
+  Found,
+  LeaseReply,
+  LeaseRequest,
+  NodeAddress,
+  SessionRecord,
+  Written,
+} from '../../http/src/nodes/stores.ts';
+import { luaScript } from './connection.ts';
+import type { RedisConnection, Reply } from './connection.ts';
+import type { Keys } from './keys.ts';
+
+/** How many removed sessions are remembered; the oldest give way. */
+const maxRemoved = 100_000;
+
+/**
+ * Which data this Redis has: its process, or what a cluster counts its failovers with. A user without
+ * the right to ask has one name for all.
+ */
+const storeName = `
+local function storeName()
+  local cluster = redis.pcall('CLUSTER', 'INFO')
+  local epoch = type(cluster) == 'string' and string.match(cluster, 'cluster_current_epoch:(%d+)')
+  if epoch then return 'epoch ' .. epoch end
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or 'unknown'
+end
+`;
+
+/**
+ * KEYS: store, lease, nodes, removed, secret, broadcasts. ARGV: node, leaseMs, 'new', 'prolong' or until when it may
+ * be taken again, how long the store is remembered, the address, since when removed sessions are unknown, how long
+ * they are remembered. Whether the lease is held; its end; name and age of the store; the count of broadcasts; the
+ * removed sessions. If there was nothing at all, the store is as old as its process: nobody had anything in it.
+ */
+const lease = luaScript(`${storeName}
+local at = now()
+local name = storeName()
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+local known = redis.call('HGET', KEYS[1], 'name')
+if known ~= name then
+  local since = at
+  if not known then
+    local info = redis.pcall('INFO', 'server')
+    local up = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(%d+)')
+    if up then since = at - up * 1000 end
+  end
+  redis.call('HSET', KEYS[1], 'name', name, 'since', string.format('%.0f', since))
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+local held = redis.call('PEXPIRE', KEYS[2], ARGV[2])
+local revive = tonumber(ARGV[3])
+if ARGV[3] == 'new' or revive and at < revive then
+  redis.call('SET', KEYS[2], ARGV[5], 'PX', ARGV[2])
+  held = 1
+end
+if held == 1 then redis.call('ZADD', KEYS[3], at, ARGV[1]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', at - ARGV[7])
+redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -${maxRemoved + 1})
+redis.call('PEXPIRE', KEYS[5], ARGV[4])
+redis.call('PEXPIRE', KEYS[6], ARGV[4])
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', at - ARGV[2])
+redis.call('PEXPIRE', KEYS[3], ARGV[4])
+local removed = redis.call('ZRANGEBYSCORE', KEYS[4], ARGV[6], '+inf')
+local since = redis.call('HGET', KEYS[1], 'since')
+local count = redis.call('GET', KEYS[6]) or '0'
+return {held, string.format('%.0f', at + ARGV[2]), name, since, string.format('%.0f', at), count, removed}
+`);
+
+/** KEYS: store, lease, removed. ARGV: a session. The address, if the lease lasts; whether the session was removed; name and age of the store. */
+const look = luaScript(`${storeName}
+local name = storeName()
+local known = redis.call('HMGET', KEYS[1], 'name', 'since')
+local at = string.format('%.0f', now())
+local since = known[1] == name and known[2] or at
+local removed = redis.call('ZSCORE', KEYS[3], ARGV[1])
+return {redis.call('GET', KEYS[2]), removed, name, since, at}
+`);
+
+/**
+ * KEYS: removed. ARGV: how long it is remembered, ids. \`PEXPIRE\` first: a full Redis still takes it.
+ */
+const remember = luaScript(`
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+for n = 2, #ARGV do redis.call('ZADD', KEYS[1], string.format('%.0f', now()), ARGV[n]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1
+`);
+
+/** KEYS: secret. ARGV: candidate, ttlMs. */
+const secret = luaScript(`
+redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+return redis.call('GET', KEYS[1])
+`);
+
+/** KEYS: record. The name of the store, as the master has it that has this key. */
+const nameAt = luaScript(`${storeName}
+return storeName()
+`);
+
+/** KEYS: record. ARGV: node, the fence that was read, the store that it was read from, ttlMs. The record. */
+const claim = luaScript(`${storeName}
+local fence = redis.call('HGET', KEYS[1], 'fence')
+if fence ~= ARGV[2] or storeName() ~= ARGV[3] then return false end
+local higher = string.format('%.0f', math.max(fence + 1, now()))
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'fence', higher)
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return redis.call('HGETALL', KEYS[1])
+`);
+
+/** KEYS: record. ARGV: fence, revision, untilMs, ttlMs, then fields and values. */
+const put = luaScript(`
+if now() >= tonumber(ARGV[3]) then return 0 end
+local there = redis.call('HMGET', KEYS[1], 'fence', 'revision')
+if there[1] and tonumber(there[1]) > tonumber(ARGV[1]) then return 0 end
+if there[1] == ARGV[1] and tonumber(there[2]) > tonumber(ARGV[2]) then return 1 end
+redis.call('HSET', KEYS[1], 'fence', ARGV[1], 'revision', ARGV[2])
+local kept = {fence = true, revision = true}
+for n = 5, #ARGV, 2 do kept[ARGV[n]] = true end
+for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if not kept[field] then redis.call('HDEL', KEYS[1], field) end
+end
+for n = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[n], ARGV[n + 1]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1
+`);
+
+/** KEYS: record. ARGV: fence, revision, ttlMs, then perhaps a field and its value. 0: fenced; 1: written; 2: behind. */
+const write = luaScript(`
+local there = redis.call('HMGET', KEYS[1], 'fence', 'revision')
+if not there[1] then return 2 end
+if there[1] ~= ARGV[1] then return tonumber(there[1]) > tonumber(ARGV[1]) and 0 or 2 end
+local revision = tonumber(there[2])
+local wanted = tonumber(ARGV[2])
+if revision < wanted - (ARGV[4] and 1 or 0) then return 2 end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+if not ARGV[4] or revision >= wanted then return 1 end
+if ARGV[5] then redis.call('HSET', KEYS[1], 'revision', ARGV[2], ARGV[4], ARGV[5])
+else
+  redis.call('HDEL', KEYS[1], ARGV[4])
+  redis.call('HSET', KEYS[1], 'revision', ARGV[2])
+end
+return 1
+`);
+
+/** KEYS: record, log. ARGV: fence. 0: fenced. */
+const remove = luaScript(`
+local fence = redis.call('HGET', KEYS[1], 'fence')
+if fence and tonumber(fence) > tonumber(ARGV[1]) then return 0 end
+redis.call('DEL', KEYS[1], KEYS[2])
+return 1
+`);
+
+/** Scripts to make known to a new connection. */
+export const directoryScripts = [lease, look, nameAt, claim, put, write, remove, remember, secret];
+
+/** Longer than any session that nobody uses is kept. */
+const storeMs = 7 * 24 * 60 * 60 * 1000;
+
+/** What scripts answer with 0, 1 and 2. */
+export const writings: readonly Written[] = ['fenced', 'written', 'behind'];
+
+/** The directory in Redis: a hash for each session, and a key for each lease. */
+export class RedisDirectory implements Directory {
+  readonly #connection: RedisConnection;
+  readonly #keys: Keys;
+  readonly #leaseMs: string;
+  readonly #ttl: string;
+  /** How long a removed session is remembered: longer than any copy of its record is kept. */
+  readonly #removedMs: string;
+  readonly #leased: (broadcasts: number, store: string) => void;
+
+  /** @param leased hears how many broadcasts there have been, with each lease */
+  constructor(
+    connection: RedisConnection,
+    keys: Keys,
+    { leaseMs, idleMs }: { readonly leaseMs: number; readonly idleMs: number },
+    leased: (broadcasts: number, store: string) => void,
+  ) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#leased = leased;
+    this.#removedMs = String(Math.ceil(2 * idleMs));
+    this.#leaseMs = String(Math.ceil(leaseMs));
+    // Its owner says a few times in that time that it is in use.
+    this.#ttl = String(Math.ceil(1.5 * idleMs));
+  }
+
+  async lease(
+    node: string,
+    how: 'new' | 'prolong' | { readonly reviveUntilMs: number },
+    { address, removedSinceMs }: LeaseRequest,
+  ): Promise<LeaseReply> {
+    const { store, nodes, removed, secret: key, broadcasts } = this.#keys;
+    const until = typeof how === 'string' ? how : String(Math.floor(how.reviveUntilMs));
+    const reply = (await this.#connection.run(
+      lease,
+      [store, this.#keys.lease(node), nodes, removed, key, broadcasts],
+      [
+        ...[node, this.#leaseMs, until, String(storeMs)],
+        ...[`${address.protocol} ${address.url}`, String(removedSinceMs), this.#removedMs],
+      ],
+    )) as StoreReply;
+    const age = storeOf(reply);
+    const [held, untilMs, , , , count, ids] = reply;
+    this.#leased(Number(count), age.name);
+    const leased = { isHeld: held === 1, untilMs: Number(untilMs), store: age };
+    return { ...leased, removed: ids as readonly string[] };
+  }
+
+  async leave(node: string): Promise<void> {
+    const { nodes } = this.#keys;
+    const lease = this.#keys.lease(node);
+    await this.#connection.command(['DEL', lease], lease);
+    await this.#connection.command(['ZREM', nodes, node], nodes);
+  }
+
+  async find(id: string): Promise<Found> {
+    const canBe = this.#keys.isId(id);
+    const record = canBe ? await this.#read(id) : undefined;
+    const { address, store, isRemoved } = await this.#look(record?.owner ?? '', canBe ? id : '');
+    // A master of a cluster may be new, and lack the record, before the one that has the leases knows of it.
+    const isOther = canBe && !record && (await this.#nameAt(id)) !== store.name;
+    if (isOther) {
+      const message = 'the masters of the cluster do not agree yet';
+      throw new StoreUnavailable('away', message, { retryAfterMs: 1000 });
+    }
+    if (isRemoved) return { record: undefined, isRemoved, address: undefined, store };
+    return { record, isRemoved, address, store };
+  }
+
+  async node(name: string): Promise<Pick<Found, 'address' | 'store'>> {
+    const { address, store } = await this.#look(isNodeName(name) ? name : '', '');
+    return { address, store };
+  }
+
+  async claim(
+    id: string,
+    node: string,
+    read: { readonly fence: number; readonly store: string },
+  ): Promise<SessionRecord | undefined> {
+    const args = [node, String(read.fence), read.store, this.#ttl];
+    const reply = await this.#connection.run(claim, [this.#keys.record(id)], args);
+    return reply === null ? undefined : recordOf(id, reply as readonly string[]);
+  }
+
+  async put(record: SessionRecord, untilMs: number): Promise<boolean> {
+    const { id, fence, revision, owner, principal, facts } = record;
+    const said = Object.entries(facts).flatMap(([slot, text]) => [`${factPrefix}${slot}`, text]);
+    const reply = await this.#connection.run(
+      put,
+      [this.#keys.record(id)],
+      [
+        ...[fence, revision, untilMs].map(String),
+        this.#ttl,
+        ...['owner', owner],
+        ...(principal === undefined ? [] : ['principal', principal]),
+        ...said,
+      ],
+    );
+    return reply === 1;
+  }
+
+  async write(
+    { id, fence, revision }: Pick<SessionRecord, 'id' | 'fence' | 'revision'>,
+    change?: { readonly slot: string; readonly text: string | undefined },
+  ): Promise<Written> {
+    const args = [String(fence), String(revision), this.#ttl];
+    if (change) args.push(`${factPrefix}${change.slot}`);
+    if (change?.text !== undefined) args.push(change.text);
+    const reply = await this.#connection.run(write, [this.#keys.record(id)], args);
+    return writings[Number(reply)] ?? 'behind';
+  }
+
+  async remove(id: string, fence: number): Promise<boolean> {
+    const keys = [this.#keys.record(id), this.#keys.log(id)];
+    if ((await this.#connection.run(remove, keys, [String(fence)])) === 0) return false;
+    await this.rememberRemoved([id]);
+    return true;
+  }
+
+  async rememberRemoved(ids: readonly string[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += 1000) {
+      const args = [this.#removedMs, ...ids.slice(at, at + 1000)];
+      await this.#connection.run(remember, [this.#keys.removed], args);
+    }
+  }
+
+  async secret(candidate: string): Promise<string> {
+    const args = [candidate, String(storeMs)];
+    return String(await this.#connection.run(secret, [this.#keys.secret], args));
+  }
+
+  async #look(node: string, id: string) {
+    const keys = [this.#keys.store, this.#keys.lease(node), this.#keys.removed];
+    const reply = (await this.#connection.run(look, keys, [id])) as StoreReply;
+    const [text, removed] = reply;
+    const address = typeof text === 'string' ? addressOf(text) : undefined;
+    return { address, isRemoved: removed !== null, store: storeOf(reply) };
+  }
+
+  #nameAt(id: string): Promise<Reply> {
+    return this.#connection.run(nameAt, [this.#keys.record(id)], []);
+  }
+
+  async #read(id: string): Promise<Found['record']> {
+    const key = this.#keys.record(id);
+    const fields = ['principal', 'owner', 'fence'];
+    const reply = await this.#connection.command(['HMGET', key, ...fields], key);
+    const [principal, owner, fence] = reply as readonly (string | null)[];
+    if (typeof owner !== 'string' || typeof fence !== 'string') return undefined;
+    return { principal: principal ?? undefined, owner, fence: Number(fence) };
+  }
+}
+
+/** Before the slots of what a client has said. */
+const factPrefix = 'said:';
+
+type StoreReply = readonly [Reply, Reply, string, string, string, Reply?, Reply?];
+
+/** An address as it is written: the version of the protocol, and the URL. */
+function addressOf(text: string): NodeAddress | undefined {
+  const [, protocol, url] = /^(\d+) (.+)$/.exec(text) ?? [];
+  return url === undefined ? undefined : { url, protocol: Number(protocol) };
+}
+
+function storeOf([, , name, since, at]: StoreReply): Found['store'] {
+  return { name, sinceMs: Number(since), ageMs: Number(at) - Number(since) };
+}
+
+/** A hash as Redis answers it: names and values by turns. */
+function recordOf(id: string, reply: readonly Reply[]): SessionRecord {
+  const fields = new Map<string, string>();
+  for (let n = 0; n < reply.length; n += 2) fields.set(String(reply[n]), String(reply[n + 1]));
+  const facts = [...fields]
+    .filter(([name]) => name.startsWith(factPrefix))
+    .map(([name, text]) => [name.slice(factPrefix.length), text]);
+  return {
+    id,
+    principal: fields.get('principal'),
+    owner: fields.get('owner') ?? '',
+    fence: Number(fields.get('fence')),
+    revision: Number(fields.get('revision')),
+    facts: Object.fromEntries(facts) as SessionRecord['facts'],
+  };
+}

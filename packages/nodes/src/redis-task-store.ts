@@ -1,0 +1,385 @@
+/**
+ * Tasks in Redis, for any number of nodes: a hash for each task, and what leads to them. The time is the server's.
+ *
+ * In a cluster a task and what leads to it are on different masters, so that no script writes both. What
+ * leads to a task is written before the task, and removed after it: it leads to each task, and perhaps to some
+ * that are gone or belong to somebody else by now, which is found out when they are claimed. Elsewhere one script
+ * parks a task, or answers and wakes it.
+ */
+import { refuseDuration } from '../../../src/actors/clock.ts';
+import type {
+  AnyClaim,
+  ClaimRequest,
+  ClaimedTasks,
+  FoundTask,
+  NewTaskRecord,
+  TaskChanges,
+  TaskClaim,
+  TaskListRequest,
+  TaskProgress,
+  TaskRecord,
+  TaskStep,
+  TaskStore,
+  TaskWritten,
+} from '../../tasks/src/task-store.ts';
+import { noRoomFor } from '../../tasks/src/task-store.ts';
+import { RedisConnection } from './connection.ts';
+import type { RedisConnectionOptions } from './connection.ts';
+import { Keys } from './keys.ts';
+import { defaultRedisOptions } from './redis-stores.ts';
+import { rememberedMs, reservedMs, taskScripts } from './task-scripts.ts';
+
+/** Which Redis, and how it is reached: by a `url`, or by a ready client. */
+export interface RedisTaskStoreOptions extends Partial<
+  Omit<RedisConnectionOptions, 'silenceMs' | 'reconnectMs'>
+> {
+  /** Before every key; nodes with the same one share. Default `mcp:`. */
+  readonly prefix?: string;
+  /** How long a lease lasts without a sign of life, milliseconds; 30 s by default. */
+  readonly leaseMs?: number;
+}
+
+/**
+ * Opens the tasks in a Redis, version 6.2 or newer. It must not evict keys (`maxmemory-policy noeviction`), and what
+ * it has told is as durable as Redis makes it (`appendonly yes`, `appendfsync always`).
+ *
+ * @throws {StoreUnavailable} Redis cannot be reached
+ * @throws {RangeError} an option that cannot be
+ */
+export async function redisTaskStore(given: RedisTaskStoreOptions): Promise<TaskStore> {
+  const options = { ...defaultRedisOptions, leaseMs: 30_000, ...given };
+  for (const name of ['commandTimeoutMs', 'leaseMs'] as const) refuseDuration(name, options[name]);
+  const { leaseMs, commandTimeoutMs } = options;
+  const keys = new Keys(options.prefix);
+  // A process that lives asks for something a few times in a lease.
+  const spoken = { ...options, reconnectMs: 1000, silenceMs: leaseMs + 2 * commandTimeoutMs };
+  const connection = new RedisConnection(spoken, Object.values(taskScripts));
+  try {
+    await connection.open();
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return new RedisTaskStore(connection, keys, leaseMs);
+}
+
+/** What became of a write, as scripts answer it. */
+const writings: readonly TaskWritten[] = ['written', 'ended', 'fenced'];
+
+/** A task in what leads to it. */
+const pathOf = (server: string, taskId: string) => `${JSON.stringify(server)}:${taskId}`;
+
+/** A task that may be free: what leads to it, from which key, by which number. */
+interface Candidate {
+  readonly taskId: string;
+  readonly from: string;
+  readonly score: string;
+  /** Set if it is claimed although it is the claimer's. */
+  readonly isUnheard?: true;
+}
+
+class RedisTaskStore implements TaskStore {
+  readonly leaseMs: number;
+  readonly #connection: RedisConnection;
+  readonly #keys: Keys;
+
+  constructor(connection: RedisConnection, keys: Keys, leaseMs: number) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.leaseMs = leaseMs;
+  }
+
+  async lease(owner: string): Promise<void> {
+    const args = [owner, String(this.leaseMs), String(rememberedMs)];
+    await this.#run('lease', this.#leading(owner), args);
+  }
+
+  async leave(owner: string): Promise<void> {
+    await this.#run('leave', [this.#keys.taskOwners], [owner]);
+  }
+
+  async create(task: NewTaskRecord): Promise<TaskClaim> {
+    const { taskId, server, owner, text, ttlMs, steps = [], share } = task;
+    const ttl = String(Math.max(1, Math.ceil(ttlMs)));
+    const keys = this.#leading(owner);
+    const leading = [owner, pathOf(server, taskId), ttl, taskId];
+    const first = share
+      ? await this.#run(
+          'lead',
+          [...keys, ...this.#roomOf(share.of)],
+          [...leading, String(share.max)],
+        )
+      : await this.#run('lead', keys, leading);
+    if (first === 0 && share) throw noRoomFor(share);
+    if (typeof first === 'string') await this.#forget(first);
+    const args = [server, owner, text, ttl, share?.of ?? '', ...argsOf(steps)];
+    const isNew = await this.#run('create', [this.#keys.task(taskId)], args);
+    if (isNew !== 1) throw new Error(`There is a task ${taskId} already`);
+    return { taskId, fence: 1 };
+  }
+
+  async #forget(taskId: string): Promise<void> {
+    const key = this.#keys.task(taskId);
+    // Nothing leads to it, and it has its time to live.
+    await this.#connection.command(['UNLINK', key], key).catch(() => {});
+  }
+
+  #roomOf(share: string): readonly string[] {
+    return [this.#keys.shareOfTasks(share), this.#keys.roomOfTasks(share)];
+  }
+
+  async read(taskId: string): Promise<FoundTask | undefined> {
+    if (!this.#keys.isId(taskId)) return undefined;
+    const [record, owners] = await Promise.all([this.#record(taskId), this.#living()]);
+    return record && { record, isOwned: owners.includes(record.owner) };
+  }
+
+  async append(
+    { taskId, ...claimed }: AnyClaim | TaskClaim,
+    { steps, parkForMs, isTold }: TaskProgress,
+  ): Promise<TaskWritten> {
+    const fence = 'fence' in claimed ? String(claimed.fence) : '';
+    const park = fence === '' || parkForMs === undefined ? '' : String(Math.ceil(parkForMs));
+    const told = isTold || fence === '' ? taskId : '';
+    const isLed = fence === '' || park !== '';
+    const key = this.#keys.task(taskId);
+    const kept = String(rememberedMs + Number(park));
+    const written = argsOf(steps);
+    if (!isLed && told === '') {
+      const reply = await this.#run('append', [key], [fence, park, ...written]);
+      const [became] = reply as readonly [number];
+      return writings[became] ?? 'ended';
+    }
+    const { dueTasks, openTasks } = this.#keys;
+    const fields = ['HMGET', key, 'server', 'owner'];
+    const [server, owner] = (isLed ? await this.#connection.command(fields, key) : []) as readonly (
+      | string
+      | null
+    )[];
+    if (isLed && typeof server !== 'string') return 'ended';
+    const path = typeof server === 'string' ? pathOf(server, taskId) : '';
+    const [due, open] = [`${dueTasks}${server}`, `${openTasks}${owner}`];
+    if (!this.#connection.isCluster) {
+      const keys = [key, ...this.#changes, ...(isLed ? [due] : [])];
+      const args = [fence, park, path, openTasks, told, String(rememberedMs), kept, ...written];
+      const [became] = (await this.#run('appendWhole', keys, args)) as readonly [number];
+      return writings[became] ?? 'ended';
+    }
+    // Who looks for what is due finds it, should this process end before the last script.
+    const ahead = String(Math.max(Number(park), reservedMs));
+    const place = isLed ? await this.#run('leadAhead', [due, open], [path, ahead, kept]) : '';
+    const reply = await this.#run('append', [key], [fence, park, ...written]);
+    const [became, , dueAt = ''] = reply as readonly [number, ...string[]];
+    if (became !== 0) return writings[became] ?? 'ended';
+    const left = park === '' ? '' : String(place);
+    const args = [path, dueAt, kept, left, told, String(rememberedMs)];
+    await this.#run('parked', [...this.#changes, due, open], args);
+    return 'written';
+  }
+
+  async finish(
+    { taskId, ...claimed }: AnyClaim | TaskClaim,
+    text: string,
+    letsGo = false,
+  ): Promise<TaskWritten> {
+    const fence = 'fence' in claimed ? String(claimed.fence) : '';
+    const reply = await this.#run('finish', [this.#keys.task(taskId)], [fence, text]);
+    const [became, owner = '', server = '', share = '', ttlMs] = reply as FinishReply;
+    if (became === 0) {
+      if (letsGo && share !== '') {
+        const room = [this.#keys.roomOfTasks(share)];
+        await this.#run('letGo', room, [taskId, String(ttlMs)]).catch(() => {});
+      }
+      const { openTasks, dueTasks } = this.#keys;
+      const keys = [...this.#changes, `${openTasks}${owner}`, `${dueTasks}${server}`];
+      const args = [pathOf(server, taskId), taskId, String(rememberedMs)];
+      // It has ended, whether others hear of it or find out.
+      await this.#run('leadNoMore', keys, args).catch(() => {});
+    }
+    return writings[became] ?? 'ended';
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimedTasks> {
+    const { owner, server, max, taskId, except = [] } = request;
+    const tasks: TaskRecord[] = [];
+    if (request.held) {
+      const [owners, unheard] = await Promise.all([this.#living(), this.#unheard(request)]);
+      tasks.push(...(await this.#take(request, unheard, owners)));
+    }
+    if (taskId !== undefined && tasks.length === 0 && !except.includes(taskId)) {
+      const ttl = String(rememberedMs);
+      const [owners] = await Promise.all([
+        this.#living(),
+        this.#run('lead', this.#leading(owner), [owner, pathOf(server, taskId), ttl]),
+      ]);
+      tasks.push(...(await this.#take(request, [{ taskId, from: '', score: '' }], owners)));
+    }
+    for (;;) {
+      // Of what is free others may be quicker with some.
+      const most = taskId === undefined ? max - tasks.length : 0;
+      const { owners, candidates, nextInMs } = await this.#free(request, most);
+      tasks.push(...(await this.#take(request, candidates, owners)));
+      const isAll = most === 0 || candidates.length < most || tasks.length >= max;
+      if (isAll) return { tasks, nextInMs };
+    }
+  }
+
+  async changes(since: number | undefined): Promise<TaskChanges> {
+    const reply = await this.#run('changesSince', this.#changes, [String(since ?? 0)]);
+    const [upTo, taskIds, now] = reply as readonly [number, readonly string[], number];
+    return { upTo, taskIds: since === undefined ? [] : taskIds, now };
+  }
+
+  async list({ after, max }: TaskListRequest): Promise<readonly FoundTask[]> {
+    const key = this.#keys.taskIds;
+    const owners = await this.#living();
+    const listed: FoundTask[] = [];
+    for (let from = after; listed.length < max;) {
+      const range = [from === undefined ? '-' : `(${from}`, '+', 'LIMIT', '0', String(max)];
+      const ids = await this.#connection.command(['ZRANGEBYLEX', key, ...range], key);
+      const records = await Promise.all((ids as string[]).map((id) => this.#record(id)));
+      for (const record of records) {
+        if (record) listed.push({ record, isOwned: owners.includes(record.owner) });
+      }
+      from = (ids as string[]).at(-1);
+      if (from === undefined) break;
+    }
+    return listed.slice(0, max);
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+
+  get #changes(): readonly string[] {
+    return [this.#keys.lastTaskChange, this.#keys.changedTasks];
+  }
+
+  #leading(owner: string): readonly string[] {
+    const { taskOwners, openTasks, keptTasks, taskIds } = this.#keys;
+    return [taskOwners, `${openTasks}${owner}`, keptTasks, taskIds];
+  }
+
+  #run(name: keyof typeof taskScripts, keys: readonly string[], args: readonly string[]) {
+    return this.#connection.run(taskScripts[name], keys, args);
+  }
+
+  async #living(): Promise<readonly string[]> {
+    return (await this.#run('living', [this.#keys.taskOwners], [])) as readonly string[];
+  }
+
+  async #record(taskId: string): Promise<TaskRecord | undefined> {
+    return recordOf(taskId, (await this.#run('read', [this.#keys.task(taskId)], [])) as FoundReply);
+  }
+
+  /** What is the claimer's, and not known to it. */
+  async #unheard(request: ClaimRequest): Promise<readonly Candidate[]> {
+    const { owner, server, max, taskId, except = [], held = [] } = request;
+    const key = `${this.#keys.openTasks}${owner}`;
+    const own = (await this.#connection.command(['ZRANGE', key, '0', '-1'], key)) as string[];
+    const before = pathOf(server, '');
+    const known = new Set([...held, ...except]);
+    return own
+      .filter((path) => path.startsWith(before))
+      .map((path) => path.slice(before.length))
+      .filter((id) => !known.has(id) && (taskId ?? id) === id)
+      .slice(0, max)
+      .map((id) => ({ taskId: id, from: '', score: '', isUnheard: true }));
+  }
+
+  async #free({ owner, server, except = [] }: ClaimRequest, max: number) {
+    const { taskOwners, reservedTasks, openTasks, dueTasks } = this.#keys;
+    const before = pathOf(server, '');
+    const reply = await this.#run(
+      'findUnowned',
+      [taskOwners, reservedTasks, `${openTasks}${owner}`, `${dueTasks}${server}`],
+      [openTasks, before, String(max), String(reservedMs), ...except.map((id) => before + id)],
+    );
+    const [owners, given, next] = reply as readonly [
+      readonly string[],
+      readonly string[],
+      number | null,
+    ];
+    const candidates: Candidate[] = [];
+    for (let n = 0; n < given.length; n += 3) {
+      const [path = '', from = '', score = ''] = given.slice(n, n + 3);
+      candidates.push({ taskId: path.slice(before.length), from, score });
+    }
+    return { owners, candidates, nextInMs: next ?? undefined };
+  }
+
+  /** Takes those that are nobody's, and notes what has become of all. */
+  async #take(
+    { owner, server }: ClaimRequest,
+    candidates: readonly Candidate[],
+    owners: readonly string[],
+  ): Promise<readonly TaskRecord[]> {
+    if (candidates.length === 0) return [];
+    const { reservedTasks, openTasks, dueTasks } = this.#keys;
+    const from = [...new Set(candidates.flatMap((each) => each.from || []))];
+    const keys = [...this.#changes, reservedTasks, `${openTasks}${owner}`, ...from];
+    const taken = await Promise.allSettled(
+      candidates.map(async (candidate) => {
+        const { taskId, isUnheard } = candidate;
+        const asked = [owner, server, isUnheard ? 'own' : '', ...owners];
+        const reply = await this.#run('claim', [this.#keys.task(taskId)], asked);
+        const record = recordOf(taskId, reply as FoundReply);
+        const why = reply as readonly [string, string?];
+        const place = String(keys.indexOf(candidate.from) + 1);
+        // Who was to wake its owner may have ended before that.
+        const isUntold = candidate.from.startsWith(dueTasks) && /^(ours|owned)$/.test(why[0]);
+        const refused = isUntold ? ['told', taskId] : [why[0], why[1] ?? ''];
+        const became = record ? ['claimed', taskId] : refused;
+        return { record, noted: [pathOf(server, taskId), place, candidate.score, ...became] };
+      }),
+    );
+    const known = taken.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const args = [String(rememberedMs), ...known.flatMap(({ noted }) => noted)];
+    // What is not noted is found again.
+    await this.#run('settle', keys, args).catch(() => {});
+    const records = known.flatMap(({ record }) => record ?? []);
+    const failed = taken.find((one) => one.status === 'rejected');
+    if (failed && records.length === 0) throw failed.reason as Error;
+    return records;
+  }
+}
+
+const argsOf = (steps: readonly TaskStep[]) => steps.flatMap(({ key, text }) => [key, text]);
+
+type FinishReply = readonly [
+  became: number,
+  owner?: string,
+  server?: string,
+  share?: string,
+  ttlMs?: number,
+];
+
+type FoundReply = readonly [number, readonly string[], number] | readonly [string, string?];
+
+/** A hash as Redis answers it: names and values by turns. */
+function recordOf(taskId: string, reply: FoundReply): TaskRecord | undefined {
+  const [ttlMs, values, now = 0] = reply;
+  if (typeof ttlMs === 'string' || typeof values !== 'object' || values.length === 0) {
+    return undefined;
+  }
+  const fields = new Map<string, string>();
+  const steps: (TaskStep & { readonly place: number })[] = [];
+  for (let n = 0; n < values.length; n += 2) {
+    const [name, value] = [values[n]!, values[n + 1]!];
+    fields.set(name, value);
+    if (!name.startsWith(':')) continue;
+    const [place = ''] = value.split(' ', 1);
+    steps.push({ key: name.slice(1), text: value.slice(place.length + 1), place: Number(place) });
+  }
+  const field = (name: string) => fields.get(name) ?? '';
+  const isParked = field('owner') === '' && field('state') === 'open';
+  return {
+    taskId,
+    ttlMs,
+    ...{ server: field('server'), owner: field('owner'), text: field('text') },
+    ...{ fence: Number(field('fence')), claims: Number(field('claims')) },
+    ...(isParked ? { dueInMs: Math.max(0, Number(field('dueAt')) - now) } : {}),
+    state: field('state') as TaskRecord['state'],
+    steps: steps.toSorted((a, b) => a.place - b.place).map(({ key, text }) => ({ key, text })),
+  };
+}

@@ -1,0 +1,65 @@
+/** A session that its client uses again and again, at one node after the other, whatever happens to them meanwhile. */
+import { setTimeout } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { MachineTime } from '../../../test/tooling/machine-time.ts';
+import { RawSession } from '../../http/test/raw-client.ts';
+
+/** How long a request may take, milliseconds in which the machine ran this test: five seconds until it is refused, and what a busy machine adds. */
+const patienceMs = 30_000;
+
+export class BusySession {
+  readonly #places: readonly RawSession[];
+  readonly #tool: string;
+  readonly #time = new MachineTime();
+  #phase: 'busy' | 'resting' = 'busy';
+  /** What was answered otherwise than the documents say. */
+  readonly wrong: string[] = [];
+  served = 0;
+  refused = 0;
+  readonly #over: Promise<void>;
+
+  /** @param tool what it calls; it may run twice */
+  constructor(nodes: readonly URL[], { headers }: RawSession, tool: string) {
+    this.#places = nodes.map((url) => new RawSession(url, headers));
+    this.#tool = tool;
+    this.#over = this.#run().catch((error: unknown) => void this.wrong.push(String(error)));
+    onTestFinished(() => this.rest());
+  }
+
+  /** Settles once it has got its last answer. */
+  async rest(): Promise<void> {
+    this.#phase = 'resting';
+    await this.#over;
+  }
+
+  /** What each node answers to it now. */
+  statuses(): Promise<readonly number[]> {
+    return Promise.all(
+      this.#places.map(async (place) => {
+        const response = await place.request('ping');
+        await response.text();
+        return response.status;
+      }),
+    );
+  }
+
+  async #run(): Promise<void> {
+    for (let n = 0; this.#phase === 'busy'; n++) {
+      const place = this.#places[n % this.#places.length] as RawSession;
+      const began = this.#time.now;
+      const response = await place.call(this.#tool);
+      const text = await response.text();
+      const took = this.#time.now - began;
+      const isRefused = response.status === 503 && Number(response.headers.get('retry-after')) > 0;
+      const isServed = response.status === 200 && text.includes('"result"');
+      // A replica that takes the place of its master may lack what was on its way between nodes.
+      const isLost = response.status === 200 && text.includes('"reason":"process-ended"');
+      if (isRefused) this.refused++;
+      else if (isServed) this.served++;
+      else if (!isLost) this.wrong.push(`${response.status} ${text}`);
+      if (took > patienceMs) this.wrong.push(`${response.status} after ${took} ms`);
+      // Without a pause, the test would take the machine from the nodes whose failover it waits for.
+      await setTimeout(isRefused ? 50 : 25);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * What sessions leave behind in Redis and at their nodes. `LEFTOVERS=all` plays 5,000 sessions that are deleted and 2,000 that are
+ * abandoned, the long run of CI a twentieth of that, and every run some, without a look at the heap.
+ */
+import { expect, onTestFinished, test } from 'vitest';
+import { createMcpServer, defineTool } from '../../../src/index.ts';
+import { heapBytes } from '../../client/test/live-counts.ts';
+import { inLongRun } from '../../../test/tooling/long-run.ts';
+import { RawSession, begin } from '../../http/test/raw-client.ts';
+import { startRedisNodes, stateKeys } from './redis-nodes.ts';
+import { RedisServer, needsRedis } from './redis-server.ts';
+
+const share = process.env['LEFTOVERS'] === 'all' ? 1 : inLongRun(1 / 20, 1 / 200);
+
+/** After the last of them has been heard of, milliseconds; an ordinary run leaves a busy machine more time. */
+const patienceMs = share === 1 ? 20_000 : 60_000;
+
+const say = defineTool({
+  name: 'say',
+  description: 'Says something before it answers, so that there is an event log',
+  handler: (_, { notify }) => {
+    notify('test/said', { text: 'x'.repeat(200) });
+    return 'said';
+  },
+});
+
+const deleted = 5000 * share;
+const abandoned = 2000 * share;
+const warming = Math.min(100, deleted);
+
+/** Bytes. For a while it is remembered which sessions have ended, and where others were; one that is kept takes 16 KiB, and 1 KiB in Redis; the id of one that was deleted is remembered there. */
+const slack = {
+  heap: 2 * 1024 * 1024 + 600 * (deleted + abandoned),
+  redis: 256 * 1024 + 200 * deleted,
+};
+
+test('nothing is left of sessions that were deleted or abandoned, in Redis nor in the heap', async (context) => {
+  needsRedis(context);
+  const redis = await RedisServer.start();
+  onTestFinished(() => redis.stop());
+  const idleMs = 3000;
+  const nodes = await startRedisNodes({
+    count: 2,
+    stores: () => ({
+      url: redis.url,
+      commandTimeoutMs: 20_000,
+      limits: { idleMs, maxAgeMs: 2000 },
+    }),
+    server: () => createMcpServer({ name: 'leftovers', version: '1', tools: [say], stateKeys }),
+    http: {
+      limits: { sessionIdleTimeoutMs: idleMs, eventTtlMs: 2000 },
+      report: () => {},
+      session: { report: () => {} },
+    },
+  });
+  const [a, b] = nodes as [URL, URL];
+
+  /** Begins at one node, and calls at both. */
+  const play = async (isDeleted: boolean) => {
+    const here = await begin(a);
+    const there = new RawSession(b, here.headers);
+    for (const session of [here, there]) {
+      const said = await session.call('say');
+      await said.text();
+      // A busy machine may have taken so long that it was abandoned before, or cannot be reached in time.
+      expect([200, 404, 503]).toContain(said.status);
+    }
+    if (isDeleted) expect([204, 404, 503]).toContain((await there.delete()).status);
+  };
+  /** Twenty at a time. */
+  const playAll = async (count: number, isDeleted: boolean) => {
+    let left = count;
+    const lanes = Array.from({ length: 20 }, async () => {
+      while (left-- > 0) await play(isDeleted);
+    });
+    await Promise.all(lanes);
+  };
+  const keys = async () => ((await redis.ask('KEYS', '*')) as readonly string[]).toSorted();
+  const usedBytes = async () => {
+    const memory = String(await redis.ask('INFO', 'memory'));
+    return Number(/used_memory:(\d+)/.exec(memory)?.[1]);
+  };
+  /** What there is of nodes: it is there without any session. */
+  const ofNodes = (names: readonly string[]) =>
+    names.filter((name) => !/\{(?:leases|node:)/.test(name));
+
+  await playAll(warming, true);
+  await playAll(warming, false);
+  const gone = { timeout: patienceMs, interval: 250 };
+  await expect.poll(async () => ofNodes(await keys()), gone).toEqual([]);
+  const before = { heap: await heapBytes(), used: await usedBytes(), keys: (await keys()).length };
+  await playAll(deleted, true);
+  await playAll(abandoned, false);
+  await expect.poll(async () => ofNodes(await keys()), gone).toEqual([]);
+  const after = { heap: await heapBytes(), used: await usedBytes(), keys: (await keys()).length };
+  await context.annotate(JSON.stringify({ before, after }));
+  expect(after.keys).toBe(before.keys);
+  expect(after.used - before.used).toBeLessThan(slack.redis);
+  expect(after.heap - before.heap).toBeLessThan(slack.heap);
+}, 600_000);

@@ -1,0 +1,66 @@
+/** Histograms of durations, with the boundaries of the conventions. */
+import { metrics } from '@opentelemetry/api';
+import type { Attributes, Histogram, MeterProvider } from '@opentelemetry/api';
+import { httpAttributes } from './subject.ts';
+import type { Watcher } from '../../../src/server/session.ts';
+
+/** The instrumentation scope of every span and metric. */
+export const scope = 'mcp-actors';
+
+/** Seconds, as the conventions ask. */
+const boundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
+/** A histogram of seconds. */
+export function durationHistogram(
+  provider: MeterProvider,
+  name: string,
+  description: string,
+): Histogram {
+  return provider.getMeter(scope).createHistogram(name, {
+    description,
+    unit: 's',
+    advice: { explicitBucketBoundaries: [...boundaries] },
+  });
+}
+
+/** Where durations go, and their attributes. */
+export interface SessionDurationsOptions {
+  /** By default the globally registered one. */
+  readonly meterProvider?: MeterProvider;
+  /** On every duration, such as `{ 'network.transport': 'pipe' }` for sessions over stdio. */
+  readonly attributes?: Attributes;
+}
+
+/**
+ * A watcher that records `mcp.server.session.duration`, in seconds, once a session has ended:
+ * `server.listen(transport, { watchers: [sessionDurations()] })`.
+ *
+ * `error.type` is how the session ended, if that is an error: `output-broken`, `unresponsive` or
+ * `failure`. Requests over HTTP without a session do not count. `mcp.protocol.version` is absent if no client ever sent `initialize`.
+ *
+ * @see OpenTelemetry semantic conventions for generative AI, "Model Context Protocol (MCP)",
+ *   "Metric: mcp.server.session.duration" (status: development)
+ */
+export function sessionDurations(options: SessionDurationsOptions = {}): Watcher {
+  const { meterProvider = metrics, attributes } = options;
+  const durations = durationHistogram(
+    meterProvider,
+    'mcp.server.session.duration',
+    'How long a session lasted, from its start to its end',
+  );
+  return ({ actor, closed, clock, dump }) => {
+    const startedMs = clock.now();
+    void closed.then(({ kind }) => {
+      const { http } = dump();
+      if (http?.kind === 'requests') return;
+      const { client } = actor.getSnapshot().context;
+      const isError = kind !== 'input-ended' && kind !== 'shutdown';
+      durations.record((clock.now() - startedMs) / 1000, {
+        ...(http ? httpAttributes : {}),
+        ...attributes,
+        ...(client ? { 'mcp.protocol.version': client.dialect.version } : {}),
+        ...(isError ? { 'error.type': kind } : {}),
+      });
+    });
+  };
+}

@@ -1,0 +1,96 @@
+/** What launching a process depends on the system for, for every system on any. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { placesOf } from '../src/command.ts';
+import { environmentFor } from '../src/environment.ts';
+import { posixPlatform, windowsPlatform, windowsTools } from '../src/platforms.ts';
+
+const windows = windowsPlatform(windowsTools({})).names;
+
+describe('a command on Windows', () => {
+  const env = { Path: 'C:\\bin;;"C:\\Program Files\\x";tools', PathExt: '.EXE;.CMD;' };
+  const files = (command: string, variables: { readonly [name: string]: string } = env) =>
+    placesOf(command, 'D:\\work', variables, windows).files;
+
+  test('is looked for with each ending in each folder of the PATH, however that is written', () => {
+    expect(files('npx')).toEqual([
+      'C:\\bin\\npx.EXE',
+      'C:\\bin\\npx.CMD',
+      'C:\\Program Files\\x\\npx.EXE',
+      'C:\\Program Files\\x\\npx.CMD',
+      'D:\\work\\tools\\npx.EXE',
+      'D:\\work\\tools\\npx.CMD',
+    ]);
+  });
+
+  test('that has an ending is looked for as it is first', () => {
+    expect(files('npx.cmd', { Path: 'C:\\bin' })[0]).toBe('C:\\bin\\npx.cmd');
+    expect(files('server.v2', { Path: 'C:\\bin', PATHEXT: '.EXE' })).toEqual([
+      'C:\\bin\\server.v2.EXE',
+    ]);
+  });
+
+  test.each([
+    ['tools/server.exe', 'D:\\work\\tools\\server.exe'],
+    ['.\\server.exe', 'D:\\work\\server.exe'],
+    ['E:\\apps\\server.exe', 'E:\\apps\\server.exe'],
+    ['\\\\host\\share\\server.exe', '\\\\host\\share\\server.exe'],
+  ])('that is a path is looked for there alone: %s', (command, file) => {
+    const places = placesOf(command, 'D:\\work', env, windows);
+    expect([places.files[0], places.path]).toEqual([file, undefined]);
+    expect(places.files.every((each) => each.startsWith(file))).toBe(true);
+  });
+
+  test('is found nowhere without a PATH: the working directory is not looked at', () => {
+    expect(files('npx', {})).toEqual([]);
+  });
+});
+
+test('a command on POSIX is looked for in the PATH, whose empty folder is the working directory', () => {
+  const places = (command: string, env: { readonly [name: string]: string }) =>
+    placesOf(command, '/work', env, posixPlatform.names).files;
+  expect(places('npx', { PATH: '/bin::tools', Path: '/other' })).toEqual([
+    '/bin/npx',
+    '/work/npx',
+    '/work/tools/npx',
+  ]);
+  expect(places('npx', {})).toEqual(['/usr/bin/npx', '/bin/npx']);
+  expect(places('./a b', { PATH: '/bin' })).toEqual(['/work/a b']);
+});
+
+describe('the environment on Windows', () => {
+  const own = { Path: 'C:\\bin', SystemRoot: 'C:\\Windows', HOME: 'x', NPM_token: 'sesame' };
+
+  test('has what every process needs, under the names that it had', () => {
+    expect(environmentFor({}, false, own, windows)).toEqual({
+      Path: 'C:\\bin',
+      SystemRoot: 'C:\\Windows',
+    });
+  });
+
+  test('has one variable of a name, however an entry writes it', () => {
+    expect(environmentFor({ PATH: 'D:\\' }, ['npm_*'], own, windows)).toEqual({
+      PATH: 'D:\\',
+      SystemRoot: 'C:\\Windows',
+      NPM_token: 'sesame',
+    });
+  });
+});
+
+test('the tools of Windows are found without the PATH', () => {
+  expect(windowsTools({ SystemRoot: 'D:\\Windows', PATH: 'C:\\evil' })).toEqual({
+    cmd: 'D:\\Windows\\System32\\cmd.exe',
+    findstr: 'D:\\Windows\\System32\\findstr.exe',
+    powershell: 'D:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe',
+    taskkill: 'D:\\Windows\\System32\\taskkill.exe',
+  });
+  expect(windowsTools({}).cmd).toBe('C:\\Windows\\System32\\cmd.exe');
+});
+
+test('which system this is, is asked in one place', () => {
+  const folder = new URL('../src/', import.meta.url);
+  const asking = readdirSync(folder).filter((name) =>
+    readFileSync(new URL(name, folder), 'utf8').includes("'win32'"),
+  );
+  expect(asking).toEqual(['platforms.ts']);
+});

@@ -1,0 +1,122 @@
+/** What cannot be started is told as such, by what is wrong with it. */
+import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { RuntimeError } from '../../../src/protocol/errors.ts';
+import { endAll, script, start } from './started.ts';
+import type { StartOptions } from './started.ts';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'spawn-')));
+  await mkdir(join(folder, 'directory'));
+  await mkdir(join(folder, 'bin'));
+  await writeFile(join(folder, 'plain'), 'echo never\n');
+  await writeFile(join(folder, 'bin', 'tool'), '#!/bin/sh\necho "found as $0"\n');
+  await writeFile(join(folder, 'orphan'), '#!/no/such/interpreter -x\n');
+  await writeFile(join(folder, 'strange'), '#! /tmp\n');
+  for (const name of ['bin/tool', 'orphan', 'strange']) await chmod(join(folder, name), 0o755);
+  await symlink(join(folder, 'nowhere'), join(folder, 'dangling'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+afterEach(endAll);
+
+const path = '/usr/bin:/bin';
+
+/** In the folder, with a short PATH. */
+async function failure(command: string, args: string[] = [], options: StartOptions = {}) {
+  const server = start(command, args, { cwd: folder, env: { PATH: path }, ...options });
+  const { error } = await server.told('process.failed');
+  await server.gone;
+  expect(server.order).toEqual(['failed', 'gone']);
+  expect(error).toBeInstanceOf(RuntimeError);
+  expect((error as RuntimeError).code).toBe('SPAWN_FAILED');
+  return (error as RuntimeError).message;
+}
+
+const inside = (name: string) => JSON.stringify(join(folder, name));
+
+describe.each([{ isWatched: true }, { isWatched: false }])('a command, %o,', (watching) => {
+  test('that is nowhere in PATH is told with that PATH [PROC-07]', async () => {
+    const message = `There is no command "no-such-server" in PATH (${path})`;
+    expect(await failure('no-such-server', [], watching)).toBe(message);
+  });
+
+  test('that is a path to nothing is told as it was written', async () => {
+    expect(await failure('./nothing', [], watching)).toBe('There is no command "./nothing"');
+    expect(await failure('./dangling', [], watching)).toBe('There is no command "./dangling"');
+    expect(await failure('plain/x', [], watching)).toBe('There is no command "plain/x"');
+  });
+
+  test('that is too long for the system is told with what the system says', async () => {
+    const long = Array.from({ length: 40 }, () => 'x'.repeat(100_000));
+    expect(await failure('true', long, watching)).toMatch(/^"true" could not be started: .*E2BIG/);
+  });
+
+  test('that is found runs from where it was found, relative to its own directory', async () => {
+    const options = { ...watching, cwd: folder, env: { PATH: `bin:${path}` } };
+    expect(await start('tool', [], options).line()).toBe(`found as ${join(folder, 'bin/tool')}`);
+    expect(await start('./bin/tool', [], options).line()).toContain('found as');
+    expect(await start(join(folder, 'bin/tool'), [], options).line()).toContain('found as');
+  });
+});
+
+describe('a command', () => {
+  test('that is a directory or not executable is told so [PROC-07]', async () => {
+    expect(await failure('./directory')).toBe(`${inside('directory')} is a directory`);
+    expect(await failure('./plain')).toBe(`${inside('plain')} is not executable`);
+    const env = { PATH: `${folder}:${path}` };
+    expect(await failure('plain', [], { env })).toBe(`${inside('plain')} is not executable`);
+  });
+
+  test('whose interpreter is missing or none is told so', async () => {
+    expect(await failure('./orphan')).toBe(
+      '"./orphan" is to be run by "/no/such/interpreter", which does not exist',
+    );
+    expect(await failure('./strange')).toBe(
+      '"./strange" is to be run by "/tmp", which is a directory',
+    );
+  });
+
+  test('is not blamed for its working directory [PROC-07]', async () => {
+    expect(await failure('true', [], { cwd: join(folder, 'nowhere') })).toBe(
+      `The working directory ${inside('nowhere')} does not exist`,
+    );
+    expect(await failure('true', [], { cwd: join(folder, 'plain') })).toBe(
+      `The working directory ${inside('plain')} is not a directory`,
+    );
+  });
+
+  test.each([
+    ['', [], {}, 'The command is empty'],
+    ['  ', [], {}, 'The command is empty'],
+    [undefined, [], {}, 'The command must be a string, this is missing'],
+    ['tr\0ue', [], {}, 'The command contains a NUL character, which no process can be given'],
+    ['true', ['a', 'b\0'], {}, 'args[1] contains a NUL character, which no process can be given'],
+    ['true', [5], {}, 'args[0] must be a string, this is 5'],
+    ['true', 'a b', {}, 'args must be an array, this is "a b"'],
+    ['true', [], { A: '\0' }, 'env.A contains a NUL character, which no process can be given'],
+    ['true', [], { A: 1 }, 'env.A must be a string, this is 1'],
+    ['true', [], { 'A=B': 'x' }, '"A=B" is no name of an environment variable'],
+    ['true', [], { '': 'x' }, '"" is no name of an environment variable'],
+  ])('%j with %j and %j is refused', async (command, args, env, message) => {
+    const options = { env: env as { readonly [name: string]: string } };
+    expect(await failure(command as string, args as string[], options)).toBe(message);
+  });
+
+  test('that could be started again and again is told each time', async () => {
+    for (let times = 0; times < 3; times++) await failure('no-such-server');
+  });
+
+  test('with variables that a shell drops gets them, without a watcher, and that is reported', async () => {
+    const env = { 'npm_config_@a:registry': 'https://registry.example' };
+    const server = start('env', [], { env });
+    expect(await server.lines()).toContain('npm_config_@a:registry=https://registry.example');
+    expect(server.facts).toMatchObject([{ name: 'process.unwatched', level: 'info' }]);
+    await server.gone;
+    const plain = script('true', { env: { A: 'x' } });
+    await plain.gone;
+    expect(plain.facts).toEqual([]);
+  });
+});

@@ -1,0 +1,141 @@
+/** The reader and the writer of a session or a connection, recorded: what comes, what is said, what becomes of it. */
+import type { Port } from '../../../src/machines/port.ts';
+import type {
+  FramesToSend,
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  WriterEvent,
+  WriterInput,
+} from '../../../src/machines/peer-ports.ts';
+import type { OutboundFrame } from '../../../src/protocol/frames.ts';
+import type { FrameLine, InputLine } from './format.ts';
+import { writerLine, writtenFrames } from './lines.ts';
+import type { Timeline } from './timeline.ts';
+
+/** How a side's messages are written down. */
+export interface EndLines {
+  /** What the reader hands on; undefined if it is not an input. */
+  received(event: RouterEvent): InputLine | undefined;
+  said(frame: unknown): FrameLine;
+  /** What the writer is called, if nested inputs say where they came. */
+  readonly place?: string;
+  /** Why something was not sent. */
+  reasonOf(error: unknown): { readonly reason: string; readonly code?: string };
+}
+
+/** A reader and a writer, with snapshots of any kind. */
+export interface Ends {
+  readonly reader: Port<ReaderEvent, ReaderInput>;
+  readonly writer: Port<WriterEvent, WriterInput>;
+}
+
+/** Records any number of ends, one pair after the other. */
+export class RecordedEnds {
+  readonly #timeline: Timeline;
+  readonly #lines: EndLines;
+  /** How many were sent by someone who waits until the transport has taken them. */
+  #awaited = 0;
+
+  constructor(timeline: Timeline, lines: EndLines) {
+    this.#timeline = timeline;
+    this.#lines = lines;
+  }
+
+  /** The same ends. */
+  record({ reader, writer }: Ends): Ends {
+    return { reader: this.#recordReader(reader), writer: this.#recordWriter(writer) };
+  }
+
+  #recordReader(port: Ends['reader']): Ends['reader'] {
+    const timeline = this.#timeline;
+    return {
+      ...port,
+      getInitialSnapshot: (scope, { router, owner, ...input }) =>
+        port.getInitialSnapshot(scope, {
+          ...input,
+          router: {
+            send: (event: RouterEvent) => {
+              const line = this.#lines.received(event);
+              if (line) timeline.input(line, () => router.send(event));
+              else router.send(event);
+            },
+          },
+          owner: {
+            send: (event) => {
+              if (event.type === 'input.ended')
+                timeline.input({ end: true }, () => owner.send(event));
+              else owner.send(event);
+            },
+          },
+        }),
+    };
+  }
+
+  #recordWriter(port: Ends['writer']): Ends['writer'] {
+    const timeline = this.#timeline;
+    return {
+      ...port,
+      getInitialSnapshot: (scope, { owner, ...input }) =>
+        port.getInitialSnapshot(scope, {
+          ...input,
+          owner: {
+            send: (event) => {
+              const line = writerLine(event);
+              if (line) timeline.input(line, () => owner.send(event));
+              else owner.send(event);
+            },
+          },
+        }),
+      transition: (snapshot, event, scope) => {
+        const recorded = event.type === 'frames.send' ? this.#recordSending(event) : event;
+        // What the transport answers at once arrives while the session calls, so it is nested.
+        const take = () => port.transition(snapshot, recorded, scope);
+        return timeline.call(undefined, take, this.#lines.place);
+      },
+    };
+  }
+
+  /** The same event; what is said is recorded, and what becomes of it beside the answer. */
+  #recordSending(event: FramesToSend): FramesToSend {
+    const timeline = this.#timeline;
+    const unwritable = new Set<OutboundFrame>();
+    const written = writtenFrames(event.frames, (message) => unwritable.add(message));
+    for (const frame of written) timeline.output(this.#lines.said(frame));
+    const { rejected, returned, taken } = event;
+    const awaited = taken && ++this.#awaited;
+    return {
+      ...event,
+      ...(rejected
+        ? {
+            rejected: (error, frame) => {
+              // A replay finds by itself what JSON cannot hold.
+              if (unwritable.has(frame) || !('method' in frame)) return rejected(error, frame);
+              const line = { unsent: frame.method, ...idOf(frame), ...this.#lines.reasonOf(error) };
+              timeline.input(line, () => rejected(error, frame));
+            },
+          }
+        : {}),
+      ...(returned
+        ? {
+            returned: (error, frame) => {
+              if (!('method' in frame)) return returned(error, frame);
+              const line = {
+                returned: frame.method,
+                ...idOf(frame),
+                ...this.#lines.reasonOf(error),
+              };
+              timeline.input(line, () => returned(error, frame));
+            },
+          }
+        : {}),
+      ...(taken && awaited !== undefined
+        ? { taken: () => timeline.input({ taken: awaited }, taken) }
+        : {}),
+    };
+  }
+}
+
+function idOf(frame: OutboundFrame) {
+  return 'id' in frame && frame.id !== undefined ? { id: frame.id } : {};
+}

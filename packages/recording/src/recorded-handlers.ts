@@ -1,0 +1,217 @@
+/**
+ * The author's handlers, recorded: when each starts, what it asks the client and says meanwhile,
+ * and what it returns.
+ */
+import type { Clock } from '../../../src/actors/clock.ts';
+import { isThenable } from '../../../src/actors/exchange.ts';
+import type {
+  CalledRequest,
+  DetachedWork,
+  EndWork,
+  Exchange,
+  MakeOnce,
+  RequestHandler,
+  RequestSpec,
+  TaskHandle,
+} from '../../../src/actors/exchange.ts';
+import type { RootsReport } from '../../../src/protocol/roots.ts';
+import { describe, isJsonObject } from '../../../src/protocol/classify.ts';
+import { textOfError, toWireError } from '../../../src/protocol/errors.ts';
+import type { JsonObject } from '../../../src/protocol/frames.ts';
+import { writtenParams } from './lines.ts';
+import type { Timeline } from './timeline.ts';
+
+/** The same handlers, by method; what they do is recorded. */
+export function recordedHandlers(
+  handlers: ReadonlyMap<string, RequestHandler>,
+  timeline: Timeline,
+): ReadonlyMap<string, RequestHandler> {
+  let count = 0;
+  const recorded = (method: string, handler: RequestHandler): RequestHandler => {
+    const { resumption } = handler;
+    const run: RequestHandler = (params, exchange) => {
+      const call = ++count;
+      return timeline.call({ started: call, id: exchange.request.id, method }, () =>
+        recordedResult(timeline, call, exchange, (seen) => handler(params, seen)),
+      );
+    };
+    if (resumption) {
+      const noted: typeof resumption = (params) => {
+        const given = resumption(params);
+        timeline.output({ resumption: given, for: method });
+        return given;
+      };
+      Object.assign(run, { resumption: noted });
+    }
+    return run;
+  };
+  return new Map([...handlers].map(([method, handler]) => [method, recorded(method, handler)]));
+}
+
+/** Runs a handler and records what it returns or throws as an input of the session. */
+function recordedResult(
+  timeline: Timeline,
+  call: number,
+  exchange: Exchange,
+  run: (exchange: Exchange) => unknown,
+): unknown {
+  const returned = (result: unknown) =>
+    timeline.input({ call, ...resultMembers(result) }, () => result);
+  const thrown = (error: unknown) =>
+    timeline.input({ call, ...errorMembers(error, exchange) }, (): never => {
+      throw error;
+    });
+  let result: unknown;
+  try {
+    result = run(new RecordedExchange(exchange, call, timeline));
+  } catch (error) {
+    return thrown(error);
+  }
+  return isThenable(result) ? Promise.resolve(result).then(returned, thrown) : returned(result);
+}
+
+function resultMembers(result: unknown) {
+  if (!isJsonObject(result)) return { thrown: `It gave ${describe(result)}` };
+  const written = writtenParams(result);
+  if ('unwritable' in written) return written;
+  return isJsonObject(written.params)
+    ? { result: written.params }
+    : { unwritable: `As JSON it is ${describe(written.params)}` };
+}
+
+function errorMembers(error: unknown, { request: { peer } }: Exchange) {
+  // What is an error in its revision alone, such as a capability that the client lacks.
+  const wire = toWireError(error) ?? peer.dialect.wireError(error);
+  if (!wire) return { thrown: textOfError(error) };
+  const written = writtenParams(wire);
+  return 'params' in written
+    ? { error: written.params as typeof wire }
+    : { thrown: written.unwritable };
+}
+
+/** An exchange that records what its handler asks the client, says, and says of its task. */
+class RecordedExchange implements Exchange {
+  context: object | undefined = undefined;
+  readonly #exchange: Exchange;
+  /** The number of its `started` line. */
+  readonly #call: number;
+  readonly #timeline: Timeline;
+  #asked = 0;
+
+  constructor(exchange: Exchange, call: number, timeline: Timeline) {
+    this.#exchange = exchange;
+    this.#call = call;
+    this.#timeline = timeline;
+  }
+
+  // Read each time: a suspended call goes on with another request.
+  get request(): CalledRequest {
+    return this.#exchange.request;
+  }
+
+  get machine(): Exchange['machine'] {
+    return this.#exchange.machine;
+  }
+
+  set machine(machine: Exchange['machine']) {
+    this.#exchange.machine = machine;
+  }
+
+  whenClosing(callback: () => void): void {
+    this.#exchange.whenClosing(callback);
+  }
+
+  get isWritable(): boolean {
+    return this.#exchange.isWritable;
+  }
+
+  whenWritable(callback: () => void): void {
+    this.#exchange.whenWritable(callback);
+  }
+
+  park(): void {
+    this.#exchange.park();
+  }
+
+  detach(handler: RequestHandler, work: DetachedWork): EndWork {
+    return this.#exchange.detach(handler, work);
+  }
+
+  get task(): TaskHandle | undefined {
+    const { task } = this.#exchange;
+    const [call, timeline] = [this.#call, this.#timeline];
+    return (
+      task && {
+        taskId: task.taskId,
+        describe: (message) =>
+          timeline.input({ call, describe: String(message) }, () => task.describe(message)),
+      }
+    );
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+
+  get checkpoint(): unknown {
+    return this.#exchange.checkpoint;
+  }
+
+  set checkpoint(value: unknown) {
+    this.#timeline.input({ call: this.#call, checkpoint: true }, () => {
+      this.#exchange.checkpoint = value;
+    });
+  }
+
+  once<T>(key: string, make: MakeOnce<T>): Promise<T> {
+    return this.#exchange.once(key, make);
+  }
+
+  get hasEnded(): boolean {
+    return this.#exchange.hasEnded;
+  }
+
+  ask(question: RequestSpec): Promise<JsonObject> {
+    const [timeline, call, ask] = [this.#timeline, this.#call, ++this.#asked];
+    const { method, params, timeoutMs, maxTotalMs, onProgress, accepts } = question;
+    const recorded: RequestSpec = {
+      ...question,
+      signal: timeline.signal(question.signal, (withdrawn) => ({ call, ask, withdrawn })),
+      onProgress:
+        onProgress &&
+        ((progress) => timeline.call({ told: ask, call }, () => onProgress(progress))),
+      accepts: accepts && ((answer) => timeline.computed('answer', () => accepts(answer))),
+    };
+    const line = {
+      call,
+      ask,
+      method,
+      ...(params ? writtenParams(params) : {}),
+      timeoutMs,
+      maxTotalMs,
+      ...(onProgress ? { progress: true as const } : {}),
+      ...(accepts ? { judged: true as const } : {}),
+    };
+    return timeline.input(line, () => this.#exchange.ask(recorded));
+  }
+
+  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
+    const line = { call: this.#call, notify: method, ...writtenParams(params) };
+    this.#timeline.input(line, () => this.#exchange.notify(method, params, rejected));
+  }
+
+  announce(method: string, params: JsonObject): void {
+    const line = { call: this.#call, announce: method, ...writtenParams(params) };
+    this.#timeline.input(line, () => this.#exchange.announce(method, params));
+  }
+
+  roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
+    return this.#timeline.input({ call: this.#call, roots: true }, () =>
+      this.#exchange.roots(wait),
+    );
+  }
+
+  whenEnded(callback: () => void): void {
+    this.#exchange.whenEnded(callback);
+  }
+}

@@ -1,0 +1,54 @@
+import { createMcpServer } from 'mcp-actors';
+import { differenceText, replay } from 'mcp-actors/recording';
+import { turn } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { tool } from '../../../test/contract/serving.ts';
+import { askName, expectSame, recordedSession, roots } from './recorded-session.ts';
+
+const named = { name: 'recorded', version: '1.0.0' };
+const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
+
+describe('live handlers', () => {
+  const server = (greeting: string) =>
+    createMcpServer({
+      ...named,
+      tools: [
+        tool('greet', async (_, context) => {
+          await turn();
+          return `${greeting} ${await askName({}, context)}`;
+        }),
+        roots,
+      ],
+    });
+
+  async function greeted() {
+    const { peer, finish } = recordedSession(server('Hello'));
+    await peer.handshake({ capabilities });
+    peer.answer(await peer.request('roots/list'), { roots: [{ uri: 'file:///a' }] });
+    const [one, two] = [peer.call('greet'), peer.call('roots')];
+    const question = await peer.request('elicitation/create');
+    peer.answer(question, { action: 'accept', content: { name: 'Ada' } });
+    await Promise.all([one, two]);
+    return finish();
+  }
+
+  test('that give the same are no difference, though nothing of them is taken from the recording', async () => {
+    await expectSame(await greeted(), { server: server('Hello') });
+  });
+
+  test('that give something else are the difference', async () => {
+    const recording = await greeted();
+    const { difference } = await replay(recording, { server: server('Bye'), patienceMs: 50 });
+    expect(difference && differenceText(difference, recording)).toMatch(/^\+ +\{"server":.*Bye/m);
+  });
+
+  test('that hang are found missing', async () => {
+    const recording = await greeted();
+    const hanging = createMcpServer({
+      ...named,
+      tools: [tool('greet', () => new Promise(() => {})), roots],
+    });
+    const { difference } = await replay(recording, { server: hanging, patienceMs: 50 });
+    expect(difference).toMatchObject({ problem: 'the replay does not send this' });
+  });
+});

@@ -1,0 +1,234 @@
+import { createServer } from 'node:net';
+import { rename, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ToolError } from '../../../src/protocol/errors.ts';
+import { resolveInside } from '../src/boundary.ts';
+import { openChecked, openInside } from '../src/open-inside.ts';
+import { toolError } from './fake-context.ts';
+import { makeNamedPipe } from './named-pipe.ts';
+import { boundaryAt, rootDirectory } from './root-at.ts';
+import { readBytes } from '../src/open-inside.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+async function boundaryOf(files: Readonly<Record<string, string>> = {}) {
+  const directory = await temporaryDirectory({
+    'root/file.txt': 'inside',
+    'root/sub/deep.txt': 'deep',
+    'rootless/file.txt': 'outside',
+    'secret.txt': 'outside',
+    ...files,
+  });
+  const base = join(directory, 'root');
+  return { directory, base, boundary: boundaryAt(base) };
+}
+
+describe('resolving', () => {
+  test('a relative path is relative to the base, an absolute path and a URI are taken as they are', async () => {
+    const { base, boundary } = await boundaryOf();
+    const path = join(base, 'sub/deep.txt');
+    for (const given of ['sub/deep.txt', './sub/../sub/deep.txt', path, pathToFileURL(path).href]) {
+      expect(await resolveInside(boundary, given)).toEqual({ path, exists: true });
+    }
+    expect(await resolveInside(boundary, '.')).toEqual({ path: base, exists: true });
+  });
+
+  test('a path in any of the roots is inside', async () => {
+    const { directory, base } = await boundaryOf();
+    const roots = [base, join(directory, 'rootless')].map(rootDirectory);
+    const boundary = { directories: roots, base: rootDirectory(base) };
+    const path = join(directory, 'rootless/file.txt');
+    expect(await resolveInside(boundary, path)).toEqual({ path, exists: true });
+  });
+
+  test.each([
+    '../secret.txt',
+    '../rootless/file.txt',
+    '/etc/passwd',
+    '/',
+    '..',
+    'sub/../../secret.txt',
+    '../missing',
+    '/proc/self/root/etc/passwd',
+  ])('%j is outside, and the error names the path and the roots', async (given) => {
+    const { base, boundary } = await boundaryOf();
+    const error = await toolError(resolveInside(boundary, given));
+    expect(error.code).toBe('OUTSIDE_ROOTS');
+    expect(error.message).toContain(JSON.stringify(given));
+    expect(error.message).toContain(base);
+  });
+
+  test('a path outside is refused in the same words whether it exists or not', async () => {
+    const { boundary } = await boundaryOf();
+    const there = await toolError(resolveInside(boundary, '../secret.txt'));
+    const absent = await toolError(resolveInside(boundary, '../absent.txt'));
+    expect(there.message.replace('secret', 'absent')).toBe(absent.message);
+  });
+
+  test('a link out is refused, a link within is followed', async () => {
+    const { directory, base, boundary } = await boundaryOf();
+    await symlink(join(directory, 'secret.txt'), join(base, 'out.txt'));
+    await symlink(directory, join(base, 'up'));
+    await symlink('sub', join(base, 'within'));
+    expect((await toolError(resolveInside(boundary, 'out.txt'))).code).toBe('OUTSIDE_ROOTS');
+    expect((await toolError(resolveInside(boundary, 'up/secret.txt'))).code).toBe('OUTSIDE_ROOTS');
+    expect((await toolError(resolveInside(boundary, 'up/absent/x'))).code).toBe('OUTSIDE_ROOTS');
+    expect(await resolveInside(boundary, 'within/deep.txt')).toEqual({
+      path: join(base, 'sub/deep.txt'),
+      exists: true,
+    });
+  });
+
+  test('a file not there yet counts by its nearest existing ancestor [BOUND-03]', async () => {
+    const { base, boundary } = await boundaryOf();
+    expect(await resolveInside(boundary, 'sub/new/a.txt')).toEqual({
+      path: join(base, 'sub/new/a.txt'),
+      exists: false,
+    });
+  });
+
+  test('a dangling link counts as the place that it points to', async () => {
+    const { directory, base, boundary } = await boundaryOf();
+    await symlink(join(directory, 'not-yet'), join(base, 'out'));
+    await symlink(join(base, 'sub/not-yet'), join(base, 'in'));
+    expect((await toolError(resolveInside(boundary, 'out'))).code).toBe('OUTSIDE_ROOTS');
+    expect((await toolError(resolveInside(boundary, 'out/below'))).code).toBe('OUTSIDE_ROOTS');
+    expect(await resolveInside(boundary, 'in')).toEqual({
+      path: join(base, 'sub/not-yet'),
+      exists: false,
+    });
+  });
+
+  test('a root that is itself reached by a link is the same root', async () => {
+    const { directory, base, boundary } = await boundaryOf();
+    await symlink(base, join(directory, 'alias'));
+    const path = join(base, 'file.txt');
+    expect(await resolveInside(boundary, join(directory, 'alias/file.txt'))).toEqual({
+      path,
+      exists: true,
+    });
+  });
+
+  test.each([
+    ['', 'INVALID_PATH'],
+    ['a\0b', 'INVALID_PATH'],
+    ['x'.repeat(5000), 'INVALID_PATH'],
+    ['x'.repeat(300), 'INVALID_PATH'],
+    ['項'.repeat(1500), 'INVALID_PATH'],
+    ['file:///a%00b', 'INVALID_PATH'],
+    ['file://host/x', 'INVALID_PATH'],
+  ])('%.20j is a ToolError with a code', async (given, code) => {
+    const { boundary } = await boundaryOf();
+    expect((await toolError(resolveInside(boundary, given))).code).toBe(code);
+  });
+
+  test('a loop of links is told as such', async () => {
+    const { base, boundary } = await boundaryOf();
+    await symlink('b', join(base, 'a'));
+    await symlink('a', join(base, 'b'));
+    const error = await toolError(resolveInside(boundary, 'a/x'));
+    expect(error.code).toBe('INACCESSIBLE');
+    expect(error.message).toContain('loop');
+  });
+
+  test('a root that has disappeared is noticed when it is used [ROOTS-22]', async () => {
+    const { base, boundary } = await boundaryOf();
+    await rm(base, { recursive: true });
+    const error = await toolError(resolveInside(boundary, 'file.txt'));
+    expect(error.code).toBe('ROOT_UNAVAILABLE');
+    expect(error.message).toContain(base);
+  });
+
+  test('whatever it is given, it gives a path inside or a ToolError', async () => {
+    const { directory, base, boundary } = await boundaryOf();
+    await symlink(directory, join(base, 'up'));
+    await symlink('b', join(base, 'a'));
+    await symlink('a', join(base, 'b'));
+    const part = fc.constantFrom(
+      '..',
+      '.',
+      '',
+      'up',
+      'a',
+      'b',
+      'sub',
+      'file.txt',
+      'deep.txt',
+      'é',
+      '\0',
+      'x'.repeat(256),
+    );
+    const hostile = fc.oneof(
+      fc.array(part, { maxLength: 6 }).map((parts) => parts.join('/')),
+      fc.string({ unit: 'binary', maxLength: 30 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(hostile, async (given) => {
+        try {
+          const { path } = await resolveInside(boundary, given);
+          expect(path === base || path.startsWith(`${base}/`)).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ToolError);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('opening', () => {
+  test('an inside file is opened', async () => {
+    const { base, boundary } = await boundaryOf();
+    const { handle, path, stats } = await openInside(boundary, 'file.txt');
+    onTestFinished(async () => await handle.close());
+    expect(path).toBe(join(base, 'file.txt'));
+    expect(stats.size).toBe(6);
+    expect(String(await readBytes(handle, 1000))).toBe('inside');
+  });
+
+  test.each(['descriptor', 'identity'] as const)(
+    'a directory that became a link out after the check is noticed at open (%s)',
+    async (placedBy) => {
+      const { directory, base, boundary } = await boundaryOf({ 'outside/deep.txt': 'secret' });
+      const { path } = await resolveInside(boundary, 'sub/deep.txt');
+      await rename(join(base, 'sub'), join(base, 'moved'));
+      await symlink(join(directory, 'outside'), join(base, 'sub'));
+      const error = await toolError(openChecked(boundary, path, { placedBy }));
+      expect(error.code).toBe('OUTSIDE_ROOTS');
+    },
+  );
+
+  test('a file that became a link after the check is not opened', async () => {
+    const { directory, base, boundary } = await boundaryOf();
+    const { path } = await resolveInside(boundary, 'file.txt');
+    await rm(path);
+    await symlink(join(directory, 'secret.txt'), join(base, 'file.txt'));
+    expect((await toolError(openChecked(boundary, path))).code).toBe('INACCESSIBLE');
+  });
+
+  test('a file opened by its identity is the same one', async () => {
+    const { boundary } = await boundaryOf();
+    const { handle } = await openInside(boundary, 'file.txt', { placedBy: 'identity' });
+    expect(String(await readBytes(handle, 1000))).toBe('inside');
+    await handle.close();
+  });
+
+  test('what is no regular file is refused at once', async () => {
+    const { base, boundary } = await boundaryOf();
+    makeNamedPipe(join(base, 'pipe'));
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(join(base, 'socket'), resolve));
+    onTestFinished(() => void server.close());
+    for (const given of ['sub', '.', 'pipe', 'socket']) {
+      expect((await toolError(openInside(boundary, given))).code).toBe('NOT_A_FILE');
+    }
+  });
+
+  test('an absent file is NOT_FOUND, also below a file', async () => {
+    const { boundary } = await boundaryOf();
+    expect((await toolError(openInside(boundary, 'absent.txt'))).code).toBe('NOT_FOUND');
+    expect((await toolError(openInside(boundary, 'file.txt/below'))).code).toBe('NOT_FOUND');
+  });
+});

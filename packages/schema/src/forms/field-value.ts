@@ -1,0 +1,147 @@
+/**
+ * Checks a value against a form's field. It is not ajv's work: a default is checked when the form
+ * is defined, before ajv is loaded, and ajv knows none of the four formats.
+ */
+import { describe } from '../../../../src/protocol/classify.ts';
+import type {
+  ChoiceField,
+  ChoicesField,
+  FormField,
+  NumberField,
+  TextField,
+  TextFormat,
+} from '../../../../src/protocol/form.ts';
+import { OutOfSteps, Steps, patternOf } from '../pattern.ts';
+
+/** What matching a text with a pattern may cost, in steps; 20 to 50 milliseconds. */
+const maxSteps = 1_000_000;
+
+/** What the patterns of a stranger's form may cost together. */
+export const stepsForStranger = (): Steps => new Steps(maxSteps);
+
+/**
+ * What is wrong with a value, as the rest of a sentence that begins with the field's name;
+ * undefined if nothing is.
+ *
+ * @param foreign what patterns may cost if a stranger has made the form: a value for which that does
+ *   not suffice is left to the stranger to judge. Without it, such a value is at fault.
+ */
+export function faultOfValue(
+  field: FormField,
+  value: unknown,
+  foreign?: Steps,
+): string | undefined {
+  switch (field.kind) {
+    case 'text':
+      return faultOfText(field, value, foreign);
+    case 'number':
+    case 'integer':
+      return faultOfNumber(field, value);
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : mustBe('true or false', value);
+    case 'choice':
+      return faultOfChoice(field, value);
+    case 'choices':
+      return faultOfChoices(field, value);
+  }
+}
+
+function mustBe(what: string, value: unknown): string {
+  return `must be ${what}, this is ${describe(value)}`;
+}
+
+function faultOfText(
+  { minLength = 0, maxLength = Infinity, pattern, format }: TextField,
+  value: unknown,
+  foreign: Steps | undefined,
+): string | undefined {
+  if (typeof value !== 'string') return mustBe('a string', value);
+  const length = charactersOf(value);
+  if (length < minLength) return `must have at least ${minLength} characters, this has ${length}`;
+  if (length > maxLength) return `must have at most ${maxLength} characters, this has ${length}`;
+  if (format !== undefined && !formats[format].matches(value)) {
+    return mustBe(formats[format].what, value);
+  }
+  return pattern === undefined ? undefined : faultOfMatch(pattern, value, foreign);
+}
+
+/** JSON Schema counts characters, not UTF-16 code units. */
+export function charactersOf(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return count;
+}
+
+function faultOfMatch(
+  pattern: string,
+  value: string,
+  foreign: Steps | undefined,
+): string | undefined {
+  try {
+    const steps = foreign ?? new Steps(maxSteps);
+    if (patternOf(pattern, foreign).test(value, steps)) return undefined;
+    return `must match ${pattern}, this is ${describe(value)}`;
+  } catch (error) {
+    if (!(error instanceof OutOfSteps)) throw error;
+    return foreign ? undefined : `is too long to be compared with ${pattern}`;
+  }
+}
+
+const formats: {
+  readonly [format in TextFormat]: { readonly what: string; matches(value: string): boolean };
+} = {
+  email: { what: 'an e-mail address', matches: (value) => /^[^\s@]+@[^\s@]+$/.test(value) },
+  uri: { what: 'an absolute URI', matches: (value) => URL.canParse(value) },
+  date: { what: 'a date such as 2025-11-25', matches: isDate },
+  'date-time': { what: 'a date and time such as 2025-11-25T18:30:00Z', matches: isDateTime },
+};
+
+/** @see RFC 3339, section 5.6, "full-date" */
+function isDate(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
+  if (year === undefined) return false;
+  // Date moves a day that the month does not have into the next month.
+  const date = new Date(Date.UTC(2000, Number(month) - 1, Number(day)));
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  return date.toISOString().slice(0, 10) === text;
+}
+
+/** @see RFC 3339, section 5.6, "date-time" */
+function isDateTime(text: string): boolean {
+  const shape =
+    /^(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+  const [, date] = shape.exec(text) ?? [];
+  return date !== undefined && isDate(date);
+}
+
+function faultOfNumber(
+  { kind, minimum = -Infinity, maximum = Infinity }: NumberField,
+  value: unknown,
+): string | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return mustBe('a number', value);
+  if (kind === 'integer' && !Number.isInteger(value)) return mustBe('a whole number', value);
+  if (value < minimum) return mustBe(`at least ${minimum}`, value);
+  return value > maximum ? mustBe(`at most ${maximum}`, value) : undefined;
+}
+
+/** How many of the values to choose from a message names. */
+const maxNamed = 50;
+
+function faultOfChoice({ options }: ChoiceField | ChoicesField, value: unknown) {
+  if (options.some((option) => option.value === value)) return undefined;
+  const named = options.slice(0, maxNamed).map((option) => describe(option.value));
+  const more = options.length > maxNamed ? `, and ${options.length - maxNamed} more` : '';
+  return mustBe(`one of ${named.join(', ')}${more}`, value);
+}
+
+function faultOfChoices(field: ChoicesField, value: unknown): string | undefined {
+  const { minItems = 0, maxItems = Infinity, options } = field;
+  if (!Array.isArray(value)) return mustBe('a list of values', value);
+  const items: readonly unknown[] = value;
+  const { length } = items;
+  if (length < minItems) return `must have at least ${minItems} values, this has ${length}`;
+  if (length > maxItems) return `must have at most ${maxItems} values, this has ${length}`;
+  const allowed = new Set<unknown>(options.map((option) => option.value));
+  const wrong = items.findIndex((item) => !allowed.has(item));
+  return wrong === -1 ? undefined : `has a value that ${faultOfChoice(field, items[wrong])}`;
+}

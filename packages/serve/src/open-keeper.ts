@@ -1,0 +1,79 @@
+/** Opens what keeps the tasks of a process: in a directory, in Postgres or Redis, or in a store that is there already. */
+import { systemClock } from '../../../src/actors/clock.ts';
+import type { TaskDirectoryOptions } from '../../tasks/src/sqlite/private-directory.ts';
+import { missingPackage } from '../../processes/src/missing-package.ts';
+import { textSealer } from '../../../src/rounds/request-state.ts';
+import { environmentKeys } from '../../../src/server/server-core.ts';
+import { sealedTaskStore } from '../../tasks/src/sealed-task-store.ts';
+import { TaskKeeper } from '../../tasks/src/task-keeper.ts';
+import type { TaskKeeperOptions } from '../../tasks/src/task-keeper.ts';
+import type { TaskStore } from '../../tasks/src/task-store.ts';
+
+/** The part of a server that is used here. One that is made for each request has no name yet. */
+type Named =
+  | { readonly definition: { readonly name: string; readonly stateKeys?: readonly string[] } }
+  | ((...input: never) => unknown);
+
+/** @throws {Error} the store cannot be used, or what it needs is not installed; what the store throws */
+export async function openKeeper(
+  durable: string | TaskStore,
+  of: Named,
+  options: Pick<TaskKeeperOptions, 'report' | 'resumer' | 'limits'>,
+): Promise<TaskKeeper> {
+  const { name: server, stateKeys = environmentKeys() ?? [] } =
+    typeof of === 'function' ? { name: '' } : of.definition;
+  const sealer = stateKeys.length > 0 ? textSealer(stateKeys) : undefined;
+  const warn = (message: string) =>
+    options.report({ level: 'warning', name: 'tasks.exposed', message });
+  const opened = typeof durable === 'string' ? await openTaskStore(durable, { warn }) : durable;
+  const store = sealer ? sealedTaskStore(opened, sealer) : opened;
+  const keeper = new TaskKeeper({ store, server, clock: systemClock, ...options });
+  try {
+    await keeper.begin();
+    return keeper;
+  } catch (error) {
+    await keeper.close();
+    throw error;
+  }
+}
+
+async function redisModule() {
+  try {
+    return await import('../../nodes/src/index.ts');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw missingPackage('Tasks in Redis need', 'redis', error);
+  }
+}
+
+/** By their schemes. Whatever else is written is a directory, `C:\state` too. */
+const stores: readonly (readonly [RegExp, (url: string) => Promise<TaskStore>])[] = [
+  [
+    /^postgres(?:ql)?:\/\//,
+    async (url) => (await import('../../tasks/src/postgres/index.ts')).postgresTaskStore({ url }),
+  ],
+  [/^rediss?:\/\//, async (url) => (await redisModule()).redisTaskStore({ url })],
+];
+
+/**
+ * @param where a directory, `postgres://…` or `redis://…`
+ * @param options what a directory may be like
+ * @throws {TypeError} it is the URL of something else
+ * @throws {Error} the store cannot be used; everybody can write to the directory, or another user owns it
+ */
+export async function openTaskStore(
+  where: string,
+  options: TaskDirectoryOptions = {},
+): Promise<TaskStore> {
+  const open = stores.find(([form]) => form.test(where))?.[1];
+  if (open) return open(where);
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(where)?.[1];
+  if (scheme !== undefined) {
+    const message = `Tasks cannot be kept by ${scheme}://; give a directory, postgres://… or redis://…`;
+    throw new TypeError(message);
+  }
+  return (await import('../../tasks/src/sqlite/sqlite-task-store.ts')).sqliteTaskStore(
+    where,
+    options,
+  );
+}

@@ -1,0 +1,493 @@
+/**
+ * Tasks in a directory: SQLite, with its log ahead of its data, and each write on the disk before it
+ * settles. Any number of processes of one machine may share the directory.
+ *
+ * SQLite itself does not wait for the disk: it would block the event loop. Its log is synced beside the loop, once for
+ * all that was written meanwhile. A read waits for it too, so that it tells nothing that a power cut could undo.
+ *
+ * As long as it lives, a process holds a lock that the kernel lets go of. So the lease of a process that
+ * was killed is over at once.
+ */
+import { open as openFile, rm, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type {
+  AnyClaim,
+  ClaimRequest,
+  ClaimedTasks,
+  FoundTask,
+  NewTaskRecord,
+  TaskChanges,
+  TaskClaim,
+  TaskListRequest,
+  TaskProgress,
+  TaskRecord,
+  TaskShare,
+  TaskStep,
+  TaskStore,
+  TaskWritten,
+} from '../task-store.ts';
+import { noRoomFor } from '../task-store.ts';
+import {
+  createPrivateFile,
+  databaseFile,
+  locksFolder,
+  openPrivateDirectory,
+  unlessMissing,
+} from './private-directory.ts';
+import type { TaskDirectoryOptions } from './private-directory.ts';
+import { loadSqlite } from './sqlite.ts';
+import type { Column, Database, OpenDatabase, Statement } from './sqlite.ts';
+
+/** How a directory of tasks is opened. */
+export interface SqliteTaskStoreOptions extends TaskDirectoryOptions {
+  /**
+   * How long a lease lasts without a sign of life, milliseconds; 30 s by default. Only a process that
+   * is stopped is waited for: one that has ended is known by its lock.
+   */
+  readonly leaseMs?: number;
+  /** The time of day, milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** How long a write waits for those of other processes, milliseconds: meanwhile nothing else is done. */
+const busyTimeoutMs = 2000;
+
+/** The tables as this code knows them. */
+const format = 3;
+
+const tables = `
+  CREATE TABLE tasks (
+    id TEXT PRIMARY KEY, server TEXT NOT NULL, owner TEXT NOT NULL, fence INTEGER NOT NULL,
+    claims INTEGER NOT NULL, state TEXT NOT NULL, text TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    changed INTEGER NOT NULL, due_at INTEGER, share TEXT NOT NULL, lets_go INTEGER NOT NULL
+  );
+  CREATE INDEX tasks_owned ON tasks (owner) WHERE state = 'open' AND owner <> '';
+  CREATE INDEX tasks_due ON tasks (server, due_at) WHERE state = 'open' AND owner = '';
+  CREATE INDEX tasks_changed ON tasks (changed);
+  CREATE INDEX tasks_expiring ON tasks (expires_at);
+  CREATE INDEX tasks_let_go ON tasks (share, expires_at) WHERE lets_go;
+  CREATE TABLE shares (share TEXT PRIMARY KEY, kept INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TRIGGER tasks_come AFTER INSERT ON tasks WHEN new.share <> '' BEGIN
+    INSERT INTO shares VALUES (new.share, 1) ON CONFLICT (share) DO UPDATE SET kept = kept + 1;
+  END;
+  CREATE TRIGGER tasks_go AFTER DELETE ON tasks WHEN old.share <> '' BEGIN
+    UPDATE shares SET kept = kept - 1 WHERE share = old.share;
+    DELETE FROM shares WHERE share = old.share AND kept = 0;
+  END;
+  CREATE TABLE steps (
+    place INTEGER PRIMARY KEY, task TEXT NOT NULL REFERENCES tasks ON DELETE CASCADE,
+    key TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (task, key)
+  );
+  CREATE TABLE leases (owner TEXT PRIMARY KEY, ends_at INTEGER NOT NULL);
+  CREATE TABLE changes (last INTEGER NOT NULL);
+  INSERT INTO changes VALUES (0);
+  PRAGMA user_version = ${format};
+`;
+
+const statements = {
+  lease:
+    'INSERT INTO leases VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET ends_at = excluded.ends_at',
+  leave: 'DELETE FROM leases WHERE owner = ?',
+  leases: 'SELECT owner FROM leases WHERE ends_at > ?',
+  forgetLeases: 'DELETE FROM leases WHERE ends_at <= ?',
+  forgetTasks: 'DELETE FROM tasks WHERE expires_at <= ?',
+  create: `INSERT INTO tasks VALUES (?, ?, ?, 1, 0, 'open', ?, ?, 0, NULL, ?, 0)`,
+  kept: 'SELECT kept FROM shares WHERE share = ?',
+  makeRoom: `DELETE FROM tasks WHERE id =
+    (SELECT id FROM tasks WHERE lets_go AND share = ? ORDER BY expires_at LIMIT 1)`,
+  read: 'SELECT * FROM tasks WHERE id = ? AND expires_at > ?',
+  steps: 'SELECT key, text FROM steps WHERE task = ? ORDER BY place',
+  append: `INSERT INTO steps (task, key, text) VALUES (?, ?, ?)
+    ON CONFLICT (task, key) DO UPDATE SET text = excluded.text`,
+  appendNew:
+    'INSERT INTO steps (task, key, text) VALUES (?, ?, ?) ON CONFLICT (task, key) DO NOTHING',
+  tell: 'UPDATE tasks SET changed = ? WHERE id = ?',
+  park: `UPDATE tasks SET owner = '', due_at = min(coalesce(due_at, ?1), ?1) WHERE id = ?2`,
+  wake: 'UPDATE tasks SET due_at = ? WHERE id = ?',
+  finish: `UPDATE tasks SET state = 'ended', text = ?, changed = ?, lets_go = ? WHERE id = ?`,
+  forgetSteps: 'DELETE FROM steps WHERE task = ?',
+  unowned: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND owner <> ? AND server = ?
+    AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND +expires_at > ?
+    AND owner NOT IN (SELECT owner FROM leases WHERE ends_at > ?) LIMIT ?`,
+  unheard: `SELECT id FROM tasks WHERE state = 'open' AND owner <> '' AND owner = ? AND server = ?
+    AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND expires_at > ? LIMIT ?`,
+  due: `SELECT id FROM tasks WHERE state = 'open' AND owner = '' AND server = ?
+    AND id = coalesce(?, id) AND id NOT IN (SELECT value FROM json_each(?)) AND expires_at > ? AND due_at <= ?
+    ORDER BY due_at LIMIT ?`,
+  next: `SELECT due_at FROM tasks WHERE state = 'open' AND owner = '' AND server = ? AND expires_at > ?
+    AND due_at > ? ORDER BY due_at LIMIT 1`,
+  claim: `UPDATE tasks SET claims = claims + (owner NOT IN ('', ?1)), owner = ?1, fence = fence + 1, due_at = NULL,
+    changed = ?2 WHERE id = ?3`,
+  list: 'SELECT * FROM tasks WHERE expires_at > ? AND id > ? ORDER BY id LIMIT ?',
+  count: 'UPDATE changes SET last = last + 1 RETURNING last',
+  last: 'SELECT last FROM changes',
+  changes: 'SELECT id FROM tasks WHERE changed > ?',
+} as const;
+
+interface TaskRow {
+  readonly id: string;
+  readonly server: string;
+  readonly owner: string;
+  readonly fence: number;
+  readonly claims: number;
+  readonly state: TaskRecord['state'];
+  readonly text: string;
+  readonly expires_at: number;
+  readonly due_at: number | null;
+}
+
+/**
+ * Opens the tasks in a directory, which is made if it is not there.
+ * @throws {Error} there is no SQLite, or the directory cannot be used
+ */
+export async function sqliteTaskStore(
+  directory: string,
+  options: SqliteTaskStoreOptions = {},
+): Promise<TaskStore> {
+  const mode = await openPrivateDirectory(directory, options);
+  const openDatabase = await loadSqlite();
+  const open: OpenDatabase = (path, timeoutMs) => {
+    if (mode !== undefined) createPrivateFile(path, mode);
+    return openDatabase(path, timeoutMs);
+  };
+  const store = new SqliteTaskStore(directory, open, options);
+  await store.begin();
+  return store;
+}
+
+class SqliteTaskStore implements TaskStore {
+  readonly leaseMs: number;
+  readonly #owners: string;
+  readonly #open: OpenDatabase;
+  readonly #database: Database;
+  readonly #now: () => number;
+  readonly #compiled = new Map<string, Statement>();
+  readonly #directory: string;
+  readonly #path: string;
+  #log: FileHandle | undefined = undefined;
+  /** Settles once the sync that runs is over, and the one after it. */
+  #syncs: { readonly running: Promise<void>; next?: Promise<void> | undefined } = {
+    running: Promise.resolve(),
+  };
+  /** The locks that say that our owners live. */
+  readonly #locks = new Map<string, Database>();
+
+  constructor(
+    directory: string,
+    open: OpenDatabase,
+    { leaseMs = 30_000, now = Date.now }: SqliteTaskStoreOptions,
+  ) {
+    this.leaseMs = leaseMs;
+    this.#now = now;
+    this.#open = open;
+    this.#directory = directory;
+    this.#owners = join(directory, locksFolder);
+    this.#path = join(directory, databaseFile);
+    const database = open(this.#path, busyTimeoutMs);
+    this.#database = database;
+    try {
+      database.exec(
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON',
+      );
+      this.#transaction(() => this.#prepareTables(directory));
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /** Call it before any other method. @throws {Error} the log cannot be opened */
+  async begin(): Promise<void> {
+    try {
+      // As long as the database is open here, it keeps its log.
+      this.#log = await openFile(`${this.#path}-wal`, 'r+');
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
+  }
+
+  #prepareTables(directory: string): void {
+    const { user_version: found } = this.#database.prepare('PRAGMA user_version').get() as {
+      readonly user_version: number;
+    };
+    if (found === 0) return this.#database.exec(tables);
+    if (found === format) return;
+    throw new Error(
+      `The tasks in ${directory} are in format ${found}, which this version does not know: it knows ${format}`,
+    );
+  }
+
+  async lease(owner: string): Promise<void> {
+    this.#holdLock(owner);
+    this.#transaction(() => {
+      const now = this.#now();
+      this.#run('forgetTasks', now);
+      this.#run('forgetLeases', now);
+      this.#run('lease', owner, now + this.leaseMs);
+    });
+    await this.#refuseRemoved();
+  }
+
+  async leave(owner: string): Promise<void> {
+    this.#run('leave', owner);
+    this.#locks.get(owner)?.close();
+    this.#locks.delete(owner);
+    await this.#removeLock(owner);
+  }
+
+  async create({
+    taskId,
+    server,
+    owner,
+    text,
+    ttlMs,
+    steps = [],
+    share,
+  }: NewTaskRecord): Promise<TaskClaim> {
+    this.#transaction(() => {
+      if (share) this.#makeRoom(share);
+      this.#run('create', taskId, server, owner, text, this.#now() + ttlMs, share?.of ?? '');
+      this.#append(taskId, steps);
+    });
+    await this.#onDisk();
+    return { taskId, fence: 1 };
+  }
+
+  #makeRoom(share: TaskShare): void {
+    const { of, max } = share;
+    const isFull = () =>
+      ((this.#get('kept', of) as { kept: number } | undefined)?.kept ?? 0) >= max;
+    // What has expired is removed when a lease is prolonged, and now.
+    if (isFull()) this.#run('forgetTasks', this.#now());
+    if (isFull()) this.#run('makeRoom', of);
+    if (isFull()) throw noRoomFor(share);
+  }
+
+  async read(taskId: string): Promise<FoundTask | undefined> {
+    const row = this.#row(taskId);
+    const found = row && this.#foundOf(row, this.#living());
+    await this.#onDisk();
+    return found;
+  }
+
+  async append(
+    claim: AnyClaim | TaskClaim,
+    { steps, parkForMs, isTold }: TaskProgress,
+  ): Promise<TaskWritten> {
+    const { taskId } = claim;
+    return this.#written(claim, () => {
+      const isAnybodys = !('fence' in claim);
+      this.#append(taskId, steps, isAnybodys ? 'appendNew' : 'append');
+      if (isAnybodys) this.#run('wake', this.#now(), taskId);
+      else if (parkForMs !== undefined) this.#run('park', this.#now() + parkForMs, taskId);
+      if (isAnybodys || isTold) this.#run('tell', this.#nextChange(), taskId);
+    });
+  }
+
+  #append(
+    taskId: string,
+    steps: readonly TaskStep[],
+    statement: 'append' | 'appendNew' = 'append',
+  ): void {
+    for (const { key, text } of steps) this.#run(statement, taskId, key, text);
+  }
+
+  async finish(claim: AnyClaim | TaskClaim, text: string, letsGo = false): Promise<TaskWritten> {
+    return this.#written(claim, () => {
+      this.#run('finish', text, this.#nextChange(), Number(letsGo), claim.taskId);
+      this.#run('forgetSteps', claim.taskId);
+    });
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimedTasks> {
+    const { owner, server, taskId, max, except = [], held } = request;
+    const ended: string[] = [];
+    const claimed = this.#transaction(() => {
+      const now = this.#now();
+      for (const { owner: other } of this.#all('leases', now) as readonly TaskRow[]) {
+        if (this.#lives(other)) continue;
+        this.#run('leave', other);
+        ended.push(other);
+      }
+      const named = taskId ?? null;
+      const not = JSON.stringify(except);
+      const own = JSON.stringify([...(held ?? []), ...except]);
+      const unheard = held ? this.#all('unheard', owner, server, named, own, now, max) : [];
+      const left = max - unheard.length;
+      const unowned = this.#all('unowned', owner, server, named, not, now, now, left);
+      const due = this.#all('due', server, named, not, now, now, left - unowned.length);
+      const rows = [...unheard, ...unowned, ...due] as readonly TaskRow[];
+      const tasks = rows.map(({ id }) => {
+        this.#run('claim', owner, this.#nextChange(), id);
+        return this.#recordOf(this.#row(id) as TaskRow);
+      });
+      const next = this.#get('next', server, now, now) as { readonly due_at: number } | undefined;
+      return { tasks, nextInMs: next && Math.max(0, next.due_at - now) };
+    });
+    await this.#onDisk();
+    for (const other of ended) await this.#removeLock(other);
+    return claimed;
+  }
+
+  async changes(since: number | undefined): Promise<TaskChanges> {
+    const { last: upTo } = this.#get('last') as { readonly last: number };
+    const now = this.#now();
+    if (since === undefined || since === upTo) return { upTo, taskIds: [], now };
+    const rows = this.#all('changes', since) as readonly TaskRow[];
+    return { upTo, taskIds: rows.map(({ id }) => id), now };
+  }
+
+  async list({ after = '', max }: TaskListRequest): Promise<readonly FoundTask[]> {
+    const living = this.#living();
+    const rows = this.#all('list', this.#now(), after, max) as readonly TaskRow[];
+    const found = rows.map((row) => this.#foundOf(row, living));
+    await this.#onDisk();
+    return found;
+  }
+
+  async close(): Promise<void> {
+    try {
+      for (const owner of this.#locks.keys()) await this.leave(owner);
+    } catch {
+      // Its lease ends by itself.
+    }
+    try {
+      // What was written settles before.
+      await this.#onDisk();
+    } finally {
+      await this.#log?.close();
+      this.#database.close();
+    }
+  }
+
+  /** Settles once all that was written so far is on the disk. */
+  #onDisk(): Promise<void> {
+    const syncs = this.#syncs;
+    // The one that runs may have begun too early.
+    syncs.next ??= syncs.running
+      // Its own callers hear of it.
+      .catch(() => {})
+      .then(() => {
+        const syncing = this.#log?.datasync() ?? Promise.resolve();
+        const running = syncing.then(() => this.#refuseRemoved());
+        this.#syncs = { running };
+        return running;
+      });
+    return syncs.next;
+  }
+
+  /** Files that were removed are written on, and lost with the process. @throws {Error} they were removed */
+  async #refuseRemoved(): Promise<void> {
+    const found = stat(this.#path).catch(unlessMissing);
+    const [log, database] = await Promise.all([this.#log?.stat(), found]);
+    if (log?.nlink !== 0 && database) return;
+    throw new Error(
+      `The directory of tasks ${this.#directory} was removed or replaced while in use: restart the process`,
+    );
+  }
+
+  /** Writes to a task that has not ended, if nobody else has claimed it. */
+  async #written(claim: AnyClaim | TaskClaim, write: () => void): Promise<TaskWritten> {
+    const became = this.#transaction(() => {
+      const row = this.#row(claim.taskId);
+      if (row?.state !== 'open') return 'ended';
+      if ('fence' in claim && claim.fence !== row.fence) return 'fenced';
+      write();
+      return 'written';
+    });
+    await this.#onDisk();
+    return became;
+  }
+
+  #row(taskId: string): TaskRow | undefined {
+    return this.#get('read', taskId, this.#now()) as TaskRow | undefined;
+  }
+
+  #foundOf(row: TaskRow, living: readonly string[]): FoundTask {
+    return { record: this.#recordOf(row), isOwned: living.includes(row.owner) };
+  }
+
+  #recordOf({ id, expires_at: expiresAt, due_at: dueAt, ...row }: TaskRow): TaskRecord {
+    const { server, owner, fence, claims, state, text } = row;
+    const until = (at: number) => Math.max(0, at - this.#now());
+    const steps = (this.#all('steps', id) as readonly TaskStep[]).map((step) => ({ ...step }));
+    const record = { taskId: id, server, owner, fence, claims, state, text, steps };
+    const isParked = owner === '' && dueAt !== null;
+    return { ...record, ttlMs: until(expiresAt), ...(isParked ? { dueInMs: until(dueAt) } : {}) };
+  }
+
+  #nextChange(): number {
+    return (this.#get('count') as { readonly last: number }).last;
+  }
+
+  /** The owners whose leases last. */
+  #living(): readonly string[] {
+    const leases = this.#all('leases', this.#now()) as readonly { readonly owner: string }[];
+    return leases.map(({ owner }) => owner).filter((owner) => this.#lives(owner));
+  }
+
+  // The locks.
+
+  #lockOf(owner: string): string {
+    return join(this.#owners, `${owner}.db`);
+  }
+
+  #holdLock(owner: string): void {
+    if (this.#locks.has(owner)) return;
+    const lock = this.#open(this.#lockOf(owner), busyTimeoutMs);
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    this.#locks.set(owner, lock);
+  }
+
+  /** Whether the process of an owner holds its lock. */
+  #lives(owner: string): boolean {
+    if (this.#locks.has(owner)) return true;
+    const lock = this.#open(this.#lockOf(owner), 0);
+    try {
+      lock.exec('BEGIN EXCLUSIVE; ROLLBACK');
+    } catch {
+      return true;
+    } finally {
+      lock.close();
+    }
+    return false;
+  }
+
+  #removeLock(owner: string): Promise<void> {
+    return rm(this.#lockOf(owner), { force: true });
+  }
+
+  // The statements.
+
+  #transaction<T>(act: () => T): T {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      const result = act();
+      this.#database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  #statement(name: keyof typeof statements): Statement {
+    const known = this.#compiled.get(name) ?? this.#database.prepare(statements[name]);
+    this.#compiled.set(name, known);
+    return known;
+  }
+
+  #run(name: keyof typeof statements, ...values: readonly Column[]): void {
+    this.#statement(name).run(...values);
+  }
+
+  #get(name: keyof typeof statements, ...values: readonly Column[]): unknown {
+    return this.#statement(name).get(...values);
+  }
+
+  #all(name: keyof typeof statements, ...values: readonly Column[]): readonly unknown[] {
+    return this.#statement(name).all(...values);
+  }
+}

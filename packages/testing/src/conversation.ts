@@ -1,0 +1,106 @@
+/**
+ * A session and a scripted peer that talk to each other, and the facts that the session reports.
+ */
+import type { Fact, Report } from '../../../src/actors/facts.ts';
+import type { RecordingFactName } from '../../recording/src/recording-writer.ts';
+import type { FactName } from '../../../src/server/facts.ts';
+import type { ListenOptions, McpServer } from '../../../src/server/create-server.ts';
+import type { McpSession, Watcher } from '../../../src/server/session.ts';
+import { memory } from '../../../src/transports/memory.ts';
+import type { MemoryPeer } from '../../../src/transports/memory.ts';
+import type { Transport } from '../../../src/transports/transport.ts';
+import { awaitedClock, turn } from './clock.ts';
+import { Inbox } from './inbox.ts';
+import { ScriptedPeer } from './peer.ts';
+import type { PeerOptions, Wire } from './peer.ts';
+
+/** Remembers every fact, for tests that wait for what no message says. */
+export class RecordedFacts {
+  readonly #inbox = new Inbox<Fact>();
+
+  /** Pass this to `listen` as `report`. */
+  readonly report: Report = (fact) => this.#inbox.add(fact);
+
+  /** Every fact so far, in order. */
+  get all(): readonly Fact[] {
+    return this.#inbox.all;
+  }
+
+  /** Every fact of this name so far. */
+  of(name: FactName | RecordingFactName): readonly Fact[] {
+    return this.all.filter((fact) => fact.name === name);
+  }
+
+  /**
+   * Takes the first fact of this name that no test has taken yet; waits for it if need be.
+   * @throws {Error} the session ended first
+   */
+  next(name: FactName | RecordingFactName): Promise<Fact> {
+    return this.#inbox.take(`fact ${name}`, (fact): fact is Fact => fact.name === name);
+  }
+
+  /** No more facts will come: every pending `next` rejects. */
+  close(reason: string): void {
+    this.#inbox.close(reason);
+  }
+}
+
+/** A transport and the client's end of it. */
+export interface TransportPair<TWire extends Wire = Wire> {
+  /** What the server listens on. */
+  readonly transport: Transport;
+  /** The client's end. */
+  readonly peer: TWire;
+}
+
+/** A session and the scripted peer that speaks with it. */
+export interface Conversation<TWire extends Wire = MemoryPeer> {
+  /** The session under test. */
+  readonly session: McpSession;
+  /** Its client, which says what the test tells it to. */
+  readonly peer: ScriptedPeer;
+  /**
+   * The client's end of the connection, for what no client says: to stop reading, to break the
+   * output.
+   */
+  readonly wire: TWire;
+  /** What the session has reported. */
+  readonly facts: RecordedFacts;
+}
+
+/** The options of `listen` but for `report`, and what the peer declares. */
+export type ConversationOptions = Omit<ListenOptions, 'report'> & PeerOptions;
+
+/** Starts a session in this process and connects a scripted peer to it. */
+export function converse(server: McpServer, options?: ConversationOptions): Conversation;
+export function converse<TWire extends Wire>(
+  server: McpServer,
+  options: ConversationOptions,
+  connection: TransportPair<TWire>,
+): Conversation<TWire>;
+export function converse(
+  server: McpServer,
+  options: ConversationOptions = {},
+  { transport, peer: wire }: TransportPair = memory(),
+): Conversation<Wire> {
+  const facts = new RecordedFacts();
+  const peer = new ScriptedPeer(wire, options);
+  const watcher: Watcher = ({ closed }) => {
+    void closed.then(async ({ kind }) => {
+      // What was flushed at the end is still on its way.
+      await turn();
+      const reason = `the session has ended (${kind})`;
+      peer.close(reason);
+      facts.close(reason);
+    });
+  };
+  // A session that a test forgets must not keep its process: `session.closed` would.
+  const watchers = [watcher, ...(options.watchers ?? [])];
+  const session = server.listen(transport, {
+    ...options,
+    clock: options.clock ?? awaitedClock,
+    watchers,
+    report: facts.report,
+  });
+  return { session, peer, wire, facts };
+}

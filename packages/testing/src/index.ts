@@ -1,0 +1,65 @@
+/**
+ * The test kit: `mcp-actors/testing`. It belongs to no test runner.
+ *
+ * - `testClient(server)`: a client with typed calls. Most tests need nothing else.
+ * - `converse(server)`: a scripted peer for what no client sends: raw bytes, wrong messages,
+ *   answers out of order.
+ * - `serverContract`, `transportContract`: what every server and every transport must do.
+ * - `expectReplay(file)`: a recording as a test.
+ * - `gate()`, `TestClock`, `turn()`: the order of things and the time, without sleeping.
+ */
+export type { ClientAnswer, ClientAnswers } from './answering-client.ts';
+export type { CallResult, PromptResult, ResourceResult } from './call-results.ts';
+export type {
+  Completion,
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+} from '../../../src/protocol/listed.ts';
+export type { CallOptions } from './client-calls.ts';
+export type { ListenFilter, Listening } from './client-eras.ts';
+export { endOfInputContract, serverContract, transportContract } from './contract.ts';
+export type { Connect, ContractCase } from './contract.ts';
+export { credentialStoreContract } from './credential-store-contract.ts';
+export type { CredentialWorld, OpenCredentialWorld } from './credential-store-contract.ts';
+export { RecordedFacts, converse } from './conversation.ts';
+export type { TransportPair, Conversation, ConversationOptions } from './conversation.ts';
+export { gate } from './gate.ts';
+export type { Gate } from './gate.ts';
+export {
+  cancelled,
+  enveloped,
+  failure,
+  initialize,
+  initialized,
+  isBatchFrame,
+  isNotificationFrame,
+  isRequestFrame,
+  isResponseFrame,
+  notification,
+  progressed,
+  request,
+  result,
+  rootsChanged,
+  toolCall,
+} from './messages.ts';
+export type {
+  EnvelopeOptions,
+  Introduction,
+  Message,
+  NotificationFrame,
+  RequestFrame,
+  ResponseFrame,
+} from './messages.ts';
+export type { TestPrincipal } from './principal.ts';
+export { ErrorAnswer, ScriptedPeer } from './peer.ts';
+export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
+export { expectReplay } from './replay.ts';
+export { storesContract } from './stores/contract.ts';
+export type { OpenStoresWorld, StoresCase, StoresWorld } from './stores/contract.ts';
+export { taskStoreContract } from './stores/task-contract.ts';
+export type { OpenTaskStoreWorld, TaskStoreWorld } from './stores/task-contract.ts';
+export { testClient } from './test-client.ts';
+export type { TestClientOptions, TestClient } from './test-client.ts';
+export { TestClock, turn } from './clock.ts';
