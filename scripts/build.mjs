@@ -279,6 +279,14 @@ const entriesOf = ({ exports }) =>
     .map((target) => /^\.\/dist\/(.+)\.js$/.exec(target.default)?.[1])
     .filter((name) => name !== undefined);
 
+/** The library's entries: `./dist/x.js` is built from the source that tsconfig.json names for what is imported. */
+const libraryEntries = Object.fromEntries(
+  Object.entries(manifest.exports).flatMap(([name, target]) => {
+    const [, output] = /^\.\/dist\/(.+)\.js$/.exec(target.default ?? '') ?? [];
+    return output === undefined ? [] : [[output, sources[name.replace('.', 'mcp-actors')][0]]];
+  }),
+);
+
 /** Published beside the library, which they ask for as any user does. */
 const besides = ['inspector', 'openapi'].map((name) => join(root, 'packages', name));
 
@@ -353,7 +361,7 @@ await Promise.all(assetFiles.map(({ path, contents }) => replaceFile(path, conte
 const builds = [
   splitBuild({
     ...common,
-    entryPoints: Object.fromEntries(entriesOf(manifest).map((name) => [name, `./src/${name}.ts`])),
+    entryPoints: libraryEntries,
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     external,
@@ -491,7 +499,7 @@ const results = await Promise.all(builds).catch(failed);
  */
 const withoutNoise = ({ path, text, contents }) =>
   path.endsWith('.js')
-    ? Buffer.from(text.replace(/^(?:import "\.[^"\n]+\.js";|\/\/ src\/.*)$/gm, ''))
+    ? Buffer.from(text.replace(/^(?:import "\.[^"\n]+\.js";|\/\/ (?:src|packages)\/.*)$/gm, ''))
     : contents;
 // esbuild leaves a `require` in a bundled CommonJS module, and only the call that loads it would fail: "Dynamic require of … is not supported".
 for (const { metafile } of results) {

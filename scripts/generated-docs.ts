@@ -98,16 +98,16 @@ function onOneLine(json: string): string {
     );
 }
 
-/** The three groups of layers. */
+/** The groups of layers. */
 function groupsTable(): string {
   const rows = Object.entries(groups).map(
     ([name, { holds, of }]) =>
       `| ${name} | ${holds} | ${of.map((path) => `\`${path}\``).join(', ')} |`,
   );
-  return `| group | what it holds | in \`src/\` |\n|---|---|---|\n${rows.join('\n')}`;
+  return `| group | contents | folders and packages |\n|---|---|---|\n${rows.join('\n')}`;
 }
 
-/** The layers of `src/`, as the test that reads the imports has them. */
+/** The layers of the library, as the test that reads the imports has them. */
 function layersTable(): string {
   const rows = Object.entries(layers).map(([path, { holds, imports }]) => {
     const hasRuntime = runtime.every((name) => imports.includes(name));
@@ -115,7 +115,7 @@ function layersTable(): string {
     const what = [...(hasRuntime ? ['the runtime'] : []), ...named.map((name) => `\`${name}\``)];
     return `| \`${path}\` | ${holds} | ${what.join(', ') || 'nothing'} |`;
   });
-  return `| in \`src/\` | what it holds | imports |\n|---|---|---|\n${rows.join('\n')}`;
+  return `| layer | contents | imports |\n|---|---|---|\n${rows.join('\n')}`;
 }
 
 /** The layers of each package below its own `src/`. */

@@ -38,9 +38,28 @@ export const publishedFolders = [
   serverFolder,
 ] as const;
 
+/** The packages that the library is built from. Their versions follow the library's. */
+const libraryFolders = [
+  'packages/schema',
+  'packages/diagnostics',
+  'packages/processes',
+  'packages/roots',
+  'packages/tasks',
+  'packages/opentelemetry',
+  'packages/http',
+  'packages/nodes',
+  'packages/client',
+  'packages/bridge',
+  'packages/skills',
+  'packages/recording',
+  'packages/testing',
+  'packages/serve',
+] as const;
+
 /** The folders of all packages. */
 export const packageFolders = [
   ...publishedFolders,
+  ...libraryFolders,
   'packages/checker',
   'packages/workspace-server',
 ] as const;

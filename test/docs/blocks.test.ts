@@ -8,6 +8,7 @@ import { programs } from '../tooling/programs.ts';
 import { anchorsOf, blocksOf, inlineCode, linksOf, pages, repository } from './pages.ts';
 import type { Block } from './pages.ts';
 import { Stage } from './stage.ts';
+import { testFolders } from '../tooling/sources.ts';
 
 const blocks = pages.flatMap((page) => blocksOf(page));
 
@@ -53,9 +54,14 @@ describe('every block of code', () => {
 });
 
 describe('code that a page takes from a file', () => {
-  const tests = readdirSync(join(repository, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.startsWith('.'))
-    .map((name) => readFileSync(join(repository, 'test', name), 'utf8'));
+  const tests = testFolders()
+    .flatMap((folder) =>
+      readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+        join(folder, name),
+      ),
+    )
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(join(repository, name), 'utf8'));
 
   /** The files that a test imports or launches, and what those import. */
   const run = new Set<string>();
@@ -68,7 +74,8 @@ describe('code that a page takes from a file', () => {
     }
   };
   for (const text of tests) {
-    for (const [path] of text.matchAll(/(?:examples|test)\/[\w./-]+\.\w+/g)) visit(path);
+    for (const [path] of text.matchAll(/(?:examples|(?:packages\/[\w-]+\/)?test)\/[\w./-]+\.\w+/g))
+      visit(path);
   }
 
   const sources = [...new Set(blocks.flatMap((block) => sourceOf(block) ?? []))];

@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrorCode } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
+import { libraryFolders } from '../tooling/layers.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -37,7 +38,12 @@ describe('the page on errors lists', () => {
   });
 
   test('every reason of a refusal', () => {
-    const reasons = [...sourcesBelow('src').matchAll(/\breason: '([a-z-]+)', retryable/g)];
+    const reasons = [
+      ...libraryFolders
+        .map(sourcesBelow)
+        .join('\n')
+        .matchAll(/\breason: '([a-z-]+)', retryable/g),
+    ];
     expect(reasons.length).toBeGreaterThan(4);
     for (const [, reason] of reasons) expect(page).toContain(`\`${reason}\``);
   });

@@ -1,19 +1,23 @@
-/** Every machine below src, and the names that its config uses. */
+/** Every machine of the library, and the names that its config uses. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StateMachine } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { libraryFolders } from '../tooling/layers.ts';
 
-const folder = join(import.meta.dirname, '../../src');
+const repository = join(import.meta.dirname, '../..');
 
 /** The machines by the names they are exported with. */
 export async function everyMachine(): Promise<ReadonlyMap<string, AnyStateMachine>> {
   const machines = new Map<string, AnyStateMachine>();
-  for (const file of await readdir(folder, { recursive: true })) {
-    if (!file.endsWith('.machine.ts')) continue;
-    const exported = (await import(join(folder, file))) as { readonly [name: string]: unknown };
-    for (const [name, value] of Object.entries(exported)) {
-      if (value instanceof StateMachine) machines.set(name, value as AnyStateMachine);
+  for (const folder of libraryFolders) {
+    for (const file of await readdir(join(repository, folder), { recursive: true })) {
+      if (!file.endsWith('.machine.ts')) continue;
+      const path = join(repository, folder, file);
+      const exported = (await import(path)) as { readonly [name: string]: unknown };
+      for (const [name, value] of Object.entries(exported)) {
+        if (value instanceof StateMachine) machines.set(name, value as AnyStateMachine);
+      }
     }
   }
   return machines;

@@ -2,18 +2,14 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { testFolders } from './sources.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
 /** Milliseconds. */
 const shortest = 60_000;
 
-const folders = [
-  'test',
-  ...readdirSync(join(repository, 'packages')).map((name) => `packages/${name}/test`),
-];
-
-const files = folders.flatMap((folder) =>
+const files = testFolders().flatMap((folder) =>
   readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),

@@ -7,6 +7,9 @@ const read = (path: string): string =>
 const manifest = JSON.parse(read('package.json')) as {
   readonly exports: { readonly [entry: string]: string | { readonly default: string } };
 };
+const { compilerOptions } = JSON.parse(read('tsconfig.json')) as {
+  readonly compilerOptions: { readonly paths: { readonly [specifier: string]: readonly string[] } };
+};
 
 export interface Entry {
   /** What is imported: `mcp-actors/testing`. */
@@ -18,8 +21,9 @@ export interface Entry {
 }
 
 /** An entry has nothing but `export { … } from` and `export type { … } from`. */
-function entryOf(name: string, target: string): Entry {
-  const source = target.replace(/^\.\/dist\/(.*)\.js$/, 'src/$1.ts');
+function entryOf(name: string): Entry {
+  const specifier = name.replace(/^\./, 'mcp-actors');
+  const source = compilerOptions.paths[specifier]?.[0]?.replace(/^\.\//, '') ?? '';
   const values: string[] = [];
   const types: string[] = [];
   for (const [, isType, names = ''] of read(source).matchAll(
@@ -29,7 +33,7 @@ function entryOf(name: string, target: string): Entry {
     list.push(...names.split(',').flatMap((each) => each.trim().split(' as ').at(-1) || []));
   }
   return {
-    specifier: name.replace(/^\./, 'mcp-actors'),
+    specifier,
     source,
     values: values.sort(),
     types: types.sort(),
@@ -37,6 +41,5 @@ function entryOf(name: string, target: string): Entry {
 }
 
 export const entries: readonly Entry[] = Object.entries(manifest.exports).flatMap(
-  ([name, target]) =>
-    typeof target === 'string' || name === './internal' ? [] : [entryOf(name, target.default)],
+  ([name, target]) => (typeof target === 'string' || name === './internal' ? [] : [entryOf(name)]),
 );

@@ -2,6 +2,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { libraryFolders } from './layers.ts';
+import { testFolders } from './sources.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
@@ -11,18 +13,15 @@ const textsBelow = (folder: string): readonly string[] =>
     .map((name) => readFileSync(join(repository, folder, name), 'utf8'));
 
 /** The names in the unions `…FactName`. */
-const declared = textsBelow('src').flatMap((text) =>
-  [...text.replaceAll(/\/\*\*[^]*?\*\//g, '').matchAll(/type \w*FactName\s*=([^;]*);/g)].flatMap(
-    ([, names = '']) => [...names.matchAll(/'([\w.]+)'/g)].map(([, name = '']) => name),
-  ),
-);
-
-const tests = [
-  'test',
-  ...readdirSync(join(repository, 'packages')).map((name) => `packages/${name}/test`),
-]
+const declared = libraryFolders
   .flatMap(textsBelow)
-  .join('\n');
+  .flatMap((text) =>
+    [...text.replaceAll(/\/\*\*[^]*?\*\//g, '').matchAll(/type \w*FactName\s*=([^;]*);/g)].flatMap(
+      ([, names = '']) => [...names.matchAll(/'([\w.]+)'/g)].map(([, name = '']) => name),
+    ),
+  );
+
+const tests = testFolders().flatMap(textsBelow).join('\n');
 
 test('each fact is declared once', () => {
   expect(declared.length).toBeGreaterThan(40);

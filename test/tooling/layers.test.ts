@@ -9,9 +9,11 @@ import {
   groupOf,
   groups,
   importsIn,
+  importsOfLibrary,
   importsOfSource,
   isBelow,
   layers,
+  libraryPackages,
   packageLayers,
   sourcesOf,
 } from './layers.ts';
@@ -36,14 +38,13 @@ const file = (from: string, to: string): Import => ({ from, to, isFile: true });
 const module = (from: string, to: string): Import => ({ from, to, isFile: false });
 
 describe.each([
-  { folder: 'src', table: layers },
+  { what: 'the library', table: layers, imports: importsOfLibrary() },
   ...Object.entries(packageLayers).map(([name, table]) => ({
-    folder: `packages/${name}/src`,
+    what: `packages/${name}`,
     table,
+    imports: importsOfSource(`packages/${name}/src`),
   })),
-])('the layers of $folder', ({ folder, table }) => {
-  const imports = importsOfSource(folder);
-
+])('the layers of $what', ({ table, imports }) => {
   it('are held by every import', () => {
     expect(imports.map((each) => faultOf(each, table)).filter(Boolean)).toEqual([]);
   });
@@ -72,7 +73,7 @@ describe.each([
 });
 
 describe('the layers of the library', () => {
-  it('are in three groups, each of which stands on those before it', () => {
+  it('are in groups that import only themselves and earlier groups', () => {
     const names = Object.keys(groups);
     const heightOf = (path: string) => names.indexOf(groupOf(path) ?? '');
     expect(Object.keys(layers).filter((path) => heightOf(path) === -1)).toEqual([]);
@@ -92,8 +93,42 @@ describe('the layers of the library', () => {
 });
 
 describe('the packages', () => {
-  const folders = readdirSync(join(root, 'packages'));
+  const all = readdirSync(join(root, 'packages'));
+  /** The library is built from the others. */
+  const folders = all.filter((name) => !libraryPackages.some((each) => each === name));
   const importsOf = (folder: string): Import[] => importsOfSource(`packages/${folder}/src`);
+
+  it('of the library exist', () => {
+    expect(libraryPackages.filter((name) => !all.includes(name))).toEqual([]);
+  });
+
+  it.each(libraryPackages)('%s names in its manifest exactly what it imports', (name) => {
+    const text = readFileSync(join(root, 'packages', name, 'package.json'), 'utf8');
+    const { dependencies, peerDependencies } = manifestShape.parse(JSON.parse(text));
+    const used = importsOfLibrary()
+      .filter(({ from, to }) => isBelow(from, name) && !to.startsWith('node:'))
+      .map(({ to, isFile }) => {
+        if (!isFile) return to.split('/', to.startsWith('@') ? 2 : 1).join('/');
+        const [first = ''] = to.split('/');
+        return libraryPackages.some((each) => each === first)
+          ? `@mcp-actors/${first}`
+          : 'mcp-actors';
+      })
+      .filter((each) => each !== `@mcp-actors/${name}`);
+    expect(Object.keys({ ...dependencies, ...peerDependencies }).sort()).toEqual(
+      [...new Set(used)].sort(),
+    );
+  });
+
+  it.each(libraryPackages)('%s imports only packages that come before it', (name) => {
+    const before = ['mcp-actors', ...libraryPackages.slice(0, libraryPackages.indexOf(name))];
+    const text = readFileSync(join(root, 'packages', name, 'package.json'), 'utf8');
+    const { dependencies } = manifestShape.parse(JSON.parse(text));
+    const ours = Object.keys(dependencies)
+      .filter((each) => each === 'mcp-actors' || each.startsWith('@mcp-actors/'))
+      .map((each) => each.replace('@mcp-actors/', ''));
+    expect(ours.filter((each) => !before.includes(each))).toEqual([]);
+  });
 
   it('are each in the table', () => {
     expect(Object.keys(packageLayers).sort()).toEqual(folders.sort());
@@ -186,7 +221,7 @@ describe('what stands around a handler', () => {
   ];
 
   it('knows no call, no correlation, no port and no roots machine', () => {
-    const below = importsOfSource().filter(
+    const below = importsOfLibrary().filter(
       ({ from, to }) =>
         around.test(from) && /^(?:actors|machines|tasks\/[\w-]+\.machine)\b/.test(to),
     );

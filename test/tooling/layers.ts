@@ -67,15 +67,18 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...core, 'rounds'],
     packages: ['xstate'],
   },
-  diagnosis: {
+  diagnostics: {
     holds: "a session's dump, its causes, what is secret",
     imports: core,
     packages: ['xstate'],
   },
-  log: { holds: 'facts as lines, at a bounded rate', imports: ['protocol', 'actors', 'diagnosis'] },
+  'diagnostics/log': {
+    holds: 'facts as lines, at a bounded rate',
+    imports: ['protocol', 'actors', 'diagnostics'],
+  },
   'server/session': {
     holds: 'one session: its scope, its environment, its streams',
-    imports: [...core, 'rounds', 'server/context', 'transports', 'tasks', 'log'],
+    imports: [...core, 'rounds', 'server/context', 'transports', 'tasks', 'diagnostics/log'],
     packages: ['xstate'],
   },
   'server/features': {
@@ -100,7 +103,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'server/context',
       'server/define',
       'transports',
-      'diagnosis',
+      'diagnostics',
       'tasks',
       'server/session',
       'server/features',
@@ -122,7 +125,7 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: ['protocol', 'actors'],
     packages: ['jose'],
   },
-  redis: {
+  nodes: {
     holds: 'what the nodes share, in Redis: sessions and tasks; an entry of its own',
     imports: ['protocol', 'machines', 'actors', 'tasks', 'http/nodes'],
     packages: ['redis', 'xstate'],
@@ -135,12 +138,12 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate', 'cross-spawn'],
     node: true,
   },
-  postgres: {
+  'tasks/postgres': {
     holds: 'tasks in Postgres; an entry of its own',
     imports: ['protocol', 'actors', 'tasks', 'processes'],
     node: true,
   },
-  sqlite: {
+  'tasks/sqlite': {
     holds: 'tasks in a directory',
     imports: ['actors', 'tasks', 'processes'],
     node: true,
@@ -151,7 +154,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/http': {
     holds: "a connection's way to a server over HTTP, in both eras",
-    imports: [...core, 'schema', 'diagnosis', 'client/channel'],
+    imports: [...core, 'schema', 'diagnostics', 'client/channel'],
     packages: ['eventsource-parser', 'xstate'],
   },
   'client/lists': {
@@ -169,7 +172,7 @@ export const layers: { readonly [path: string]: Layer } = {
       ...core,
       'transports',
       'processes',
-      'diagnosis',
+      'diagnostics',
       'server/session',
       'client/channel',
       'client/lists',
@@ -182,7 +185,7 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [
       ...runtime,
       'rounds',
-      'diagnosis',
+      'diagnostics',
       'client/channel',
       'client/asked',
       'client/connection',
@@ -232,11 +235,11 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [
       ...runtime,
       'rounds',
-      'sqlite',
-      'postgres',
-      'redis',
-      'diagnosis',
-      'log',
+      'tasks/sqlite',
+      'tasks/postgres',
+      'nodes',
+      'diagnostics',
+      'diagnostics/log',
       'http',
       'http/node',
       'processes',
@@ -245,7 +248,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/auth': {
     holds: "a host's logins: when, once, and where what comes of them is kept",
-    imports: [...core, 'diagnosis', 'client/channel', 'client/http'],
+    imports: [...core, 'diagnostics', 'client/channel', 'client/http'],
     packages: ['xstate', '@modelcontextprotocol/client'],
     node: true,
   },
@@ -253,7 +256,7 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'many servers: their file, the names of their tools, who of them runs',
     imports: [
       ...core,
-      'diagnosis',
+      'diagnostics',
       'server/session',
       'client/channel',
       'client/lists',
@@ -266,7 +269,7 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: "a host's connections, whatever way leads to the server; an entry of its own",
     imports: [
       ...core,
-      'diagnosis',
+      'diagnostics',
       'client/channel',
       'client/lists',
       'client/asked',
@@ -284,7 +287,7 @@ export const layers: { readonly [path: string]: Layer } = {
       ...core,
       'server/context',
       'server/define',
-      'diagnosis',
+      'diagnostics',
       'server/session',
       'server',
       'http/nodes',
@@ -312,7 +315,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'server',
       'http/forward',
       'http',
-      'redis',
+      'nodes',
       'processes',
       'client/auth',
       'client/connection',
@@ -324,13 +327,13 @@ export const layers: { readonly [path: string]: Layer } = {
     ],
     packages: ['xstate'],
   },
-  'index.ts': { holds: 'the names of `mcp-actors`', imports: [...runtime, 'diagnosis'] },
+  'index.ts': { holds: 'the names of `mcp-actors`', imports: [...runtime, 'diagnostics'] },
   'internal.ts': {
     holds: 'what the packages of this repository use beyond the public names',
     imports: [
       ...runtime,
       'charts.ts',
-      'diagnosis',
+      'diagnostics',
       'http',
       'processes',
       'roots',
@@ -434,41 +437,30 @@ export const packageLayers: { readonly [name: string]: { readonly [path: string]
 export interface Group {
   /** For the page on the architecture. */
   readonly holds: string;
-  /** Its folders and files below `src/`. */
+  /** Its folders and files in `src/`, and its packages. */
   readonly of: readonly string[];
 }
 
 /** The layers at one glance, from the ground up. */
 export const groups: { readonly [name: string]: Group } = {
   core: {
-    holds: 'a session, from the wire to the handler and back; it runs without Node',
-    of: [
-      ...runtime.filter((path) => !path.includes('/')),
-      'rounds',
-      'diagnosis',
-      'log',
-      'index.ts',
-    ],
+    holds: 'the actors and machines of a session; in `src`, without Node',
+    of: ['protocol', 'machines', 'actors', 'rounds', 'transports'],
   },
-  edges: {
-    holds:
-      "HTTP, several nodes, processes, files in the client's roots, and the connections of a host",
-    of: [
-      'http',
-      'redis',
-      'postgres',
-      'sqlite',
-      'processes',
-      'roots',
-      'skills',
-      'client',
-      'bridge',
-      'opentelemetry',
-      'serve',
-    ],
+  base: {
+    holds: 'packages below the server',
+    of: ['schema', 'processes', 'tasks', 'diagnostics'],
+  },
+  server: {
+    holds: 'tools, resources, prompts, and the composition of a session; in `src`, without Node',
+    of: ['server', 'index.ts'],
+  },
+  around: {
+    holds: 'packages around the core: HTTP, nodes, roots, hosts, the bridge',
+    of: ['http', 'nodes', 'roots', 'skills', 'client', 'bridge', 'serve', 'opentelemetry'],
   },
   tools: {
-    holds: 'what uses the two: recordings, the test kit, and what the packages share',
+    holds: 'recordings, the test kit, the list of charts, names shared with the other packages',
     of: ['recording', 'testing', 'charts.ts', 'internal.ts'],
   },
 };
@@ -493,7 +485,14 @@ export interface Import {
 export const isBelow = (file: string, path: string): boolean =>
   path === '.' ? !file.startsWith('..') : file === path || file.startsWith(`${path}/`);
 
-/** The layer of a file, by its path below `src/`. */
+/**
+ * The name of a file in the table of layers: `src/actors/clock.ts` is `actors/clock.ts`, and `packages/client/src/http/post.ts`
+ * is `client/http/post.ts`.
+ */
+const layerPath = (path: string): string =>
+  path.replace(/^packages\/([\w-]+)\/src\//, '$1/').replace(/^src\//, '');
+
+/** The layer of a file, by its name in the table. */
 function layerOf(file: string, table = layers): string | undefined {
   return Object.keys(table)
     .filter((path) => isBelow(file, path))
@@ -565,7 +564,41 @@ export function sourcesOf(folder: string): readonly string[] {
   return sourceFiles(folder).map(({ text }) => text);
 }
 
-/** All imports of a folder of sources, `src/` unless another one is given. */
-export function importsOfSource(folder = 'src'): Import[] {
+/** The packages in `packages/` that the library is built from, in the order in which one may import another. */
+export const libraryPackages = [
+  'schema',
+  'diagnostics',
+  'processes',
+  'roots',
+  'tasks',
+  'opentelemetry',
+  'http',
+  'nodes',
+  'client',
+  'bridge',
+  'skills',
+  'recording',
+  'testing',
+  'serve',
+] as const;
+
+/** The folders of the library's sources. */
+export const libraryFolders = ['src', ...libraryPackages.map((name) => `packages/${name}/src`)];
+
+/** All imports of the library's sources: of `src/` and of the packages that it is built from. */
+export function importsOfLibrary(): Import[] {
+  return libraryFolders.flatMap((folder) =>
+    sourceFiles(folder)
+      .flatMap(({ name, text }) => importsIn(`${folder}/${name}`, text))
+      .map(({ from, to, isFile }) => ({
+        from: layerPath(from),
+        to: isFile ? layerPath(to) : to,
+        isFile,
+      })),
+  );
+}
+
+/** All imports of a folder of sources. */
+export function importsOfSource(folder: string): Import[] {
   return sourceFiles(folder).flatMap(({ name, text }) => importsIn(name, text));
 }

@@ -33,10 +33,19 @@ describe('the package', () => {
     const config = z
       .object({ include: z.array(z.string()) })
       .parse(JSON.parse(await readFile(join(root, 'tsconfig.build.json'), 'utf8')));
+    const { compilerOptions } = z
+      .object({
+        compilerOptions: z.object({ paths: z.record(z.string(), z.tuple([z.string()])) }),
+      })
+      .parse(JSON.parse(await readFile(join(root, 'tsconfig.json'), 'utf8')));
     const sources = entries
       .filter(({ path }) => path.endsWith('.js'))
-      .map(({ path }) => path.replace(/^\.\/dist\/(.*)\.js$/, 'src/$1.ts'));
-    expect(sources.filter((source) => !config.include.includes(source))).toEqual([]);
+      .map(({ name }) =>
+        compilerOptions.paths[name.replace('.', 'mcp-actors')]?.[0].replace('./', ''),
+      );
+    expect(
+      sources.filter((source) => source === undefined || !config.include.includes(source)),
+    ).toEqual([]);
   });
 
   it('has its command in a package of its own, executable, with the line that names Node first', async () => {

@@ -8,11 +8,11 @@ import {
   statelessDialect,
   statelessVersions,
 } from '../../src/protocol/dialects/registry.ts';
-import { importsOfSource } from './layers.ts';
+import { importsOfLibrary, libraryFolders } from './layers.ts';
 
 const allVersions = [...statelessVersions, ...handshakeVersions];
 
-const root = fileURLToPath(new URL('../../src', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What asks which revision it has: a version as a literal, or a comparison of a dialect. */
 function askedIn(source: string): readonly string[] {
@@ -26,9 +26,13 @@ function askedIn(source: string): readonly string[] {
 }
 
 describe('which revision it is', () => {
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.ts') && !file.startsWith('protocol/dialects/'),
-  );
+  const files = libraryFolders
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+        join(folder, file),
+      ),
+    )
+    .filter((file) => file.endsWith('.ts') && !file.startsWith(join('src/protocol/dialects/')));
 
   test.each([
     ["if (revision === '2025-11-25') {}"],
@@ -61,7 +65,7 @@ describe('which revision it is', () => {
 
   test('is known by its module to the registry alone', () => {
     const dated = /^protocol\/dialects\/\d/;
-    const known = importsOfSource().filter(({ from, to }) => dated.test(to) && !dated.test(from));
+    const known = importsOfLibrary().filter(({ from, to }) => dated.test(to) && !dated.test(from));
     expect([...new Set(known.map(({ from }) => from))]).toEqual(['protocol/dialects/registry.ts']);
   });
 

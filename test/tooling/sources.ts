@@ -27,6 +27,12 @@ function sourceFolders(): string[] {
   ];
 }
 
+/** The folders with tests: the root's, and each workspace's. */
+export function testFolders(): string[] {
+  const names = readdirSync(join(repository, 'packages')).map((name) => `packages/${name}/test`);
+  return ['test', ...names.filter((path) => existsSync(join(repository, path)))];
+}
+
 /** Every TypeScript file of those folders but declarations. */
 export function readSources(folders: readonly string[] = sourceFolders()): Source[] {
   return folders.flatMap((folder) =>

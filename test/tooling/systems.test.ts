@@ -24,7 +24,9 @@ describe('what a system lacks', () => {
     const file = join(folder, 'packages/serve/test/serve.test.ts');
     const title = 'a signal lets running calls finish';
     expect(lackOf('win32', file, title)).toMatch(/^Windows ends a process/);
-    expect(lackOf('win32', String.raw`C:\a\test\e2e\serve.test.ts`, title)).toMatch(/^Windows/);
+    expect(lackOf('win32', String.raw`C:\a\packages\serve\test\serve.test.ts`, title)).toMatch(
+      /^Windows/,
+    );
     expect(lackOf('darwin', file, title)).toBeUndefined();
     expect(lackOf('linux', file, title)).toBeUndefined();
     expect(lackOf('win32', file, 'an error of a handler is on stderr')).toBeUndefined();

@@ -231,9 +231,9 @@ test('the workspace asks the file system through its lanes alone', () => {
     });
   // The binary is ours, and /proc never waits.
   expect(direct.toSorted()).toEqual([
-    'packages/workspace-server/src/search/ripgrep-binary.ts',
     'packages/roots/src/disk/disk.ts',
     'packages/roots/src/disk/volumes.ts',
     'packages/roots/src/root-directory.ts',
+    'packages/workspace-server/src/search/ripgrep-binary.ts',
   ]);
 });
