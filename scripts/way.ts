@@ -1,5 +1,5 @@
 /**
- * `npm run way`: the ways of six messages through `src`, step by step, and how long they are. A stranger should be able to
+ * `npm run way`: the ways of six messages through `src` and the packages, step by step, and how long they are. A stranger should be able to
  * follow a message in five minutes, so each way has a ceiling, and a longer one fails.
  */
 import { parseArgs } from 'node:util';

@@ -1,5 +1,5 @@
 /**
- * Loads the repository's TypeScript with a mark at the start of each function of `src`. A mark tells the collector that
+ * Loads the repository's TypeScript with a mark at the start of each function of `src` and the packages. A mark tells the collector that
  * `scripts/way/trail.ts` installs as `globalThis.enterFunction` which function was entered.
  *
  * `node --import ./scripts/way/marks.mjs scripts/way.ts`
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 
 const root = new URL('../../', import.meta.url).href;
-const source = `${root}src/`;
+const sources = /^(src|packages\/[\w-]+\/src)\//;
 
 const functions = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 
@@ -28,7 +28,7 @@ function nameOf(node, parent) {
 
 /**
  * @param {string} text TypeScript
- * @param {string} file its path from `src/`
+ * @param {string} file its path in the repository
  * @returns {Promise<string>} TypeScript whose functions say when they are entered
  */
 async function withMarks(text, file) {
@@ -70,7 +70,8 @@ export async function load(url, context, nextLoad) {
   if (!isOurs) return nextLoad(url, context);
   const { transform } = await import('esbuild');
   const text = await readFile(fileURLToPath(url), 'utf8');
-  const marked = url.startsWith(source) ? await withMarks(text, url.slice(source.length)) : text;
+  const path = url.slice(root.length);
+  const marked = sources.test(path) ? await withMarks(text, path) : text;
   const { code } = await transform(marked, {
     loader: 'ts',
     target: 'node20',
