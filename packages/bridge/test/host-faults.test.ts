@@ -187,7 +187,7 @@ test.each(['never', 'already'])(
 test('a server of 2026-07-28 alone is launched once for each host of the legacy era', async () => {
   const launches = join(folder, 'launches');
   const noting = `require('node:fs').appendFileSync(process.env.LAUNCHES, 'x')`;
-  const script = `${noting}; import('./test/bridge/modern-server.mjs')`;
+  const script = `${noting}; import('./packages/bridge/test/modern-server.mjs')`;
   const launched = {
     command: process.execPath,
     args: ['-e', script],

@@ -2,7 +2,7 @@
 import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
-import type { RedisStoresOptions } from '../src/index.ts';
+import type { RedisStoresOptions } from '../src/redis.ts';
 import { RawSession, begin } from '../../http/test/raw-client.ts';
 import { reported } from '../../http/test/serving.ts';
 import { certificate } from './loopback-certificate.ts';

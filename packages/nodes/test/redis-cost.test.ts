@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../src/index.ts';
-import { redisStores } from '../src/index.ts';
+import { redisStores } from '../src/redis.ts';
 import { RawSession, begin, jsonOf } from '../../http/test/raw-client.ts';
 import { serveHttp } from '../../http/test/serving.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';

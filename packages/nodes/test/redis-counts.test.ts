@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { redisStores } from '../src/index.ts';
+import { redisStores } from '../src/redis.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
 let redis: RedisServer | undefined;

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { newNodeName } from '../../http/src/nodes/stores.ts';
 import type { StoreUnavailable } from '../../http/src/nodes/stores.ts';
-import { redisStores } from '../src/index.ts';
-import type { RedisStoresOptions } from '../src/index.ts';
+import { redisStores } from '../src/redis.ts';
+import type { RedisStoresOptions } from '../src/redis.ts';
 import { gate } from '../../testing/src/index.ts';
 import { EventReader, RawSession, begin } from '../../http/test/raw-client.ts';
 import type { Message } from '../../http/test/raw-client.ts';

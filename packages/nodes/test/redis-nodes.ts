@@ -1,7 +1,7 @@
 /** Endpoints in this process that share their sessions in a real Redis. */
 import type { HttpOptions, ServerOf } from '../../http/src/index.ts';
-import { redisStores } from '../src/index.ts';
-import type { RedisStoresOptions } from '../src/index.ts';
+import { redisStores } from '../src/redis.ts';
+import type { RedisStoresOptions } from '../src/redis.ts';
 import { serveHttp } from '../../http/test/serving.ts';
 
 /** How a node asks for a lease that is nowhere. */

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createClient } from 'redis';
 import type { Stores } from '../../http/src/index.ts';
 import type { OpenStoresWorld } from 'mcp-actors/testing';
-import { redisStores } from '../src/index.ts';
+import { redisStores } from '../src/redis.ts';
 import type { RedisServer } from './redis-server.ts';
 
 /** Keys that would stay for ever. */

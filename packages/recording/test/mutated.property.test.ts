@@ -9,7 +9,7 @@ import { toSdkTransport } from '../../../src/transports/to-sdk-transport.ts';
 import { echo } from '../../../test/contract/serving.ts';
 
 const transcript = (name: string) =>
-  readFileSync(new URL(`../transcripts/${name}.jsonl`, import.meta.url), 'utf8');
+  readFileSync(new URL(`../../../test/transcripts/${name}.jsonl`, import.meta.url), 'utf8');
 const texts = [transcript('recorded-echo'), transcript('recorded-stale-roots')];
 
 beforeAll(async () => {

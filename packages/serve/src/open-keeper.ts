@@ -39,7 +39,7 @@ export async function openKeeper(
 
 async function redisModule() {
   try {
-    return await import('../../nodes/src/index.ts');
+    return await import('../../nodes/src/redis.ts');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw missingPackage('Tasks in Redis need', 'redis', error);

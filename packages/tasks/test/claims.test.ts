@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { TestContext } from 'vitest';
 import { postgresTaskStore } from '../src/postgres/index.ts';
 import type { PostgresPool } from '../src/postgres/index.ts';
-import { redisTaskStore } from '../../nodes/src/index.ts';
+import { redisTaskStore } from '../../nodes/src/redis.ts';
 import { sqliteTaskStore } from '../src/sqlite/sqlite-task-store.ts';
 import { RedisServer, needsRedis } from '../../nodes/test/redis-server.ts';
 import { PostgresServer, needsPostgres } from './postgres/postgres-server.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo, LookupFunction, Server, Socket } from 'node:net';
 import { createClient } from 'redis';
 import { enveloped, gate } from 'mcp-actors/testing';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { redisTaskStore } from '../../nodes/src/index.ts';
+import { redisTaskStore } from '../../nodes/src/redis.ts';
 import { launch, reapServers } from '../../../test/e2e/server-process.ts';
 import { RedisServer, needsRedis } from '../../nodes/test/redis-server.ts';
 import { PostgresServer, needsPostgres } from './postgres/postgres-server.ts';

@@ -8,7 +8,7 @@ import { converse, enveloped, turn } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
 import type { TestContext } from 'vitest';
 import { postgresTaskStore } from '../src/postgres/index.ts';
-import { redisTaskStore } from '../../nodes/src/index.ts';
+import { redisTaskStore } from '../../nodes/src/redis.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
 import { openKeeper } from '../../serve/src/open-keeper.ts';
 import { sqliteTaskStore } from '../src/sqlite/sqlite-task-store.ts';

@@ -4,8 +4,8 @@ import type { TaskStore } from 'mcp-actors';
 import { taskStoreContract } from 'mcp-actors/testing';
 import type { TaskStoreWorld } from 'mcp-actors/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { redisStores, redisTaskStore } from '../../nodes/src/index.ts';
-import type { RedisTaskStoreOptions } from '../../nodes/src/index.ts';
+import { redisStores, redisTaskStore } from '../../nodes/src/redis.ts';
+import type { RedisTaskStoreOptions } from '../../nodes/src/redis.ts';
 import { RedisClusterServers } from '../../nodes/test/redis-cluster.ts';
 import { RedisServer, hasRedis, needsRedis } from '../../nodes/test/redis-server.ts';
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../../../src/index.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
-import { redisStores } from '../../../nodes/src/index.ts';
+import { redisStores } from '../../../nodes/src/redis.ts';
 import { RedisServer, hasRedis, needsRedis } from '../../../nodes/test/redis-server.ts';
 import { EventReader, RawSession, begin, initializeOf, jsonOf, post } from '../raw-client.ts';
 import { reported, serveEndpoint, serveHttp } from '../serving.ts';
