@@ -7,9 +7,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { everythingBelow } from '../src/globs/file-selection.ts';
 import { byPath } from '../src/search/path-order.ts';
 import { walkTree } from '../src/search/tree-walk.ts';
-import { boundaryAt } from '../../../test/roots/root-at.ts';
-import { temporaryDirectory } from '../../../test/roots/temporary-directory.ts';
-import type { Files } from '../../../test/roots/temporary-directory.ts';
+import { boundaryAt } from '../../roots/test/root-at.ts';
+import { temporaryDirectory } from '../../roots/test/temporary-directory.ts';
+import type { Files } from '../../roots/test/temporary-directory.ts';
 import { found, searchProject } from './tools/search-project.ts';
 
 const run = promisify(execFile);
