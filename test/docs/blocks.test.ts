@@ -109,6 +109,33 @@ describe('the links of', () => {
   });
 });
 
+describe('the decisions', () => {
+  const folder = join(repository, 'docs/decisions');
+  const records = readdirSync(folder).filter((name) => name !== 'README.md');
+
+  test('that sources name exist', () => {
+    const named = ['src', 'packages', 'test', 'scripts', 'bench'].flatMap((top) =>
+      readdirSync(join(repository, top), { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.(?:ts|tsx|mjs|yml)$/.test(name) && !/node_modules|dist\//.test(name))
+        .flatMap((name) => {
+          const text = readFileSync(join(repository, top, name), 'utf8');
+          return [...text.matchAll(/docs\/decisions\/([\w-]+(?:\.md)?)/g)].map(([, to = '']) => to);
+        }),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !records.includes(name))).toEqual([]);
+  });
+
+  test('are each in the index, by their titles', () => {
+    const index = readFileSync(join(folder, 'README.md'), 'utf8');
+    const lost = records.filter((name) => {
+      const title = /^# (.*)$/m.exec(readFileSync(join(folder, name), 'utf8'))?.[1];
+      return !index.includes(`- ${name.slice(0, 2)} [${title}](${name}): `);
+    });
+    expect(lost).toEqual([]);
+  });
+});
+
 test('every page of the docs can be reached from the README', () => {
   const reached = new Set<string>();
   const visit = (page: string): void => {
@@ -167,7 +194,8 @@ test.each(['README.md', 'docs/workspace.md'])('%s has a table of the server’s 
 });
 
 /** Pages that speak of the options of other programs too. */
-const ofOthers = /^(docs\/(decisions\/.*|performance\.md|rough-edges\.md))$/;
+const ofOthers =
+  /^(docs\/(performance|rough-edges|decisions\/26-bounded-matching)\.md|packages\/workspace-server\/README\.md)$/;
 
 /** A page whose tables have the options of other programs on the left, and ours on the right. */
 const compared = 'docs/coming-from-bridges.md';

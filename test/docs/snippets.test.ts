@@ -21,8 +21,8 @@ const specifiers = new Map(
   entries.flatMap(({ specifier, values }) => values.map((name) => [name, specifier] as const)),
 );
 
-/** Pages about how things were, and about other programs. */
-const isOfNow = (page: string) => !/^docs\/decisions\/|CHANGELOG/.test(page);
+/** Pages about the present version. */
+const isOfNow = (page: string) => !/CHANGELOG/.test(page);
 
 /** A call of a public function. Without arguments it only names the function. */
 const calls = (code: string): boolean =>
