@@ -111,7 +111,13 @@ export class BridgedEntry {
     refuseSharing(entry, share);
     const { clock = systemClock } = options;
     const claim = () => this.#claim();
-    const sharing = { entry, connecting: options, clock, processIdleMs: counts.processIdleMs };
+    const sharing = {
+      entry,
+      connecting: options,
+      hide,
+      clock,
+      processIdleMs: counts.processIdleMs,
+    };
     const size = share === 'shared' ? 1 : counts.poolSize;
     this.#shared = new SharedServers({ ...sharing, claim, onStderr }, size);
   }

@@ -57,11 +57,12 @@ import { logLevelOf, logLevels } from '../../../src/protocol/log-levels.ts';
 import type { LogLevel } from '../../../src/protocol/log-levels.ts';
 import { MetaKey, withMeta } from '../../../src/protocol/meta.ts';
 import { Method } from '../../../src/protocol/methods.ts';
-import { printableName, quoted } from '../../../src/protocol/printable.ts';
+import { printableName } from '../../../src/protocol/printable.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
 import { skillMethods, skillsExtension } from '../../../src/protocol/skills.ts';
 import type { ListedSkill } from '../../../src/protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../../../src/protocol/tasks.ts';
+import { logLevelFailed, subscriptionFailed, unsubscriptionFailed } from './bridge-faults.ts';
 import type { Seat } from './shared-server.ts';
 
 type Era = ServerProfile['era'];
@@ -158,6 +159,8 @@ export class BridgedServer {
   #openBytes = 0;
   /** The level that the server was set to for clients that want one with each request. */
   #logLevel: LogLevel | undefined = undefined;
+  /** The level whose refusal is reported. */
+  #refusedLevel: LogLevel | undefined = undefined;
 
   constructor(client: UpstreamClient, options: BridgingOptions) {
     const { clock = systemClock, limits: given } = options;
@@ -470,8 +473,12 @@ export class BridgedServer {
     const known = this.#logLevel;
     if (known !== undefined && logLevels.indexOf(known) <= logLevels.indexOf(level)) return;
     this.#logLevel = level;
-    this.#open.setLogLevel(level).catch(() => {
+    this.#open.setLogLevel(level).catch((error: unknown) => {
       this.#logLevel = known;
+      // Each request that wants logs tries again.
+      if (this.#refusedLevel === level) return;
+      this.#refusedLevel = level;
+      this.#reportFailure(error, (shown) => logLevelFailed(this.#serverName, shown));
     });
   }
 
@@ -518,7 +525,13 @@ export class BridgedServer {
     // Since 2026-07-28 a server hears no notifications: it asks for the roots with each call.
     // One that others share must not take what one of them says for the word of all.
     if (this.#server.era === 'modern' || this.#seat) return;
-    this.#open.notify(method, params).catch(() => {});
+    this.#open.notify(method, params).catch((error: unknown) => {
+      this.#reportFailure(error, (shown) => {
+        const message = `${printableName(method)} did not reach ${this.#serverName}: ${textOfError(shown)}`;
+        // The connection reports its loss, and a client may send any number of notifications.
+        return { level: 'debug', name: 'bridge.notification-failed', message };
+      });
+    });
   }
 
   async #watch(uris: readonly string[]): Promise<UpstreamWatch> {
@@ -531,8 +544,7 @@ export class BridgedServer {
           return [uri];
         } catch (error) {
           this.#unwatch(uri);
-          const { report = defaultReport, hide } = this.#options;
-          report(subscriptionFailed(uri, hide(error)));
+          this.#reportFailure(error, (shown) => subscriptionFailed(uri, shown));
           return [];
         }
       }),
@@ -545,7 +557,19 @@ export class BridgedServer {
     const left = (this.#watched?.get(uri) ?? 1) - 1;
     if (left > 0) return void this.#watched?.set(uri, left);
     this.#watched?.delete(uri);
-    this.#unsubscribe(uri).catch(() => {});
+    this.#unsubscribe(uri).catch((error: unknown) =>
+      this.#reportFailure(error, (shown) => unsubscriptionFailed(uri, shown)),
+    );
+  }
+
+  get #serverName(): string {
+    return printableName(this.#server.info.name);
+  }
+
+  /** @param factOf gets the error without the secrets of the server's entry */
+  #reportFailure(error: unknown, factOf: (shown: unknown) => Fact): void {
+    const { report = defaultReport, hide } = this.#options;
+    report(factOf(hide(error)));
   }
 
   // What the server asks.
@@ -639,12 +663,6 @@ export function listChanges(capabilities: JsonObject): ReadonlySet<string> {
     return isJsonObject(declared) && declared['listChanged'] === true ? [changed] : [];
   });
   return new Set(changes);
-}
-
-/** The fact that a resource is missing from an acknowledged subscription. */
-export function subscriptionFailed(uri: string, error: unknown): Fact {
-  const message = `Subscription to ${quoted(uri)} failed: ${textOfError(error)}`;
-  return { level: 'warning', name: 'bridge.subscription-failed', message, details: { error } };
 }
 
 /** @throws {ProtocolError} -32000: the client has too many subscriptions */

@@ -166,9 +166,21 @@ export class ManyServers {
     before: ReadonlyMap<string, Named>,
   ): Promise<void> {
     const clients = [...this.#clients].map((client) => client.apply(all, ended, begun));
-    await Promise.allSettled(clients);
+    this.#reportRejected(
+      'A client has not all of the new servers',
+      await Promise.allSettled(clients),
+    );
     const gone = [...ended].flatMap((name) => before.get(name) ?? []);
-    await Promise.allSettled(gone.map(({ entry }) => entry.close()));
+    const closed = await Promise.allSettled(gone.map(({ entry }) => entry.close()));
+    this.#reportRejected('A removed server was not closed', closed);
+  }
+
+  #reportRejected(what: string, results: readonly PromiseSettledResult<unknown>[]): void {
+    for (const result of results) {
+      if (result.status === 'fulfilled') continue;
+      const message = `${what}: ${textOfError(result.reason)}`;
+      this.#report({ level: 'warning', name: 'bridge.config-failed', message });
+    }
   }
 
   #entriesOf(

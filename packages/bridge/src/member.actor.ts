@@ -20,6 +20,7 @@ import type { LogLevel } from '../../../src/protocol/log-levels.ts';
 import { errorOf } from '../../../src/protocol/losses.ts';
 import { printableName, printable } from '../../../src/protocol/printable.ts';
 import type { BridgedEntry } from './bridged-entry.ts';
+import { logLevelFailed } from './bridge-faults.ts';
 import type { OpenedServer, ServerList } from './bridged-server.ts';
 
 /** A server of a bridge, for all clients. */
@@ -207,11 +208,16 @@ export class Member {
     if (method === 'resources/unsubscribe') this.#subscribed.delete(uri);
   }
 
-  /** Sets the level of log messages, also at a server that connects later. */
+  /** Sets the level of log messages, also at a server that connects later. Reports a refusal. */
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
     const { usable } = this;
-    if (usable && isJsonObject(usable.capabilities['logging'])) await usable.setLogLevel(level);
+    if (!usable || !isJsonObject(usable.capabilities['logging'])) return;
+    try {
+      await usable.setLogLevel(level);
+    } catch (error) {
+      this.#host.note(logLevelFailed(printableName(this.name), this.#named.entry.hide(error)));
+    }
   }
 
   /** Watches resources, also at a server that takes the place of this one. */
@@ -235,7 +241,8 @@ export class Member {
     const { note } = this.#host;
     const server = printableName(this.name);
     const failed = (what: string) => (error: unknown) => {
-      const message = `${what} was not repeated at ${server}: ${textOfError(error)}`;
+      const shown = this.#named.entry.hide(error);
+      const message = `${what} was not repeated at ${server}: ${textOfError(shown)}`;
       note({ level: 'warning', name: 'bridge.not-repeated', message });
     };
     const level = this.#logLevel;

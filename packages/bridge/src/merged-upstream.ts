@@ -38,7 +38,8 @@ import { printableName, quoted } from '../../../src/protocol/printable.ts';
 import { skillsExtension } from '../../../src/protocol/skills.ts';
 import { declaresTasks, tasksExtension } from '../../../src/protocol/tasks.ts';
 import { joinedInstructions } from './joined-instructions.ts';
-import { subscriptionFailed, toolIn } from './bridged-server.ts';
+import { subscriptionFailed } from './bridge-faults.ts';
+import { toolIn } from './bridged-server.ts';
 import { Member } from './member.actor.ts';
 import type { MemberHost, NamedEntry } from './member.actor.ts';
 import { withoutLate } from './patience.ts';
@@ -377,7 +378,7 @@ export class MergedUpstream implements Upstream, MemberHost {
     if (level === undefined) throw invalidParams(`"level" must be one of ${logLevels.join(', ')}`);
     this.#logLevel = level;
     const members = [...this.#members.values()];
-    await Promise.allSettled(members.map((member) => member.setLogLevel(level)));
+    await Promise.all(members.map((member) => member.setLogLevel(level)));
     return {};
   }
 

@@ -19,6 +19,8 @@ import { ErrorCode, ProtocolError } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { Method } from '../../../src/protocol/methods.ts';
 import { printableName } from '../../../src/protocol/printable.ts';
+import { defaultReport } from '../../../src/server/session/default-report.ts';
+import { unsubscriptionFailed } from './bridge-faults.ts';
 
 /** What a client hears of a server that it shares. */
 export interface SharingClient {
@@ -42,6 +44,8 @@ export interface Seat {
 export interface SharingOptions {
   readonly entry: ServerEntry;
   readonly connecting: ConnectOptions;
+  /** Removes secrets from an error. */
+  readonly hide: (error: unknown) => unknown;
   readonly clock: Clock;
   /** How long a process without a client is kept, milliseconds. */
   readonly processIdleMs: number;
@@ -75,6 +79,7 @@ export class SharedServer {
     this.#opened.then(
       (connection) => this.#ready(connection),
       () => {
+        // Its clients get the error.
         this.#move('upstream.failed');
         gone();
       },
@@ -169,7 +174,13 @@ export class SharedServer {
   #leave(client: SharingClient): void {
     const uris = this.#clients.get(client);
     if (!uris) return;
-    for (const uri of uris) this.#unwatch(client, uri).catch(() => {});
+    const { connecting, hide } = this.#options;
+    const { report = defaultReport } = connecting;
+    for (const uri of uris) {
+      this.#unwatch(client, uri).catch((error: unknown) =>
+        report(unsubscriptionFailed(uri, hide(error))),
+      );
+    }
     this.#clients.delete(client);
     this.#rest();
   }

@@ -13,6 +13,7 @@ import { readHostsFile } from 'mcp-actors/client';
 import type { ServerEntry } from 'mcp-actors/client';
 import {
   TestClock,
+  cancelled,
   enveloped,
   initialize,
   initialized,
@@ -259,4 +260,47 @@ test.each([
   expect(failed()).toMatchObject([
     { level: 'warning', message: expect.stringMatching(/"test:\/\/locked".*it is locked/) },
   ]);
+});
+
+test('reports a server that refuses to unsubscribe', async () => {
+  const facts: Fact[] = [];
+  const launched = { command: process.execPath, args: ['test/bridge/legacy-server.mjs'] };
+  const host = hosted(bridge(launched, { report: (fact) => void facts.push(fact) }));
+  const notifications = { resourceSubscriptions: ['test://kept', 'test://thing'] };
+  host.send(enveloped(1, 'subscriptions/listen', { notifications }));
+  host.send(enveloped(2, 'tools/call', { name: 'change' }));
+  expect(await host.answer(2)).toMatchObject({ result: {} });
+  host.send(cancelled(1));
+  const failed = () => facts.filter(({ name }) => name === 'bridge.unsubscription-failed');
+  await vi.waitFor(() => expect(failed()).toHaveLength(1), { timeout: 60_000 });
+  expect(failed()).toMatchObject([
+    { level: 'warning', message: expect.stringMatching(/"test:\/\/kept".*it is kept/) },
+  ]);
+});
+
+const loud = { command: process.execPath, args: ['test/bridge/legacy-server.mjs', '--loud'] };
+
+test('reports the one of several servers that refuses a log level', async () => {
+  const facts: Fact[] = [];
+  const source = { mcpServers: { a: loud, b: { ...loud, args: loud.args.slice(0, 1) } } };
+  const host = hosted(bridge(source, { report: (fact) => void facts.push(fact) }));
+  host.send(initialize(1), initialized, request(2, 'tools/list'));
+  await host.answer(2);
+  host.send(request(3, 'logging/setLevel', { level: 'info' }));
+  expect(await host.answer(3)).toMatchObject({ result: {} });
+  expect(facts.filter(({ name }) => name === 'bridge.log-level-failed')).toMatchObject([
+    { level: 'warning', message: expect.stringMatching(/ a: .*it is loud/) },
+  ]);
+});
+
+test('reports a log level once that a server refuses with each request', async () => {
+  const facts: Fact[] = [];
+  const host = hosted(bridge(loud, { report: (fact) => void facts.push(fact) }));
+  for (const id of [1, 2, 3]) {
+    host.send(enveloped(id, 'tools/call', { name: 'echo' }, { logLevel: 'debug' }));
+    await host.answer(id);
+  }
+  const failed = () => facts.filter(({ name }) => name === 'bridge.log-level-failed');
+  await vi.waitFor(() => expect(failed()).toHaveLength(1), { timeout: 60_000 });
+  expect(failed()).toMatchObject([{ level: 'warning' }]);
 });

@@ -4,6 +4,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import {
   CompleteRequestSchema,
   RootsListChangedNotificationSchema,
+  SetLevelRequestSchema,
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -136,9 +137,15 @@ server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => {
   return {};
 });
 server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
+  if (uri === 'test://kept') throw new Error('it is kept');
   subscribed.delete(uri);
   return {};
 });
+if (process.argv.includes('--loud')) {
+  server.setRequestHandler(SetLevelRequestSchema, () => {
+    throw new Error('it is loud');
+  });
+}
 server.setRequestHandler(CompleteRequestSchema, ({ params: { argument } }) => ({
   completion: { values: [`${argument.value}lin`] },
 }));

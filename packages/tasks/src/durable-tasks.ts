@@ -162,6 +162,10 @@ export class DurableTasks<TTask extends RunningTask> {
         keeper.forget(task().taskId);
         void this.#overtaken(task());
       },
+      unsaved: (error) => {
+        const message = `A step of the task ${task().taskId} was not saved, and is repeated after a restart: ${textOfError(error)}`;
+        this.#session.report({ level: 'warning', name: 'task.unsaved', message });
+      },
       answerElsewhere: (answers) => this.answer(task().taskId, answers),
     };
   }

@@ -51,6 +51,8 @@ export interface LedgerPort {
   parked(): void;
   /** Somebody else has claimed or ended it. */
   overtaken(): void;
+  /** A write failed that no handler waits for: the work repeats it after a restart. */
+  unsaved(error: unknown): void;
   /** Takes answers for a task that no longer runs here. */
   answerElsewhere(answers: JsonObject): Promise<void>;
 }
@@ -92,6 +94,8 @@ export class TaskLedger implements WorkLedger {
   readonly #sizes: StepSizes;
   /** Steps of an earlier run that this run has not come to. Empty once it makes one of its own. */
   readonly #unrepeated: Set<string>;
+  /** True once an unsaved step is reported. */
+  #isUnsaved = false;
   /** For people: the step that was written last. */
   #lastStep: string | undefined;
   /** How the questions of this run are sent, by what they ask. */
@@ -182,8 +186,7 @@ export class TaskLedger implements WorkLedger {
       this.#unwrittenCheckpoint = undefined;
       return [{ key: stepKeys.checkpoint, text }];
     };
-    // The next write says so, too.
-    this.#write(steps).catch(() => {});
+    this.#write(steps).catch((error: unknown) => this.#unsaved(error));
   }
 
   once<T>(key: string, make: MakeOnce<T>): Promise<T> {
@@ -374,8 +377,7 @@ export class TaskLedger implements WorkLedger {
       if (!(error instanceof RuntimeError) || !this.#state.hasTag('here')) return;
       const { code, message } = error;
       const failed = this.#answerStep(key, { error: { code, message } });
-      // Fails if the task has ended or goes on elsewhere: then nobody needs it.
-      this.#write(() => [failed], { isTold: true }).catch(() => {});
+      this.#write(() => [failed], { isTold: true }).catch((error: unknown) => this.#unsaved(error));
     });
     if (!send) return this.#port.inputRequested(method, askedAt);
     const isPatient = !Number.isFinite(spec.timeoutMs);
@@ -538,8 +540,8 @@ export class TaskLedger implements WorkLedger {
     const parkForMs = Math.min(waitMs, longestParkMs);
     try {
       await this.#inOrder(() => this.#port.append({ steps: [], parkForMs }));
-    } catch {
-      return;
+    } catch (error) {
+      return this.#unsaved(error);
     }
     if (this.#move({ type: 'parking.written' })) this.#port.parked();
   }
@@ -561,6 +563,14 @@ export class TaskLedger implements WorkLedger {
       this.#count(written);
       return this.#append(written, more);
     });
+  }
+
+  /** Reports the first write that failed and that no handler waits for. */
+  #unsaved(error: unknown): void {
+    // A task that has ended or goes on elsewhere needs no write.
+    if (this.#isUnsaved || (error instanceof RuntimeError && error.code === 'CANCELLED')) return;
+    this.#isUnsaved = true;
+    this.#port.unsaved(error);
   }
 
   async #append(

@@ -20,6 +20,8 @@ export type TaskKeeperFactName =
   | 'task.orphaned'
   /** Another process has ended or claimed a task that runs here. */
   | 'task.overtaken'
+  /** A step of a task was not saved, such as one beyond its bounds. */
+  | 'task.unsaved'
   /** A task goes on here. */
   | 'task.resumed'
   /** A task cannot go on here, such as with this version of its tool: another process may go on with it. */

@@ -2,6 +2,7 @@
 import { defineTool, describeDump } from 'mcp-actors';
 import type { JsonObject, TaskStore } from 'mcp-actors';
 import { enveloped, gate } from 'mcp-actors/testing';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { MemoryTaskStore } from './memory-task-store.ts';
 import { World, capabilities, charging, required, settled, textOf } from './task-world.ts';
@@ -190,6 +191,27 @@ test('a dump says how old a task is, its last step, what it waits for, and what 
   expect(describeDump(session.dump())).toContain(
     `, 1 was given up here until due; their store knows this process as ${lease.slice(0, 8)}\n`,
   );
+});
+
+test('reports a checkpoint beyond maxTaskBytes once, and finishes the task', async () => {
+  const world = new World();
+  const tool = defineTool({
+    name: 'note',
+    description: 'Notes',
+    taskSupport: required,
+    durable: true,
+    handler: async (_, context) => {
+      for (let n = 0; n < 3; n++) {
+        context.checkpoint = 'x'.repeat(3000);
+        await setImmediate();
+      }
+      return 'done';
+    },
+  });
+  const { told, ...first } = await world.start([tool], { maxTaskBytes: 2500 });
+  const task = await first.begin('note');
+  expect(textOf(await first.sees(task, 'completed'))).toBe('done');
+  expect(told.of('task.unsaved')).toMatchObject([{ level: 'warning' }]);
 });
 
 describe('what a task writes is bounded, in all its processes together', () => {

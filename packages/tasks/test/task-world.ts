@@ -50,7 +50,11 @@ export class World {
     await keeper.begin();
     const days = 48 * 3_600_000;
     const ttl = { taskTtlMs: days, maxTaskTtlMs: days };
-    const { peer, session } = converse(server, {
+    const {
+      peer,
+      session,
+      facts: told,
+    } = converse(server, {
       durable: keeper,
       clock,
       limits: { ...ttl, ...limits },
@@ -78,7 +82,7 @@ export class World {
       }
     };
     const look = ({ taskId }: Pick<Task, 'taskId'>) => ask('tasks/get', { taskId });
-    return { store, keeper, facts, said, ask, begin, look, sees, end, peer, session };
+    return { store, keeper, facts, told, said, ask, begin, look, sees, end, peer, session };
   }
 
   /** The process is gone: nothing that it still says is heard, and its lease ends. */

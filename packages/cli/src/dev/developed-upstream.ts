@@ -11,7 +11,7 @@ import type {
   UpstreamClient,
   UpstreamWatch,
 } from 'mcp-actors';
-import { BoundedMap, BridgedEntry, isJsonObject } from 'mcp-actors/internal';
+import { BoundedMap, BridgedEntry, isJsonObject, textOfError } from 'mcp-actors/internal';
 import type { Code } from './code.ts';
 import type { Development } from './development.ts';
 import { isListChange } from './offer.ts';
@@ -177,6 +177,7 @@ export class DevelopedUpstream implements Upstream {
     for (const over of this.#over.values()) {
       over.then(
         (upstream) => upstream.notified?.(method, params),
+        // Whoever has opened it gets the error.
         () => {},
       );
     }
@@ -202,7 +203,7 @@ export class DevelopedUpstream implements Upstream {
     for (const { release } of this.#begun.values()) release();
     const open = [...this.#over.values()];
     this.#over.clear();
-    await Promise.allSettled(open.map(async (over) => (await over).close?.()));
+    await Promise.all(open.map((over) => this.#close(over)));
   }
 
   /** The client's upstream over one version of the code. */
@@ -211,6 +212,7 @@ export class DevelopedUpstream implements Upstream {
     if (known) return known;
     const opening = this.#open(code);
     this.#over.set(code, opening);
+    // The next request tries again.
     opening.catch(() => this.#over.delete(code));
     return opening;
   }
@@ -237,11 +239,28 @@ export class DevelopedUpstream implements Upstream {
     for (const watching of this.#watching) await this.#watch(watching, upstream);
     const level = this.#level;
     if (level) {
-      await Promise.resolve(
-        upstream.request('logging/setLevel', level.params, level.context),
-      ).catch(() => {});
+      try {
+        await upstream.request('logging/setLevel', level.params, level.context);
+      } catch (error) {
+        if (!isMissing(error)) this.#note('The log level was not set at the newest code', error);
+      }
     }
     return upstream;
+  }
+
+  async #close(over: Promise<Upstream>): Promise<void> {
+    // Whoever has opened it gets the error.
+    const upstream = await over.catch(() => undefined);
+    try {
+      await upstream?.close?.();
+    } catch (error) {
+      this.#note('The client was not disconnected from older code', error);
+    }
+  }
+
+  #note(what: string, error: unknown): void {
+    const message = `${what}: ${textOfError(error)}`;
+    this.#report({ level: 'warning', name: 'dev.not-connected', message, details: { error } });
   }
 
   async #watch(watching: Watching, upstream: Upstream): Promise<void> {
@@ -250,13 +269,16 @@ export class DevelopedUpstream implements Upstream {
 
   /** Connects the client to other code, before it asks for something. */
   #exchange(code: Code): void {
-    if (this.#over.size > 0) this.#at(code).catch(() => {});
+    if (this.#over.size === 0) return;
+    this.#at(code).catch((error: unknown) =>
+      this.#note('The client was not connected to the newest code before its next request', error),
+    );
   }
 
   #forget(code: Code): void {
     const over = this.#over.get(code);
     this.#over.delete(code);
-    over?.then((upstream) => upstream.close?.()).catch(() => {});
+    if (over) void this.#close(over);
   }
 
   /**

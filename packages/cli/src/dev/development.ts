@@ -57,7 +57,12 @@ export class Development {
   constructor(setup: Omit<CodeSetup, 'stateKeys'>) {
     this.#setup = { ...setup, stateKeys: randomBytes(32).toString('hex') };
     this.#actor = createActor(developmentOf((signal) => this.#load(signal)));
-    this.#actor.subscribe({ error: () => {} });
+    this.#actor.subscribe({
+      error: (error) => {
+        const message = `Changes of the module are no longer followed: ${textOfError(error)}`;
+        setup.report({ level: 'error', name: 'dev.failed', message, details: { error } });
+      },
+    });
     let { code, fault } = this.#actor.getSnapshot().context;
     this.#actor.subscribe(({ context }) => {
       if (context.fault && context.fault !== fault)

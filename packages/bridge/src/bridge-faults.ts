@@ -1,0 +1,26 @@
+/** Reported failures of a bridge at one of its servers. */
+import type { Fact } from '../../../src/actors/facts.ts';
+import { RuntimeError, textOfError } from '../../../src/protocol/errors.ts';
+import { quoted } from '../../../src/protocol/printable.ts';
+
+/** The fact that a resource is missing from an acknowledged subscription. */
+export function subscriptionFailed(uri: string, error: unknown): Fact {
+  const message = `Subscription to ${quoted(uri)} failed: ${textOfError(error)}`;
+  return { level: 'warning', name: 'bridge.subscription-failed', message, details: { error } };
+}
+
+/** The fact that a server keeps sending changes of a resource. It is of no weight once the connection has ended. */
+export function unsubscriptionFailed(uri: string, error: unknown): Fact {
+  const hasEnded = error instanceof RuntimeError && ended.has(error.code);
+  const message = `The server may go on sending changes of ${quoted(uri)}: ${textOfError(error)}`;
+  const level = hasEnded ? 'debug' : 'warning';
+  return { level, name: 'bridge.unsubscription-failed', message, details: { error } };
+}
+
+const ended: ReadonlySet<string> = new Set(['CLOSED', 'TRANSPORT_CLOSED', 'CANCELLED']);
+
+/** The fact that a server logs as it did before. */
+export function logLevelFailed(server: string, error: unknown): Fact {
+  const message = `The log level was not set at ${server}: ${textOfError(error)}`;
+  return { level: 'warning', name: 'bridge.log-level-failed', message, details: { error } };
+}
