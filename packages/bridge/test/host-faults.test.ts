@@ -264,7 +264,7 @@ test.each([
 
 test('reports a server that refuses to unsubscribe', async () => {
   const facts: Fact[] = [];
-  const launched = { command: process.execPath, args: ['test/bridge/legacy-server.mjs'] };
+  const launched = { command: process.execPath, args: ['packages/bridge/test/legacy-server.mjs'] };
   const host = hosted(bridge(launched, { report: (fact) => void facts.push(fact) }));
   const notifications = { resourceSubscriptions: ['test://kept', 'test://thing'] };
   host.send(enveloped(1, 'subscriptions/listen', { notifications }));
@@ -278,7 +278,10 @@ test('reports a server that refuses to unsubscribe', async () => {
   ]);
 });
 
-const loud = { command: process.execPath, args: ['test/bridge/legacy-server.mjs', '--loud'] };
+const loud = {
+  command: process.execPath,
+  args: ['packages/bridge/test/legacy-server.mjs', '--loud'],
+};
 
 test('reports the one of several servers that refuses a log level', async () => {
   const facts: Fact[] = [];
