@@ -33,7 +33,7 @@ import { suspendableCallMachine } from './machines/suspendable-call.machine.ts';
 import { taskMachine } from '../packages/tasks/src/task.machine.ts';
 import { taskWorkMachine } from '../packages/tasks/src/task-work.machine.ts';
 import { updatesMachine } from '../packages/client/src/lists/updates.machine.ts';
-import { upstreamMachine } from './server/upstream.machine.ts';
+import { upstreamMachine } from '../packages/bridge/src/upstream.machine.ts';
 
 /** Keeps the names. What each machine takes is its own file's to say: here it would be 80 kB of declarations. */
 const named = <T extends string>(

@@ -34,7 +34,7 @@ import type { Middleware } from './features/middleware.ts';
 import { catalogOf } from './features/registry.ts';
 import type { ServerCatalog } from './features/registry.ts';
 import { checkVisibleByTag } from './define/visible.ts';
-import { Upstreams } from './upstreams.ts';
+import { Upstreams } from '../../packages/bridge/src/upstreams.ts';
 import { plainEnvironment } from './session/session-environment.ts';
 import type {
   ChangeNotice,

@@ -63,10 +63,10 @@ import { forwardMachine } from '../../packages/http/src/forward/forward.machine.
 import { redisLinkMachine } from '../../packages/nodes/src/redis-link.machine.ts';
 import { everyMachine } from './every-machine.ts';
 import type { UpdatesEvent } from '../../packages/client/src/lists/updates.machine.ts';
-import type { UpstreamEvent } from '../../src/server/upstream.machine.ts';
+import type { UpstreamEvent } from '../../packages/bridge/src/upstream.machine.ts';
 import { taskWorkMachine } from '../../packages/tasks/src/task-work.machine.ts';
 import type { TaskWorkEvent } from '../../packages/tasks/src/task-work.machine.ts';
-import { upstreamMachine } from '../../src/server/upstream.machine.ts';
+import { upstreamMachine } from '../../packages/bridge/src/upstream.machine.ts';
 import { updatesMachine } from '../../packages/client/src/lists/updates.machine.ts';
 
 /** The types of a union of events, but for XState's own. The compiler wants all of them. */

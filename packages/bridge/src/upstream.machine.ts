@@ -5,8 +5,8 @@
  */
 import { setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
-import { pureChart } from '../machines/pure-chart.ts';
-import type { PureChart } from '../machines/pure-chart.ts';
+import { pureChart } from '../../../src/machines/pure-chart.ts';
+import type { PureChart } from '../../../src/machines/pure-chart.ts';
 
 export type UpstreamEvent =
   | { readonly type: 'upstream.opened' }

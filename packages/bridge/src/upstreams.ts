@@ -2,39 +2,46 @@
  * The upstreams of a server's clients. A session with a handshake has one; since 2026-07-28 each
  * client has one that says the same of itself with every request.
  */
-import { requestPeer } from '../actors/correlation/peer-request.ts';
-import { anyMethod } from '../actors/exchange.ts';
-import type { Exchange, RequestHandler } from '../actors/exchange.ts';
-import { waitFor } from '../actors/waiting.ts';
-import type { Upstream, UpstreamClient, UpstreamOf, UpstreamWatch } from './define/upstream.ts';
-import type { PreparationOutcome } from '../machines/session-context.ts';
-import type { InitializeReceived } from '../machines/session-ports.ts';
+import { requestPeer } from '../../../src/actors/correlation/peer-request.ts';
+import { anyMethod } from '../../../src/actors/exchange.ts';
+import type { Exchange, RequestHandler } from '../../../src/actors/exchange.ts';
+import { waitFor } from '../../../src/actors/waiting.ts';
+import type {
+  Upstream,
+  UpstreamClient,
+  UpstreamOf,
+  UpstreamWatch,
+} from '../../../src/server/define/upstream.ts';
+import type { PreparationOutcome } from '../../../src/machines/session-context.ts';
+import type { InitializeReceived } from '../../../src/machines/session-ports.ts';
 import { upstreamChart } from './upstream.machine.ts';
 import type { UpstreamEvent } from './upstream.machine.ts';
-import { BoundedMap } from '../protocol/bounded-map.ts';
-import { isKnownMethod } from '../protocol/dialects/registry.ts';
-import { isJsonObject } from '../protocol/classify.ts';
-import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
-import type { JsonObject } from '../protocol/frames.ts';
-import type { ServerDescription } from '../protocol/implementation.ts';
-import type { PeerDescription } from '../protocol/initialize.ts';
-import { skillRoot } from '../protocol/skills.ts';
-import { MetaKey, withMeta } from '../protocol/meta.ts';
+import { BoundedMap } from '../../../src/protocol/bounded-map.ts';
+import { isKnownMethod } from '../../../src/protocol/dialects/registry.ts';
+import { isJsonObject } from '../../../src/protocol/classify.ts';
 import {
-  ListedParameters,
-  parameterMismatch,
-} from '../../packages/schema/src/mirrored-parameters.ts';
-import { methodNotOffered } from '../protocol/methods.ts';
-import { printableName } from '../protocol/printable.ts';
-import type { RequestOrigin, TokenExchange } from '../protocol/request-origin.ts';
-import { exchangedFor } from './context/token-exchange.ts';
-import type { Notice } from '../protocol/subscriptions.ts';
-import { PerSession, contextOf, scopeOfCall } from './session/session-scope.ts';
-import type { SessionScope } from './session/session-scope.ts';
-import type { Feature } from './features/feature.ts';
-import type { ServerCatalog, OfferedItems } from './features/registry.ts';
-import type { ItemAsker } from './features/visibility.ts';
-import type { ForSome } from './define/visible.ts';
+  ErrorCode,
+  ProtocolError,
+  RuntimeError,
+  fromWireError,
+} from '../../../src/protocol/errors.ts';
+import type { JsonObject } from '../../../src/protocol/frames.ts';
+import type { ServerDescription } from '../../../src/protocol/implementation.ts';
+import type { PeerDescription } from '../../../src/protocol/initialize.ts';
+import { skillRoot } from '../../../src/protocol/skills.ts';
+import { MetaKey, withMeta } from '../../../src/protocol/meta.ts';
+import { ListedParameters, parameterMismatch } from '../../schema/src/mirrored-parameters.ts';
+import { methodNotOffered } from '../../../src/protocol/methods.ts';
+import { printableName } from '../../../src/protocol/printable.ts';
+import type { RequestOrigin, TokenExchange } from '../../../src/protocol/request-origin.ts';
+import { exchangedFor } from '../../../src/server/context/token-exchange.ts';
+import type { Notice } from '../../../src/protocol/subscriptions.ts';
+import { PerSession, contextOf, scopeOfCall } from '../../../src/server/session/session-scope.ts';
+import type { SessionScope } from '../../../src/server/session/session-scope.ts';
+import type { Feature } from '../../../src/server/features/feature.ts';
+import type { ServerCatalog, OfferedItems } from '../../../src/server/features/registry.ts';
+import type { ItemAsker } from '../../../src/server/features/visibility.ts';
+import type { ForSome } from '../../../src/server/define/visible.ts';
 
 /** What a server says of itself beside its upstream. */
 export type OwnDescription = () => ServerDescription;

@@ -13,7 +13,7 @@ import {
   turn,
 } from 'mcp-actors/testing';
 import type { ConversationOptions } from 'mcp-actors/testing';
-import { echo } from '../contract/serving.ts';
+import { echo } from '../../../test/contract/serving.ts';
 
 /** An upstream that says which method it was asked, with which params. */
 const upstream = (more: Partial<Upstream> = {}): Upstream => ({
