@@ -63,6 +63,7 @@ export type {
 export type { Annotations, Described, Icon, ToolAnnotations } from './protocol/described.ts';
 export type { ClosedSession, ServerDefinition } from './server/define/definition.ts';
 export type {
+  DefinedUpstream,
   Upstream,
   UpstreamClient,
   UpstreamOf,

@@ -34,7 +34,8 @@ import type { Middleware } from './features/middleware.ts';
 import { catalogOf } from './features/registry.ts';
 import type { ServerCatalog } from './features/registry.ts';
 import { checkVisibleByTag } from './define/visible.ts';
-import { Upstreams } from '../../packages/bridge/src/upstreams.ts';
+import { upstreamsMakerOf } from './upstreams-feature.ts';
+import type { UpstreamsFeature } from './upstreams-feature.ts';
 import { plainEnvironment } from './session/session-environment.ts';
 import type {
   ChangeNotice,
@@ -101,7 +102,7 @@ export class ServerCore implements InForce {
   readonly #completion: Feature;
   readonly #subscriptions: SubscriptionsFeature;
   /** The upstreams of its clients, if it has any. */
-  readonly upstreams: Upstreams | undefined;
+  readonly upstreams: UpstreamsFeature | undefined;
   readonly #tasks: TasksFeature;
   /** What is called if another server of the same kind has changed a list, by the notification. */
   readonly #listsElsewhere = new Map<string, ReadonlySet<() => void>>();
@@ -125,8 +126,7 @@ export class ServerCore implements InForce {
     const { upstream } = definition;
     this.upstreams =
       upstream &&
-      new Upstreams(
-        upstream,
+      upstreamsMakerOf(upstream)(
         () => this.server,
         (owner, notice) => this.#subscriptions.notice(owner, notice),
       );

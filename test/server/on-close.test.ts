@@ -1,6 +1,7 @@
 /** What a server closes at the end of a session. */
 import type { ClosedSession } from 'mcp-actors';
 import { gate, turn } from 'mcp-actors/testing';
+import { defineUpstream } from 'mcp-actors/bridge';
 import { expect, test } from 'vitest';
 import { operate, serve, tool } from '../contract/serving.ts';
 
@@ -74,11 +75,11 @@ test('onClose is called if the session has never begun, because its client said 
 
 test('the upstream has the whole drain time to end, however little of it is left', async () => {
   const closing = gate();
-  const upstream = () => ({
+  const upstream = defineUpstream(() => ({
     capabilities: {},
     request: () => ({}),
     close: () => closing.pass(),
-  });
+  }));
   const { session, facts, clock } = await operate(
     { upstream },
     { limits: { drainTimeoutMs: 1000 } },

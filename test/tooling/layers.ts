@@ -285,10 +285,12 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'any server for any host: a session and a connection; an entry of its own',
     imports: [
       ...core,
+      'schema',
       'server/context',
       'server/define',
       'diagnostics',
       'server/session',
+      'server/features',
       'server',
       'http/nodes',
       'client/asked',

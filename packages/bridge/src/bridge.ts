@@ -8,7 +8,8 @@ import type { ConnectOptions } from '../../client/src/connect-options.ts';
 import type { ServerEntry } from '../../client/src/connection/options.ts';
 import { connectionLimitsWith } from '../../client/src/connection/limits.ts';
 import type { ServerDefinition } from '../../../src/server/define/definition.ts';
-import type { UpstreamClient, UpstreamOf } from '../../../src/server/define/upstream.ts';
+import type { DefinedUpstream, UpstreamClient } from '../../../src/server/define/upstream.ts';
+import { defineUpstream } from './upstreams.ts';
 import type { CallCounts } from '../../http/src/nodes/stores.ts';
 import { createMcpServer } from '../../../src/server/create-server.ts';
 import type { McpServer } from '../../../src/server/create-server.ts';
@@ -236,8 +237,12 @@ export function bridge(
 }
 
 /** The clients' way to what is bridged, which ends with the server. */
-const upstreamOf = (bridged: BridgedEntry | ManyServers): UpstreamOf =>
-  Object.assign((client: UpstreamClient) => bridged.open(client), { close: () => bridged.close() });
+const upstreamOf = (bridged: BridgedEntry | ManyServers): DefinedUpstream =>
+  defineUpstream(
+    Object.assign((client: UpstreamClient) => bridged.open(client), {
+      close: () => bridged.close(),
+    }),
+  );
 
 const defaultPatienceMs = 3000;
 

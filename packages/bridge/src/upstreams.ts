@@ -7,11 +7,12 @@ import { anyMethod } from '../../../src/actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../../../src/actors/exchange.ts';
 import { waitFor } from '../../../src/actors/waiting.ts';
 import type {
+  DefinedUpstream,
   Upstream,
   UpstreamClient,
   UpstreamOf,
-  UpstreamWatch,
 } from '../../../src/server/define/upstream.ts';
+import { carried } from '../../../src/server/define/carried.ts';
 import type { PreparationOutcome } from '../../../src/machines/session-context.ts';
 import type { InitializeReceived } from '../../../src/machines/session-ports.ts';
 import { upstreamChart } from './upstream.machine.ts';
@@ -39,12 +40,18 @@ import type { Notice } from '../../../src/protocol/subscriptions.ts';
 import { PerSession, contextOf, scopeOfCall } from '../../../src/server/session/session-scope.ts';
 import type { SessionScope } from '../../../src/server/session/session-scope.ts';
 import type { Feature } from '../../../src/server/features/feature.ts';
+import type {
+  OpenUpstream,
+  UpstreamsFeature,
+  UpstreamsMaker,
+} from '../../../src/server/upstreams-feature.ts';
+import type { ListenedUpstream } from '../../../src/server/features/subscriptions.ts';
 import type { ServerCatalog, OfferedItems } from '../../../src/server/features/registry.ts';
 import type { ItemAsker } from '../../../src/server/features/visibility.ts';
 import type { ForSome } from '../../../src/server/define/visible.ts';
 
 /** What a server says of itself beside its upstream. */
-export type OwnDescription = () => ServerDescription;
+type OwnDescription = () => ServerDescription;
 
 const toolsChanged = 'notifications/tools/list_changed';
 
@@ -60,7 +67,18 @@ const rememberedOfState = 64;
 /** How many dropped methods of one client and its upstream are reported, each once. */
 const maxReportedMethods = 20;
 
-export class Upstreams {
+/**
+ * Gives a server what answers its clients beside its definition, found out for each of them.
+ *
+ * @param open called once for each client
+ */
+export function defineUpstream(open: UpstreamOf): DefinedUpstream {
+  const make: UpstreamsMaker = (own, tell) => new Upstreams(open, own, tell);
+  const upstream = (client: UpstreamClient) => open(client);
+  return Object.assign(upstream, { close: () => open.close?.(), [carried]: make });
+}
+
+class Upstreams implements UpstreamsFeature {
   readonly #make: UpstreamOf;
   readonly #own: OwnDescription;
   readonly #tell: (upstream: ClientUpstream, notice: Notice) => void;
@@ -109,11 +127,7 @@ export class Upstreams {
     describe(await this.#at(call).ready(), this.#own());
 
   /** Whose subscription a call is, and what it may be for. */
-  async listening(call: Exchange): Promise<{
-    readonly owner: object;
-    readonly capabilities: JsonObject;
-    readonly watch: (uris: readonly string[]) => Promise<UpstreamWatch>;
-  }> {
+  async listening(call: Exchange): Promise<ListenedUpstream> {
     const owner = this.#at(call);
     call.whenEnded(owner.hold());
     const upstream = await owner.ready();
@@ -277,7 +291,7 @@ function keyOf({ peer, principal }: Client, withInfo = true): string {
 }
 
 /** One client's upstream, from its opening to its end. */
-export class ClientUpstream {
+export class ClientUpstream implements OpenUpstream {
   readonly client: Client;
   /** Rejects if it cannot be opened. */
   readonly opened: Promise<Upstream>;

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool, memory, toSdkTransport } from 'mcp-actors';
 import type { HandlerContext, JsonObject, McpServer, Upstream, UpstreamClient } from 'mcp-actors';
-import { bridge } from 'mcp-actors/bridge';
+import { bridge, defineUpstream } from 'mcp-actors/bridge';
 import type { BridgeOptions } from 'mcp-actors/bridge';
 import { connect } from 'mcp-actors/client';
 import { TestClock } from 'mcp-actors/testing';
@@ -149,7 +149,7 @@ describe('of many servers', () => {
       request: () => new Promise<never>(() => {}),
     };
     const mute = await serveHttp(
-      createMcpServer({ name: 'mute', version: '1', upstream: () => upstream }),
+      createMcpServer({ name: 'mute', version: '1', upstream: defineUpstream(() => upstream) }),
     );
     const two = { near: { url: String(near) }, mute: { url: String(mute) } };
     const mcpServers = options.search ? { near: two.near } : two;
@@ -225,10 +225,10 @@ describe('an upstream', () => {
       createMcpServer({
         name: 'front',
         version: '1',
-        upstream: (client) => {
+        upstream: defineUpstream((client) => {
           clients.push(client);
           return upstream;
-        },
+        }),
       }),
     );
     await ask(url, 'tools/list');
@@ -263,7 +263,7 @@ describe('an upstream', () => {
       tool: () => Promise.reject(new Error('no list')),
     };
     const url = await serveHttp(
-      createMcpServer({ name: 'front', version: '1', upstream: () => upstream }),
+      createMcpServer({ name: 'front', version: '1', upstream: defineUpstream(() => upstream) }),
     );
     expect(await callTool(url, ...inRegion('east'))).toMatchObject({ status: 200 });
     expect(calls).toEqual(['deploy']);

@@ -1,7 +1,14 @@
 /** Servers that find out what they have when their client is known. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ProtocolError, createMcpServer } from 'mcp-actors';
-import type { JsonObject, ServerDefinition, Upstream, UpstreamClient } from 'mcp-actors';
+import type {
+  JsonObject,
+  ServerDefinition,
+  Upstream,
+  UpstreamClient,
+  UpstreamOf,
+} from 'mcp-actors';
+import { defineUpstream } from 'mcp-actors/bridge';
 import {
   TestClock,
   converse,
@@ -25,11 +32,16 @@ const upstream = (more: Partial<Upstream> = {}): Upstream => ({
 });
 
 function serve(
-  make: ServerDefinition['upstream'],
+  make: UpstreamOf,
   definition: Partial<ServerDefinition> = {},
   options: ConversationOptions = {},
 ) {
-  const server = createMcpServer({ name: 'front', version: '1', ...definition, upstream: make });
+  const server = createMcpServer({
+    name: 'front',
+    version: '1',
+    ...definition,
+    upstream: defineUpstream(make),
+  });
   const conversation = converse(server, options);
   onTestFinished(() => {
     conversation.session.shutdown('the test is over', 0);
@@ -435,4 +447,11 @@ describe('since 2026-07-28', () => {
     peer.send(notification('notifications/cancelled', { requestId: 7 }));
     await expect.poll(() => watched.at(-1)).toBe('ended');
   });
+});
+
+test('a plain function is refused as upstream: it carries nothing that could serve it', () => {
+  const plain = () => upstream();
+  expect(() => createMcpServer({ name: 'front', version: '1', upstream: plain as never })).toThrow(
+    TypeError,
+  );
 });

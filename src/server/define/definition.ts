@@ -9,7 +9,7 @@ import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Skill, SkillFinder } from './skill.ts';
 import type { ErrorExposure, Tool } from './tool.ts';
-import type { UpstreamOf } from './upstream.ts';
+import type { DefinedUpstream } from './upstream.ts';
 import type { VisibleByTag } from './visible.ts';
 
 /** A session that has ended. */
@@ -88,9 +88,9 @@ export interface ServerDefinition<
   readonly onClose?: (session: ClosedSession) => unknown;
   /**
    * Makes what answers a client beside the definition, after the client has said who it is: another
-   * server, for example.
+   * server, for example. Made by `defineUpstream` of `mcp-actors/bridge`.
    */
-  readonly upstream?: UpstreamOf;
+  readonly upstream?: DefinedUpstream;
   /**
    * What a model sees of an error that a tool threw and did not mean for it; by default `show`, its
    * message. A tool may say otherwise.

@@ -7,6 +7,7 @@ import type { Implementation, ServerStanding } from '../../protocol/implementati
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import type { ExchangedToken, Principal, TokenWanted } from '../../protocol/request-origin.ts';
 import type { HandlerContext, RequestOptions } from '../context/handler-context.ts';
+import type { carried } from './carried.ts';
 
 /** The client that an upstream is for. */
 export interface UpstreamClient {
@@ -118,4 +119,10 @@ export interface UpstreamOf {
   (client: UpstreamClient): Upstream | Promise<Upstream>;
   /** Ends what outlives the clients. Called by the server's `close`. */
   close?(): unknown;
+}
+
+/** An upstream with the feature that serves it; `defineUpstream` makes one. */
+export interface DefinedUpstream extends UpstreamOf {
+  /** The feature: an `UpstreamsMaker` of `server/features`. */
+  readonly [carried]: object;
 }

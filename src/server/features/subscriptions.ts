@@ -42,7 +42,7 @@ interface Open {
 }
 
 /** What a client listens to that has an upstream. */
-interface ListenedUpstream {
+export interface ListenedUpstream {
   readonly owner: object;
   readonly capabilities: JsonObject;
   readonly watch: (uris: readonly string[]) => Promise<UpstreamWatch>;

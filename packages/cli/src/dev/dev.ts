@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { createMcpServer, defaultLimits, stdio } from 'mcp-actors';
 import type { McpServer, Report } from 'mcp-actors';
+import { defineUpstream } from 'mcp-actors/bridge';
 import { processLog, untilEnd } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { inspectorWish, openInspector } from '../inspector.ts';
@@ -141,7 +142,7 @@ export function develop(module: string, isOverHttp: boolean, report: Report): De
   const server = createMcpServer({
     name: shown,
     version: '0.0.0',
-    upstream: async (client) => {
+    upstream: defineUpstream(async (client) => {
       const offer = await development.offer();
       return new DevelopedUpstream(client, development, {
         offer,
@@ -149,7 +150,7 @@ export function develop(module: string, isOverHttp: boolean, report: Report): De
         observer: terminal,
         report,
       });
-    },
+    }),
   });
   return { server, terminal, close: () => development.close() };
 }

@@ -1,4 +1,5 @@
 /** Sessions of a server with an upstream: no actors either, until something needs these. */
+import { defineUpstream } from 'mcp-actors/bridge';
 import { createMcpServer } from 'mcp-actors';
 import type { McpServer, McpSession, RuntimeError, Upstream, UpstreamClient } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
@@ -23,10 +24,10 @@ function clientOf(
   const server = createMcpServer({
     name: 'front',
     version: '1',
-    upstream: (client) => {
+    upstream: defineUpstream((client) => {
       opened.push(client);
       return open(client);
-    },
+    }),
   });
   const sessions: McpSession[] = [];
   const observed: McpServer = {
