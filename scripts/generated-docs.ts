@@ -13,7 +13,6 @@ import { diagramOptions } from '../packages/cli/src/diagram.ts';
 import { doctorOptions } from '../packages/cli/src/doctor/doctor.ts';
 import { optionsTable, quantitiesTable } from '../packages/cli/src/options/option.ts';
 import { httpLimits, options, sessionLimits } from '../packages/cli/src/options/serve-options.ts';
-import { hostBlock, npxLaunch } from '../packages/cli/src/host-configuration.ts';
 import { describeDump } from '../packages/diagnostics/src/dump-text.ts';
 import { machineDefinition, svgDiagram } from '@mcp-actors/inspector/diagrams';
 import { charts } from '../src/charts.ts';
@@ -62,8 +61,6 @@ const parts: { readonly [name: string]: () => string } = {
   'bridge cells': cellsTable,
   layers: layersTable,
   packages: packagesTable,
-  'mcpServers block': () =>
-    fenced('json', onOneLine(hostBlock('mcpServers', npxLaunch(['/path/to/project'], 'linux')))),
 };
 
 const repository = new URL('../', import.meta.url);
@@ -86,16 +83,6 @@ function invariantsTable(shown: readonly Invariant[]): string {
     return `| \`${id}\` | ${title} | ${demand} | ${clause?.page}, ${clause?.heading} |`;
   });
   return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;
-}
-
-/** Lists of texts as the formatter writes them. */
-function onOneLine(json: string): string {
-  return json
-    .trimEnd()
-    .replaceAll(
-      /\[\s+([^[\]]*?)\s+\]/g,
-      (_, items: string) => `[${items.replaceAll(/\s+/g, ' ')}]`,
-    );
 }
 
 /** The groups of layers. */

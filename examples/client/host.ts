@@ -10,6 +10,7 @@ import { connect } from 'mcp-actors/client';
 const [command, ...args] = process.argv.slice(2);
 if (command === undefined) throw new Error('Usage: host.ts COMMAND [ARGUMENTS…]');
 
+// #region connect
 await using server = await connect(
   { command, args },
   {
@@ -24,6 +25,7 @@ server.state$.subscribe(({ value }) => console.log(`state: ${value}`));
 console.log(`${server.server?.info.name} speaks ${server.server?.revision}`);
 
 const tools = await server.listTools();
+// #endregion
 for (const { name, description = '' } of tools) console.log(`- ${name}: ${description}`);
 const first = tools.find(({ inputSchema: { required } }) => [required ?? []].flat().length === 0);
 if (first) {
