@@ -178,8 +178,9 @@ export const secretPlaces: readonly SecretPlace[] = [
       '{"apiKey":"[hunter2]"}',
       String.raw`{\"apiKey\":\"[hunter2]\"}`,
     ],
+    // From the separator back to the key: most words have none behind them.
     before:
-      /(?<![\w-])([\w-]{3,128})\\{0,15}["']?\s{0,3}(?::=|=>|[:=])\s{0,3}(?:(\\{0,15})(["'])|(?=[^\s"']))/g,
+      /(?=[:=])(?<=(?<![\w-])([\w-]{3,128})\\{0,15}["']?\s{0,3})(?::=|=>|[:=])\s{0,3}(?:(\\{0,15})(["'])|(?=[^\s"']))/g,
     end: (text, at, { 1: key = '', 2: escapes = '', 3: quote }) => {
       if (!isSecretKey(key) || matchesAt(noValue, text, at)) return at;
       if (quote !== undefined) return endOfQuoted(text, at, quote, escapes.length);
