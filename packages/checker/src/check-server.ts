@@ -4,6 +4,7 @@ import { MetaKey, Method, isJsonObject } from 'mcp-actors/internal';
 import type { CheckReport, InvariantFinding } from './check-report.ts';
 import type { ClientFeatures } from './client.machine.ts';
 import { answerText } from './http/exchange.ts';
+import { occasionsToAsk } from './invariants/lifecycle.ts';
 import { countVerdicts, invariantsOf } from './invariants/tally.ts';
 import type { Breach, Tally } from './invariants/tally.ts';
 import { readSequence, sequenceText } from './move.ts';
@@ -80,6 +81,8 @@ class CheckRun {
   readonly #options: CheckOptions;
   readonly #notes: string[] = [];
   readonly #tallies: Tally[];
+  /** See `Played.askedAfter`. */
+  readonly #askedAfter = new Set<string>();
   readonly #played = new Map<string, Promise<Trace>>();
   #server: CheckReport['server'];
   #probed: Probed;
@@ -324,6 +327,7 @@ class CheckRun {
   }
 
   #count(sequence: MoveSequence, trace: Trace): void {
+    for (const occasion of occasionsToAsk(trace)) this.#askedAfter.add(occasion);
     countVerdicts(this.#tallies, sequence, trace, this.#context);
   }
 
@@ -387,7 +391,7 @@ class CheckRun {
   /** What judging a play needs besides its trace. */
   get #context() {
     const { revision, rootsTools, askingTools } = this.#probed;
-    return { revision, rootsTools, askingTools };
+    return { revision, rootsTools, askingTools, askedAfter: this.#askedAfter };
   }
 
   /** Plays a sequence, unless the shrinking for another invariant has already played it. */

@@ -1,6 +1,6 @@
 /**
  * A small server that keeps to the specification, and breaks it in the ways that it is told to: `node broken-server.mjs FAULT…`.
- * Four words are no faults but ways to keep to it: `logs`, `restarts-query`, `gives-up` and `asks-on-change`.
+ * Five words are no faults but ways to keep to it: `never-asks`, `logs`, `restarts-query`, `gives-up` and `asks-on-change`.
  * It shares no code with the project, so that a mistake of the one is not the other's.
  */
 import { fileURLToPath } from 'node:url';
@@ -52,7 +52,7 @@ export function brokenServer(faults, { write, exit, clock = globalThis }) {
   }
 
   function changed() {
-    if (!client.roots && !has('undeclared-roots')) return;
+    if (has('never-asks') || (!client.roots && !has('undeclared-roots'))) return;
     if (has('restarts-query')) for (const id of queries.keys()) withdraw(id);
     const isAsking = [...queries.values()].some((query) => query !== 'late');
     if (has('floods') || !isAsking) return ask();
@@ -175,6 +175,7 @@ export function brokenServer(faults, { write, exit, clock = globalThis }) {
     'notifications/initialized': () => {
       state = 'operating';
       if (has('asks-on-change')) return;
+      if (has('never-asks')) return;
       if (client.roots || has('undeclared-roots')) ask();
     },
     'notifications/roots/list_changed': changed,

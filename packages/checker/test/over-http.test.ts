@@ -229,6 +229,14 @@ describe.concurrent('over HTTP', () => {
       'untried',
     ],
     [
+      'a resumed stream beside which no other stream has events',
+      'http-replay',
+      '',
+      `${handshake} answer wait http-resume wait`,
+      '2025-11-25',
+      'untried',
+    ],
+    [
       'a server that has too much to do',
       'answered',
       'busy',

@@ -74,6 +74,25 @@ describe('a play whose precondition failed', () => {
     expect(findings.map(({ outcome }) => outcome)).toEqual(['untried']);
   });
 
+  test.for([
+    ['has asked no client', ['never-asks'], 'initialize-bare wait initialized wait', 'untried'],
+    [
+      'asks when roots change alone',
+      ['asks-on-change'],
+      'initialize-bare wait initialized wait',
+      'untried',
+    ],
+    ['asks at initialized', [], 'initialize-bare wait initialized wait', 'holds'],
+  ] as const)('tries client-capabilities only if due: the server %s', async (row) => {
+    const [, faults, play, outcome] = row;
+    const launch = launchInside([...faults], true);
+    const { findings } = await check(launch, [play], {
+      id: 'client-capabilities',
+      movesTime: true,
+    });
+    expect(findings.map((finding) => finding.outcome)).toEqual([outcome]);
+  });
+
   test('does not try answers-before-end: the server was killed before it had ended', async () => {
     const launch = launchInside(['handles-later', 'stays'], true);
     const { findings } = await check(launch, ['initialize-bare wait initialized wait last'], {

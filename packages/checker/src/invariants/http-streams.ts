@@ -203,7 +203,7 @@ export const sessionStreamInvariants: readonly Invariant[] = [
       },
       undefined,
     ),
-    needs: 'a server that takes up streams again',
+    needs: 'a server that takes up streams again, and events with ids on another stream',
     judge: ({ whole }) =>
       firstBroken(
         whole.exchanges
@@ -212,6 +212,10 @@ export const sessionStreamInvariants: readonly Invariant[] = [
             if (!isSuccess(exchange.status)) return untried;
             const origin = originOf(exchange);
             const others = whole.exchanges.filter((one) => originOf(one) !== origin);
+            const couldStray = others.some(({ events }) =>
+              events.some(({ id, data }) => id !== undefined && data !== ''),
+            );
+            if (!couldStray) return untried;
             const stray = exchange.events.find(({ id, data }) =>
               others.some(({ events }) =>
                 events.some((event) => id !== undefined && event.id === id && event.data === data),

@@ -40,6 +40,8 @@ export interface Played {
   readonly rootsTools: readonly string[];
   /** Tools that ask their client by ending, if it declares enough. */
   readonly askingTools: readonly string[];
+  /** After what the server has asked a client for something, in any play. */
+  readonly askedAfter: ReadonlySet<string>;
 }
 
 export interface Invariant {

@@ -1,7 +1,9 @@
 /** The handshake, what it allows, and the end. */
 import { Method, isJsonObject } from 'mcp-actors/internal';
+import { messagesIn } from '../message.ts';
 import { unknownRevision } from '../outgoing.ts';
 import { exitText } from '../trace.ts';
+import type { Trace } from '../trace.ts';
 import { answered } from './answers.ts';
 import { always, broken, firstBroken, held, shownValue, silent, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
@@ -97,8 +99,9 @@ export const lifecycleInvariants: readonly Invariant[] = [
         quote: `Both parties ${revision < '2025-06-18' ? 'SHOULD' : 'MUST'}: […] Only use capabilities that were successfully negotiated`,
       },
     }),
-    needs: 'a client that declares nothing, and an answered ping after initialized',
-    judge: ({ polite }) => {
+    needs:
+      'a client that declares nothing, has sent what this server asks its client after, and then has an answered ping',
+    judge: ({ polite, askedAfter }) => {
       const { offered } = polite;
       if (!offered) return untried;
       const demanding = polite.requests.find(({ message }) => {
@@ -112,7 +115,11 @@ export const lifecycleInvariants: readonly Invariant[] = [
       }
       const [ready] = polite.places('initialized');
       if (ready === undefined || Object.keys(offered).length > 0) return untried;
-      return polite.waitedBetween(ready, polite.happenings.length) ? held : untried;
+      const occasion = sentIn(polite).findLast(({ key }) => askedAfter.has(key));
+      if (occasion === undefined) return untried;
+      return polite.waitedBetween(Math.max(ready, occasion.at), polite.happenings.length)
+        ? held
+        : untried;
     },
   },
   {
@@ -223,4 +230,24 @@ function capabilityFor(method: unknown): string | undefined {
   if (method === 'roots/list') return 'roots';
   if (method === 'sampling/createMessage') return 'sampling';
   return method === 'elicitation/create' ? 'elicitation' : undefined;
+}
+
+/** What a client had sent last, each time that the server asked it for something: keys of {@link sentIn}. */
+export function occasionsToAsk(trace: Trace): readonly string[] {
+  const sent = sentIn(trace);
+  const asked = trace.requests.filter(({ message }) => capabilityFor(message['method']));
+  return asked.flatMap(({ at }) => sent.findLast((one) => one.at < at)?.key ?? []);
+}
+
+/** The client's requests and notifications: methods, with the tool that a call names. Pings aside. */
+function sentIn(trace: Trace): readonly { readonly at: number; readonly key: string }[] {
+  return [...trace.happenings.entries()].flatMap(([at, one]) =>
+    one.kind !== 'sent'
+      ? []
+      : messagesIn(one.value).flatMap(({ method, params }) => {
+          if (typeof method !== 'string' || method === Method.ping) return [];
+          const tool = isJsonObject(params) ? String(params['name'] ?? '') : '';
+          return [{ at, key: method === 'tools/call' ? `${method} ${tool}` : method }];
+        }),
+  );
 }
