@@ -15,7 +15,7 @@ const internal = './internal';
 const comments = /^[ \t]*\/\*\*[^]*?\*\/\r?\n/gm;
 
 /**
- * Removes the declarations that no entry of a package leads to, and the comments of modules from which no public entry exports a name.
+ * Removes the declarations that no entry of a package leads to, and the comments of modules that no module of a public name imports.
  *
  * @param {string} folder of the package, with a `package.json` that names the entries
  */
@@ -39,18 +39,20 @@ export function pruneDeclarations(folder) {
     return needed;
   };
   const needed = reachable();
-  /** The public entries, and the modules that they export names from. */
-  const read = new Set(
-    Object.entries(entries).flatMap(([name, entry]) => {
-      if (name === internal || typeof entry !== 'object' || entry.types === undefined) return [];
-      const file = resolve(folder, entry.types);
-      const from = [...readFileSync(file, 'utf8').matchAll(referred)];
-      return [
-        file,
-        ...from.map(([, specifier = '']) => resolve(dirname(file), declarationOf(specifier))),
-      ];
-    }),
+  /** @param {string} file */
+  const importsOf = (file) =>
+    [...readFileSync(file, 'utf8').matchAll(referred)].map(([, specifier = '']) =>
+      resolve(dirname(file), declarationOf(specifier)),
+    );
+  const publicEntries = Object.entries(entries).flatMap(([name, entry]) =>
+    name === internal || typeof entry !== 'object' || entry.types === undefined
+      ? []
+      : [resolve(folder, entry.types)],
   );
+  const exporting = publicEntries.flatMap(importsOf);
+  /** For the root entry, which is first, the types of members too: editors show the comments of options without a public name. */
+  const members = publicEntries.slice(0, 1).flatMap(importsOf).flatMap(importsOf);
+  const read = new Set([...publicEntries, ...exporting, ...members]);
   for (const name of readdirSync(types, { recursive: true, encoding: 'utf8' })) {
     const path = join(types, name);
     if (!name.endsWith('.d.ts') || read.has(path)) continue;

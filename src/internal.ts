@@ -57,3 +57,9 @@ export { packageVersion } from '../packages/serve/src/package-version.ts';
 export { exitProcess } from '../packages/serve/src/process-end.ts';
 export { orServed, processLog, startHttp, untilEnd } from '../packages/serve/src/serve.ts';
 export { listenOn } from './transports/listen-on.ts';
+
+// Types that only the packages annotate with.
+export type { MachineName } from './actors/transitions.ts';
+export type { SkillFinder } from './server/define/skill.ts';
+export type { UpstreamWatch } from './server/define/upstream.ts';
+export type { Served, ServedFor } from '../packages/http/src/options.ts';

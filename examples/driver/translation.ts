@@ -1,11 +1,11 @@
 /** The words of the contract in those of the library, and back. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ProtocolError, RuntimeError, errorOfLoss, fileCredentialStore } from 'mcp-actors/client';
+import type { RuntimeErrorCode } from 'mcp-actors';
 import type {
   ConnectOptions,
   ConnectionState,
   PersonAuth,
-  RuntimeErrorCode,
   ServerProfile,
   ServerStatus,
 } from 'mcp-actors/client';

@@ -1,5 +1,5 @@
 import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
-import type { ResponseFrame } from 'mcp-actors/testing';
+import type { ResponseFrame } from '../../packages/testing/src/messages.ts';
 import { describe, expect, test } from 'vitest';
 import { eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, operate, operateWarm, textOf, tool } from './serving.ts';

@@ -31,7 +31,7 @@ import {
   TaskStatusNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { isNotificationFrame, isRequestFrame, isResponseFrame } from 'mcp-actors/testing';
-import type { FrameCheck } from 'mcp-actors/testing';
+import type { FrameCheck } from '../../packages/testing/src/peer.ts';
 import { acknowledgement, faultOfModernAnswer, isEnveloped } from './modern-schemas.ts';
 import { taskNotification } from './tasks-extension-schemas.ts';
 

@@ -1,5 +1,5 @@
 import { gate, request, toolCall } from 'mcp-actors/testing';
-import type { ResponseFrame } from 'mcp-actors/testing';
+import type { ResponseFrame } from '../../packages/testing/src/messages.ts';
 import { turn } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { eachByteTransport, everywhere } from './everywhere.ts';

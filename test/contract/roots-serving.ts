@@ -1,6 +1,6 @@
 /** A session with a client that has roots, with a channel of its own or without, and what it knows of them. */
 import type { Root, RootsReport } from 'mcp-actors';
-import type { RequestFrame } from 'mcp-actors/testing';
+import type { RequestFrame } from '../../packages/testing/src/messages.ts';
 import { withoutChannel } from './channel-wire.ts';
 import type { Channel } from './channel-wire.ts';
 import { combinationUnderTest } from './everywhere.ts';

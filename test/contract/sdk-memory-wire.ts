@@ -2,7 +2,7 @@
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { fromSdkTransport } from 'mcp-actors';
-import type { TransportPair } from 'mcp-actors/testing';
+import type { TransportPair } from '../../packages/testing/src/conversation.ts';
 import { gate } from 'mcp-actors/testing';
 import type { TestWire } from './stream-wire.ts';
 

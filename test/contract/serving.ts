@@ -9,13 +9,10 @@ import type {
   ToolOutput,
 } from 'mcp-actors';
 import { initialize as initializeAs, converse, turn } from 'mcp-actors/testing';
-import type {
-  TransportPair,
-  Conversation,
-  ConversationOptions,
-  Introduction,
-  Message,
-} from 'mcp-actors/testing';
+import type { Conversation, ConversationOptions } from 'mcp-actors/testing';
+import type { TransportPair } from '../../packages/testing/src/conversation.ts';
+import type { Introduction } from '../../packages/testing/src/messages.ts';
+import type { Message } from '../../packages/testing/src/messages.ts';
 import { expect, onTestFinished } from 'vitest';
 import { combinationUnderTest, noteServed } from './everywhere.ts';
 import type { TransportName } from './everywhere.ts';

@@ -3,7 +3,8 @@ import { PassThrough } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { fromSdkTransport, stdio } from 'mcp-actors';
 import type { MemoryPeer, Transport } from 'mcp-actors';
-import type { TransportPair, Wire } from 'mcp-actors/testing';
+import type { TransportPair } from '../../packages/testing/src/conversation.ts';
+import type { Wire } from '../../packages/testing/src/peer.ts';
 
 /** What every transport's end can do: the peer of `memory()` has it too. */
 export type TestWire = Wire &

@@ -1,5 +1,6 @@
 /** Tools that run as tasks, and clients that ask for them. */
-import type { HandlerContext, JsonObject, Task, TaskSupport, Tool } from 'mcp-actors';
+import type { HandlerContext, JsonObject, Task, Tool } from 'mcp-actors';
+import type { TaskSupport } from '../../src/protocol/tasks.ts';
 import { gate } from 'mcp-actors/testing';
 import type { ScriptedPeer } from 'mcp-actors/testing';
 import { tool } from './serving.ts';

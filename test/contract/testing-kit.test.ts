@@ -9,7 +9,8 @@ import {
   request,
   turn,
 } from 'mcp-actors/testing';
-import type { FrameCheck, Wire } from 'mcp-actors/testing';
+import type { FrameCheck } from '../../packages/testing/src/peer.ts';
+import type { Wire } from '../../packages/testing/src/peer.ts';
 import { describe, expect, test } from 'vitest';
 
 /** A wire without a session: the test says what comes. */

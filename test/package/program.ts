@@ -34,7 +34,8 @@ import type { OpenApiOptions } from '@mcp-actors/openapi';
 import { openTelemetry, sessionDurations } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions, SessionDurationsOptions } from 'mcp-actors/opentelemetry';
 import { testClient, gate, serverContract } from 'mcp-actors/testing';
-import type { CallResult, TestClient } from 'mcp-actors/testing';
+import type { TestClient } from 'mcp-actors/testing';
+import type { CallResult } from '../../packages/testing/src/call-results.ts';
 import { filter, firstValueFrom, map, toArray } from 'rxjs';
 import { StateMachine, assign, createActor, setup, toPromise } from 'xstate';
 

@@ -1,7 +1,6 @@
 /** MCP Apps: a tool names a page, hosts that show apps are told, and all others get the text. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
-  appMimeType,
   createMcpServer,
   defineAppResource,
   defineResource,
@@ -9,6 +8,7 @@ import {
   defineTool,
 } from '../../src/index.ts';
 import type { AppResourceSpecification, McpServer, Tool } from '../../src/index.ts';
+import { appMimeType } from '../../src/protocol/apps.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { testClient } from '../../packages/testing/src/index.ts';
 

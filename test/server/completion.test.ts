@@ -1,5 +1,6 @@
 import { definePrompt, defineResource, defineResourceTemplate } from 'mcp-actors';
-import type { Complete, ServerDefinition } from 'mcp-actors';
+import type { ServerDefinition } from 'mcp-actors';
+import type { Complete } from '../../src/server/define/resource.ts';
 import { describe, expect, test } from 'vitest';
 import { eachRevision, everywhere, since } from '../contract/everywhere.ts';
 import { operate } from '../contract/serving.ts';

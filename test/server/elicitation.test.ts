@@ -1,5 +1,6 @@
 import { UrlElicitationRequired, createMcpServer, defineForm, defineTool } from 'mcp-actors';
-import type { FormSource, HandlerContext, JsonObject, Tool } from 'mcp-actors';
+import type { HandlerContext, JsonObject, Tool } from 'mcp-actors';
+import type { FormSource } from '../../packages/schema/src/forms/form.ts';
 import { cancelled, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';

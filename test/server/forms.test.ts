@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { defineForm } from 'mcp-actors';
-import type { FormSource, JsonObject } from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
+import type { FormSource } from '../../packages/schema/src/forms/form.ts';
 import { describe, expect, test } from 'vitest';
 import { latestHandshake, negotiateDialect } from '../../src/protocol/dialects/registry.ts';
 import { requestedSchemaOf } from './forms.ts';

@@ -1,5 +1,6 @@
 /** A transport that has nothing but the official SDK's shape, driven by a test. */
-import type { SdkSendOptions, SdkTransport } from 'mcp-actors';
+import type { SdkTransport } from 'mcp-actors';
+import type { SdkSendOptions } from '../../src/transports/sdk-transport.ts';
 
 export interface Sent {
   readonly message: { readonly [field: string]: unknown };

@@ -1,5 +1,6 @@
 import { logLevels } from 'mcp-actors';
-import type { JsonObject, LogLevel, LoggingOptions } from 'mcp-actors';
+import type { JsonObject, LogLevel } from 'mcp-actors';
+import type { LoggingOptions } from '../../src/server/context/session-log.ts';
 import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { eachRevisionAndHttp, everywhere } from '../contract/everywhere.ts';

@@ -1,5 +1,5 @@
 /** What a server closes at the end of a session. */
-import type { ClosedSession } from 'mcp-actors';
+import type { ClosedSession } from '../../src/server/define/definition.ts';
 import { gate, turn } from 'mcp-actors/testing';
 import { defineUpstream } from 'mcp-actors/bridge';
 import { expect, test } from 'vitest';

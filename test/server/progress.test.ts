@@ -1,6 +1,6 @@
 import type { JsonObject, ProgressReport } from 'mcp-actors';
 import { cancelled, gate, progressed, request, toolCall, turn } from 'mcp-actors/testing';
-import type { RequestFrame } from 'mcp-actors/testing';
+import type { RequestFrame } from '../../packages/testing/src/messages.ts';
 import { expect, test } from 'vitest';
 import { eachByteTransport, eachTransportAndStreams, everywhere } from '../contract/everywhere.ts';
 import { operateWarm, tool } from '../contract/serving.ts';

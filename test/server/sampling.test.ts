@@ -1,4 +1,5 @@
-import type { JsonObject, SamplingRequest, Tool } from 'mcp-actors';
+import type { JsonObject, Tool } from 'mcp-actors';
+import type { SamplingRequest } from '../../src/server/context/sampling.ts';
 import { cancelled, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { eachRevisionAndHttp, everywhere } from '../contract/everywhere.ts';

@@ -1,12 +1,7 @@
 /** What a session's machines do, heard where they do it. */
 import { createMcpServer, memory } from 'mcp-actors';
-import type {
-  Fact,
-  MachineTransition,
-  SessionImplementations,
-  WatchedSession,
-  Watcher,
-} from 'mcp-actors';
+import type { Fact, SessionImplementations, WatchedSession, Watcher } from 'mcp-actors';
+import type { MachineTransition } from '../../src/actors/transitions.ts';
 import { ScriptedPeer, TestClock, gate } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { createActor, fromPromise } from 'xstate';

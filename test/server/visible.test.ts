@@ -6,7 +6,8 @@ import {
   defineResourceTemplate,
   defineTool,
 } from 'mcp-actors';
-import type { JsonObject, ServerDefinition, Visible } from 'mcp-actors';
+import type { JsonObject, ServerDefinition } from 'mcp-actors';
+import type { Visible } from '../../src/server/define/visible.ts';
 import { TestClock, testClient, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { askModern } from '../contract/enveloped.ts';

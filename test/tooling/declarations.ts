@@ -1,4 +1,4 @@
-/** Where the public names are declared, and what no docstring stands above, read from the sources. */
+/** The declarations of the public names, read from the sources or from the emitted `.d.ts` files. */
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,6 +38,8 @@ interface Found {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Blanks before a line of nothing else, too. */
+const comment = /^[ \t]*\/\*[^]*?\*\/\r?\n|\/\*[^]*?\*\/[ \t]*/gm;
 const modules = new Map<string, Module>();
 
 function moduleAt(path: string): Module {
@@ -84,7 +86,11 @@ function find(path: string, name: string): Found {
   throw new Error(`${name} is not declared in ${path}`);
 
   function follow(source: string, original: string): Found {
-    return find(join(dirname(path), source), original);
+    const target = join(dirname(path), source);
+    return find(
+      path.endsWith('.d.ts') ? target.replace(/(?<!\.d)\.ts$/, '.d.ts') : target,
+      original,
+    );
   }
 }
 
@@ -134,4 +140,22 @@ export function publicDeclarations(): readonly PublicDeclaration[] {
       };
     }),
   );
+}
+
+/**
+ * The signature of each public name: its emitted declaration without comments.
+ *
+ * @param types the folder of the `.d.ts` files
+ * @returns specifiers of entries, each followed by its declarations
+ */
+export function publicSignatures(types: string): readonly string[] {
+  return entries.flatMap(({ specifier, source, values, types: named }) => [
+    `// ${specifier}`,
+    ...[...values, ...named].map((name) => {
+      const path = join(types, source.replace(/\.ts$/, '.d.ts'));
+      const { module, name: local, statement } = find(path, name);
+      const text = module.source.slice(statement.start, statement.end).replaceAll(comment, '');
+      return local === name ? text : `${text}\nexport { ${local} as ${name} };`;
+    }),
+  ]);
 }

@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createMcpServer, memory } from 'mcp-actors';
 import { readRecordingFile } from 'mcp-actors/recording';
-import type { TranscriptConnection } from 'mcp-actors/recording';
+import type { TranscriptConnection } from '../../packages/recording/src/replay/playback.ts';
 import { ScriptedPeer, expectReplay } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { officialSchemas } from '../contract/official-schemas.ts';

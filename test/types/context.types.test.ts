@@ -1,6 +1,8 @@
 /** What the compiler proves of a handler's context. Run by `tsc`; the test run only shows that nothing throws. */
 import { defineForm } from 'mcp-actors';
-import type { FormAnswer, HandlerContext, JsonObject, Sample } from 'mcp-actors';
+import type { HandlerContext, JsonObject } from 'mcp-actors';
+import type { FormAnswer } from '../../src/server/context/elicitation.ts';
+import type { Sample } from '../../src/server/context/sampling.ts';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 

@@ -1,13 +1,10 @@
 /** What the compiler proves: types flow from schemas into handlers without a cast. Run by `tsc`; the test run only shows that nothing throws. */
 import { defineTool, definePrompt } from 'mcp-actors';
-import type {
-  AcceptedBy,
-  FromSchema,
-  ParsedBy,
-  PromptOutput,
-  StructuredOutput,
-  ToolOutput,
-} from 'mcp-actors';
+import type { PromptOutput, ToolOutput } from 'mcp-actors';
+import type { AcceptedBy } from '../../packages/schema/src/schema.ts';
+import type { FromSchema } from '../../packages/schema/src/json-schema.ts';
+import type { ParsedBy } from '../../packages/schema/src/schema.ts';
+import type { StructuredOutput } from '../../src/server/define/tool.ts';
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
 import * as v from 'valibot';

@@ -1,6 +1,6 @@
 /** With which token a bridge goes to a server that demands one: never with that of its client. */
 import { bridge } from 'mcp-actors/bridge';
-import type { BridgeAuth } from 'mcp-actors/bridge';
+import type { BridgeAuth } from '../src/outward-auth.ts';
 import { memoryCredentialStore, readHosts } from 'mcp-actors/client';
 import type { CredentialStore } from 'mcp-actors/client';
 import { testClient } from 'mcp-actors/testing';

@@ -1,13 +1,7 @@
 /** Servers that find out what they have when their client is known. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ProtocolError, createMcpServer } from 'mcp-actors';
-import type {
-  JsonObject,
-  ServerDefinition,
-  Upstream,
-  UpstreamClient,
-  UpstreamOf,
-} from 'mcp-actors';
+import type { JsonObject, ServerDefinition, Upstream, UpstreamClient } from 'mcp-actors';
 import { defineUpstream } from 'mcp-actors/bridge';
 import {
   TestClock,
@@ -20,6 +14,7 @@ import {
   turn,
 } from 'mcp-actors/testing';
 import type { ConversationOptions } from 'mcp-actors/testing';
+import type { UpstreamOf } from '../../../src/server/define/upstream.ts';
 import { echo } from '../../../test/contract/serving.ts';
 
 /** An upstream that says which method it was asked, with which params. */

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { ProtocolError, connect } from 'mcp-actors/client';
-import type { HostsConfig, LockedServer, ServersLock } from 'mcp-actors/client';
+import type { HostsConfig } from 'mcp-actors/client';
 import { exitProcess, printableName, serversLock, textOfError } from 'mcp-actors/internal';
 import { UsageError, print } from './command.ts';
 import {
@@ -98,7 +98,7 @@ export const command = commandOf(
 
 /** A server as it is now. */
 interface Seen {
-  readonly now: LockedServer;
+  readonly now: serversLock.LockedServer;
   readonly tools: Parameters<typeof serversLock.lockServer>[2];
 }
 
@@ -157,7 +157,7 @@ async function seeOne(
 
 /** By servers. One that is not looked at now is gone only if the target is the whole file. */
 function differencesOf(
-  before: ServersLock | undefined,
+  before: serversLock.ServersLock | undefined,
   seen: ReadonlyMap<string, Seen>,
   isWhole: boolean,
 ): ReadonlyMap<string, readonly serversLock.LockDifference[]> {
@@ -173,7 +173,7 @@ function differencesOf(
 
 /** What has been found out. */
 interface Findings {
-  readonly before: ServersLock | undefined;
+  readonly before: serversLock.ServersLock | undefined;
   readonly found: ReturnType<typeof differencesOf>;
   readonly seen: ReadonlyMap<string, Seen>;
 }

@@ -1,10 +1,6 @@
 /** `--record`: what a served session does, in files. Its modules are loaded on demand. */
-import {
-  recordConnectionToFile,
-  RecordingFileError,
-  recordSessions,
-  recordToFile,
-} from 'mcp-actors/recording';
+import { recordConnectionToFile, recordSessions, recordToFile } from 'mcp-actors/recording';
+import { RecordingFileError } from 'mcp-actors/recording';
 import type { ConnectionRecorder, Recorder, RecordOptions } from 'mcp-actors/recording';
 import type { JsonObject, Report } from 'mcp-actors';
 import { UsageError, packageVersion } from './command.ts';

@@ -4,14 +4,9 @@
  */
 import { homedir } from 'node:os';
 import { createInterface } from 'node:readline';
-import {
-  differenceText,
-  lineText,
-  readRecordingFile,
-  RecordingError,
-  replay,
-} from 'mcp-actors/recording';
-import type { NumberedLine, Recording, ReplayOptions } from 'mcp-actors/recording';
+import { differenceText, readRecordingFile, RecordingError, replay } from 'mcp-actors/recording';
+import { lineText } from 'mcp-actors/recording';
+import type { Recording, ReplayOptions } from 'mcp-actors/recording';
 import { describe, printable } from 'mcp-actors/internal';
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
@@ -174,13 +169,13 @@ function startWalk() {
   return {
     pause,
     hooks: {
-      before: async (input: NumberedLine) => {
+      before: async (input: Recording['lines'][number]) => {
         if ((await pause(`\n${input.number}? `)) === 'q') throw new Quit();
       },
-      given: (input: NumberedLine) => {
+      given: (input: Recording['lines'][number]) => {
         process.stdout.write(shown(`> ${input.number}  ${lineText(input)}`));
       },
-      matched: (output: NumberedLine) => {
+      matched: (output: Recording['lines'][number]) => {
         process.stdout.write(shown(`  ${output.number}  ${lineText(output)}`));
       },
     },

@@ -2,7 +2,8 @@
  * The workspaces of a server over HTTP. Each session has its own. Clients without sessions share
  * one if they ask for the same project.
  */
-import type { Served, ServedFor } from 'mcp-actors/http';
+import type { Served } from 'mcp-actors/internal';
+import type { ServedFor } from 'mcp-actors/internal';
 import { createMcpServer } from 'mcp-actors';
 import type { ServedHttpRequest } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';

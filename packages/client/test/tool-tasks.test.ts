@@ -5,7 +5,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
 import { connect, openConnection } from 'mcp-actors/client';
-import type { ConnectOptions, Connection, ToolTask, ToolTaskStatus } from 'mcp-actors/client';
+import type { ConnectOptions, Connection, ToolTask } from 'mcp-actors/client';
+import type { ToolTaskStatus } from '../src/connection/tool-task.observable.ts';
 import { TestClock, gate, turn } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { toSdkTransport } from '../../../src/transports/to-sdk-transport.ts';

@@ -1,6 +1,7 @@
 /** What only some principals see, over HTTP: at the door, in the session, and at another node. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { JsonObject, Visible } from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
+import type { Visible } from '../../../src/server/define/visible.ts';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { AuthorizationOptions } from '../src/index.ts';
 import { StoreUnavailable } from '../src/nodes/stores.ts';

@@ -4,7 +4,8 @@
  */
 import type { AnyActorRef, AnyMachineSnapshot } from 'xstate';
 import { stateName } from 'mcp-actors';
-import type { MachineName, WatchedSession } from 'mcp-actors';
+import type { WatchedSession } from 'mcp-actors';
+import type { MachineName } from 'mcp-actors/internal';
 import { redact } from 'mcp-actors/internal';
 
 /** A machine's change from one state to another. */

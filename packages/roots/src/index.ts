@@ -1,16 +1,13 @@
 /** `mcp-actors/roots`: the client's roots as directories, and paths that stay inside of them. */
 export { rootsResolver } from './resolve-roots.ts';
 export type { ResolveRootsOptions } from './resolve-roots.ts';
-export type { DirectoryCheckOptions, DirectoryProbe } from './directory-check.ts';
-export type { PathStyle } from './file-uri.ts';
 export { rootsBoundary } from './roots-boundary.ts';
 export type { PrimaryRoot, RootsBoundaryOptions } from './roots-boundary.ts';
 export { resolveInside } from './boundary.ts';
-export type { Boundary, InsidePath } from './boundary.ts';
+export type { Boundary } from './boundary.ts';
 export { assertRootAvailable, openRoot } from './root-directory.ts';
-export type { OpenRoot, RootDirectory } from './root-directory.ts';
+export type { RootDirectory } from './root-directory.ts';
 export { openInside, openerOf, readBytes } from './open-inside.ts';
-export type { FileOpener, InsideFile, OpenOptions } from './open-inside.ts';
-export type { OpenFile } from './disk/disk.ts';
+export type { FileOpener, InsideFile } from './open-inside.ts';
 export { readInside } from './open-inside.ts';
 export type { ReadInsideOptions } from './open-inside.ts';

@@ -1,18 +1,12 @@
 /** A store of tasks in memory: the contract in its plainest form, and one that fails on demand. */
-import type {
-  ClaimRequest,
-  ClaimedTasks,
-  FoundTask,
-  NewTaskRecord,
-  TaskChanges,
-  TaskClaim,
-  TaskListRequest,
-  TaskProgress,
-  TaskRecord,
-  TaskShare,
-  TaskStore,
-  TaskWritten,
-} from 'mcp-actors';
+import type { NewTaskRecord, TaskChanges, TaskClaim, TaskRecord, TaskStore } from 'mcp-actors';
+import type { ClaimRequest } from '../src/task-store.ts';
+import type { ClaimedTasks } from '../src/task-store.ts';
+import type { FoundTask } from '../src/task-store.ts';
+import type { TaskListRequest } from '../src/task-store.ts';
+import type { TaskProgress } from '../src/task-store.ts';
+import type { TaskShare } from '../src/task-store.ts';
+import type { TaskWritten } from '../src/task-store.ts';
 import { noRoomFor } from '../src/task-store.ts';
 
 type Kept = { -readonly [key in keyof TaskRecord]: TaskRecord[key] } & {

@@ -1,6 +1,7 @@
 /** Several processes that share a store of tasks in memory, and a clock that a test moves. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { JsonObject, Limits, Task, TaskStore, TaskSupport } from 'mcp-actors';
+import type { JsonObject, Limits, Task, TaskStore } from 'mcp-actors';
+import type { TaskSupport } from '../../../src/protocol/tasks.ts';
 import { TestClock, converse, enveloped, gate, turn } from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
 import { digestOf } from '../../../src/rounds/request-state.ts';

@@ -8,23 +8,11 @@
  * - `expectReplay(file)`: a recording as a test.
  * - `gate()`, `TestClock`, `turn()`: the order of things and the time, without sleeping.
  */
-export type { ClientAnswer, ClientAnswers } from './answering-client.ts';
-export type { CallResult, PromptResult, ResourceResult } from './call-results.ts';
-export type {
-  Completion,
-  ListedPrompt,
-  ListedResource,
-  ListedResourceTemplate,
-  ListedTool,
-} from '../../../src/protocol/listed.ts';
-export type { CallOptions } from './client-calls.ts';
-export type { ListenFilter, Listening } from './client-eras.ts';
 export { endOfInputContract, serverContract, transportContract } from './contract.ts';
-export type { Connect, ContractCase } from './contract.ts';
 export { credentialStoreContract } from './credential-store-contract.ts';
-export type { CredentialWorld, OpenCredentialWorld } from './credential-store-contract.ts';
+export type { OpenCredentialWorld } from './credential-store-contract.ts';
 export { RecordedFacts, converse } from './conversation.ts';
-export type { TransportPair, Conversation, ConversationOptions } from './conversation.ts';
+export type { Conversation, ConversationOptions } from './conversation.ts';
 export { gate } from './gate.ts';
 export type { Gate } from './gate.ts';
 export {
@@ -33,7 +21,6 @@ export {
   failure,
   initialize,
   initialized,
-  isBatchFrame,
   isNotificationFrame,
   isRequestFrame,
   isResponseFrame,
@@ -44,20 +31,11 @@ export {
   rootsChanged,
   toolCall,
 } from './messages.ts';
-export type {
-  EnvelopeOptions,
-  Introduction,
-  Message,
-  NotificationFrame,
-  RequestFrame,
-  ResponseFrame,
-} from './messages.ts';
-export type { TestPrincipal } from './principal.ts';
+export type { EnvelopeOptions } from './messages.ts';
 export { ErrorAnswer, ScriptedPeer } from './peer.ts';
-export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
 export { expectReplay } from './replay.ts';
 export { storesContract } from './stores/contract.ts';
-export type { OpenStoresWorld, StoresCase, StoresWorld } from './stores/contract.ts';
+export type { OpenStoresWorld } from './stores/contract.ts';
 export { taskStoreContract } from './stores/task-contract.ts';
 export type { OpenTaskStoreWorld, TaskStoreWorld } from './stores/task-contract.ts';
 export { testClient } from './test-client.ts';

@@ -1,7 +1,7 @@
 import type { Schema } from 'mcp-actors';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { endOfInputContract, serverContract, transportContract } from 'mcp-actors/testing';
-import type { Connect } from 'mcp-actors/testing';
+import type { Connect } from '../src/contract.ts';
 import { describe, expect, test } from 'vitest';
 import { everything } from '../../../examples/everything/server.ts';
 import { server as quickstart } from '../../../examples/quickstart/server.ts';

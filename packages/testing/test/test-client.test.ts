@@ -8,7 +8,8 @@ import {
 } from 'mcp-actors';
 import { ErrorAnswer, TestClock, testClient, gate, isRequestFrame } from 'mcp-actors/testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { TestClientOptions, FrameCheck, TestClient } from 'mcp-actors/testing';
+import type { TestClientOptions, TestClient } from 'mcp-actors/testing';
+import type { FrameCheck } from '../src/peer.ts';
 import { officialSchemas } from '../../../test/contract/official-schemas.ts';
 import { streams } from '../../../test/contract/stream-wire.ts';
 

@@ -1,5 +1,6 @@
 /** The progress of a call, drawn over and over on one line of a terminal. */
-import type { ToolTask, ToolTaskStatus } from 'mcp-actors/client';
+import type { ToolTask } from 'mcp-actors/client';
+import type { ToolTaskStatus } from 'mcp-actors/client';
 import { printable } from 'mcp-actors/internal';
 import type { ProgressReport } from 'mcp-actors';
 import type { ProgressStream } from '../progress.ts';

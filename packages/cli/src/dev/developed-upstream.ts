@@ -3,14 +3,8 @@
  * changes: new calls go to the newest, and what has begun elsewhere goes on there.
  */
 import { ProtocolError } from 'mcp-actors';
-import type {
-  HandlerContext,
-  JsonObject,
-  Report,
-  Upstream,
-  UpstreamClient,
-  UpstreamWatch,
-} from 'mcp-actors';
+import type { HandlerContext, JsonObject, Report, Upstream, UpstreamClient } from 'mcp-actors';
+import type { UpstreamWatch } from 'mcp-actors/internal';
 import { BoundedMap, BridgedEntry, isJsonObject, textOfError } from 'mcp-actors/internal';
 import type { Code } from './code.ts';
 import type { Development } from './development.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { toolsForAiSdk } from 'mcp-actors/client';
-import type { AiSdkTool, CallToolResult, Servers } from 'mcp-actors/client';
+import type { CallToolResult, Servers } from 'mcp-actors/client';
+import type { AiSdkTool } from '../../src/hosts/ai-sdk-tools.ts';
 
 const called: unknown[] = [];
 

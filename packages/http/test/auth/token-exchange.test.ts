@@ -1,6 +1,7 @@
 /** Handlers that exchange the token of their caller: at a real authorization server, over real sockets. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { ExchangedToken, TokenWanted } from 'mcp-actors';
+import type { ExchangedToken } from '../../../../src/protocol/request-origin.ts';
+import type { TokenWanted } from '../../../../src/protocol/request-origin.ts';
 import { gate, testClient } from 'mcp-actors/testing';
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';

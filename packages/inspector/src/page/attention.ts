@@ -1,12 +1,13 @@
 /** What a person should look at: which session, which chart, and why a call does not go on. */
 import { causesOf, headlineOf } from 'mcp-actors';
-import type { Cause, Headline, SessionDump } from 'mcp-actors';
+import type { SessionDump } from 'mcp-actors';
 import type { ConnectionDump } from 'mcp-actors/client';
 import { Method, inWords } from 'mcp-actors/internal';
 import type { PageCall } from '../page-messages.ts';
 import { durationText } from './durations.ts';
 
-type Mood = Headline['mood'];
+type Cause = ReturnType<typeof causesOf>[number];
+type Mood = ReturnType<typeof headlineOf>['mood'];
 
 const ranks: { readonly [mood in Mood]: number } = {
   ...{ waiting: 4, failed: 3, working: 2, idle: 1, ended: 0 },

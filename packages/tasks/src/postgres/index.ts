@@ -2,4 +2,4 @@
 export { postgresTaskStore } from './postgres-task-store.ts';
 export type { PostgresTaskStoreOptions } from './postgres-task-store.ts';
 export { postgresTaskMigrations } from './migrations.ts';
-export type { PostgresClient, PostgresPool } from './postgres.ts';
+export type { PostgresPool } from './postgres.ts';

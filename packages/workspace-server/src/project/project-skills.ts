@@ -1,6 +1,7 @@
 /** The skills that lie in the project, for hosts that know skills. */
 import { quoted } from 'mcp-actors/internal';
-import type { HandlerContext, RootsReport, Skill, SkillFinder } from 'mcp-actors';
+import type { HandlerContext, RootsReport, Skill } from 'mcp-actors';
+import type { SkillFinder } from 'mcp-actors/internal';
 import { SkillDirectory } from 'mcp-actors/skills';
 import type { UsableRoot } from './project.ts';
 import type { Workspace } from './workspace.ts';

@@ -7,7 +7,7 @@
  */
 import { disk, quoted } from 'mcp-actors/internal';
 import { openerOf } from 'mcp-actors/roots';
-import type { Boundary, FileOpener, OpenFile } from 'mcp-actors/roots';
+import type { Boundary, FileOpener } from 'mcp-actors/roots';
 import { ToolError } from 'mcp-actors';
 import { maxLineBytes } from './line-bounds.ts';
 import { decoderOf, detectContent } from '../text/text-encoding.ts';
@@ -159,7 +159,7 @@ export class SearchInput {
  * @param onBinary called instead if a NUL in its beginning says that it is not text
  */
 async function* readPieces(
-  handle: OpenFile,
+  handle: disk.OpenFile,
   sizeBytes: number,
   onBinary: () => void,
 ): AsyncGenerator<Buffer, void, void> {

@@ -1,5 +1,5 @@
 /** Reading the last lines of an open file of any size. */
-import type { OpenFile } from 'mcp-actors/roots';
+import type { disk } from 'mcp-actors/internal';
 import { cutText, lineLabel } from './line-range.ts';
 import { defaultBounds } from './read-bounds.ts';
 import { readPiece, readText } from './read-text.ts';
@@ -37,7 +37,7 @@ export interface TakenTail {
  * @throws the signal's reason; the system's error if reading fails
  */
 export async function readTail(
-  handle: OpenFile,
+  handle: disk.OpenFile,
   range: TailRange,
   options: TextReadOptions,
 ): Promise<TakenTail | NotText> {
@@ -61,7 +61,7 @@ interface FileEnd {
 
 /** At least the last `characters`, decoded. */
 async function readEnd(
-  handle: OpenFile,
+  handle: disk.OpenFile,
   encoding: TextEncoding,
   sizeBytes: number,
   characters: number,

@@ -1,6 +1,6 @@
 /** Reading a range of lines from an open file of any size. */
+import type { disk } from 'mcp-actors/internal';
 import { readBytes } from 'mcp-actors/roots';
-import type { OpenFile } from 'mcp-actors/roots';
 import { LineTaker } from './line-range.ts';
 import type { LineRange, TakenLines } from './line-range.ts';
 import { defaultBounds } from './read-bounds.ts';
@@ -34,7 +34,7 @@ export interface TextReadOptions extends ReadBounds {
  * @throws the signal's reason; the system's error if reading fails
  */
 export async function readText(
-  handle: OpenFile,
+  handle: disk.OpenFile,
   range: LineRange,
   { signal, onRead, sizeBytes, ...bounds }: TextReadOptions,
 ): Promise<TextReading> {
@@ -72,13 +72,16 @@ export async function readText(
  * @returns what {@link readBytes} does
  * @throws the system's error
  */
-export async function readWhole(handle: OpenFile, maxBytes: number): Promise<string | undefined> {
+export async function readWhole(
+  handle: disk.OpenFile,
+  maxBytes: number,
+): Promise<string | undefined> {
   return (await readBytes(handle, maxBytes))?.toString('utf8');
 }
 
 /** Reads what the system gives at once: less than asked for at the end, and nothing behind it. */
 export async function readPiece(
-  handle: OpenFile,
+  handle: disk.OpenFile,
   buffer: Buffer,
   position: number,
 ): Promise<Buffer> {
