@@ -14,7 +14,7 @@ const sources = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path
   replacement: here(path),
 }));
 
-const tests = ['test', 'packages/*/test'];
+const tests = ['test', 'packages/*/test', 'lab/test'];
 const all = tests.map((folder) => `${folder}/**/*.test.ts`);
 
 /** What mocks a module, looks at what is loaded, counts the timers of its process, or collects the heap, which is large where many files have run. Nothing of any other file shows in another: they share what they import, which would be half of their time. */

@@ -2,8 +2,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readClientOptions } from '../../bench/client/client-bench.ts';
-import { readOptions } from '../../bench/options.ts';
+import { readClientOptions } from '../../lab/bench/client/client-bench.ts';
+import { readOptions } from '../../lab/bench/options.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { blocksOf, inlineCode, pages, repository } from './pages.ts';
 import { scenes } from './scenes.ts';

@@ -426,10 +426,10 @@ export const citations: {
     'twenty times': [['src/server/features/list-changed.observable.ts', 'longestQuietTimes = 20']],
   },
   'docs/soaking.md': {
-    '2 min': [['scripts/soak/bridge.ts', 'patienceMs = 120_000']],
+    '2 min': [['lab/soak/bridge.ts', 'patienceMs = 120_000']],
     '50 rounds': [['.ci/run', '--bridge --rounds 50']],
-    '4 MiB': [['scripts/soak/vitals.ts', 'growthBytes = 4 * 1024 ** 2']],
-    'ten seconds': [['scripts/soak/client.ts', "this.#server.kill('SIGKILL'), 10_000)"]],
+    '4 MiB': [['lab/soak/vitals.ts', 'growthBytes = 4 * 1024 ** 2']],
+    'ten seconds': [['lab/soak/client.ts', "this.#server.kill('SIGKILL'), 10_000)"]],
   },
   'docs/tasks.md': {
     '1 h': [[session, 'taskTtlMs: 60 * minute']],

@@ -17,13 +17,13 @@ import { connect } from '../../packages/client/src/index.ts';
 import { repository } from '../e2e/server-process.ts';
 import { program } from '../tooling/programs.ts';
 
-const installed = join(repository, 'bench/node_modules');
+const installed = join(repository, 'lab/bench/node_modules');
 
 /** The example with fastmcp, beside the packages that the benchmark has installed. */
 async function fastmcp(context: TestContext): Promise<readonly string[]> {
   context.skip(
     !existsSync(join(installed, 'fastmcp')),
-    'fastmcp is not installed: npm ci in bench/',
+    'fastmcp is not installed: npm ci in lab/bench/',
   );
   const folder = await mkdtemp(join(tmpdir(), 'fastmcp-'));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -63,8 +63,8 @@ export const programs = [
   'packages/processes/test/first-process.ts',
   'packages/processes/test/host.ts',
   'packages/processes/test/windows-host.ts',
-  'test/storms/node.ts',
-  'test/storms/tasks/task-node.ts',
+  'lab/storms/node.ts',
+  'lab/storms/tasks/task-node.ts',
 ] as const;
 
 export type Program = (typeof programs)[number];

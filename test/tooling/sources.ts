@@ -30,7 +30,7 @@ function sourceFolders(): string[] {
 /** The folders with tests: the root's, and each workspace's. */
 export function testFolders(): string[] {
   const names = readdirSync(join(repository, 'packages')).map((name) => `packages/${name}/test`);
-  return ['test', ...names.filter((path) => existsSync(join(repository, path)))];
+  return ['test', 'lab/test', ...names.filter((path) => existsSync(join(repository, path)))];
 }
 
 /** Every TypeScript file of those folders but declarations. */

@@ -12,7 +12,7 @@ import type { RedisClientLike } from '../src/connection.ts';
 import { directoryScripts } from '../src/redis-directory.ts';
 import { redisStores, redisTaskStore } from '../src/redis.ts';
 import type { RedisStoresOptions } from '../src/redis.ts';
-import { StoreProxy } from '../../../test/storms/store-proxy.ts';
+import { StoreProxy } from '../../../test/tooling/store-proxy.ts';
 import { leaseRequest } from './redis-nodes.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 

@@ -7,7 +7,7 @@ import { defineTool } from 'mcp-actors';
 import type { HandlerContext, JsonObject, Task } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { Chance } from '../../../test/storms/chance.ts';
+import { Chance } from '../../../test/tooling/chance.ts';
 import { inLongRun } from '../../../test/tooling/long-run.ts';
 import { MemoryTaskStore } from './memory-task-store.ts';
 import { World, required, settled, textOf } from './task-world.ts';

@@ -10,7 +10,7 @@ import type { ForwardedHead } from '../../src/nodes/forwarding.ts';
 import { allowedPeers, digestOf, keysFrom, sign, verify } from '../../src/forward/index.ts';
 import type { HttpOptions } from '../../src/index.ts';
 import { gate } from '../../../testing/src/index.ts';
-import { StoreProxy } from '../../../../test/storms/store-proxy.ts';
+import { StoreProxy } from '../../../../test/tooling/store-proxy.ts';
 import { MemoryNodes } from '../../../nodes/test/memory-stores.ts';
 import { RawSession, begin, initializeOf, jsonOf, post, postHeaders } from '../raw-client.ts';
 import { reported, serveEndpoint } from '../serving.ts';

@@ -1,0 +1,56 @@
+/**
+ * The scenarios of the conformance suite that play a server, against the host in
+ * `examples/conformance/client.js`, on the built package. Those of a revision run one by one: only
+ * so do the exit code, a timeout and a warning of a scenario count.
+ */
+import { runSuite } from './suite.ts';
+import type { Suite } from './suite.ts';
+
+/** Reported by the suite, never scored, of no revision's requirements, and to pass in each all the same. */
+const unscored: readonly string[] = [
+  'json-schema-2020-12-preservation',
+  'auth/client-credentials-basic',
+  'auth/client-credentials-jwt',
+  'sep-2640-client-no-prefetch',
+  'sep-2640-client-verify-digest',
+  'sep-2640-client-verify-size',
+  'sep-2640-client-verify-frontmatter',
+];
+
+/** The scenarios that a revision requires of a client, as the suite lists them. */
+async function required(suite: Suite, revision: string): Promise<string[]> {
+  const { output } = await runSuite(suite, 'list', '--client', '--requirements', revision);
+  const [, list = ''] = /^Client scenarios.*\n((?: {2}- .*\n)+)/m.exec(output) ?? [];
+  return [...list.matchAll(/^ {2}- (\S+)/gm)].map(([, name = '']) => name);
+}
+
+/**
+ * Runs what a revision requires of a client.
+ *
+ * @returns a line for the report, and whether all has passed
+ */
+export async function runClient(
+  suite: Suite,
+  revision: string,
+): Promise<{ readonly line: string; readonly passed: boolean }> {
+  const scenarios = [...new Set([...(await required(suite, revision)), ...unscored])];
+  const failed: string[] = [];
+  for (const scenario of scenarios) {
+    const host = ['--command', 'node examples/conformance/client.js'];
+    const which = ['--scenario', scenario, '--spec-version', revision];
+    // Otherwise it skips what is on the timeline of no revision.
+    const force = unscored.includes(scenario) ? ['--force'] : [];
+    const { code, output } = await runSuite(suite, 'client', ...host, ...which, ...force);
+    const [, passed = '0'] = /^Passed: (\d+)\//m.exec(output) ?? [];
+    // One that has passed nothing has checked nothing.
+    const isPassed = code === 0 && passed !== '0';
+    console.log(`${isPassed ? '✓' : '✗'} ${scenario} (${revision}): ${passed} passed`);
+    if (isPassed) continue;
+    failed.push(scenario);
+    console.log(output);
+  }
+  const names = failed.length > 0 ? ` (${failed.join(', ')})` : '';
+  const count = scenarios.length;
+  const line = `client ${revision}: ${count - failed.length} of ${count} scenarios passed, ${failed.length} failed${names}`;
+  return { line, passed: count > unscored.length && failed.length === 0 };
+}

@@ -1,0 +1,143 @@
+/**
+ * The public conformance suite, for the last revision of each era: against the server `examples/everything`, over our own HTTP on
+ * loopback, and against the host `examples/conformance/client.js`. `npm run conformance`, or one side alone: `npm run conformance client`. `npm run conformance bridge` compares servers behind a bridge with themselves, `npm run conformance bridge everything/stdio` a part of them. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { runBridge } from './bridge.ts';
+import { runClient } from './client.ts';
+import { differences, readOutcomes, readReport } from './report.ts';
+import type { KnownReasons } from './report.ts';
+import { fetchSuite, newestRelease, pinned, runSuite } from './suite.ts';
+
+/** The revisions, and what fails of that which they do not require. */
+const revisions: { readonly [revision: string]: KnownReasons } = {
+  '2025-11-25': {},
+  '2026-07-28': {
+    'tasks-status-notifications': 'the suite skips it: it checks nothing',
+    'tasks-mrtr-composition':
+      'it wants a call that asks first and becomes a task then; here it is a task from the start, and the task asks',
+  },
+};
+/** Of an extension: of no revision's requirements, and to pass all the same. */
+const ofSkills = ['enumeration', 'directory', 'manifest'].map((name) => `sep-2640-skills-${name}`);
+/** How long the server may take to start, milliseconds. */
+const startTimeoutMs = 120_000;
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+function startServer(): ChildProcess {
+  return spawn(
+    process.execPath,
+    ['--import', 'tsx', 'examples/everything/http.ts', '--port', '0'],
+    {
+      cwd: repository,
+      stdio: ['ignore', 'inherit', 'pipe'],
+    },
+  );
+}
+
+/** The URL that the server prints when it listens; what it prints besides goes on to stderr. */
+function urlOf({ stderr }: ChildProcess, exited: Promise<unknown>): Promise<string> {
+  if (!stderr) throw new Error('The server has no stderr');
+  return new Promise((resolve, reject) => {
+    createInterface({ input: stderr }).on('line', (line) => {
+      if (line.startsWith('http://')) resolve(line);
+      else console.error(line);
+    });
+    const late = setTimeout(
+      () => reject(new Error(`The server has not started within ${startTimeoutMs} ms`)),
+      startTimeoutMs,
+    );
+    late.unref();
+    void exited.then(() => reject(new Error('The server has ended instead of starting')));
+  });
+}
+
+const suite = fetchSuite(repository);
+
+/** The release that is newer than the one that has to pass, if there is one. */
+function findNewer(): { readonly release: string; readonly missing?: string } | undefined {
+  try {
+    const release = newestRelease();
+    return release === pinned ? undefined : { release };
+  } catch (error) {
+    return { release: 'newest', missing: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const newest = findNewer();
+
+/** What the newest release says otherwise. It is reported, and fails nothing. */
+async function newer(which: readonly string[], output: string): Promise<readonly string[]> {
+  if (newest === undefined) return [`  the suite ${pinned} is the newest release`];
+  const { release, missing } = newest;
+  if (missing !== undefined) return [`  whether there is a newer suite is not known: ${missing}`];
+  const { output: said } = await runSuite(fetchSuite(repository, release), 'server', ...which);
+  const lines = differences(readOutcomes(output), readOutcomes(said));
+  const count = lines.length === 0 ? 'says the same' : `differs in ${lines.length} scenarios`;
+  return [`  the suite ${release} ${count}`, ...lines.map((line) => `    ${line}`)];
+}
+
+async function checkServer(): Promise<readonly string[]> {
+  const server = startServer();
+  const exited = once(server, 'exit');
+  const lines: string[] = [];
+  try {
+    const url = await urlOf(server, exited);
+    for (const [revision, reasons] of Object.entries(revisions)) {
+      const which = ['--url', url, '--requirements', revision];
+      const { code, output } = await runSuite(suite, 'server', ...which);
+      process.stdout.write(output);
+      const report = readReport(output, revision, reasons);
+      lines.push(...report.lines, ...(await newer(which, output)));
+      if (code !== 0 || !report.passed) process.exitCode = 1;
+    }
+    for (const scenario of ofSkills) lines.push(await checkAlone(scenario, url));
+    return lines;
+  } finally {
+    server.kill('SIGTERM');
+    await exited;
+  }
+}
+
+/** A scenario that no revision requires. */
+async function checkAlone(scenario: string, url: string): Promise<string> {
+  const which = ['--url', url, '--scenario', scenario, '--spec-version', '2026-07-28', '--force'];
+  const { code, output } = await runSuite(suite, 'server', ...which);
+  const [, passed = '0'] = /^Passed: (\d+)\//m.exec(output) ?? [];
+  if (code === 0 && passed !== '0') return `${scenario}: ${passed} checks passed`;
+  process.exitCode = 1;
+  process.stdout.write(output);
+  return `${scenario}: failed`;
+}
+
+async function checkClient(): Promise<readonly string[]> {
+  const reports = await Promise.all(
+    Object.keys(revisions).map((revision) => runClient(suite, revision)),
+  );
+  if (!reports.every(({ passed }) => passed)) process.exitCode = 1;
+  return reports.map(({ line }) => line);
+}
+
+/** @param wanted a part of it */
+async function checkBridge(wanted: string | undefined): Promise<readonly string[]> {
+  const { lines, passed } = await runBridge(suite, Object.keys(revisions), wanted);
+  if (!passed) process.exitCode = 1;
+  return lines;
+}
+
+const [side, part] = process.argv.slice(2);
+// The sides wait for different processes, so they run beside each other.
+const lines = await Promise.all(
+  side === '--bridge' || side === 'bridge'
+    ? [checkBridge(part)]
+    : [
+        ...(side === 'client' ? [] : [checkServer()]),
+        ...(side === 'server' ? [] : [checkClient()]),
+      ],
+);
+console.log(`\n${lines.flat().join('\n')}`);

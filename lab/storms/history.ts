@@ -1,0 +1,59 @@
+/** What happened in a storm, in order, and what of it must not have. */
+import { MachineTime } from '../../test/tooling/machine-time.ts';
+
+interface Entry {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** How many lines of what the nodes wrote are shown with a violation. */
+const shownLines = 60;
+
+/** How much of a history is shown around a violation, milliseconds before it and after. */
+const shownMs = { before: 3000, after: 500 };
+
+export class History {
+  readonly #time = new MachineTime();
+  readonly #entries: Entry[] = [];
+  readonly #violations: Entry[] = [];
+  readonly #said: string[] = [];
+
+  /** Milliseconds since it began in which the machine ran this process. */
+  get now(): number {
+    return this.#time.now;
+  }
+
+  write(text: string): void {
+    this.#entries.push({ at: this.now, text });
+  }
+
+  /** Something that the documents rule out. */
+  accuse(text: string): void {
+    const entry = { at: this.now, text: `VIOLATION ${text}` };
+    this.#entries.push(entry);
+    this.#violations.push(entry);
+  }
+
+  /** What a node has written to stderr. */
+  quote(node: string, stderr: string): void {
+    const lines = stderr.split('\n').filter((line) => line !== '');
+    this.#said.push(...lines.slice(-shownLines).map((line) => `${node}: ${line}`));
+  }
+
+  get violations(): readonly string[] {
+    return this.#violations.map(shown);
+  }
+
+  /** The first violation with what happened around it. */
+  get report(): string {
+    const [first] = this.#violations;
+    if (!first) return '';
+    const near = this.#entries.filter(
+      ({ at }) => at > first.at - shownMs.before && at < first.at + shownMs.after,
+    );
+    const parts = [near.map(shown), ['', 'The nodes wrote:'], this.#said];
+    return [...parts.flat(), '', 'All violations:', ...this.violations].join('\n');
+  }
+}
+
+const shown = ({ at, text }: Entry): string => `${at.toFixed(0).padStart(7)} ms  ${text}`;

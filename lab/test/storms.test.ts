@@ -1,0 +1,24 @@
+/**
+ * Three nodes in storms. An ordinary run has one of them, the long run of CI one of each kind; `npm run storms` has 500.
+ */
+import { beforeEach, expect, test } from 'vitest';
+import { needsRedis } from '../../packages/nodes/test/redis-server.ts';
+import { inLongRun } from '../../test/tooling/long-run.ts';
+import { storm } from '../storms/storm.ts';
+import { weathers } from '../storms/weather.ts';
+import type { Weather } from '../storms/weather.ts';
+
+beforeEach(needsRedis);
+
+const storms = weathers.map((weather): [Weather, number] => [weather, 1]);
+
+const chosen = inLongRun(storms, [['a node is killed', 3] as const]);
+
+test.each(chosen)(
+  'in a storm, no promise is broken: %s, seed %d',
+  async (weather, seed) => {
+    const history = await storm({ seed, weather, longestMs: 1000 });
+    expect(history.violations, history.report).toEqual([]);
+  },
+  600_000,
+);
