@@ -1,5 +1,5 @@
 /**
- * How much a model reads: `npm run sizes`. Plays the workspace server and the reference server for
+ * How much a model reads: `npm run lab -- sizes`. Plays the workspace server and the reference server for
  * files over stdio, with the official client, on the sources of a package of our dependencies:
  * their versions are pinned, so the figures are the same everywhere, but for the length of a
  * temporary path. With `--write` the tables go

@@ -1,6 +1,6 @@
 /**
  * Makes a machine slow for the processes of a test run, at no cost to others: each takes about a second to start, and stands still for up
- * to a quarter of one now and then, as on a machine with too little to run on. `npm run slow -- test/e2e` preloads it into all processes.
+ * to a quarter of one now and then, as on a machine with too little to run on. `npm run lab -- slow test/e2e` preloads it into all processes.
  */
 const { ChildProcess, spawnSync } = require('node:child_process');
 const { join } = require('node:path');

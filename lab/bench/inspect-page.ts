@@ -1,5 +1,5 @@
 /**
- * What an open page costs: `npm run bench:page [-- SECONDS ROUNDS]`.
+ * What an open page costs: `npm run lab -- page [SECONDS ROUNDS]`.
  *
  * One process of the built command with `--inspect` is sent 1,000 messages a second, each in a write of its own. By turns its page is closed
  * and open, for so many seconds each, so that what else happens on the machine happens to both. Counted is the processor time of all its

@@ -1,4 +1,4 @@
-/** `npm run bench`: installs, builds, measures, shows. Fails if ours or the floor does something wrong; what peers fail is a finding. */
+/** `npm run lab -- bench`: installs, builds, measures, shows. Fails if ours or the floor does something wrong; what peers fail is a finding. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { installLocked } from '../../scripts/npm.ts';

@@ -28,7 +28,7 @@ export interface Options {
 const namesOf = (list: readonly { readonly name: string }[]): string =>
   list.map(({ name }) => name).join(', ');
 
-export const usage = `npm run bench -- [options]
+export const usage = `npm run lab -- bench [options]
   --http             servers over HTTP instead of stdio
   --bridge           bridges instead of servers: ours and what else is used; the floor is what it costs without one
   --tasks            what it costs that tasks are written down, with each store

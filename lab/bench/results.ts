@@ -64,7 +64,7 @@ export function circumstances(
 ): Circumstances {
   return {
     date: new Date().toISOString().slice(0, 10),
-    command: ['npm run bench', ...process.argv.slice(2)].join(' ').replace(' --', ' -- --'),
+    command: ['npm run lab -- bench', ...process.argv.slice(2)].join(' '),
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
     processors: cpus().length,

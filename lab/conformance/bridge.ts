@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { freePort } from '../../test/tooling/free-port.ts';
 import { readOutcomes } from './report.ts';
 import type { KnownReasons } from './report.ts';
-import { runSuite } from './suite.ts';
+import { runAlone, runSuite } from './suite.ts';
 import type { Suite } from './suite.ts';
 
 /** A server with both of its transports, as commands. */
@@ -83,19 +83,6 @@ type Outcomes = ReadonlyMap<string, boolean>;
 const outcomesAt = async (suite: Suite, url: string, revision: string): Promise<Outcomes> =>
   readOutcomes((await runSuite(suite, 'server', '--url', url, '--requirements', revision)).output);
 
-/** One that has failed is run once more by itself: its server may have been slow to start. */
-async function passesAlone(
-  suite: Suite,
-  url: string,
-  scenario: string,
-  revision: string,
-): Promise<boolean> {
-  const which = ['--url', url, '--scenario', scenario, '--spec-version', revision, '--force'];
-  const { code, output } = await runSuite(suite, 'server', ...which);
-  const [, passed = '0'] = /^Passed: (\d+)\//m.exec(output) ?? [];
-  return code === 0 && passed !== '0';
-}
-
 /**
  * Compares what passes past a bridge and through it.
  *
@@ -131,7 +118,8 @@ export async function runBridge(
             const isLost = async (scenario: string) =>
               outcomes.get(scenario) === true &&
               found.get(scenario) !== true &&
-              !(await passesAlone(suite, through, scenario, revision));
+              // Its server may have been slow to start.
+              (await runAlone(suite, through, scenario, revision)).passed === 0;
             const lost: string[] = [];
             for (const scenario of outcomes.keys()) {
               if (await isLost(scenario)) lost.push(scenario);

@@ -27,14 +27,19 @@ async function required(suite: Suite, revision: string): Promise<string[]> {
 /**
  * Runs what a revision requires of a client.
  *
- * @returns a line for the report, and whether all has passed
+ * @returns a line for the report, whether all has passed, and the output of each failed scenario
  */
 export async function runClient(
   suite: Suite,
   revision: string,
-): Promise<{ readonly line: string; readonly passed: boolean }> {
+): Promise<{
+  readonly line: string;
+  readonly passed: boolean;
+  readonly outputs: readonly string[];
+}> {
   const scenarios = [...new Set([...(await required(suite, revision)), ...unscored])];
   const failed: string[] = [];
+  const outputs: string[] = [];
   for (const scenario of scenarios) {
     const host = ['--command', 'node examples/conformance/client.js'];
     const which = ['--scenario', scenario, '--spec-version', revision];
@@ -47,10 +52,10 @@ export async function runClient(
     console.log(`${isPassed ? '✓' : '✗'} ${scenario} (${revision}): ${passed} passed`);
     if (isPassed) continue;
     failed.push(scenario);
-    console.log(output);
+    outputs.push(output);
   }
   const names = failed.length > 0 ? ` (${failed.join(', ')})` : '';
   const count = scenarios.length;
   const line = `client ${revision}: ${count - failed.length} of ${count} scenarios passed, ${failed.length} failed${names}`;
-  return { line, passed: count > unscored.length && failed.length === 0 };
+  return { line, passed: count > unscored.length && failed.length === 0, outputs };
 }

@@ -1,6 +1,6 @@
 /**
  * The public conformance suite, for the last revision of each era: against the server `examples/everything`, over our own HTTP on
- * loopback, and against the host `examples/conformance/client.js`. `npm run conformance`, or one side alone: `npm run conformance client`. `npm run conformance bridge` compares servers behind a bridge with themselves, `npm run conformance bridge everything/stdio` a part of them. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
+ * loopback, and against the host `examples/conformance/client.js`. `npm run lab -- conformance`, or one side alone: `npm run lab -- conformance client`. `npm run lab -- conformance bridge` compares servers behind a bridge with themselves, `npm run lab -- conformance bridge everything/stdio` a part of them. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -11,7 +11,7 @@ import { runBridge } from './bridge.ts';
 import { runClient } from './client.ts';
 import { differences, readOutcomes, readReport } from './report.ts';
 import type { KnownReasons } from './report.ts';
-import { fetchSuite, newestRelease, pinned, runSuite } from './suite.ts';
+import { fetchSuite, newestRelease, pinned, runAlone, runSuite } from './suite.ts';
 
 /** The revisions, and what fails of that which they do not require. */
 const revisions: { readonly [revision: string]: KnownReasons } = {
@@ -92,9 +92,11 @@ async function checkServer(): Promise<readonly string[]> {
       const which = ['--url', url, '--requirements', revision];
       const { code, output } = await runSuite(suite, 'server', ...which);
       process.stdout.write(output);
-      const report = readReport(output, revision, reasons);
+      const passedAlone = await passingAlone(output, url, revision, reasons);
+      const report = readReport(output, revision, reasons, passedAlone);
       lines.push(...report.lines, ...(await newer(which, output)));
-      if (code !== 0 || !report.passed) process.exitCode = 1;
+      const isWhole = code === 0 || passedAlone.length > 0;
+      if (!isWhole || !report.passed) process.exitCode = 1;
     }
     for (const scenario of ofSkills) lines.push(await checkAlone(scenario, url));
     return lines;
@@ -104,15 +106,37 @@ async function checkServer(): Promise<readonly string[]> {
   }
 }
 
+/** What scenarios that failed have printed, to stand at the end again. */
+const failures: string[] = [];
+
 /** A scenario that no revision requires. */
 async function checkAlone(scenario: string, url: string): Promise<string> {
-  const which = ['--url', url, '--scenario', scenario, '--spec-version', '2026-07-28', '--force'];
-  const { code, output } = await runSuite(suite, 'server', ...which);
-  const [, passed = '0'] = /^Passed: (\d+)\//m.exec(output) ?? [];
-  if (code === 0 && passed !== '0') return `${scenario}: ${passed} checks passed`;
+  const { passed, output } = await runAlone(suite, url, scenario, '2026-07-28');
+  if (passed > 0) return `${scenario}: ${passed} checks passed`;
   process.exitCode = 1;
-  process.stdout.write(output);
+  failures.push(output);
   return `${scenario}: failed`;
+}
+
+/**
+ * Runs each failed scenario once more. The suite has deadlines of a second for some messages, which a busy machine misses.
+ *
+ * @returns those that have passed now
+ */
+async function passingAlone(
+  output: string,
+  url: string,
+  revision: string,
+  reasons: KnownReasons,
+): Promise<readonly string[]> {
+  const passing: string[] = [];
+  for (const [scenario, isPassed] of readOutcomes(output)) {
+    if (isPassed || scenario in reasons) continue;
+    const again = await runAlone(suite, url, scenario, revision);
+    if (again.passed > 0) passing.push(scenario);
+    else failures.push(again.output);
+  }
+  return passing;
 }
 
 async function checkClient(): Promise<readonly string[]> {
@@ -120,6 +144,7 @@ async function checkClient(): Promise<readonly string[]> {
     Object.keys(revisions).map((revision) => runClient(suite, revision)),
   );
   if (!reports.every(({ passed }) => passed)) process.exitCode = 1;
+  failures.push(...reports.flatMap(({ outputs }) => outputs));
   return reports.map(({ line }) => line);
 }
 
@@ -140,4 +165,4 @@ const lines = await Promise.all(
         ...(side === 'server' ? [] : [checkClient()]),
       ],
 );
-console.log(`\n${lines.flat().join('\n')}`);
+console.log(`\n${[...failures, ...lines.flat()].join('\n')}`);

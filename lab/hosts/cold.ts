@@ -33,7 +33,7 @@ export function coldChecks(
   isLarge: boolean,
 ): readonly Check[] {
   // The bridge holds the first list for 15 s, and a busy machine takes longer to install two servers.
-  const large = isLarge ? undefined : 'it is large: npm run hosts -- --large';
+  const large = isLarge ? undefined : 'it is large: npm run lab -- hosts --large';
   const missing = large ?? noHosts ?? unreachable();
   return clients.map(({ client, package: name, era }) => ({
     name: `${name} ${versionOf(name)}, ${era}: the first list has the tools of two servers behind a cold npx`,

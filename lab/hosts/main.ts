@@ -1,6 +1,6 @@
 /**
- * `npm run hosts`: real hosts and client libraries, and the runtimes that the package is said to run under, with the packed
- * command and a small server. What cannot be installed is skipped and counted, and so are hosts of some hundred MB without
+ * `npm run lab -- hosts`: real hosts and client libraries, and the runtimes that the package is said to run under, with the packed
+ * command and a small server. `--sample` tries the Node that runs it, and installs nothing but the package. What cannot be installed is skipped and counted, and so are hosts of some hundred MB without
  * `--large`. Fails if anything that was tried does.
  */
 import { parseArgs } from 'node:util';
@@ -8,9 +8,11 @@ import { closingLine } from '../../test/reporting/closing-line.ts';
 import { coldChecks } from './cold.ts';
 import { hostChecks, hostsFolder } from './hosts.ts';
 import { nextCheck } from './next.ts';
-import { hostsNode, runtimeChecks } from './runtimes.ts';
+import { checksWithoutClient, hostsNode, runningNode, runtimeChecks } from './runtimes.ts';
 import { runChecks } from './scenario.ts';
+import type { Check } from './scenario.ts';
 import { installSubject } from './subject.ts';
+import type { Subject } from './subject.ts';
 import { devCheck, writtenChecks } from './written.ts';
 import { webChecks } from './web-runtimes.ts';
 import { fetchRuntime, installLocked } from '../../scripts/npm.ts';
@@ -19,6 +21,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [] },
     large: { type: 'boolean', default: false },
+    sample: { type: 'boolean', default: false },
   },
 });
 
@@ -32,23 +35,28 @@ async function main(): Promise<number> {
     return 0;
   }
   try {
-    const { path: node = '', missing } = fetchRuntime(hostsNode);
-    const noHosts = missing ?? installLocked(hostsFolder);
-    const checks = [
-      ...hostChecks({ subject, node }, noHosts),
-      ...coldChecks({ subject, node }, noHosts, values.large),
-      ...writtenChecks({ subject, node }, noHosts, values.large),
-      devCheck({ subject, node }, noHosts),
-      ...runtimeChecks(subject, node, noHosts),
-      ...webChecks(subject),
-      nextCheck(subject),
-    ].filter(({ name }) => values.only.every((word) => name.includes(word)));
+    const all = values.sample ? checksWithoutClient(subject, runningNode) : allChecks(subject);
+    const checks = all.filter(({ name }) => values.only.every((word) => name.includes(word)));
     const counts = await runChecks(checks, say);
     say(closingLine(counts));
     return counts.failed > 0 ? 1 : 0;
   } finally {
     subject.remove();
   }
+}
+
+function allChecks(subject: Subject): readonly Check[] {
+  const { path: node = '', missing } = fetchRuntime(hostsNode);
+  const noHosts = missing ?? installLocked(hostsFolder);
+  return [
+    ...hostChecks({ subject, node }, noHosts),
+    ...coldChecks({ subject, node }, noHosts, values.large),
+    ...writtenChecks({ subject, node }, noHosts, values.large),
+    devCheck({ subject, node }, noHosts),
+    ...runtimeChecks(subject, node, noHosts),
+    ...webChecks(subject),
+    nextCheck(subject),
+  ];
 }
 
 process.exitCode = await main();

@@ -11,40 +11,91 @@ import type { Check, Launch } from './scenario.ts';
 import { scenarios } from './subject.ts';
 import type { Subject } from './subject.ts';
 
-interface Runtime extends RuntimePackage {
+interface Runtime {
   readonly name: string;
+  /** The package that npm fetches it from, or the path of a program that is there. */
+  readonly from: RuntimePackage | string;
   /** What stands between the program and the module. */
   readonly flags: readonly string[];
 }
 
-const node = (version: string): Runtime => ({
-  name: `Node ${version}`,
+const nodePackage = (version: string): RuntimePackage => ({
   package: `node@${version}`,
   tellPath: ['node', '--print', 'process.execPath'],
+});
+
+const node = (version: string): Runtime => ({
+  name: `Node ${version}`,
+  from: nodePackage(version),
   flags: [],
 });
 
-/** What hosts are run with: some need the newest. */
-export const hostsNode = node('24.21.0');
+const newestNode = '24.21.0';
+
+/** The Node that runs the hosts: some need the newest. */
+export const hostsNode = nodePackage(newestNode);
+
+/** The Node that runs this process. */
+export const runningNode: Runtime = {
+  name: `Node ${process.versions.node}`,
+  from: process.execPath,
+  flags: [],
+};
 
 /** The runtimes that are tried, in exact versions. */
 export const runtimes: readonly Runtime[] = [
   node('20.20.2'),
   node('22.23.3'),
-  hostsNode,
+  node(newestNode),
   {
     name: 'Bun 1.4.5',
-    package: 'bun@1.4.5',
-    tellPath: ['bun', '--print', 'process.execPath'],
+    from: { package: 'bun@1.4.5', tellPath: ['bun', '--print', 'process.execPath'] },
     flags: [],
   },
   {
     name: 'Deno 2.9.6',
-    package: 'deno@2.9.6',
-    tellPath: ['deno', 'eval', 'console.log(Deno.execPath())'],
+    from: {
+      package: 'deno@2.9.6',
+      tellPath: ['deno', 'eval', 'console.log(Deno.execPath())'],
+    },
     flags: ['run', '--allow-all'],
   },
 ];
+
+/** A runtime's program and what it starts of ours. */
+function startedWith({ from, flags }: Runtime, subject: Subject) {
+  const found: { readonly path?: string; readonly missing?: string } =
+    typeof from === 'string' ? { path: from } : fetchRuntime(from);
+  const { path: program = '', missing } = found;
+  const launch = (...args: readonly string[]): Launch => ({
+    command: program,
+    args: [...flags, ...args],
+    cwd: subject.app,
+  });
+  return {
+    missing,
+    workspace: launch(subject.command, subject.project),
+    rootless: launch(subject.command),
+    lab: launch(subject.lab),
+  };
+}
+
+/** What every runtime does, without a client to install. */
+export function checksWithoutClient(subject: Subject, runtime: Runtime): readonly Check[] {
+  const { missing, workspace, lab } = startedWith(runtime, subject);
+  return [
+    {
+      name: `${runtime.name}, workspace: meets what the specification demands`,
+      missing,
+      run: () => demandsBroken(subject, workspace),
+    },
+    {
+      name: `${runtime.name}, a server of one's own: a signal lets a running call finish`,
+      missing,
+      run: () => signalled(lab),
+    },
+  ];
+}
 
 /**
  * A check for each runtime and each thing that works there.
@@ -57,36 +108,14 @@ export function runtimeChecks(
   noClient: string | undefined,
 ): readonly Check[] {
   return runtimes.flatMap((runtime) => {
-    const { path: program = '', missing } = fetchRuntime(runtime);
-    const launch = (...args: readonly string[]): Launch => ({
-      command: program,
-      args: [...runtime.flags, ...args],
-      cwd: subject.app,
-    });
-    const launches = {
-      workspace: launch(subject.command, subject.project),
-      rootless: launch(subject.command),
-      lab: launch(subject.lab),
-    };
+    const { missing, ...launches } = startedWith(runtime, subject);
     const bench = { subject, node: clientNode };
     const client = scenarios(subject, launches, 'listed').map((scenario) => ({
       name: `${runtime.name}, ${scenario.name}`,
       missing: missing ?? noClient,
       run: async () => faultsOf(scenario, await probe('sdk-1', scenario.job, bench)),
     }));
-    const alone = [
-      {
-        name: `${runtime.name}, workspace: meets what the specification demands`,
-        missing,
-        run: () => demandsBroken(subject, launches.workspace),
-      },
-      {
-        name: `${runtime.name}, a server of one's own: a signal lets a running call finish`,
-        missing,
-        run: () => signalled(launches.lab),
-      },
-    ];
-    return [...client, ...alone];
+    return [...client, ...checksWithoutClient(subject, runtime)];
   });
 }
 

@@ -136,7 +136,7 @@ export function writtenChecks(
     missing: why,
     run: () => faultsOf(host, bench),
   });
-  const why = isLarge ? undefined : 'it is large: npm run hosts -- --large';
+  const why = isLarge ? undefined : 'it is large: npm run lab -- hosts --large';
   return [
     ...hosts.map((host) => checkOf(host, missing)),
     ...large.map((host) => checkOf(host, why ?? host.program(bench).missing)),

@@ -1,5 +1,5 @@
 /**
- * `npm run mutate -- packages/http/src`: breaks the code on purpose, one small fault at a time, and lists those that no test notices. All
+ * `npm run lab -- mutate packages/http/src`: breaks the code on purpose, one small fault at a time, and lists those that no test notices. All
  * faults of a module are built into it at once, where they sleep, and each test runs once for each fault that it reaches: nothing
  * is written into the sources, and a fault costs what a test costs, not what a process does.
  */
@@ -18,7 +18,7 @@ import { fileOf, judgesOf, turnsOf } from './turns.ts';
 import type { Turns } from './turns.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const usage = `npm run mutate -- FILE_OR_FOLDER… [options]
+const usage = `npm run lab -- mutate FILE_OR_FOLDER… [options]
   --tests PATH       only tests whose path has this in it, of those that import the modules. Repeatable
   --without PATH     not those whose path has this in it. Repeatable
   --tests-a-fault N  how many of the tests that reach a fault try it, until one notices it (40). First are those that are fast

@@ -1,5 +1,5 @@
 /**
- * `npm run soak -- --bridge`: the built `mcp-actors bridge` with a server that keeps a journal, killed, stopped or left at any
+ * `npm run lab -- soak --bridge`: the built `mcp-actors bridge` with a server that keeps a journal, killed, stopped or left at any
  * moment. After each round nothing of it may be left, and nothing may have arrived twice. See docs/soaking.md.
  */
 import { spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * `npm run soak`: the built command under mixed normal and hostile traffic for some minutes. It fails on a leak, a call without an answer, an ordinary call that
+ * `npm run lab -- soak`: the built command under mixed normal and hostile traffic for some minutes. It fails on a leak, a call without an answer, an ordinary call that
  * fails, an end that is none, or a process that is left; it ends with figures. See docs/soak.md.
  */
 import { randomUUID } from 'node:crypto';
@@ -26,7 +26,7 @@ const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
 const bridgeRounds = Number(values.rounds);
 if (!(minutes > 0) || !Number.isSafeInteger(seed) || !(bridgeRounds > 0)) {
   process.stderr.write(
-    'Usage: npm run soak -- [--minutes N] [--seed INTEGER]\n       npm run soak -- --bridge [--rounds N] [--seed INTEGER]\n',
+    'Usage: npm run lab -- soak [--minutes N] [--seed INTEGER]\n       npm run lab -- soak --bridge [--rounds N] [--seed INTEGER]\n',
   );
   process.exit(2);
 }

@@ -1,4 +1,4 @@
-/** `npm run storms`: storms of more seeds than the tests have. Each that breaks a promise prints its history around it. */
+/** `npm run lab -- storms`: storms of more seeds than the tests have. Each that breaks a promise prints its history around it. */
 import { parseArgs } from 'node:util';
 import { hasRedis } from '../../packages/nodes/test/redis-server.ts';
 import { storm } from './storm.ts';
@@ -6,7 +6,7 @@ import { weathers } from './weather.ts';
 import type { Weather } from './weather.ts';
 import build from '../../test/tooling/build.setup.ts';
 
-const usage = `Usage: npm run storms -- [--seeds FIRST-LAST] [--weather NAME] [--longest MS] [--at-once N]
+const usage = `Usage: npm run lab -- storms [--seeds FIRST-LAST] [--weather NAME] [--longest MS] [--at-once N]
 
   --seeds FIRST-LAST  Which storms, by their seeds. Default: 1-500.
   --weather NAME      Only this one. Default: all of them in turn, one for each seed.

@@ -2,11 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { differences, readOutcomes, readReport } from '../conformance/report.ts';
 import type { KnownReasons } from '../conformance/report.ts';
 
-const report = (results: string, rest = '', reasons: KnownReasons = {}) =>
+const report = (
+  results: string,
+  rest = '',
+  reasons: KnownReasons = {},
+  alone: readonly string[] = [],
+) =>
   readReport(
     `✓ noise: 1 passed, 0 failed\n\n=== SUMMARY ===\n${results}\n\nTotal: 9 passed, 9 failed\n${rest}`,
     '2025-11-25',
     reasons,
+    alone,
   );
 
 const ping = '✓ ping: 2 passed, 0 failed';
@@ -27,6 +33,15 @@ describe('the lines that sum up the conformance suite', () => {
     const { lines, passed } = report(`${ping}\n✗ tools-list: 1 passed, 2 failed`);
     expect(lines[0]).toContain('1 of 2 required scenarios passed, 1 failed (tools-list);');
     expect(passed).toBe(false);
+  });
+
+  test('count one that failed in the suite and passed alone, and say so', () => {
+    const results = `${ping}\n✗ listen: 29 passed, 1 failed\n✗ tools-list: 1 passed, 2 failed`;
+    const { lines, passed } = report(results, '', {}, ['listen']);
+    expect(lines[0]).toContain('2 of 3 required scenarios passed, 1 failed (tools-list);');
+    expect(lines[1]).toBe('  listen: failed in the suite, passed alone');
+    expect(passed).toBe(false);
+    expect(report(results, '', {}, ['listen', 'tools-list']).passed).toBe(true);
   });
 
   test('take a scenario that has checked nothing for one that failed', () => {

@@ -1,5 +1,5 @@
 /**
- * Three nodes in storms. An ordinary run has one of them, the long run of CI one of each kind; `npm run storms` has 500.
+ * Three nodes in storms. An ordinary run has one of them, the long run of CI one of each kind; `npm run lab -- storms` has 500.
  */
 import { beforeEach, expect, test } from 'vitest';
 import { needsRedis } from '../../packages/nodes/test/redis-server.ts';

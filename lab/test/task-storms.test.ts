@@ -1,6 +1,6 @@
 /**
  * Three nodes with one store of tasks in storms: each is killed, stopped for longer than its lease, or cut from the store. The long run of CI
- * has one storm for each store; `npm run storms:tasks` has a hundred, and `STORMS=5 SEED=7` five, from the seed 7 on.
+ * has one storm for each store; `npm run lab -- task-storms` has a hundred, and `STORMS=5 SEED=7` five, from the seed 7 on.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,9 +1,8 @@
-/** Makes the bundle for Claude Desktop and others: `npm run bundle [-- FILE]`. It starts the published command by npx. */
+/** Makes the bundle for Claude Desktop and others: `npm run release -- bundle [FILE]`. It starts the published command by npx. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { zipSync } from 'fflate';
-import { isProgram } from './command.ts';
 import { Edits } from './edits.ts';
 import { factsOf } from './facts.ts';
 import { shortName } from './packages.ts';
@@ -33,8 +32,9 @@ export function writeBundle(file: string): void {
 /** The name of the bundle of this version. */
 export const bundleName = (version: string): string => `${shortName}-${version}.mcpb`;
 
-if (isProgram(import.meta.url)) {
-  const file = process.argv[2] ?? join('packed', bundleName(factsOf(new Edits(root)).version));
+/** @param args the file to write, if not the one in `packed` */
+export function step(args: readonly string[]): void {
+  const file = args[0] ?? join('packed', bundleName(factsOf(new Edits(root)).version));
   writeBundle(file);
   console.log(file);
 }

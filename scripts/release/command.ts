@@ -1,11 +1,6 @@
 /** Runs the programs of a release: npm, npx, docker, go. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { pathToFileURL } from 'node:url';
-
-/** Whether a module is the program that Node was started with. */
-export const isProgram = (module: string): boolean =>
-  module === pathToFileURL(process.argv[1] ?? '').href;
 
 export interface Ran {
   readonly status: number;

@@ -17,7 +17,7 @@ export interface ReleaseOccasion {
 
 /** The command that mends a fault. */
 const run = (...args: readonly string[]): string =>
-  `run \`${['npm run release', ...args].join(' -- ')}\``;
+  `run \`${['npm run release -- write', ...args].join(' ')}\``;
 
 /** Each in a sentence that says what to do. */
 export async function faultsOfRelease(

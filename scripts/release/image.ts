@@ -1,7 +1,7 @@
-/** Builds the image for two kinds of processors and pushes it to GitHub's registry: `npm run release:image [-- --dry-run]`. */
+/** Builds the image for two kinds of processors and pushes it to GitHub's registry: `npm run release -- image [--dry-run]`. */
 import { fileURLToPath } from 'node:url';
 import { registryName } from './address.ts';
-import { isProgram, must, rehearse, run } from './command.ts';
+import { must, rehearse, run } from './command.ts';
 import type { Run } from './command.ts';
 import { Edits } from './edits.ts';
 import { factsOf } from './facts.ts';
@@ -15,7 +15,7 @@ import { imageOf } from './shelf.ts';
 export async function pushImage(facts: Facts, folder: string, by: Run = run): Promise<void> {
   const { address, version, description, license } = facts;
   if (address === undefined)
-    throw new Error('The repository has no address: `npm run release:check`');
+    throw new Error('The repository has no address: `npm run release -- check`');
   const image = imageOf(address.owner);
   const labels = {
     // By this one the official registry knows whose image it is.
@@ -37,11 +37,7 @@ export async function pushImage(facts: Facts, folder: string, by: Run = run): Pr
   ]);
 }
 
-if (isProgram(import.meta.url)) {
+export async function step(args: readonly string[]): Promise<void> {
   const root = fileURLToPath(new URL('../..', import.meta.url));
-  await pushImage(
-    factsOf(new Edits(root)),
-    root,
-    process.argv.includes('--dry-run') ? rehearse : run,
-  );
+  await pushImage(factsOf(new Edits(root)), root, args.includes('--dry-run') ? rehearse : run);
 }

@@ -1,10 +1,10 @@
 /**
- * Publishes the packed files on npm: `npm run release:publish [-- --dry-run]`. First everything is checked once more; what npm
+ * Publishes the packed files on npm: `npm run release -- publish [--dry-run]`. First everything is checked once more; what npm
  * has already is left alone, so a release that stopped half way can be run again.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isProgram, must, run } from './command.ts';
+import { must, run } from './command.ts';
 import type { Run } from './command.ts';
 import { Edits } from './edits.ts';
 import { faultsOfRelease } from './faults.ts';
@@ -45,12 +45,12 @@ export async function publishPacked({
   }
 }
 
-if (isProgram(import.meta.url)) {
+export async function step(args: readonly string[]): Promise<void> {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   await publishPacked({
     edits: new Edits(root),
     packed: join(root, 'packed'),
     occasion: { workflowOf: process.env['GITHUB_REPOSITORY'] },
-    isDry: process.argv.includes('--dry-run'),
+    isDry: args.includes('--dry-run'),
   });
 }

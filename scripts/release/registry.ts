@@ -1,8 +1,8 @@
 /**
- * Hands `server.json` to the official registry: `npm run release:registry -- validate`, or `-- publish` in the workflow.
+ * Hands `server.json` to the official registry: `npm run release -- registry validate`, or `registry publish` in the workflow.
  * The registry's own program is one of Go's modules, and Go checks what it downloads against its public list of sums.
  */
-import { isProgram, must, rehearse, run } from './command.ts';
+import { must, rehearse, run } from './command.ts';
 import type { Run } from './command.ts';
 import { registryFile } from './shelf.ts';
 
@@ -25,7 +25,6 @@ export async function askRegistry(what: string, by: Run = run): Promise<void> {
   for (const args of steps[what]) await must(by, 'go', ['run', publisher, ...args]);
 }
 
-if (isProgram(import.meta.url)) {
-  const [what = '', ...flags] = process.argv.slice(2);
+export async function step([what = '', ...flags]: readonly string[]): Promise<void> {
   await askRegistry(what, flags.includes('--dry-run') ? rehearse : run);
 }

@@ -1,7 +1,7 @@
 /**
  * Installs the packed files into an empty folder, as a user would, and greets the command in both eras:
- * `npm run release:try [-- FOLDER]`. It needs nothing but Node and npm, so the workflow runs it on three systems by
- * `node scripts/release/try.ts` under Node 24.
+ * `npm run release -- try [FOLDER]`. It needs nothing but Node and npm, so the workflow runs it on three systems by
+ * `node scripts/release.ts try` under Node 24.
  */
 import {
   copyFileSync,
@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isProgram, must, run } from './command.ts';
+import { must, run } from './command.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -101,6 +101,7 @@ async function tryPacked(packed: string): Promise<void> {
   }
 }
 
-if (isProgram(import.meta.url)) {
-  await tryPacked(resolve(process.argv[2] ?? 'packed'));
+/** @param args the folder of the packed files. Default: `packed` */
+export async function step(args: readonly string[]): Promise<void> {
+  await tryPacked(resolve(args[0] ?? 'packed'));
 }

@@ -1,6 +1,9 @@
 /** Writes what a release needs into packages and documents. The same wishes a second time change nothing. */
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { addressOf, writeAddress } from './address.ts';
-import type { Edits } from './edits.ts';
+import { Edits } from './edits.ts';
+import { faultsOfRelease } from './faults.ts';
 import { writeShelf } from './shelf.ts';
 import { writeVersion } from './version.ts';
 
@@ -30,4 +33,21 @@ export async function writeRelease(
   if (repository !== undefined) await writeAddress(edits, addressOf(repository), author);
   await writeShelf(edits);
   return edits.save();
+}
+
+/** `npm run release -- write`. Afterwards it lists what is still missing. */
+export async function step(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      repository: { type: 'string' },
+      author: { type: 'string' },
+      version: { type: 'string' },
+    },
+  });
+  const edits = new Edits(fileURLToPath(new URL('../..', import.meta.url)));
+  const written = await writeRelease(edits, values, new Date().toISOString().slice(0, 10));
+  console.log(written.length === 0 ? 'Nothing has changed' : `Written: ${written.join(', ')}`);
+  const faults = await faultsOfRelease(edits);
+  if (faults.length > 0) console.log(['Before a release:', ...faults].join('\n- '));
 }

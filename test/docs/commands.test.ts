@@ -1,4 +1,5 @@
 /** The commands that pages show are run, and print what the pages show of them. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -69,25 +70,48 @@ function comparable(text: string, folder: string): string {
     .replaceAll(/:\d+:\d+\)/g, ':0:0)');
 }
 
-test('every command that a page or a workflow runs with npm is a script of the package', () => {
+/** The names that a command lists when it is given none. */
+function namesListedBy(path: string): readonly string[] {
+  const args = ['--import', 'tsx', path];
+  const text = execFileSync(process.execPath, args, { cwd: repository, encoding: 'utf8' });
+  return [...text.matchAll(/^ {2}([\w-]+) {2,}/gm)].map(([, name = '']) => name);
+}
+
+test('every command that a page, a workflow or CI runs with npm exists', () => {
   const shown = pages.flatMap((page) => [
     ...blocksOf(page).map(({ text }) => text),
     ...inlineCode(page),
   ]);
-  const workflows = join(repository, '.github/workflows');
-  const run = readdirSync(workflows).map((name) => readFileSync(join(workflows, name), 'utf8'));
+  const run = ['.github/workflows', '.ci'].flatMap((folder) =>
+    readdirSync(join(repository, folder)).map((name) =>
+      readFileSync(join(repository, folder, name), 'utf8'),
+    ),
+  );
   const asked = [...shown, ...run].flatMap((text) => [
-    ...text.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g),
+    ...text.matchAll(/\bnpm run (?:--silent )?([\w:]+)(?: -- ([\w-]+))?/g),
   ]);
   const names = [...new Set(asked.map(([, name = '']) => name))];
-  expect(names).toContain('bench');
+  expect(names).toContain('lab');
   expect(names.filter((name) => !(name in manifest.scripts))).toEqual([]);
+  for (const [script, path] of [
+    ['lab', 'lab/main.ts'],
+    ['release', 'scripts/release.ts'],
+  ] as const) {
+    const listed = namesListedBy(path);
+    const given = asked.flatMap(([, name, first]) => (name === script && first ? [first] : []));
+    expect(given.length).toBeGreaterThan(5);
+    expect(given.filter((name) => !listed.includes(name))).toEqual([]);
+  }
+});
+
+test('the root has at most 14 scripts', () => {
+  expect(Object.keys(manifest.scripts).length).toBeLessThanOrEqual(14);
 });
 
 test('the benchmark takes the options that a page gives it', () => {
   const lines = pages
     .flatMap((page) => blocksOf(page))
-    .flatMap(({ text }) => [...text.matchAll(/^npm run bench -- ([^#\n]*)/gm)]);
+    .flatMap(({ text }) => [...text.matchAll(/^npm run lab -- bench (-[^#\n]*)/gm)]);
   expect(lines.length).toBeGreaterThan(3);
   for (const [, line = ''] of lines) {
     const args = line.trim().split(' ');

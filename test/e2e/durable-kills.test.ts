@@ -1,7 +1,7 @@
 /**
  * A server is killed where it awaits its store, when it asks and when it was answered, and where it says something to its client, on one directory
- * or database: each start looks after what the ones before have left. `npm run kills` does it a thousand times with each store, at random, with a seed;
- * `npm run kills -- -t Redis` with one.
+ * or database: each start looks after what the ones before have left. `npm run lab -- kills` does it a thousand times with each store, at random, with a seed;
+ * `npm run lab -- kills -t Redis` with one.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** `npm run release` and what checks before anything is published, on a copy of the files that it writes. */
+/** `npm run release -- write` and what checks before anything is published, on a copy of the files that it writes. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -162,7 +162,7 @@ describe('npm run release', () => {
   });
 });
 
-describe('npm run release:check', () => {
+describe('npm run release -- check', () => {
   /** A change of one file on disk. */
   const change = ({ folder }: Copied, path: string, from: string, to: string) => {
     const text = readFileSync(join(folder, path), 'utf8');
@@ -187,10 +187,10 @@ describe('npm run release:check', () => {
     }
     await writeRelease(copy.edits(), { version: '2.3.4' }, today);
     expect(await faultsOfRelease(copy.edits())).toEqual([
-      'package.json has no repository, homepage, bugs: run `npm run release -- --repository https://github.com/OWNER/NAME`',
-      'packages/inspector/package.json has no repository, homepage, bugs: run `npm run release -- --repository https://github.com/OWNER/NAME`',
-      'packages/openapi/package.json has no repository, homepage, bugs: run `npm run release -- --repository https://github.com/OWNER/NAME`',
-      'packages/cli/package.json has no repository, homepage, bugs, mcpName: run `npm run release -- --repository https://github.com/OWNER/NAME`',
+      'package.json has no repository, homepage, bugs: run `npm run release -- write --repository https://github.com/OWNER/NAME`',
+      'packages/inspector/package.json has no repository, homepage, bugs: run `npm run release -- write --repository https://github.com/OWNER/NAME`',
+      'packages/openapi/package.json has no repository, homepage, bugs: run `npm run release -- write --repository https://github.com/OWNER/NAME`',
+      'packages/cli/package.json has no repository, homepage, bugs, mcpName: run `npm run release -- write --repository https://github.com/OWNER/NAME`',
       'server.json: name is missing',
       'server.json: repository is missing',
     ]);
@@ -219,7 +219,7 @@ describe('npm run release:check', () => {
       'packages/cli/package.json',
       'A read-only workspace server',
       'A workspace server',
-      /is not what the packages say: run `npm run release`$/,
+      /is not what the packages say: run `npm run release -- write`$/,
     ],
     ['server.json', '"runtimeHint": "npx"', '"runtimeHint": "node"', /^server\.json/],
     [
@@ -245,7 +245,7 @@ describe('npm run release:check', () => {
     const occasion = { tag: 'v2.3.4', workflowOf: 'some-owner/mcp.actors' };
     expect(await faultsOfRelease(copy.edits(), occasion)).toEqual([
       'The tag is v2.3.4, and the packages have the version 2.3.4-beta.1',
-      'The packages name the repository Some-Owner/mcp.actors, and this workflow is one of some-owner/mcp.actors. npm and the registry compare them letter by letter: run `npm run release -- --repository https://github.com/some-owner/mcp.actors`',
+      'The packages name the repository Some-Owner/mcp.actors, and this workflow is one of some-owner/mcp.actors. npm and the registry compare them letter by letter: run `npm run release -- write --repository https://github.com/some-owner/mcp.actors`',
     ]);
   });
 });

@@ -49,21 +49,21 @@ test('a tag releases: everything is checked, then tried on three systems, then p
 test('version and fields come first, then the registry’s rules, the checks, and what is packed', () => {
   expect(commandsOf('check')).toEqual([
     'npm ci',
-    'npm run release:check -- --tag "$GITHUB_REF_NAME"',
-    'npm run release:registry -- validate',
+    'npm run release -- check --tag "$GITHUB_REF_NAME"',
+    'npm run release -- registry validate',
     'npm run check',
-    'npm run release:pack',
+    'npm run release -- pack',
   ]);
-  expect(commandsOf('try')).toEqual(['node scripts/release/try.ts packed']);
+  expect(commandsOf('try')).toEqual(['node scripts/release.ts try packed']);
 });
 
 test('npm comes first of what is published, then the image, the registry, and the release with the bundle', () => {
   expect(commandsOf('publish').map((line) => line.split(' packed/')[0])).toEqual([
     'npm ci --ignore-scripts',
-    'npm run release:publish',
-    'npm run release:image',
-    'npm run release:registry -- publish',
-    'npm run --silent release:notes > "$RUNNER_TEMP/notes.md"',
+    'npm run release -- publish',
+    'npm run release -- image',
+    'npm run release -- registry publish',
+    'npm run --silent release -- notes > "$RUNNER_TEMP/notes.md"',
     'gh release create "$GITHUB_REF_NAME"',
   ]);
   expect(commandsOf('publish').at(-1)).toContain('packed/*.mcpb');

@@ -25,7 +25,7 @@ describe('the repository', () => {
     const { packages } = lockShape.parse(JSON.parse(read('package-lock.json')));
     const elsewhere = Object.values(packages)
       // A package of this repository is a link to its folder.
-      .filter(({ link, resolved = '' }) => !(link && /^(?:packages\/[\w-]+)?$/.test(resolved)))
+      .filter(({ link, resolved = '' }) => !(link && /^(?:packages\/[\w-]+|lab)?$/.test(resolved)))
       .flatMap(({ resolved }) => resolved ?? [])
       .filter((url) => !url.startsWith('https://registry.npmjs.org/'));
     expect(elsewhere).toEqual([]);

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- --client`: our client and the official ones before one server, and what a client costs at least. Each is measured in
+ * `npm run lab -- bench --client`: our client and the official ones before one server, and what a client costs at least. Each is measured in
  * processes of its own, in turns, and says what it spent itself.
  */
 import { execFileSync } from 'node:child_process';

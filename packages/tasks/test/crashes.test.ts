@@ -1,7 +1,7 @@
 /**
  * A process ends at each point at which the engine awaits its store: when it asks, and when it was answered and has not gone on. All of them in turn,
  * and then by chance.
- * `npm run long` has a thousand crashes, `CRASHES=10000 SEED=7` more. `npm run kills` does it to real processes.
+ * `npm run lab -- long` has a thousand crashes, `CRASHES=10000 SEED=7` more. `npm run lab -- kills` does it to real processes.
  */
 import { defineTool } from 'mcp-actors';
 import type { HandlerContext, JsonObject, Task } from 'mcp-actors';

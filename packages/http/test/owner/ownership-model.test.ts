@@ -37,7 +37,7 @@ describe('ownership keeps what was acknowledged, answers everything, and revives
 
 /** For what is found after some ten thousand states. */
 const onlyInLongRun = (context: TestContext): void =>
-  context.skip(inLongRun(false, true), 'explores ten thousand states: npm run long does');
+  context.skip(inLongRun(false, true), 'explores ten thousand states: npm run lab -- long does');
 
 describe('the exploration finds', () => {
   test('a claim that does not wait until the others have put back what was lost', async () => {

@@ -1,5 +1,5 @@
 /**
- * Three situations, each with a real server and a real browser. `npm run docs:screenshots` takes the pictures of the docs from here.
+ * Three situations, each with a real server and a real browser. `npm run lab -- screenshots` takes the pictures of the docs from here.
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';

@@ -7,7 +7,7 @@ test('each screenshot of the docs has a record of what it shows', () => {
 });
 
 test.each(screenshots)(
-  '%s shows the page and its charts as they are (npm run docs:screenshots)',
+  '%s shows the page and its charts as they are (npm run lab -- screenshots)',
   (name) => {
     const record = recorded()[name];
     expect(record).toEqual(recordOf(record?.charts ?? []));
