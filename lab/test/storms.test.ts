@@ -1,5 +1,5 @@
 /**
- * Three nodes in storms. An ordinary run has one of them, the long run of CI one of each kind; `npm run lab -- storms` has 500.
+ * Three nodes in storms. An ordinary run has one, the nightly run three of each kind; `npm run lab -- storms` has 500.
  */
 import { beforeEach, expect, test } from 'vitest';
 import { needsRedis } from '../../packages/nodes/test/redis-server.ts';
@@ -10,7 +10,10 @@ import type { Weather } from '../storms/weather.ts';
 
 beforeEach(needsRedis);
 
-const storms = weathers.map((weather): [Weather, number] => [weather, 1]);
+/** Three of each kind. */
+const storms = weathers.flatMap((weather) =>
+  [1, 2, 3].map((seed): [Weather, number] => [weather, seed]),
+);
 
 const chosen = inLongRun(storms, [['a node is killed', 3] as const]);
 

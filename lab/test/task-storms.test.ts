@@ -1,6 +1,6 @@
 /**
- * Three nodes with one store of tasks in storms: each is killed, stopped for longer than its lease, or cut from the store. The long run of CI
- * has one storm for each store; `npm run lab -- task-storms` has a hundred, and `STORMS=5 SEED=7` five, from the seed 7 on.
+ * Three nodes with one store of tasks in storms: each is killed, stopped for longer than its lease, or cut from the store. The nightly run
+ * has three storms for each store; `npm run lab -- task-storms` has a hundred, and `STORMS=5 SEED=7` five, from the seed 7 on.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ import type { StormStore } from '../storms/tasks/task-storm.ts';
 const most = 3;
 
 const first = Number(process.env['SEED'] ?? 1);
-const seeds = Array.from({ length: Number(process.env['STORMS'] ?? 1) }, (_, at) => first + at);
+const seeds = Array.from({ length: Number(process.env['STORMS'] ?? 3) }, (_, at) => first + at);
 
 /** Nodes of three machines. */
 const farNodes = {

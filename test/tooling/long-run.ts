@@ -1,5 +1,5 @@
 /**
- * Whether this is the long run, `npm run lab -- long`, which CI makes beside its other steps. What could go on for hours does there what a few minutes
+ * Whether this is the long run, `npm run lab -- long`, a part of .ci/nightly. What could go on for hours does there what a few minutes
  * buy, and in `npm test` what a second or two do.
  */
 export const isLong = process.env['LONG'] === '1';
