@@ -114,7 +114,7 @@ describe('the decisions', () => {
   const records = readdirSync(folder).filter((name) => name !== 'README.md');
 
   test('that sources name exist', () => {
-    const named = ['src', 'packages', 'test', 'scripts', 'bench'].flatMap((top) =>
+    const named = ['src', 'packages', 'test', 'scripts', 'lab'].flatMap((top) =>
       readdirSync(join(repository, top), { recursive: true, encoding: 'utf8' })
         .filter((name) => /\.(?:ts|tsx|mjs|yml)$/.test(name) && !/node_modules|dist\//.test(name))
         .flatMap((name) => {

@@ -427,7 +427,8 @@ export const citations: {
   },
   'docs/soaking.md': {
     '2 min': [['lab/soak/bridge.ts', 'patienceMs = 120_000']],
-    '50 rounds': [['.ci/run', '--bridge --rounds 50']],
+    '500 rounds': [['.ci/nightly', '--bridge --rounds 500']],
+    'ten minutes': [['.ci/nightly', '--minutes 10']],
     '4 MiB': [['lab/soak/vitals.ts', 'growthBytes = 4 * 1024 ** 2']],
     'ten seconds': [['lab/soak/client.ts', "this.#server.kill('SIGKILL'), 10_000)"]],
   },
