@@ -17,6 +17,8 @@ import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RootsReport } from '../protocol/roots.ts';
 import { withCallers } from './caller-frames.ts';
 import type { Clock } from './clock.ts';
+import type { DeliveryEvent } from '../machines/peer-ports.ts';
+import type { Recipient } from '../machines/port.ts';
 
 /** Who sends a request, and what it wants to hear meanwhile. */
 export interface Caller {
@@ -243,9 +245,9 @@ export interface Exchange {
   ask(question: RequestSpec): Promise<JsonObject>;
   /**
    * Sends a notification that belongs to the request; nothing once it has ended.
-   * @param rejected hears of one that JSON cannot hold
+   * @param reportTo gets `frame.rejected` if it cannot be sent
    */
-  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void;
+  notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void;
   /** Sends a notification that belongs to no request, be this one over or not. */
   announce(method: string, params: JsonObject): void;
   /**

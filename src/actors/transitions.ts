@@ -5,7 +5,6 @@
  * actor cost more.
  */
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
-import { shareShape } from '../machines/port.ts';
 import { actorStopped } from '../machines/names.ts';
 import type { ActorFactName, Report } from './facts.ts';
 import { Listeners } from './listeners.ts';
@@ -89,7 +88,6 @@ export function observedMachine<T extends AnyStateMachine>(
   const scopes = new WeakMap<AnyActorRef, ObservedScope>();
   const getInitialSnapshot: AnyStateMachine['getInitialSnapshot'] = (scope, input: object) => {
     scopes.set(scope.self, scopeOf(input));
-    shareShape(scope.self);
     return machine.getInitialSnapshot(scope, input);
   };
   const transition: AnyStateMachine['transition'] = (before, event: EventObject, scope) => {

@@ -91,27 +91,47 @@ export interface FramesToSend {
    * sent there. For responses it is set only if their request has an origin.
    */
   readonly relatedTo?: AnsweredInput | undefined;
+  /** Gets the {@link DeliveryEvent}s of the frames; undefined if their sender needs none. */
+  readonly reportTo?: Recipient<DeliveryEvent> | undefined;
   /**
-   * Called for each request or notification that is not sent, because JSON cannot represent it or
-   * the transport did not take it.
+   * The sender's number for these frames. `frames.delivered` is reported only if it is set; the
+   * writers of servers need not report it.
    */
-  readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
-  /**
-   * Called for each valid request that the peer did not and will not serve: the peer was not
-   * reached, or no longer knows the session. The request may be sent once more; if it may not, the
-   * error says what happened. Without this callback the request is rejected.
-   */
-  readonly returned?: (error: unknown, frame: OutboundFrame) => void;
-  /**
-   * Called once the transport has taken the frames; never if one of them is not sent. Only a host's
-   * notifications ask for it, so the writers of servers alone need not call it.
-   */
-  readonly taken?: (() => void) | undefined;
-  /**
-   * Called each time the peer has closed the connection of a request that it goes on with, and is to be asked for the
-   * rest later. Only over HTTP.
-   */
-  readonly paused?: ((frame: OutboundFrame) => void) | undefined;
+  readonly receipt?: number | undefined;
+}
+
+/** The fate of frames on their way to the peer. Answers to the peer are never reported. */
+export type DeliveryEvent = FrameRejected | FrameReturned | FramePaused | FramesDelivered;
+
+/** A request or notification was not sent: JSON cannot represent it, or the transport refused it. */
+interface FrameRejected {
+  readonly type: 'frame.rejected';
+  readonly frame: OutboundFrame;
+  readonly error: unknown;
+  /** See {@link FramesToSend.receipt}. */
+  readonly receipt?: number | undefined;
+}
+
+/**
+ * The peer did not serve a valid request, and never will: it was not reached, or no longer knows the
+ * session. The request may be sent once more; if it may not, the error says what happened.
+ */
+interface FrameReturned {
+  readonly type: 'frame.returned';
+  readonly frame: OutboundFrame;
+  readonly error: unknown;
+}
+
+/** The peer has closed the connection of a request and will answer it over a later one. Only over HTTP. */
+interface FramePaused {
+  readonly type: 'frame.paused';
+  readonly frame: OutboundFrame;
+}
+
+/** The transport has accepted all frames of one `frames.send`. */
+interface FramesDelivered {
+  readonly type: 'frames.delivered';
+  readonly receipt: number;
 }
 
 /** What the writer takes. */
@@ -137,6 +157,7 @@ export type CorrelationEvent =
   | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
   /** The peer cancelled an id that belongs to none of its own requests. */
   | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
+  | DeliveryEvent
   | ChannelGate;
 
 /**
@@ -202,7 +223,7 @@ export interface PeerRequest {
   readonly inBackground?: boolean | undefined;
   /** If given, progress is requested and passed to it. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
-  /** See {@link FramesToSend.paused}. */
+  /** Called at each `frame.paused`. */
   readonly onPaused?: (() => void) | undefined;
   /** Called exactly once. */
   settle(outcome: RequestOutcome): void;

@@ -29,8 +29,6 @@ export interface Behaviour<TEvent extends EventObject> {
   receive(event: TEvent): void;
   /** Releases what the actor owns. */
   stop?(): void;
-  /** Whether nothing is under way: the actor may be stopped, and nothing is lost by that. */
-  readonly isAtRest?: boolean;
   /** Shown in the snapshot. It is live, not a copy: read it, but keep no reference to it. */
   readonly view?: unknown;
 }
@@ -49,93 +47,48 @@ export type Port<TEvent extends EventObject, TInput> = ActorLogic<
   AnyActorRef['system']
 >;
 
-/**
- * Gives an actor's options a hidden class that other actors share. XState makes the options with
- * two spreads, and Node 20's V8 gives each result its own hidden class, which is larger than the
- * options themselves (docs/performance.md).
- */
-export function shareShape(actor: object): void {
-  const made = actor as { options?: object };
-  if (made.options) made.options = Object.assign({}, made.options);
+/** The view of a plain actor; undefined if another kind of actor is provided. */
+export function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
+  const { behaviour } = actor.getSnapshot() as { readonly behaviour?: Behaviour<never> };
+  return behaviour?.view as T | undefined;
 }
 
-/** What XState makes for each actor, and no plain actor uses: one for all of them takes their place. */
-const unused = {
-  defer: () => {},
-  emit: () => {},
-  stopChild: () => {},
-  actionExecutor: () => {},
-};
-
 /**
- * All of a plain actor's logic except how it starts. A session makes its own logic for its
- * transport, and shares this part.
+ * Actor logic from a function that starts a behaviour. The snapshot carries the behaviour from the
+ * start on, and changes only when the actor stops.
  */
-const plainLogic: Pick<
-  Port<EventObject, unknown>,
-  'getInitialSnapshot' | 'transition' | 'getPersistedSnapshot'
-> = {
-  getInitialSnapshot: (actorScope, input) => {
-    shareShape(actorScope.self);
-    Object.assign(actorScope, unused);
-    return {
+export function plainActor<TEvent extends EventObject, TInput>(
+  start: (scope: { readonly input: TInput; readonly self: Ref<TEvent> }) => Behaviour<TEvent>,
+): Port<TEvent, TInput> {
+  return {
+    getInitialSnapshot: (_, input) => ({
       status: 'active',
       output: undefined,
       error: undefined,
       input,
       behaviour: undefined,
-    };
-  },
-  transition: (snapshot, event) => {
-    if (event.type === actorStopped) {
-      const { input, behaviour } = snapshot;
-      behaviour?.stop?.();
-      return { status: 'stopped', output: undefined, error: undefined, input, behaviour };
-    }
-    try {
-      snapshot.behaviour?.receive(event);
-    } catch (error) {
-      // XState does not stop an actor that fails, so it releases what it owns here.
-      snapshot.behaviour?.stop?.();
-      throw error;
-    }
-    return snapshot;
-  },
-  getPersistedSnapshot: ({ status }) =>
-    ({ status, output: undefined, error: undefined }) as Snapshot<unknown>,
-};
-
-/** The view of a plain actor; undefined if another kind of actor is provided. */
-export function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
-  return behaviourOf(actor)?.view as T | undefined;
-}
-
-/** Whether a plain actor says that nothing is under way. */
-export function isAtRest(actor: { getSnapshot(): unknown }): boolean {
-  return behaviourOf(actor)?.isAtRest === true;
-}
-
-function behaviourOf(actor: { getSnapshot(): unknown }): Behaviour<never> | undefined {
-  return (actor.getSnapshot() as { readonly behaviour?: Behaviour<never> }).behaviour;
-}
-
-/** Actor logic from a function that starts it. */
-export function plainActor<TEvent extends EventObject, TInput>(
-  start: (scope: { readonly input: TInput; readonly self: Ref<TEvent> }) => Behaviour<TEvent>,
-): Port<TEvent, TInput> {
-  // The rest of the logic depends on neither type.
-  const { getInitialSnapshot, transition, getPersistedSnapshot } = plainLogic as unknown as Port<
-    TEvent,
-    TInput
-  >;
-  return {
-    getInitialSnapshot,
+    }),
     start: (snapshot, { self }) => {
       const started = snapshot as { behaviour: Behaviour<TEvent> | undefined };
       started.behaviour = start({ input: snapshot.input, self: self as unknown as Ref<TEvent> });
     },
-    transition,
-    getPersistedSnapshot,
+    transition: (snapshot, event) => {
+      const { behaviour } = snapshot;
+      if (event.type === actorStopped) {
+        behaviour?.stop?.();
+        return { ...snapshot, status: 'stopped' } as typeof snapshot;
+      }
+      try {
+        behaviour?.receive(event);
+      } catch (error) {
+        // XState does not stop an actor that fails, so it releases what it owns here.
+        behaviour?.stop?.();
+        throw error;
+      }
+      return snapshot;
+    },
+    getPersistedSnapshot: ({ status }) =>
+      ({ status, output: undefined, error: undefined }) as Snapshot<unknown>,
   };
 }
 

@@ -20,7 +20,7 @@ import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsUpdated } from './roots.machine.ts';
 import type { Preparation, PreparationOutcome, SessionContext } from './session-context.ts';
 import type { SessionInput } from './session-context.ts';
-import { isAtRest, unprovided, unprovidedPromise } from './port.ts';
+import { unprovided, unprovidedPromise } from './port.ts';
 import { errorResponse, internalError, notAsked, shuttingDown } from '../protocol/errors.ts';
 import type {
   CorrelationEvent,
@@ -97,9 +97,6 @@ export const sessionMachine = setup({
     isFound: (_, { server }: PreparationOutcome) => server !== undefined,
     isSooner: ({ context, event }) => drainTimeoutOf(event) < context.drainTimeoutMs,
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
-    /** Nothing is under way, and no time is given: to ask each of them costs more than the rest of the end. */
-    isAtRest: ({ context: { router, correlation, writer }, event }) =>
-      drainTimeoutOf(event) === 0 && [router, correlation, writer].every(isAtRest),
     isFailure: ({ context }) => context.cause?.kind === 'failure',
     /** A host that gets its roots from elsewhere provides its own guard. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
@@ -271,10 +268,7 @@ export const sessionMachine = setup({
         'input.ended': 'draining',
         'output.broken': 'draining',
         'client.unresponsive': 'draining',
-        'session.shutdown': [
-          { guard: 'isAtRest', target: 'closed', actions: 'rememberEnd' },
-          'draining',
-        ],
+        'session.shutdown': 'draining',
         [anyActorFailed]: 'draining',
       },
       states: {

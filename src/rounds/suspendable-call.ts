@@ -34,6 +34,8 @@ import { CallQuestions, askForRoots } from './questions.ts';
 import type { RoundQuestion } from './questions.ts';
 import { refusedState } from './request-state.ts';
 import type { RequestState, StateSealer } from './request-state.ts';
+import type { DeliveryEvent } from '../machines/peer-ports.ts';
+import type { Recipient } from '../machines/port.ts';
 
 /** What all such calls of a server or a session share. */
 export interface SuspendableCallScope {
@@ -162,9 +164,9 @@ export class SuspendableCall implements Exchange {
     return this.#controller.signal;
   }
 
-  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
+  notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void {
     // While no request is open, there is nowhere to send a notification.
-    if (!this.is('suspended')) this.#open.notify(method, params, rejected);
+    if (!this.is('suspended')) this.#open.notify(method, params, reportTo);
   }
 
   whenEnded(callback: () => void): void {

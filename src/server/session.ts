@@ -263,7 +263,7 @@ export class ServedSession extends SessionScope implements McpSession {
   #shutdown(event: SessionShutdown): void {
     if (this.#cause) return;
     const { actorless } = this;
-    if (!actorless?.isAtRest) return this.actor.send(event);
+    if (!actorless?.isIdle) return this.actor.send(event);
     actorless.router.stop();
     const cause: CloseCause = { kind: 'shutdown', reason: event.reason };
     new SessionFacts(this.report).emitted({ type: 'session.closed', cause });

@@ -81,7 +81,6 @@ export class SessionlessTasks implements TaskResumer {
 
 /** The writer of a session without a client. */
 class UnreadWriter implements Behaviour<WriterEvent> {
-  readonly isAtRest = true;
   readonly #owner: Recipient<TransportFact>;
 
   constructor(owner: Recipient<TransportFact>) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/protocol/errors.ts';
-import { startHostCorrelation } from './host-requests.ts';
+import { deliver, reject, startHostCorrelation } from './host-requests.ts';
 
 describe('a host that has no channel', () => {
   test('keeps requests until one is open, and sends them in order', () => {
@@ -191,11 +191,7 @@ describe('a channel that is lost', () => {
     connect();
     const { ending } = send('b');
     const [first] = sent;
-    first?.rejected?.(new RuntimeError('CLOSED', 'cut'), {
-      jsonrpc: '2.0',
-      id: first.id as never,
-      method: 'a',
-    });
+    reject(first, new RuntimeError('CLOSED', 'cut'));
     expect(ending()).toBeUndefined();
   });
 });
@@ -230,10 +226,9 @@ describe('a request that a channel rejects', () => {
     const [cut, other] = [send('a'), send('b')];
     clock.increment(500);
     const [sending] = sent;
-    const frame = { jsonrpc: '2.0', id: sending?.id as never, method: 'a' } as const;
     const error = new RuntimeError('HTTP_STATUS', 'The server answered with 503', { status: 503 });
-    sending?.rejected?.(error, frame);
-    sending?.rejected?.(error, frame);
+    reject(sending, error);
+    reject(sending, error);
     expect(cut.outcomes).toMatchObject([
       { ok: false, error: { code: 'HTTP_STATUS', status: 503, request: { id: 1 }, cause: error } },
     ]);
@@ -347,8 +342,8 @@ describe('a notification that is awaited', () => {
     expect(sent).toMatchObject([
       { method: 'notifications/progress', id: undefined, params: { a: 1 } },
     ]);
-    sent[0]?.taken?.();
-    sent[0]?.taken?.();
+    deliver(sent[0]);
+    deliver(sent[0]);
     expect([ending(), clock.timers]).toEqual(['ok', 1]);
   });
 
@@ -377,7 +372,7 @@ describe('a notification that is awaited', () => {
       },
     ]);
     expect(aborted.ending()).toBe('CANCELLED');
-    for (const { taken } of sent) taken?.();
+    for (const sending of sent) deliver(sending);
     expect(slow.outcomes).toHaveLength(1);
     expect(wire()).toEqual(['1 notifications/x', '1 notifications/y']);
   });
@@ -387,7 +382,7 @@ describe('a notification that is awaited', () => {
     connect();
     const lost = send('notifications/x', delivery);
     const unwritable = send('notifications/y', delivery);
-    sent[1]?.rejected?.(new TypeError('cyclic'), { jsonrpc: '2.0', method: 'notifications/y' });
+    reject(sent[1], new TypeError('cyclic'));
     lose();
     expect([lost.ending(), unwritable.ending()]).toEqual(['CLOSED', 'UNSERIALIZABLE']);
   });
@@ -417,12 +412,9 @@ test('whatever happens to its channels, each request is settled once, and no id 
           asked.push(host.send('initialize', { timeoutMs, isHandshake: true }));
         } else if (kind === 'answer') host.answer(sending?.id);
         else if (kind === 'cancel' && request) host.cancel(request);
-        else if (kind === 'taken') sending?.taken?.();
-        else if (kind === 'reject' && sending) {
-          const { method } = sending;
-          const frame = { jsonrpc: '2.0', id: sending.id as never, method } as const;
-          sending.rejected?.(new RuntimeError('CLOSED', 'cut'), frame);
-        } else if (kind === 'connect') host.connect();
+        else if (kind === 'taken') deliver(sending);
+        else if (kind === 'reject') reject(sending, new RuntimeError('CLOSED', 'cut'));
+        else if (kind === 'connect') host.connect();
         else if (kind === 'open') host.open();
         else if (kind === 'hold') host.hold();
         else if (kind === 'lose') host.lose();

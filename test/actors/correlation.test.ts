@@ -117,7 +117,11 @@ describe('a request of ours', () => {
     const [event] = writer.events;
     if (event?.type !== 'frames.send') expect.unreachable();
     const [frame] = event.frames;
-    event.rejected?.(new TypeError('BigInt'), frame as OutboundFrame);
+    event.reportTo?.send({
+      type: 'frame.rejected',
+      frame: frame as OutboundFrame,
+      error: new TypeError('BigInt'),
+    });
     expect(ending()).toBe('UNSERIALIZABLE');
     expect([wire(), pending()]).toEqual([['roots/list'], 0]);
   });

@@ -10,6 +10,19 @@ import { CountingClock } from './counting-clock.ts';
 import { clientRequest } from './peer-requests.ts';
 import { facts, listener, startPort } from './stand-ins.ts';
 
+/** The writer reports that the channel did not accept a message. */
+export function reject(sending: Sending | undefined, error: unknown): void {
+  if (!sending) return;
+  const { id, method, reportTo, receipt } = sending;
+  const frame = { jsonrpc: '2.0', id: id as never, method } as const;
+  reportTo?.send({ type: 'frame.rejected', frame, error, receipt });
+}
+
+/** The writer reports that the channel has accepted a message. */
+export function deliver({ reportTo, receipt }: Partial<Sending> = {}): void {
+  if (receipt !== undefined) reportTo?.send({ type: 'frames.delivered', receipt });
+}
+
 /** What a writer was given to send. */
 export interface Sending {
   /** Which channel's writer it was, from 1. */
@@ -17,9 +30,8 @@ export interface Sending {
   readonly method: string;
   readonly id: OutboundRequestId | undefined;
   readonly params: object | undefined;
-  readonly rejected: FramesToSend['rejected'];
-  readonly returned: FramesToSend['returned'];
-  readonly taken: FramesToSend['taken'];
+  readonly reportTo: FramesToSend['reportTo'];
+  readonly receipt: FramesToSend['receipt'];
 }
 
 export function startHostCorrelation(limits: Partial<CorrelationOptions['limits']> = {}) {
@@ -40,12 +52,12 @@ export function startHostCorrelation(limits: Partial<CorrelationOptions['limits'
     const number = ++channels;
     const writer = listener<WriterEvent>((event) => {
       if (event.type !== 'frames.send') return;
-      const { rejected, returned, taken } = event;
+      const { reportTo, receipt } = event;
       for (const frame of event.frames) {
         if (!('method' in frame)) throw new Error('A host’s correlation sends no responses');
         const { method, params } = frame;
         const id = 'id' in frame ? frame.id : undefined;
-        sent.push({ channel: number, method, id, params, rejected, returned, taken });
+        sent.push({ channel: number, method, id, params, reportTo, receipt });
       }
     });
     actor.send({ type: 'channel.opened', writer: writer.ref });
@@ -82,7 +94,8 @@ export function startHostCorrelation(limits: Partial<CorrelationOptions['limits'
     giveBack: (id: RequestId | undefined) => {
       const sending = sent.find((each) => id !== undefined && each.id === id);
       const error = new RuntimeError('HTTP_STATUS', 'The session is gone', { status: 404 });
-      if (sending) sending.returned?.(error, { jsonrpc: '2.0', id: id as never, method: '' });
+      const frame = { jsonrpc: '2.0', id: id as never, method: '' } as const;
+      sending?.reportTo?.send({ type: 'frame.returned', frame, error });
     },
     send: (method = 'tools/call', changes: Partial<PeerRequest> = {}) => {
       const asked = clientRequest({ method, ...changes });

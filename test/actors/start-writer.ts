@@ -41,8 +41,11 @@ export function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = 
     actor.send({
       type: 'frames.send',
       frames: [{ jsonrpc: '2.0', method, ...(params ? { params } : {}) }],
-      rejected: () => void awaited.push(`${method} rejected`),
-      taken: () => void awaited.push(method),
+      reportTo: {
+        send: ({ type }) =>
+          void awaited.push(type === 'frames.delivered' ? method : `${method} rejected`),
+      },
+      receipt: 1,
     });
   const drain = (more = Infinity) => {
     sink.room = more;

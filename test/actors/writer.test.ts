@@ -271,7 +271,7 @@ describe('what JSON cannot hold', () => {
     const event: WriterEvent = {
       type: 'frames.send',
       frames: [request({ a: 1n }), answer(2)],
-      rejected: (error) => void rejected.push(error),
+      reportTo: { send: (report) => void rejected.push('error' in report && report.error) },
     };
     actor.send(event);
     await settled();

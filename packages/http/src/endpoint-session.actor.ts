@@ -29,6 +29,7 @@ import type { McpSession } from '../../../src/server/session.ts';
 import type { SharingActors } from '../../../src/transports/transport.ts';
 import type { HttpFactName } from './facts.ts';
 import type { HttpExchange } from './http-exchange.ts';
+import type { DeliveryAddress } from '../../../src/actors/writer/outbound-flow.ts';
 
 export abstract class EndpointSession {
   report: Report<HttpFactName | ActorFactName> = defaultReport;
@@ -97,13 +98,13 @@ export abstract class EndpointSession {
     this.#owner.send(fact);
   }
 
-  /** JSON cannot hold a message: its sender or the log is told. */
+  /** Reports a message that JSON cannot represent to its sender, or to the log. */
   protected unserializable(
     message: OutboundMessage,
     error: unknown,
-    rejected?: FramesToSend['rejected'],
+    address: DeliveryAddress = {},
   ): void {
-    tellUnserializable(this.report, { message, error, rejected });
+    tellUnserializable(this.report, { message, error, address });
   }
 }
 
@@ -160,10 +161,6 @@ class EndpointWriter implements Behaviour<WriterEvent> {
 
   constructor(session: EndpointSession) {
     this.#session = session;
-  }
-
-  get isAtRest(): boolean {
-    return true;
   }
 
   get view(): { readonly http: EndpointSession['view'] } {

@@ -1,6 +1,7 @@
 /** The reader and the writer of a session or a connection, recorded: what comes, what is said, what becomes of it. */
 import type { Port } from '../../../src/machines/port.ts';
 import type {
+  DeliveryEvent,
   FramesToSend,
   ReaderEvent,
   ReaderInput,
@@ -102,37 +103,36 @@ export class RecordedEnds {
     const unwritable = new Set<OutboundFrame>();
     const written = writtenFrames(event.frames, (message) => unwritable.add(message));
     for (const frame of written) timeline.output(this.#lines.said(frame));
-    const { rejected, returned, taken } = event;
-    const awaited = taken && ++this.#awaited;
+    const { reportTo, receipt } = event;
+    if (!reportTo) return event;
+    const awaited = receipt === undefined ? undefined : ++this.#awaited;
     return {
       ...event,
-      ...(rejected
-        ? {
-            rejected: (error, frame) => {
-              // A replay finds by itself what JSON cannot hold.
-              if (unwritable.has(frame) || !('method' in frame)) return rejected(error, frame);
-              const line = { unsent: frame.method, ...idOf(frame), ...this.#lines.reasonOf(error) };
-              timeline.input(line, () => rejected(error, frame));
-            },
-          }
-        : {}),
-      ...(returned
-        ? {
-            returned: (error, frame) => {
-              if (!('method' in frame)) return returned(error, frame);
-              const line = {
-                returned: frame.method,
-                ...idOf(frame),
-                ...this.#lines.reasonOf(error),
-              };
-              timeline.input(line, () => returned(error, frame));
-            },
-          }
-        : {}),
-      ...(taken && awaited !== undefined
-        ? { taken: () => timeline.input({ taken: awaited }, taken) }
-        : {}),
+      reportTo: {
+        send: (delivery) => {
+          const line = this.#deliveryLine(delivery, unwritable, awaited);
+          if (line) timeline.input(line, () => reportTo.send(delivery));
+          else reportTo.send(delivery);
+        },
+      },
     };
+  }
+
+  /** @param unwritable frames that a replay rejects by itself, because JSON cannot represent them */
+  #deliveryLine(
+    delivery: DeliveryEvent,
+    unwritable: ReadonlySet<OutboundFrame>,
+    awaited: number | undefined,
+  ): InputLine | undefined {
+    if (delivery.type === 'frames.delivered') {
+      return awaited === undefined ? undefined : { taken: awaited };
+    }
+    if (delivery.type === 'frame.paused') return undefined;
+    const { type, frame, error } = delivery;
+    if (!('method' in frame)) return undefined;
+    const why = { ...idOf(frame), ...this.#lines.reasonOf(error) };
+    if (type === 'frame.returned') return { returned: frame.method, ...why };
+    return unwritable.has(frame) ? undefined : { unsent: frame.method, ...why };
   }
 }
 

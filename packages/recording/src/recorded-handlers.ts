@@ -20,6 +20,8 @@ import { textOfError, toWireError } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { writtenParams } from './lines.ts';
 import type { Timeline } from './timeline.ts';
+import type { DeliveryEvent } from '../../../src/machines/peer-ports.ts';
+import type { Recipient } from '../../../src/machines/port.ts';
 
 /** The same handlers, by method; what they do is recorded. */
 export function recordedHandlers(
@@ -195,9 +197,9 @@ class RecordedExchange implements Exchange {
     return timeline.input(line, () => this.#exchange.ask(recorded));
   }
 
-  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
+  notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void {
     const line = { call: this.#call, notify: method, ...writtenParams(params) };
-    this.#timeline.input(line, () => this.#exchange.notify(method, params, rejected));
+    this.#timeline.input(line, () => this.#exchange.notify(method, params, reportTo));
   }
 
   announce(method: string, params: JsonObject): void {

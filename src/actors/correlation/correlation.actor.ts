@@ -10,7 +10,7 @@ import { plainActor } from '../../machines/port.ts';
 import type {
   CorrelationEvent,
   CorrelationInput,
-  FramesToSend,
+  DeliveryEvent,
   PeerRequest,
   PeerRole,
   WriterEvent,
@@ -77,7 +77,7 @@ export interface CorrelationOptions extends PendingRequestsOptions {
 export function correlationActor(
   optionsOf: (input: CorrelationInput) => CorrelationOptions,
 ): Port<CorrelationEvent, CorrelationInput> {
-  return plainActor(({ input }) => new Correlation(optionsOf(input), input.writer));
+  return plainActor(({ input, self }) => new Correlation(optionsOf(input), self, input.writer));
 }
 
 const nonePending: ReadonlyMap<number, Pending> = new Map();
@@ -99,9 +99,8 @@ function withOneMore<T>(list: T[] | undefined, item: T): T[] {
 class Correlation implements Behaviour<CorrelationEvent> {
   /** Made for the first request: most sessions never ask their peer anything. */
   #made: PendingRequests | undefined = undefined;
-  /** Hears of requests that were not sent, or not served. */
-  #hearer: Pick<FramesToSend, 'rejected' | 'returned' | 'paused'> | undefined = undefined;
   readonly #options: CorrelationOptions;
+  readonly #self: Ref<DeliveryEvent>;
   /** Undefined while there is no channel. */
   #writer: Ref<WriterEvent> | undefined;
   /** Whether each request and its answer is reported. */
@@ -109,8 +108,13 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** What becomes of new requests. */
   #gate: Gate;
 
-  constructor(options: CorrelationOptions, writer: Ref<WriterEvent> | undefined) {
+  constructor(
+    options: CorrelationOptions,
+    self: Ref<DeliveryEvent>,
+    writer: Ref<WriterEvent> | undefined,
+  ) {
     this.#options = options;
+    this.#self = self;
     this.#isTraced = (options.report.threshold ?? 'debug') === 'debug';
     this.#writer = writer;
     this.#gate = writer ? unopened : away;
@@ -118,10 +122,6 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   get view(): ReadonlyMap<number, PendingRequest> {
     return this.#made?.byNumber ?? nonePending;
-  }
-
-  get isAtRest(): boolean {
-    return this.view.size === 0;
   }
 
   get #books(): PendingRequests {
@@ -141,6 +141,14 @@ class Correlation implements Behaviour<CorrelationEvent> {
         return this.#progress(event.params);
       case 'remote.cancelled':
         return this.#remoteCancelled(event.id as OutboundRequestId, event.reason);
+      case 'frame.rejected':
+        return this.#rejected(event.frame, event.error, event.receipt);
+      case 'frame.returned':
+        return this.#returned(event.frame, event.error);
+      case 'frame.paused':
+        return this.#pendingOf(event.frame)?.request.onPaused?.();
+      case 'frames.delivered':
+        return this.#delivered(event.receipt);
       case 'channel.opened':
         return this.#greet(event.writer);
       case 'gate.opened':
@@ -203,12 +211,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #writeRequests(frames: OutboundFrame[] | undefined, relatedTo: RelatedRequest | undefined): void {
     if (!frames) return;
-    const { rejected, returned, paused } = (this.#hearer ??= {
-      rejected: (error, frame) => this.#unwritable(error, frame),
-      returned: (error, frame) => this.#unserved(error, frame),
-      paused: (frame) => this.#pendingOf(frame)?.request.onPaused?.(),
-    });
-    this.#writer?.send({ type: 'frames.send', frames, relatedTo, rejected, returned, paused });
+    this.#writer?.send({ type: 'frames.send', frames, relatedTo, reportTo: this.#self });
   }
 
   /** Sends a notification, which is settled once the transport has taken it. */
@@ -217,28 +220,30 @@ class Correlation implements Behaviour<CorrelationEvent> {
       type: 'frames.send',
       frames: [pending.frame],
       relatedTo: pending.request.relatedTo,
-      rejected: (error) => {
-        if (this.#books.has(pending)) this.#reject(pending, error);
-      },
-      taken: () => {
-        if (!this.#books.has(pending)) return;
-        this.#books.forget(pending);
-        pending.request.settle({ ok: true, result: {} });
-      },
+      reportTo: this.#self,
+      receipt: pending.number,
     });
+  }
+
+  #delivered(receipt: number): void {
+    const pending = this.#books.byNumber.get(receipt);
+    if (!pending) return;
+    this.#books.forget(pending);
+    pending.request.settle({ ok: true, result: {} });
   }
 
   #pendingOf(frame: OutboundFrame): Pending | undefined {
     return 'method' in frame && 'id' in frame ? this.#books.find(frame.id) : undefined;
   }
 
-  #unwritable(error: unknown, frame: OutboundFrame): void {
-    const pending = this.#pendingOf(frame);
+  #rejected(frame: OutboundFrame, error: unknown, receipt: number | undefined): void {
+    const pending =
+      receipt === undefined ? this.#pendingOf(frame) : this.#books.byNumber.get(receipt);
     if (pending) this.#reject(pending, error);
   }
 
-  /** It waits for the next handshake, unless it is of one itself, or was returned before. */
-  #unserved(error: unknown, frame: OutboundFrame): void {
+  /** Holds a request until the next handshake. Rejects one of the handshake, or returned before. */
+  #returned(frame: OutboundFrame, error: unknown): void {
     const pending = this.#pendingOf(frame);
     if (pending && !this.#books.returns(pending, frame)) this.#reject(pending, error);
   }

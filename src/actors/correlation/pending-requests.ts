@@ -494,10 +494,6 @@ export class PendingRequests {
     return number === undefined ? undefined : this.#pending.get(number);
   }
 
-  has(pending: Pending): boolean {
-    return this.#pending.get(pending.number) === pending;
-  }
-
   /** Gives it so much time from now on. @param now the clock's milliseconds */
   extend(pending: Pending, durationMs: number, now: number): void {
     this.#deadlines.add(pending, durationMs, now);

@@ -5,7 +5,7 @@
  */
 import type { Recipient, Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
-import type { CorrelationEvent, WriterEvent } from '../../machines/peer-ports.ts';
+import type { CorrelationEvent, DeliveryEvent, WriterEvent } from '../../machines/peer-ports.ts';
 import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
   AnsweredInput,
@@ -239,7 +239,7 @@ export class Call implements Asker, Exchange, CalledRequest {
     return made;
   }
 
-  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
+  notify(method: string, params: JsonObject, reportTo?: Recipient<DeliveryEvent>): void {
     if (this.hasEnded) return;
     // What it has asked before goes first.
     this.#sendAsked();
@@ -248,7 +248,7 @@ export class Call implements Asker, Exchange, CalledRequest {
       type: 'frames.send',
       frames: [{ jsonrpc: '2.0', method, params: meta ? withMeta(params, meta) : params }],
       relatedTo,
-      ...(rejected ? { rejected } : {}),
+      reportTo,
     });
   }
 

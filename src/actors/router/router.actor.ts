@@ -219,7 +219,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
     };
   }
 
-  get isAtRest(): boolean {
+  get isIdle(): boolean {
     return this.#frames.length === 0 && (this.#calls?.isIdle ?? true);
   }
 
@@ -548,7 +548,7 @@ export class Router<TInput extends RouterInput, TOptions extends RouterOptions>
       this.#send();
     }
     if (calls && calls.detached.length > 0) calls.startDetached();
-    if (this.gate.state === 'closed' && this.isAtRest) {
+    if (this.gate.state === 'closed' && this.isIdle) {
       this.gate = drained;
       this.input.owner.send({ type: 'calls.drained' });
     }

@@ -5,18 +5,18 @@
  */
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Recipient } from '../../machines/port.ts';
-import type {
-  FramesToSend,
-  TransportFact,
-  WriterEvent,
-  WriterInput,
-} from '../../machines/peer-ports.ts';
+import type { TransportFact, WriterEvent, WriterInput } from '../../machines/peer-ports.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type { OutboundFrame, RequestId } from '../../protocol/frames.ts';
 import { OutboundFlow } from './outbound-flow.ts';
-import type { FlowOutlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
+import type {
+  DeliveryAddress,
+  FlowOutlet,
+  OutboundFlowOptions,
+  WriterView,
+} from './outbound-flow.ts';
 
 /** The sink of messages. */
 export interface MessageSink {
@@ -36,8 +36,7 @@ interface Item {
   /** Of its text. */
   readonly length: number;
   readonly relatedTo: RequestId | undefined;
-  readonly rejected: FramesToSend['rejected'] | undefined;
-  readonly taken: FramesToSend['taken'];
+  readonly address: DeliveryAddress;
 }
 
 /** The logic of a writer of messages. Its snapshot's `view` tells the queue's size. */
@@ -69,10 +68,10 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
   receive(event: WriterEvent): void {
     if (event.type === 'output.flush') return this.#flow.flush(event.after);
     if (event.type !== 'frames.send') return;
-    const { frames, relatedTo, rejected, taken } = event;
+    const { frames, relatedTo, reportTo, receipt } = event;
     for (const [at, frame] of frames.entries()) {
       const text = encodeFrame(frame, (message, error) =>
-        this.#flow.unserializable(message, error, rejected),
+        this.#flow.unserializable(message, error, event),
       );
       // The text is what makes it a copy, and safe to send: a transport may hand the object itself
       // to the other side.
@@ -82,8 +81,7 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
         frame: copy,
         length: text.length,
         relatedTo: relatedTo?.id,
-        rejected,
-        taken: at === frames.length - 1 ? taken : undefined,
+        address: { reportTo, receipt: at === frames.length - 1 ? receipt : undefined },
       });
     }
   }
@@ -100,7 +98,8 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
       resolve(this.#sink.send(item.frame, item.relatedTo));
     }).then(
       () => {
-        item.taken?.();
+        const { reportTo, receipt } = item.address;
+        if (receipt !== undefined) reportTo?.send({ type: 'frames.delivered', receipt });
         this.#flow.room();
       },
       (error: unknown) => this.#fail(item, error),
@@ -122,13 +121,15 @@ class MessageWriter implements Behaviour<WriterEvent>, FlowOutlet<Item> {
     done();
   }
 
-  #fail({ frame, rejected }: Item, error: unknown): void {
+  #fail({ frame, address }: Item, error: unknown): void {
     if (this.#flow.state === 'ended') return;
     if (this.#sink.failureOf(error) === 'broken') return this.#flow.break(error);
     const what = describeFrame(frame);
     const message = `${what} was not sent: ${textOfError(error)}`;
     this.#report({ level: 'warning', name: 'output.lost', message, details: { error } });
-    rejected?.(new RuntimeError('TRANSPORT_CLOSED', message, { cause: error }), frame);
+    const cause = new RuntimeError('TRANSPORT_CLOSED', message, { cause: error });
+    const { reportTo, receipt } = address;
+    reportTo?.send({ type: 'frame.rejected', frame, error: cause, receipt });
     this.#flow.room();
   }
 }

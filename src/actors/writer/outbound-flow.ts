@@ -9,7 +9,8 @@ import { textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type { OutboundMessage } from '../../protocol/frames.ts';
 
-type Rejected = NonNullable<FramesToSend['rejected']>;
+/** Where the fate of frames is reported, and under which number. */
+export type DeliveryAddress = Pick<FramesToSend, 'reportTo' | 'receipt'>;
 
 export interface OutboundFlowOptions {
   /**
@@ -231,25 +232,27 @@ export class OutboundFlow<T extends { readonly length: number }> {
   }
 
   /** See {@link tellUnserializable}. */
-  unserializable(message: OutboundMessage, error: unknown, rejected: Rejected | undefined): void {
-    tellUnserializable(this.#options.report, { message, error, rejected });
+  unserializable(message: OutboundMessage, error: unknown, address: DeliveryAddress): void {
+    tellUnserializable(this.#options.report, { message, error, address });
   }
 }
 
-/** A message that JSON cannot hold: its sender hears of it if it asked to, the log otherwise. */
+/** Reports a message that JSON cannot represent: to its sender if there is an address, else to the log. */
 export function tellUnserializable(
   report: Report<ActorFactName>,
   {
     message,
     error,
-    rejected,
+    address: { reportTo, receipt },
   }: {
     readonly message: OutboundMessage;
     readonly error: unknown;
-    readonly rejected: Rejected | undefined;
+    readonly address: DeliveryAddress;
   },
 ): void {
-  if ('method' in message && rejected) return rejected(error, message);
+  if ('method' in message && reportTo) {
+    return reportTo.send({ type: 'frame.rejected', frame: message, error, receipt });
+  }
   const what = 'method' in message ? message.method : `The response to ${message.id}`;
   report({
     level: 'error',

@@ -71,7 +71,7 @@ class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
   readonly #stopListening: () => void;
   /** The text of this turn. */
   #turn = '';
-  /** Who waits until it is taken. */
+  /** Reports the delivery of the turn's frames to senders that requested it. */
   #awaiting: (() => void)[] | undefined = undefined;
 
   constructor(sink: Sink, options: WriterOptions, owner: Recipient<TransportFact>) {
@@ -130,11 +130,12 @@ class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
     this.#sink.flush(done);
   }
 
-  #encode({ frames, rejected, taken }: FramesToSend): void {
-    let all = taken;
+  #encode(event: FramesToSend): void {
+    const { frames, reportTo, receipt } = event;
+    let isComplete = true;
     const unserializable: Unserializable = (message, error) => {
-      all = undefined;
-      this.#flow.unserializable(message, error, rejected);
+      isComplete = false;
+      this.#flow.unserializable(message, error, event);
     };
     for (let at = 0; at < frames.length; at++) {
       const text = encodeFrame(frames[at] as OutboundFrame, unserializable);
@@ -143,7 +144,8 @@ class Writer implements Behaviour<WriterEvent>, FlowOutlet<Chunk> {
       if (text.length >= longText) frames[at] = nothing;
       this.#append(text);
     }
-    if (all) (this.#awaiting ??= []).push(all);
+    if (receipt === undefined || !isComplete) return;
+    (this.#awaiting ??= []).push(() => reportTo?.send({ type: 'frames.delivered', receipt }));
   }
 
   #append(text: string): void {

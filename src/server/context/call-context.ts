@@ -207,9 +207,9 @@ export class CallContext implements HandlerContext {
   }
 
   #notify(method: string, params: JsonObject = {}): boolean {
-    return sendAuthored(method, (rejected) => {
+    return sendAuthored(method, (reportTo) => {
       if (this.#exchange.hasEnded) return false;
-      this.#exchange.notify(method, params, rejected);
+      this.#exchange.notify(method, params, reportTo);
       return true;
     });
   }

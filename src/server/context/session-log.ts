@@ -4,6 +4,8 @@
  *
  * @see MCP 2025-11-25, server/utilities/logging
  */
+import type { DeliveryEvent } from '../../machines/peer-ports.ts';
+import type { Recipient } from '../../machines/port.ts';
 import type { Exchange } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { textOfError } from '../../protocol/errors.ts';
@@ -107,14 +109,16 @@ export class SessionLog implements ClientLog {
       // JSON leaves out a member that is undefined, and every message must have one.
       data: data instanceof Error ? describeError(data) : (data ?? null),
     };
-    call.notify(Method.logMessage, params, (error) =>
-      this.#report({
-        level: 'warning',
-        name: 'log.unsent',
-        message: `A log message cannot be written as JSON: ${textOfError(error)}`,
-      }),
-    );
+    call.notify(Method.logMessage, params, this.#delivery);
   }
+
+  readonly #delivery: Recipient<DeliveryEvent> = {
+    send: (event) => {
+      if (event.type !== 'frame.rejected') return;
+      const message = `A log message cannot be written as JSON: ${textOfError(event.error)}`;
+      this.#report({ level: 'warning', name: 'log.unsent', message });
+    },
+  };
 
   /** Call it at the end of the session. */
   stop(): void {

@@ -4,6 +4,8 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { SessionState } from '../../machines/session-state.ts';
+import type { DeliveryEvent } from '../../machines/peer-ports.ts';
+import type { Recipient } from '../../machines/port.ts';
 
 /** What a session offers before and after it knows its client. */
 export interface SessionHandle {
@@ -86,13 +88,13 @@ function switchable(session: SessionHandle, revision: string, isShared: boolean)
 /**
  * Sends an author's notification.
  *
- * @param send returns whether it was sent, and reports at once if it cannot be
+ * @param send returns whether it was sent, and reports synchronously if it was rejected
  * @returns whether the output has taken it
  * @throws what {@link SessionHandle.notify} throws
  */
 export function sendAuthored(
   method: string,
-  send: (rejected: (error: unknown) => void) => boolean,
+  send: (reportTo: Recipient<DeliveryEvent>) => boolean,
 ): boolean {
   if (typeof method !== 'string' || method === '') {
     throw new TypeError(`The method of a notification must be a name, this is ${describe(method)}`);
@@ -101,8 +103,10 @@ export function sendAuthored(
     throw new TypeError(`${method} is sent when the signal of a request is aborted, not by hand`);
   }
   let fault: unknown;
-  const isSent = send((error) => {
-    fault = error;
+  const isSent = send({
+    send: (event) => {
+      if (event.type === 'frame.rejected') fault = event.error;
+    },
   });
   if (fault === undefined) return isSent;
   // The transport did not take it, which it has reported.

@@ -65,9 +65,9 @@ export class ActorlessSession implements SessionRouterInput, Recipient<SessionFa
     return !this.#greeting && this.#known.isReady && !this.router.isClosing;
   }
 
-  /** Whether nothing is under way. */
-  get isAtRest(): boolean {
-    return !this.#greeting && this.router.isAtRest;
+  /** True if no call runs and no message waits to be sent. */
+  get isIdle(): boolean {
+    return !this.#greeting && this.router.isIdle;
   }
 
   /** What the session's machine begins with; undefined if its client has said nothing to the session yet. */

@@ -15,7 +15,7 @@ import type { Retained } from '../../actors/room.ts';
 import { Shares } from '../../actors/room.ts';
 import { Traffic } from '../../actors/traffic.ts';
 import { unprovided, viewOf } from '../../machines/port.ts';
-import type { TransportEnds } from '../../machines/peer-ports.ts';
+import type { DeliveryEvent, TransportEnds } from '../../machines/peer-ports.ts';
 import type { SharingActors } from '../../transports/transport.ts';
 import type { ActorlessSession } from './actorless-session.ts';
 import type { Report } from '../../actors/facts.ts';
@@ -49,6 +49,7 @@ import { stateOf } from '../../machines/session-state.ts';
 import { newTaskId } from '../../../packages/tasks/src/task-ids.ts';
 import type { TaskKeeper } from '../../../packages/tasks/src/task-keeper.ts';
 import { Transitions } from '../../actors/transitions.ts';
+import type { Recipient } from '../../machines/port.ts';
 
 /** The options that a session's scope reads. */
 export interface ScopeOptions {
@@ -326,27 +327,25 @@ export abstract class SessionScope implements SessionHandle {
   /**
    * Sends a notification to the client. Does nothing unless the session is in operation.
    *
-   * @param rejected hears of one that is not sent though it is
+   * @param reportTo gets `frame.rejected` if it cannot be sent
    * @returns whether the session is in operation
    */
-  send(method: string, params?: JsonObject, rejected?: (error: unknown) => void): boolean {
+  send(method: string, params?: JsonObject, reportTo?: Recipient<DeliveryEvent>): boolean {
     if (!this.isOperating) return false;
-    // Not with spreads: each frame would have a hidden class of its own (docs/performance.md).
     const frame: OutboundNotification = params
       ? { jsonrpc: '2.0', method, params }
       : { jsonrpc: '2.0', method };
     const { writer } = this.actorless ?? this.actor.getSnapshot().context;
-    if (rejected) writer.send({ type: 'frames.send', frames: [frame], rejected });
-    else writer.send({ type: 'frames.send', frames: [frame] });
+    writer.send({ type: 'frames.send', frames: [frame], reportTo });
     return true;
   }
 
   /** Sends a notification of the author's code or of the host. */
   notify(method: string, params?: JsonObject): boolean {
-    return sendAuthored(method, (rejected) => {
+    return sendAuthored(method, (reportTo) => {
       let isSent = false;
       const send = (name: string, body?: JsonObject) => {
-        isSent = this.send(name, body, rejected);
+        isSent = this.send(name, body, reportTo);
       };
       this.environment.notify(send, method, params);
       return isSent;

@@ -110,8 +110,8 @@ export interface Messaging {
   readonly reader: Ref<ReaderEvent>;
   readonly router: Ref<RouterEvent>;
   readonly writer: Ref<WriterEvent>;
-  /** Ended once the connection is ready and all is answered that it has asked. */
-  readonly handshake: Ref<HandshakeEvent> | undefined;
+  /** Initializes the server, and again for each new session over the channel. */
+  readonly handshake: Ref<HandshakeEvent>;
 }
 
 /**

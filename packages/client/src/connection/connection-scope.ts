@@ -198,11 +198,10 @@ export function withClientEnvelope(input: InputScope, event: FramesToSend): Fram
   const { served, parts, envelopes } = connectionIn(input);
   if (served?.era !== 'modern') return event;
   const envelope = envelopes.of(served.revision, parts.logLevel());
-  const { frames, relatedTo, rejected, returned, taken } = event;
+  const { frames } = event;
   for (const [at, frame] of frames.entries()) frames[at] = withEnvelope(frame, envelope);
   if (frames.every(isAsked)) return event;
-  const asked = frames.filter(isAsked);
-  return { type: 'frames.send', frames: asked, relatedTo, rejected, returned, taken };
+  return { ...event, frames: frames.filter(isAsked) };
 }
 
 function isAsked(frame: OutboundFrame): boolean {

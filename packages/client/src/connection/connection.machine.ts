@@ -41,7 +41,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../../../src/machines/peer-ports.ts';
-import { isAtRest, unprovided } from '../../../../src/machines/port.ts';
+import { unprovided } from '../../../../src/machines/port.ts';
 import { delayBefore } from '../channel/restart-policy.ts';
 import { anyActorFailed } from '../../../../src/machines/names.ts';
 import type { StateMeta } from '../../../../src/machines/names.ts';
@@ -199,7 +199,7 @@ const connectionSetup = setup({
     dropChannel: enqueueActions(({ context, enqueue }) => {
       const { channel, messaging } = context;
       if (messaging) {
-        if (messaging.handshake) enqueue.stopChild(messaging.handshake);
+        enqueue.stopChild(messaging.handshake);
         enqueue.stopChild(messaging.reader);
         enqueue.stopChild(messaging.router);
         enqueue.stopChild(messaging.writer);
@@ -212,23 +212,18 @@ const connectionSetup = setup({
         { context: { scope, correlation }, self, spawn },
         { ends }: { readonly ends: TransportEnds },
       ) => {
-        // Not by spreads: each input would have a hidden class of its own.
-        const owner = self;
-        const writer = spawn('writer', { id: 'writer', input: { scope, owner, ends } });
-        const routing = { scope, owner, writer, correlation };
-        const router = spawn('router', { id: 'router', input: routing });
-        const input = { scope, connection: self, correlation };
-        const handshake = spawn('handshake', { id: 'handshake', input });
-        const reader = spawn('reader', { id: 'reader', input: { scope, owner, ends, router } });
+        const ofChannel = { scope, owner: self, ends };
+        const writer = spawn('writer', { id: 'writer', input: ofChannel });
+        const router = spawn('router', {
+          id: 'router',
+          input: { scope, owner: self, writer, correlation },
+        });
+        const handshake = spawn('handshake', {
+          id: 'handshake',
+          input: { scope, connection: self, correlation },
+        });
+        const reader = spawn('reader', { id: 'reader', input: { ...ofChannel, router } });
         return { writer, router, handshake, reader };
-      },
-    }),
-    /** A connection that is ready has none. */
-    beginHandshake: assign({
-      messaging: ({ context: { scope, correlation, messaging }, self, spawn }) => {
-        if (!messaging || messaging.handshake) return messaging;
-        const input = { scope, connection: self, correlation };
-        return { ...messaging, handshake: spawn('handshake', { id: 'handshake', input }) };
       },
     }),
     offerWriter: enqueueActions(({ context: { correlation, messaging }, enqueue }) => {
@@ -282,11 +277,6 @@ const connectionSetup = setup({
           enqueue.sendTo(messaging.router, { type: 'envelopes.require' });
         }
         enqueue.sendTo(correlation, { type: 'gate.opened' });
-        const { handshake } = messaging;
-        // The answer to a probe may still come, and say that the server is modern.
-        if (!handshake || !isAtRest(handshake)) return;
-        enqueue.stopChild(handshake);
-        enqueue.assign({ messaging: { ...messaging, handshake: undefined } });
       },
     ),
     holdRequests: sendTo(({ context }) => context.correlation, { type: 'gate.held' }),
@@ -695,7 +685,6 @@ export const connectionMachine = connectionSetup.createMachine({
           actions: [
             'countSession',
             'holdRequests',
-            'beginHandshake',
             { type: 'sendGreeting', params: { behind: 'nothing' } },
           ],
         },
@@ -707,13 +696,7 @@ export const connectionMachine = connectionSetup.createMachine({
           {
             guard: 'isServedModern',
             target: 'connecting.timed.probing',
-            actions: [
-              'holdRequests',
-              'forgetDiscovery',
-              'tellLoginChanged',
-              'beginHandshake',
-              'sendProbe',
-            ],
+            actions: ['holdRequests', 'forgetDiscovery', 'tellLoginChanged', 'sendProbe'],
           },
           // The session goes on: the request itself told the server who is logged in.
           { actions: ['tellLoginChanged', 'tellReady'] },

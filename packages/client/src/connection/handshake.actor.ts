@@ -40,7 +40,6 @@ class Handshake implements Behaviour<HandshakeEvent> {
   readonly #input: HandshakeInput;
   /** Does nothing once the channel is gone. */
   #tell: (fact: HandshakeFact) => void;
-  #unanswered = 0;
 
   constructor(options: HandshakeOptions, input: HandshakeInput) {
     this.#options = options;
@@ -51,10 +50,6 @@ class Handshake implements Behaviour<HandshakeEvent> {
   receive(event: HandshakeEvent): void {
     if (event.type === 'handshake.probe') this.#probe(newest);
     else this.#greet(event.behind);
-  }
-
-  get isAtRest(): boolean {
-    return this.#unanswered === 0;
   }
 
   stop(): void {
@@ -115,13 +110,8 @@ class Handshake implements Behaviour<HandshakeEvent> {
 
   #send(method: string, params: JsonObject, settle: (outcome: RequestOutcome) => void): void {
     const { handshakeTimeoutMs: timeoutMs } = this.#options;
-    const settled = (outcome: RequestOutcome): void => {
-      this.#unanswered--;
-      settle(outcome);
-    };
     const times = { timeoutMs, maxTotalMs: timeoutMs };
-    const request = { method, params, ...times, isHandshake: true, settle: settled };
-    this.#unanswered++;
+    const request = { method, params, ...times, isHandshake: true, settle };
     this.#input.correlation.send({ type: 'requests.send', requests: [request] });
   }
 }

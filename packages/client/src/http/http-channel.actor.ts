@@ -440,7 +440,8 @@ class HttpWriter implements Behaviour<WriterEvent> {
     const isRequest = (frame: object): boolean => 'method' in frame && 'id' in frame;
     const message = 'The server takes nothing: too much waits for it already';
     for (const frame of event.frames.filter(isRequest)) {
-      event.rejected?.(new RuntimeError('LIMIT_EXCEEDED', message), frame);
+      const error = new RuntimeError('LIMIT_EXCEEDED', message);
+      event.reportTo?.send({ type: 'frame.rejected', frame, error });
     }
     return { ...event, frames: event.frames.filter((frame) => !isRequest(frame)) };
   }

@@ -82,11 +82,10 @@ export interface PostLimits {
   readonly maxDepth: number;
 }
 
-/** What the sender of a message hears of it. */
-export interface PostHearer extends Pick<
-  FramesToSend,
-  'rejected' | 'returned' | 'taken' | 'paused'
-> {
+/** Where the fate of a message is reported. */
+export interface PostCallbacks extends Pick<FramesToSend, 'reportTo' | 'receipt'> {
+  /** The server has accepted the message. */
+  readonly delivered?: (() => void) | undefined;
   /** The queue has become shorter. */
   readonly left?: () => void;
   /** Takes the frames of the answer, in place of the channel. */
@@ -107,7 +106,7 @@ export class Post implements StreamOwner {
   readonly revision: string | undefined;
   /** Its text. */
   readonly body: string;
-  readonly hearer: PostHearer;
+  readonly callbacks: PostCallbacks;
   readonly #frame: OutboundMessage;
   readonly #channel: PostingChannel;
   readonly #controller = new AbortController();
@@ -121,7 +120,12 @@ export class Post implements StreamOwner {
   readonly ended: Promise<void>;
   #end!: () => void;
 
-  constructor(frame: OutboundMessage, body: string, channel: PostingChannel, hearer: PostHearer) {
+  constructor(
+    frame: OutboundMessage,
+    body: string,
+    channel: PostingChannel,
+    callbacks: PostCallbacks,
+  ) {
     const isCall = 'method' in frame;
     this.kind = !isCall ? 'response' : 'id' in frame ? 'request' : 'notification';
     this.method = isCall ? frame.method : undefined;
@@ -132,7 +136,7 @@ export class Post implements StreamOwner {
     const revision = isJsonObject(meta) ? meta[MetaKey.protocolVersion] : undefined;
     this.revision = typeof revision === 'string' ? revision : undefined;
     this.body = body;
-    this.hearer = hearer;
+    this.callbacks = callbacks;
     this.#frame = frame;
     this.#channel = channel;
     this.headed = new Promise((resolve) => {
@@ -145,7 +149,7 @@ export class Post implements StreamOwner {
 
   /** The same message, as if it had never been sent. */
   again(): Post {
-    return new Post(this.#frame, this.body, this.#channel, this.hearer);
+    return new Post(this.#frame, this.body, this.#channel, this.callbacks);
   }
 
   get signal(): AbortSignal {
@@ -211,8 +215,7 @@ export class Post implements StreamOwner {
   fail(error: RuntimeError): void {
     if (this.#isSettled) return;
     this.#finish();
-    const { rejected } = this.hearer;
-    if (rejected && this.kind !== 'response') rejected(error, this.#frame);
+    if (this.callbacks.reportTo && this.kind !== 'response') this.#reject(error);
     else this.#channel.problem('output.lost', error.message);
   }
 
@@ -220,9 +223,16 @@ export class Post implements StreamOwner {
   giveBack(error: RuntimeError): void {
     if (this.#state.value === 'over') return;
     this.#finish();
-    const { returned, rejected } = this.hearer;
-    if (returned && this.kind === 'request') returned(error, this.#frame);
-    else if (this.kind !== 'response') rejected?.(error, this.#frame);
+    const { reportTo } = this.callbacks;
+    if (this.kind === 'notification') this.#reject(error);
+    else if (this.kind === 'request') {
+      reportTo?.send({ type: 'frame.returned', frame: this.#frame, error });
+    }
+  }
+
+  #reject(error: RuntimeError): void {
+    const { reportTo, receipt } = this.callbacks;
+    reportTo?.send({ type: 'frame.rejected', frame: this.#frame, error, receipt });
   }
 
   // The stream of its answer.
@@ -248,7 +258,7 @@ export class Post implements StreamOwner {
   }
 
   paused(): void {
-    this.hearer.paused?.(this.#frame);
+    this.callbacks.reportTo?.send({ type: 'frame.paused', frame: this.#frame });
   }
 
   gaveUp(error: RuntimeError): void {
@@ -263,7 +273,7 @@ export class Post implements StreamOwner {
     if (frames.some((frame) => this.#isAnsweredBy(frame))) this.#move('post.answered');
     const valid =
       this.revision === undefined ? frames : frames.flatMap((frame) => this.#modern(frame));
-    if (this.hearer.heard) this.hearer.heard(valid);
+    if (this.callbacks.heard) this.callbacks.heard(valid);
     else this.#channel.deliver(valid);
     if (this.#state.value === 'answered') this.#end();
   }
@@ -303,7 +313,7 @@ export class Post implements StreamOwner {
     this.#channel.accepted(this, this.#session, response);
     const type = mediaTypeOf(response);
     if (this.kind !== 'request' || this.#channel.transport.answers === 'apart') {
-      this.hearer.taken?.();
+      this.callbacks.delivered?.();
       await discard(response);
       return this.#finish();
     }

@@ -54,15 +54,22 @@ export class Posts {
    * Sends frames, each with a request of its own. @param left called when the queue has become
    * shorter
    */
-  post({ frames, taken, rejected, returned, paused }: FramesToSend, left: () => void): void {
-    let untaken = frames.length;
-    const allTaken = taken && (() => void (--untaken === 0 && taken()));
-    const hearer = { rejected, returned, paused, taken: allTaken, left };
+  post({ frames, reportTo, receipt }: FramesToSend, left: () => void): void {
+    let undelivered = frames.length;
+    const delivered =
+      receipt === undefined
+        ? undefined
+        : (): void => {
+            if (--undelivered === 0) reportTo?.send({ type: 'frames.delivered', receipt });
+          };
+    const callbacks = { reportTo, receipt, delivered, left };
     for (const frame of frames) {
-      const body = encodeFrame(frame, (_, error) => rejected?.(error, frame)).trimEnd();
+      const body = encodeFrame(frame, (_, error) =>
+        reportTo?.send({ type: 'frame.rejected', frame, error, receipt }),
+      ).trimEnd();
       // A host does not answer batches.
       if (body === '' || 'length' in frame) continue;
-      const post = new Post(frame, body, this.#channel, hearer);
+      const post = new Post(frame, body, this.#channel, callbacks);
       if (!this.#takesBack(post)) this.#add(post);
     }
   }
@@ -112,7 +119,7 @@ export class Posts {
     }
     if (!request && this.#channel.takesCancellations) return false;
     request?.cancel();
-    post.hearer.taken?.();
+    post.callbacks.delivered?.();
     return true;
   }
 
@@ -127,7 +134,7 @@ export class Posts {
     this.#bytes += length;
     void post.headed.then(() => {
       this.#bytes -= length;
-      post.hearer.left?.();
+      post.callbacks.left?.();
     });
     this.#pass(post);
   }

@@ -52,7 +52,10 @@ async function resultOf(
       if (answer.kind === 'response' && answer.outcome.ok) result = answer.outcome.result;
     }
   };
-  const post = new Post(frame, JSON.stringify(frame), channel, { heard, rejected: () => {} });
+  const post = new Post(frame, JSON.stringify(frame), channel, {
+    heard,
+    reportTo: { send: () => {} },
+  });
   const cancel = (): void => post.cancel();
   signal.addEventListener('abort', cancel);
   void post.send();

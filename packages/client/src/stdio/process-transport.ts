@@ -11,7 +11,11 @@ import { unobserved } from '../../../../src/actors/transitions.ts';
 import { errorOf } from '../../../../src/protocol/losses.ts';
 import type { ChannelEvent, ChannelInput, ChannelReport } from '../channel/connection-ports.ts';
 import type { Loss } from '../../../../src/protocol/losses.ts';
-import type { TransportFact, TransportEnds } from '../../../../src/machines/peer-ports.ts';
+import type {
+  DeliveryEvent,
+  TransportEnds,
+  TransportFact,
+} from '../../../../src/machines/peer-ports.ts';
 import { sdkTransportChart } from '../../../../src/transports/sdk-transport.machine.ts';
 import type {
   SdkTransportEvent,
@@ -83,8 +87,9 @@ class ChannelTransport implements ProcessTransport {
   readonly #kind: StdioChannelKind;
   readonly #options: ProcessTransportOptions;
   readonly #turns = new InTurn((error) => this.onerror?.(error));
-  /** Reject the messages that the process does not have yet. */
-  readonly #untaken = new Set<(error: Error) => void>();
+  /** Messages that the process does not have yet, by their receipts. */
+  readonly #undelivered = new Map<number, { resolve(): void; reject(error: unknown): void }>();
+  #receipts = 0;
   readonly #closed: Promise<void>;
   #tellClosed: () => void = () => {};
   #state = sdkTransportChart.begun;
@@ -96,7 +101,7 @@ class ChannelTransport implements ProcessTransport {
   /** Called when nothing is left. */
   #last: () => void = () => {};
   /** Takes the events of the channel and its ends. */
-  readonly #owner: Recipient<ChannelReport | TransportFact> = {
+  readonly #owner: Recipient<ChannelReport | TransportFact | DeliveryEvent> = {
     send: (event) => this.#hear(event),
   };
 
@@ -143,16 +148,9 @@ class ChannelTransport implements ProcessTransport {
       return Promise.reject(new RuntimeError('LIMIT_EXCEEDED', text));
     }
     return new Promise((resolve, reject) => {
-      this.#untaken.add(reject);
-      const taken = (): void => {
-        this.#untaken.delete(reject);
-        resolve();
-      };
-      const rejected = (error: unknown): void => {
-        this.#untaken.delete(reject);
-        reject(error as Error);
-      };
-      ends.writer.send({ type: 'frames.send', frames, taken, rejected });
+      const receipt = ++this.#receipts;
+      this.#undelivered.set(receipt, { resolve, reject });
+      ends.writer.send({ type: 'frames.send', frames, reportTo: this.#owner, receipt });
     });
   }
 
@@ -167,7 +165,7 @@ class ChannelTransport implements ProcessTransport {
         this.onclose?.();
       });
     } else if (this.#state.matches('open')) {
-      this.#rejectUntaken(errorOf(undefined));
+      this.#rejectUndelivered(errorOf(undefined));
       this.#end(() => this.onclose?.());
     }
     const release = heldProcess();
@@ -198,8 +196,12 @@ class ChannelTransport implements ProcessTransport {
     return channel;
   }
 
-  #hear(event: ChannelReport | TransportFact): void {
+  #hear(event: ChannelReport | TransportFact | DeliveryEvent): void {
     switch (event.type) {
+      case 'frames.delivered':
+        return this.#delivered(event.receipt)?.resolve();
+      case 'frame.rejected':
+        return this.#delivered(event.receipt)?.reject(event.error);
       case 'channel.opened':
         return this.#open(event.ends);
       case 'channel.lost':
@@ -217,6 +219,13 @@ class ChannelTransport implements ProcessTransport {
       default:
       // Other facts come only over HTTP, or after a flush event.
     }
+  }
+
+  /** Forgets a message whose fate is known. */
+  #delivered(receipt = 0): { resolve(): void; reject(error: unknown): void } | undefined {
+    const waiting = this.#undelivered.get(receipt);
+    this.#undelivered.delete(receipt);
+    return waiting;
   }
 
   #open({ reader, writer }: TransportEnds): void {
@@ -259,7 +268,7 @@ class ChannelTransport implements ProcessTransport {
     if (this.#state.value === 'starting') {
       this.#end(() => this.#started?.failed(error));
     } else if (this.#state.matches('open')) {
-      this.#rejectUntaken(error);
+      this.#rejectUndelivered(error);
       this.#tell(error);
       this.#turns.later(() => this.onclose?.());
       this.#end(() => {});
@@ -294,8 +303,9 @@ class ChannelTransport implements ProcessTransport {
     this.#turns.later(() => this.onerror?.(error));
   }
 
-  #rejectUntaken(error: Error): void {
-    for (const reject of this.#untaken) reject(error);
+  #rejectUndelivered(error: Error): void {
+    for (const { reject } of this.#undelivered.values()) reject(error);
+    this.#undelivered.clear();
   }
 }
 

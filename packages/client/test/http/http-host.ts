@@ -12,11 +12,12 @@ import { httpChannelKind } from '../../src/http/http-channel-kind.ts';
 import type { HttpChannelKindOptions } from '../../src/http/http-channel-kind.ts';
 import type { ChannelEvent, ChannelReport } from '../../src/channel/connection-ports.ts';
 import type {
+  DeliveryEvent,
   ReaderEvent,
   RouterEvent,
+  TransportEnds,
   TransportFact,
   WriterEvent,
-  TransportEnds,
 } from '../../../../src/machines/peer-ports.ts';
 import { plainActor, viewOf } from '../../../../src/machines/port.ts';
 import type { Ref } from '../../../../src/machines/port.ts';
@@ -137,11 +138,16 @@ export class HttpHost {
     this.#writer?.send({
       type: 'frames.send',
       frames: [frame],
-      rejected: (error: unknown, { id }: { id?: unknown }) =>
-        this.#settle(id, { kind: 'failed', error: error as RuntimeError }),
-      returned: (_: unknown, { id }: { id?: unknown }) => this.#settle(id, { kind: 'returned' }),
-      paused: ({ id }: { id?: unknown }) => this.pauses.push(id),
-    } as never);
+      reportTo: { send: (event) => this.#reported(event) },
+    });
+  }
+
+  #reported(event: DeliveryEvent): void {
+    if (event.type === 'frames.delivered') return;
+    const { id } = event.frame as { readonly id?: unknown };
+    if (event.type === 'frame.paused') this.pauses.push(id);
+    else if (event.type === 'frame.returned') this.#settle(id, { kind: 'returned' });
+    else this.#settle(id, { kind: 'failed', error: event.error as RuntimeError });
   }
 
   notify(method: string, params?: JsonObject): void {
@@ -154,8 +160,10 @@ export class HttpHost {
       this.#writer?.send({
         type: 'frames.send',
         frames: [{ jsonrpc: '2.0', method }],
-        taken: () => resolve('taken'),
-        rejected: () => resolve('rejected'),
+        reportTo: {
+          send: ({ type }) => resolve(type === 'frames.delivered' ? 'taken' : 'rejected'),
+        },
+        receipt: 1,
       });
     });
   }

@@ -535,7 +535,8 @@ export class HttpSession
     answerOf(request)?.drop();
   }
 
-  send({ frames, relatedTo, rejected }: FramesToSend): void {
+  send(event: FramesToSend): void {
+    const { frames, relatedTo, reportTo } = event;
     const answer = answerOf(relatedTo);
     for (const frame of frames) {
       // Another node may have said more by now.
@@ -549,13 +550,13 @@ export class HttpSession
       // status has said so, and no response goes on a stream that belongs to no request.
       if (!answer && (relatedTo?.origin || !('method' in frame))) continue;
       const text = encodeFrame(frame, (message, error) =>
-        this.unserializable(message, error, rejected),
+        this.unserializable(message, error, event),
       );
       if (text === '') continue;
       if (!answer) {
-        const dropped = 'id' in frame ? () => undelivered(frame, rejected) : undefined;
+        const dropped = 'id' in frame ? () => undelivered(frame, reportTo) : undefined;
         this.#streams.push({ text, dropped });
-      } else if (!answer.send(frame, text)) undelivered(frame, rejected);
+      } else if (!answer.send(frame, text)) undelivered(frame, reportTo);
     }
   }
 
@@ -577,11 +578,12 @@ export class HttpSession
   }
 }
 
-/** A frame has no way to the client. If it is a request of the server, its sender is told. */
-function undelivered(frame: OutboundFrame, rejected: FramesToSend['rejected']): void {
+/** Rejects a request or notification because the client has no stream for it. */
+function undelivered(frame: OutboundFrame, reportTo: FramesToSend['reportTo']): void {
   if (!('method' in frame)) return;
   const message = `${frame.method} was not sent: the client has no stream that it could go on`;
-  rejected?.(new RuntimeError('TRANSPORT_CLOSED', message), frame);
+  const error = new RuntimeError('TRANSPORT_CLOSED', message);
+  reportTo?.send({ type: 'frame.rejected', frame, error });
 }
 
 /** The answer that a client's request waits for. */

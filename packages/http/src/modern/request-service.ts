@@ -136,12 +136,13 @@ export class RequestService extends EndpointSession implements AnswerKeeper {
   }
 
   /** What belongs to no request has nowhere to go: there is no session that it could be said to. */
-  send({ frames, relatedTo, rejected }: FramesToSend): void {
+  send(event: FramesToSend): void {
+    const { frames, relatedTo } = event;
     const answer = answerOf(relatedTo);
     if (!answer) return;
     for (const frame of frames) {
       const text = encodeFrame(frame, (message, error) =>
-        this.unserializable(message, error, rejected),
+        this.unserializable(message, error, event),
       );
       if (text !== '') answer.send(frame, text);
     }

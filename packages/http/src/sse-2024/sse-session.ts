@@ -135,10 +135,10 @@ export class SseSession extends EndpointSession implements SinkOwner, PlaceHolde
   }
 
   /** All of it goes on its one stream. */
-  send({ frames, rejected }: FramesToSend): void {
-    for (const frame of frames) {
+  send(event: FramesToSend): void {
+    for (const frame of event.frames) {
       const text = encodeFrame(frame, (message, error) =>
-        this.unserializable(message, error, rejected),
+        this.unserializable(message, error, event),
       );
       if (text !== '') this.#sink.write(`event: message\ndata: ${text}\n`);
     }

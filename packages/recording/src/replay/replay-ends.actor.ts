@@ -30,7 +30,7 @@ import { replayedError, writtenFrames } from '../lines.ts';
 import { ReplayedOrigins } from '../origins.ts';
 
 /** What was sent, and who hears if it cannot be. */
-interface Sent extends Pick<FramesToSend, 'rejected' | 'returned'> {
+interface Sent extends Required<Pick<FramesToSend, 'reportTo'>> {
   readonly frame: OutboundFrame;
 }
 
@@ -89,13 +89,14 @@ export function replayEnds(options: {
           if (event.type === 'output.flush') {
             options.flush?.();
           } else if (event.type === 'frames.send') {
-            const { rejected, returned, taken } = event;
-            if (rejected) {
-              sent.push(...event.frames.map((frame) => ({ frame, rejected, returned })));
+            const { reportTo, receipt } = event;
+            if (reportTo) sent.push(...event.frames.map((frame) => ({ frame, reportTo, receipt })));
+            if (receipt !== undefined) {
+              awaited.push(() => reportTo?.send({ type: 'frames.delivered', receipt }));
             }
-            if (taken) awaited.push(taken);
-            const frames = writtenFrames(event.frames, (message, error) => {
-              if ('method' in message) rejected?.(error, message);
+            const frames = writtenFrames(event.frames, (frame, error) => {
+              if ('method' in frame)
+                reportTo?.send({ type: 'frame.rejected', frame, error, receipt });
             });
             for (const frame of frames) options.said(frame);
           }
@@ -110,12 +111,14 @@ export function replayEnds(options: {
     },
     unsent: ({ unsent, id: recorded, reason, code = 'TRANSPORT_CLOSED' }, id = recorded) => {
       const message = find(unsent, id);
-      message?.rejected?.(replayedError({ reason, code }), message.frame);
+      const error = replayedError({ reason, code });
+      message?.reportTo?.send({ type: 'frame.rejected', ...message, error });
       return message !== undefined;
     },
     returned: ({ returned, id, ...why }) => {
       const message = find(returned, id);
-      message?.returned?.(replayedError(why), message.frame);
+      const error = replayedError(why);
+      message?.reportTo?.send({ type: 'frame.returned', frame: message.frame, error });
       return message !== undefined;
     },
     taken: ({ taken: number }) => {

@@ -10,6 +10,9 @@ type Settlement =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: Error };
 
+/** The recording tells which notifications were rejected. */
+const unheeded = { send: () => {} };
+
 /** Nobody waits for the roots that a recorded handler has asked for, so no time passes. */
 const anyTime = {
   timeoutMs: Infinity,
@@ -56,7 +59,7 @@ export class ReplayedHandlers {
     const call = this.#calls.get(line.call);
     if (!call) return false;
     if ('ask' in line) this.#ask(call, line);
-    else if ('notify' in line) call.exchange.notify(line.notify, paramsOf(line) ?? {}, () => {});
+    else if ('notify' in line) call.exchange.notify(line.notify, paramsOf(line) ?? {}, unheeded);
     else if ('announce' in line) call.exchange.announce(line.announce, paramsOf(line) ?? {});
     else if ('describe' in line) call.exchange.task?.describe(line.describe);
     else if ('roots' in line) void forgettable(call.exchange.roots(anyTime));
