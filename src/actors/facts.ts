@@ -86,3 +86,25 @@ export type ActorFactName =
   | 'output.stalled'
   /** A message found no stream of its session to travel on; the session goes on. */
   | 'output.lost';
+
+const safeReports = new WeakMap<Report, Report>();
+
+/**
+ * A report that never throws: the session goes on even if its host's report fails. Sessions with
+ * the same report share it.
+ */
+export function safeReport(report: Report): Report {
+  const known = safeReports.get(report);
+  if (known) return known;
+  const { threshold = 'debug' } = report;
+  const safe = (fact: Fact): void => {
+    try {
+      report(fact);
+    } catch {
+      // Only the host could be told, and the host's code is what failed.
+    }
+  };
+  const made = Object.assign(safe, { threshold });
+  safeReports.set(report, made);
+  return made;
+}

@@ -1,11 +1,17 @@
 /**
  * The transitions of the machines of a session or a connection, for the live page, the official
- * inspector and recorders.
- * Each machine is observed at its `transition`. XState's inspection would make every event of every
- * actor cost more.
+ * inspector and recorders. They come from XState's inspection, which makes every event of an
+ * inspected system cost more: a system is inspected from its scope's first listener on.
  */
-import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
-import { actorStopped } from '../machines/names.ts';
+import type {
+  AnyActorRef,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  EventObject,
+  InspectionEvent,
+  Observer,
+} from 'xstate';
+import { actorStarted, actorStopped } from '../machines/names.ts';
 import type { ActorFactName, Report } from './facts.ts';
 import { Listeners } from './listeners.ts';
 
@@ -73,32 +79,29 @@ export interface ObservedScope {
   readonly observedTransitions: Transitions | undefined;
 }
 
+/** The `inspect` option of actors. */
+type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void);
+
 /**
- * A machine with the same behaviour whose transitions the listeners of its scope get. The given
- * machine is not changed, and one machine may serve many scopes. Without listeners, an event costs
- * one look-up.
+ * Options of a root actor whose machine belongs to a scope.
  *
- * @param scopeOf finds the scope by the actor's input
+ * @param inspect an inspector of the host's
  */
-export function observedMachine<T extends AnyStateMachine>(
-  name: MachineName,
-  machine: T,
-  scopeOf: (input: object) => ObservedScope,
-): T {
-  const scopes = new WeakMap<AnyActorRef, ObservedScope>();
-  const getInitialSnapshot: AnyStateMachine['getInitialSnapshot'] = (scope, input: object) => {
-    scopes.set(scope.self, scopeOf(input));
-    return machine.getInitialSnapshot(scope, input);
+export function inspectedAs(
+  machine: MachineName,
+  { observedTransitions }: ObservedScope,
+  inspect?: Inspect,
+): { readonly inspect?: Inspect } {
+  const own = observedTransitions?.inspector(() => machine);
+  if (!own) return inspect ? { inspect } : {};
+  if (!inspect) return { inspect: own };
+  return {
+    inspect: (event) => {
+      if (typeof inspect === 'function') inspect(event);
+      else inspect.next?.(event);
+      own(event);
+    },
   };
-  const transition: AnyStateMachine['transition'] = (before, event: EventObject, scope) => {
-    const after = machine.transition(before, event, scope);
-    const observed = scopes.get(scope.self)?.observedTransitions;
-    if (observed && event.type !== actorStopped) {
-      observed.tell({ machine: name, actor: scope.self, event, before, after });
-    }
-    return after;
-  };
-  return Object.assign(Object.create(machine) as T, { getInitialSnapshot, transition });
 }
 
 /** The scope of a machine that is not observed. */
@@ -111,6 +114,8 @@ export function isMachine(logic: object | undefined): logic is AnyStateMachine {
 
 export class Transitions {
   readonly #listeners: Listeners<TransitionListener>;
+  /** Begins inspections that wait for the first listener; undefined from then on. */
+  #waiting: (() => void)[] | undefined = [];
 
   constructor(report: Report<ActorFactName>) {
     this.#listeners = new Listeners('A listener to the machines', report);
@@ -118,10 +123,58 @@ export class Transitions {
 
   /** Returns what ends the listening. If a listener throws, that is reported and ends nothing. */
   listen(listener: TransitionListener): () => void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    for (const begin of waiting ?? []) begin();
     return this.#listeners.add(listener);
   }
 
-  tell(transition: MachineTransition): void {
-    this.#listeners.tell((listener) => listener(transition));
+  /**
+   * Inspects an actor's system, once there is a listener.
+   *
+   * @param nameOf undefined for actors of other scopes in the system
+   * @param begun gets a function that ends the inspection
+   */
+  observe(
+    actor: AnyActorRef,
+    nameOf: (actor: AnyActorRef) => MachineName | undefined,
+    begun: (end: () => void) => void = () => {},
+  ): void {
+    const begin = (): void => {
+      const inspection = actor.system.inspect({ next: this.inspector(nameOf) });
+      begun(() => inspection.unsubscribe());
+    };
+    if (this.#waiting) this.#waiting.push(begin);
+    else begin();
+  }
+
+  /** An inspector of one actor system. */
+  inspector(
+    nameOf: (actor: AnyActorRef) => MachineName | undefined,
+  ): (event: InspectionEvent) => void {
+    // The steps of one event so far. They are complete at the next event, or at the snapshot.
+    let steps: MachineTransition | undefined;
+    const flush = (): void => {
+      const transition = steps;
+      steps = undefined;
+      if (transition) this.#listeners.tell((listener) => listener(transition));
+    };
+    return (inspected) => {
+      if (inspected.type === '@xstate.event' || inspected.type === '@xstate.snapshot') {
+        return flush();
+      }
+      if (inspected.type !== '@xstate.microstep') return;
+      const actor = inspected.actorRef as AnyActorRef;
+      const after = inspected.snapshot as AnyMachineSnapshot;
+      if (steps?.actor === actor) {
+        steps = { ...steps, after };
+        return;
+      }
+      flush();
+      const { event } = inspected;
+      if (event.type === actorStarted || event.type === actorStopped) return;
+      const machine = nameOf(actor);
+      if (machine) steps = { machine, actor, event, before: actor.getSnapshot(), after };
+    };
   }
 }

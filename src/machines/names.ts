@@ -12,6 +12,9 @@ export function actorFailed(actorId: string, error: unknown): ErrorActorEvent {
   return { type: `xstate.error.actor.${actorId}`, error, actorId };
 }
 
+/** The event with which XState starts an actor. */
+export const actorStarted = 'xstate.init';
+
 /** What an actor's logic receives last. */
 export const actorStopped = 'xstate.stop';
 

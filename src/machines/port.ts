@@ -53,6 +53,37 @@ export function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
   return behaviour?.view as T | undefined;
 }
 
+/** The part of a plain actor's logic that is the same for all of them. */
+const plainLogic: Pick<
+  Port<EventObject, unknown>,
+  'getInitialSnapshot' | 'transition' | 'getPersistedSnapshot'
+> = {
+  getInitialSnapshot: (_, input) => ({
+    status: 'active',
+    output: undefined,
+    error: undefined,
+    input,
+    behaviour: undefined,
+  }),
+  transition: (snapshot, event) => {
+    const { behaviour } = snapshot;
+    if (event.type === actorStopped) {
+      behaviour?.stop?.();
+      return { ...snapshot, status: 'stopped' } as typeof snapshot;
+    }
+    try {
+      behaviour?.receive(event);
+    } catch (error) {
+      // XState does not stop an actor that fails, so it releases what it owns here.
+      behaviour?.stop?.();
+      throw error;
+    }
+    return snapshot;
+  },
+  getPersistedSnapshot: ({ status }) =>
+    ({ status, output: undefined, error: undefined }) as Snapshot<unknown>,
+};
+
 /**
  * Actor logic from a function that starts a behaviour. The snapshot carries the behaviour from the
  * start on, and changes only when the actor stops.
@@ -61,34 +92,11 @@ export function plainActor<TEvent extends EventObject, TInput>(
   start: (scope: { readonly input: TInput; readonly self: Ref<TEvent> }) => Behaviour<TEvent>,
 ): Port<TEvent, TInput> {
   return {
-    getInitialSnapshot: (_, input) => ({
-      status: 'active',
-      output: undefined,
-      error: undefined,
-      input,
-      behaviour: undefined,
-    }),
+    ...(plainLogic as unknown as Port<TEvent, TInput>),
     start: (snapshot, { self }) => {
       const started = snapshot as { behaviour: Behaviour<TEvent> | undefined };
       started.behaviour = start({ input: snapshot.input, self: self as unknown as Ref<TEvent> });
     },
-    transition: (snapshot, event) => {
-      const { behaviour } = snapshot;
-      if (event.type === actorStopped) {
-        behaviour?.stop?.();
-        return { ...snapshot, status: 'stopped' } as typeof snapshot;
-      }
-      try {
-        behaviour?.receive(event);
-      } catch (error) {
-        // XState does not stop an actor that fails, so it releases what it owns here.
-        behaviour?.stop?.();
-        throw error;
-      }
-      return snapshot;
-    },
-    getPersistedSnapshot: ({ status }) =>
-      ({ status, output: undefined, error: undefined }) as Snapshot<unknown>,
   };
 }
 

@@ -6,13 +6,12 @@ import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { SessionEmitted, SessionEvent } from '../machines/session.machine.ts';
 import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
-import { ownerOf } from './session/guarded-listeners.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { ServerCore } from './server-core.ts';
-import { ServedSession } from './session.ts';
+import { ServedSession, sessionOfActor } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
 import { plainEnvironment } from './session/session-environment.ts';
-import { provideMachine, servedMachine } from './session/session-logic.ts';
+import { servedMachine } from './session/session-logic.ts';
 import type { SessionImplementations } from './session/session-logic.ts';
 import type { SessionHost } from './session/session-scope.ts';
 import type { Transport } from '../transports/transport.ts';
@@ -56,8 +55,8 @@ export interface SessionLogic extends ActorLogic<
  * @throws {TypeError} the actor is not a session
  */
 export function sessionOf(actor: AnyActorRef): McpSession {
-  const session = ownerOf(actor);
-  if (session instanceof ServedSession) return session;
+  const session = sessionOfActor(actor);
+  if (session) return session;
   throw new TypeError(
     `The actor "${actor.id}" is no session: give what was invoked or spawned with a server's sessionLogic`,
   );
@@ -81,7 +80,7 @@ export function sessionLogic(
   machine: typeof servedMachine = servedMachine,
 ): SessionLogic {
   const logic: SessionLogic = {
-    provide: (implementations) => sessionLogic(core, provideMachine(machine, implementations)),
+    provide: (implementations) => sessionLogic(core, machine.provide(implementations)),
     getInitialSnapshot: (scope, { transport, session: listened, ...options }) => {
       const actor = scope.self as SessionActorRef;
       const session =
@@ -94,8 +93,8 @@ export function sessionLogic(
       return machine.getInitialSnapshot(scope, { scope: session, server, limits, isPrepared });
     },
     start: (snapshot, { self }) => {
-      const session = ownerOf(self);
-      if (!(session instanceof ServedSession)) {
+      const session = sessionOfActor(self);
+      if (!session) {
         throw new Error(
           'A session cannot be restored from a snapshot: its connection is gone. Start a new one',
         );

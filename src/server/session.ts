@@ -1,7 +1,8 @@
 /**
  * A session around its actor, as a host sees it: whether started by `listen`, invoked or spawned.
  */
-import type { AnyStateMachine } from 'xstate';
+import { Subject } from 'rxjs';
+import type { AnyActorRef, AnyStateMachine } from 'xstate';
 import { pingPeer } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import { isThenable } from '../actors/exchange.ts';
@@ -21,7 +22,6 @@ import { machineOfTool } from './define/tool-machine.ts';
 import { SessionFacts } from './facts.ts';
 import type { FactName } from './facts.ts';
 import type { SessionHandle } from './context/session-view.ts';
-import { guardListeners, guardOf } from './session/guarded-listeners.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { ServerCore } from './server-core.ts';
 import { dumpSession } from '../../packages/diagnostics/src/session-dump.ts';
@@ -34,8 +34,8 @@ import type { SessionStreams } from './session/session-streams.observable.ts';
 import type { Transitions } from '../actors/transitions.ts';
 
 /**
- * Options of a session, however it is started. If a listener throws, that is reported and ends
- * nothing.
+ * Options of a session, however it is started. What a listener throws is an uncaught exception; the
+ * session continues.
  */
 export interface SessionOptions extends ScopeOptions {
   /**
@@ -77,9 +77,8 @@ export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'close
 /** A session that is being served. */
 export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposable {
   /**
-   * The session's actor: its snapshot, its emitted events, its children. If a listener throws, that
-   * is reported and ends nothing. A session over HTTP that only asks has no actors: they are made for
-   * those who read this, `state`, `dump()` or an observable.
+   * The session's actor: its snapshot, its emitted events, its children. A session over HTTP that
+   * only asks has no actors until this, `state`, `dump()` or an observable is read.
    */
   readonly actor: SessionActorRef;
   /**
@@ -113,6 +112,13 @@ export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposab
   ping(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<number>;
 }
 
+const sessions = new WeakMap<object, ServedSession>();
+
+/** The session of an actor; undefined if the actor is not a session. */
+export function sessionOfActor(actor: object): ServedSession | undefined {
+  return sessions.get(actor);
+}
+
 /** A session and its actor. */
 export class ServedSession extends SessionScope implements McpSession {
   readonly core: ServerCore;
@@ -131,6 +137,8 @@ export class ServedSession extends SessionScope implements McpSession {
   #releaseProcess: (() => void) | undefined = undefined;
   #resolveClosed: ((cause: CloseCause) => void) | undefined = undefined;
   #streams: SessionStreams | undefined = undefined;
+  /** Feeds the subscribers of `events$`. */
+  #emitted$: Subject<SessionEmitted> | undefined = undefined;
   #preparing: Promise<PreparationOutcome> | undefined = undefined;
   /** What kept it from being connected. */
   #refusal: { readonly error: unknown } | undefined = undefined;
@@ -157,9 +165,22 @@ export class ServedSession extends SessionScope implements McpSession {
   /** Makes the session one of the actor's, which may have no snapshot yet. */
   attach(actor: SessionActorRef): void {
     this.#actor = actor;
-    // The session's own listeners come first, unguarded.
+    sessions.set(actor, this);
     this.#listen(actor);
-    guardListeners(actor, this);
+    if (this.observedTransitions) this.observeMachines(this.observedTransitions);
+  }
+
+  /** Does nothing before {@link attach}. */
+  protected override observeMachines(transitions: Transitions): void {
+    const actor = this.#actor;
+    if (!actor) return;
+    const nameOf = (inspected: AnyActorRef) => {
+      if (inspected === actor) return 'session';
+      const { children } = actor.getSnapshot();
+      if (inspected === children['roots']) return 'roots';
+      return inspected === children['keepalive'] ? 'keepalive' : undefined;
+    };
+    transitions.observe(actor, nameOf, (end) => this.atEnd(end));
   }
 
   /** Begins the session: with its actors, if it cannot be served without them or anybody watches it. */
@@ -324,10 +345,6 @@ export class ServedSession extends SessionScope implements McpSession {
     await this.closed;
   }
 
-  emitting(event: SessionEmitted): void {
-    this.lastEmitted = event;
-  }
-
   /** The actor has taken an event. */
   moved({ output, context }: SessionSnapshot): void {
     if (output) this.#close(output.cause);
@@ -359,13 +376,13 @@ export class ServedSession extends SessionScope implements McpSession {
 
   /** Created when first read. */
   get #observables(): SessionStreams {
-    const { actor, traffic, hostClock: clock, report } = this;
+    const { actor, traffic, hostClock: clock } = this;
     return (this.#streams ??= sessionStreams({
       actor,
       traffic,
       clock,
-      guard: guardOf(report),
       emitted: () => this.lastEmitted,
+      emitted$: (this.#emitted$ ??= new Subject()),
     }));
   }
 
@@ -374,9 +391,10 @@ export class ServedSession extends SessionScope implements McpSession {
     actor.subscribe(new SessionObserver(this, facts));
     // Always, because the last emitted event is known only if someone listens.
     actor.on('*', (event) => {
-      this.emitting(event);
+      this.lastEmitted = event;
       facts.emitted(event);
-      this.environment.listener(event.type, () => guardOf(this.report)(() => this.#tell(event)));
+      this.#emitted$?.next(event);
+      this.environment.listener(event.type, () => this.#tell(event));
     });
   }
 

@@ -518,21 +518,6 @@ everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
     roots.peer.answer(await roots.query(), list('b'));
     expect(urisOf(await roots.waited())).toEqual(['b']);
   });
-
-  test('whose listener fails harms nobody [ROOTS-12]', async () => {
-    const { peer, facts } = serve(
-      { tools: [echo] },
-      {
-        onRootsUpdated: () => {
-          throw new Error('a bug of the host’s');
-        },
-      },
-    );
-    await peer.handshake({ capabilities: { roots: {} } });
-    peer.answer(await peer.request('roots/list'), list('a'));
-    await facts.next('listener.failed');
-    expect(textOf(await peer.call('echo', {}))).toBe('{}');
-  });
 });
 
 everywhere('who waits for roots', eachTransportAndHttp, () => {

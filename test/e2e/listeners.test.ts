@@ -4,7 +4,7 @@ import { launch, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
-test('a host whose listeners throw goes on, and so does its session', async () => {
+test('throws what listeners of a session throw as uncaught exceptions, and the session goes on', async () => {
   const server = launch(program('test/e2e/throwing-listeners.ts'));
   await server.initialize();
   server.child.stdin.end();

@@ -62,25 +62,6 @@ describe('docs/embedding.md', () => {
     await peer.ask('ping');
     expect(acted).toEqual(['session.initialized', 'roots.updated']);
   });
-
-  test('shows how to hear of a listener that throws', async () => {
-    const error = vi.spyOn(console, 'error').mockReturnValue();
-    const { transport, peer } = memory();
-    const server = greeter;
-    // #region report
-    const session = server.listen(transport, {
-      report: ({ level, name, message }) => {
-        if (level === 'error') console.error(name, message);
-      },
-    });
-    // #endregion
-    session.state$.subscribe(() => {
-      throw new Error('no such listener');
-    });
-    expect(error).toHaveBeenCalledWith('listener.failed', expect.stringContaining('no such'));
-    peer.end();
-    await session.closed;
-  });
 });
 
 describe('docs/errors.md', () => {

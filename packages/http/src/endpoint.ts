@@ -16,7 +16,7 @@ import { Room } from '../../../src/actors/room.ts';
 import { Method } from '../../../src/protocol/methods.ts';
 import { nodeOf } from '../../../src/rounds/request-state.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
-import { safeReport } from '../../../src/server/session/guarded-listeners.ts';
+import { safeReport } from '../../../src/actors/facts.ts';
 import type { McpSession } from '../../../src/server/session.ts';
 import { Bodies } from './bodies.ts';
 import { closing, fault, foreign, unfit, corsHeaders, preflightAnswer } from './checks.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import { watchTransitions } from '../src/gate.ts';
 import type { Transition } from '../src/gate.ts';
-import { Transitions, observedMachine } from '../../../src/actors/transitions.ts';
+import { Transitions } from '../../../src/actors/transitions.ts';
 
 const door = createMachine({
   id: 'door',
@@ -17,9 +17,8 @@ const door = createMachine({
 describe('the gate', () => {
   const start = () => {
     const transitions = new Transitions(() => {});
-    const actor = createActor(
-      observedMachine('roots', door, () => ({ observedTransitions: transitions })),
-    ).start();
+    const actor = createActor(door).start();
+    transitions.observe(actor, () => 'roots');
     const told: Transition[] = [];
     const stop = watchTransitions(transitions, (transition) => told.push(transition));
     return { actor, told, stop };

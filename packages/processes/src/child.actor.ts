@@ -24,7 +24,7 @@ import { thisPlatform } from './platforms.ts';
 import { take } from './started-ahead.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
-import { observedMachine, unobserved } from '../../../src/actors/transitions.ts';
+import { inspectedAs, unobserved } from '../../../src/actors/transitions.ts';
 import { defaultStopTimes, processMachine } from './process.machine.ts';
 
 /** The names of the facts that launched processes report. */
@@ -219,11 +219,7 @@ class Child implements Behaviour<ChildEvent> {
 }
 
 /** The chart of a process, with what starts and ends real ones. */
-const realProcessMachine = observedMachine(
-  'process',
-  processMachine.provide({ actors: { child: childActor } }),
-  (input) => (input as { readonly scope: ChildScope }).scope.observed ?? unobserved,
-);
+const realProcessMachine = processMachine.provide({ actors: { child: childActor } });
 
 /** One run of a process. Send it `process.stop`; the last that it emits is `process.gone`. */
 export type ProcessActor = Actor<typeof processMachine>;
@@ -232,5 +228,10 @@ export type ProcessActor = Actor<typeof processMachine>;
 export function processActor(scope: ChildScope, stop: Partial<StopTimes> = {}): ProcessActor {
   const { clock } = scope;
   const times = { ...defaultStopTimes, ...stop };
-  return createActor(realProcessMachine, { id: 'process', input: { scope, times }, clock });
+  return createActor(realProcessMachine, {
+    id: 'process',
+    input: { scope, times },
+    clock,
+    ...inspectedAs('process', scope.observed ?? unobserved),
+  });
 }

@@ -13,9 +13,9 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import { MetaKey } from '../../protocol/meta.ts';
 import { covers, readInterests, servedInterests, sizeOf } from '../../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../../protocol/subscriptions.ts';
-import { sessionIn, scopeOfCall } from '../session/session-scope.ts';
+import { scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { observedMachine } from '../../actors/transitions.ts';
+import { inspectedAs } from '../../actors/transitions.ts';
 import type { UpstreamWatch } from '../define/upstream.ts';
 import type { Feature } from './feature.ts';
 import type { ServerCatalog, OfferedItems } from './registry.ts';
@@ -23,8 +23,6 @@ import { isResourceSeen } from './resources.ts';
 import { ToldAnswers } from './visibility.ts';
 import type { ItemAsker } from './visibility.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
-
-const machine = observedMachine('subscription', subscriptionMachine, sessionIn);
 
 type Subscription = ActorRefFrom<typeof subscriptionMachine>;
 
@@ -121,11 +119,11 @@ export function subscriptionsFeature(
     refuseTooMany(interests, others, maxSubscriptions);
     const { clock, inspect } = session;
     const { id } = call.request;
-    const actor = createActor(machine, {
+    const actor = createActor(subscriptionMachine, {
       id: `subscription ${JSON.stringify(id)}`,
       input: { scope: session, id, interests, port: call },
       clock,
-      ...(inspect ? { inspect } : {}),
+      ...inspectedAs('subscription', session, inspect),
     });
     const asker = upstream ? undefined : call.request;
     const told = asker && toldTo(asker, interests.lists);

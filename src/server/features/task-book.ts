@@ -27,9 +27,8 @@ import { taskChanged } from '../../protocol/subscriptions.ts';
 import type { Notice } from '../../protocol/subscriptions.ts';
 import type { Task } from '../../protocol/tasks.ts';
 import { askForRoots } from '../../rounds/questions.ts';
-import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { observedMachine } from '../../actors/transitions.ts';
+import { inspectedAs } from '../../actors/transitions.ts';
 import { stringParam } from './feature.ts';
 import type { DurableTasks } from '../../../packages/tasks/src/durable-tasks.ts';
 import { expired, notFound, notFoundHere } from '../../../packages/tasks/src/seen-task.ts';
@@ -60,8 +59,6 @@ export type TaskFactName =
 
 /** How long it takes at least until it is looked again which tasks are over elsewhere, milliseconds. */
 const lookAgainMs = 1000;
-
-const machine = observedMachine('task', taskMachine, sessionIn);
 
 /** A task that was given up here. */
 interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'place'> {
@@ -240,7 +237,7 @@ export class TaskBook {
     const session = this.#session;
     const { clock, inspect, limits } = session;
     // A system of its own: one task's timers cost the same however many others the session has.
-    const actor = createActor(machine, {
+    const actor = createActor(taskMachine, {
       id: taskId,
       input: {
         scope: session,
@@ -253,7 +250,7 @@ export class TaskBook {
       clock,
       logger: (...words: unknown[]) =>
         this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
-      ...(inspect ? { inspect } : {}),
+      ...inspectedAs('task', session, inspect),
     });
     const ledger =
       firstSteps &&

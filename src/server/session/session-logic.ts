@@ -13,7 +13,6 @@ import { rootsMachine } from '../../machines/roots.machine.ts';
 import { sessionMachine } from '../../machines/session.machine.ts';
 import { preparationActor } from './preparation.actor.ts';
 import { sessionIn } from './session-scope.ts';
-import { observedMachine, isMachine } from '../../actors/transitions.ts';
 
 /** Implementations of the session machine's actors, guards, actions and delays. */
 export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0];
@@ -30,45 +29,14 @@ const ask = askRootsActor((input) => {
 });
 
 /** What every session runs, unless its host provides something else. */
-export const servedMachine: typeof sessionMachine = observedMachine(
-  'session',
-  sessionMachine.provide({
-    actors: {
-      reader: readerPort(sessionIn),
-      writer: observedWriter(sessionIn),
-      router: routerActor(serverSide, sessionIn, (input) => sessionIn(input).actorless?.router),
-      correlation: correlationActor(sessionIn),
-      preparation: preparationActor,
-      roots: observedMachine('roots', rootsMachine.provide({ actors: { ask } }), sessionIn),
-      keepalive: observedMachine(
-        'keepalive',
-        keepaliveMachine.provide({ actors: { probe: probeActor(sessionIn) } }),
-        sessionIn,
-      ),
-    },
-  }),
-  sessionIn,
-);
-
-/** The machine with a host's implementations. The host's own machines are observed, not changed. */
-export function provideMachine(
-  machine: typeof sessionMachine,
-  { actors, ...others }: SessionImplementations,
-): typeof sessionMachine {
-  const { roots, keepalive } = actors ?? {};
-  const given: SessionImplementations = {
-    ...others,
-    ...(actors
-      ? {
-          actors: {
-            ...actors,
-            ...(isMachine(roots) ? { roots: observedMachine('roots', roots, sessionIn) } : {}),
-            ...(isMachine(keepalive)
-              ? { keepalive: observedMachine('keepalive', keepalive, sessionIn) }
-              : {}),
-          },
-        }
-      : {}),
-  };
-  return observedMachine('session', machine.provide(given), sessionIn);
-}
+export const servedMachine: typeof sessionMachine = sessionMachine.provide({
+  actors: {
+    reader: readerPort(sessionIn),
+    writer: observedWriter(sessionIn),
+    router: routerActor(serverSide, sessionIn, (input) => sessionIn(input).actorless?.router),
+    correlation: correlationActor(sessionIn),
+    preparation: preparationActor,
+    roots: rootsMachine.provide({ actors: { ask } }),
+    keepalive: keepaliveMachine.provide({ actors: { probe: probeActor(sessionIn) } }),
+  },
+});

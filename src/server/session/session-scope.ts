@@ -41,7 +41,7 @@ import type { LoggingOptions } from '../context/session-log.ts';
 import { sendAuthored } from '../context/session-view.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { defaultReport } from './default-report.ts';
-import { safeReport } from './guarded-listeners.ts';
+import { safeReport } from '../../actors/facts.ts';
 import { defaultLimits, limitsWith } from '../../actors/limits.ts';
 import type { Limits } from '../../actors/limits.ts';
 import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
@@ -266,8 +266,15 @@ export abstract class SessionScope implements SessionHandle {
 
   /** The transitions of the session's machines. */
   get transitions(): Transitions {
-    return (this.#transitions ??= new Transitions(this.report));
+    if (!this.#transitions) {
+      this.#transitions = new Transitions(this.report);
+      this.observeMachines(this.#transitions);
+    }
+    return this.#transitions;
   }
+
+  /** Called once the session is observed. */
+  protected observeMachines(_: Transitions): void {}
 
   /** {@link transitions}, if anything has ever asked for them. */
   get observedTransitions(): Transitions | undefined {

@@ -1,7 +1,7 @@
 /**
  * A session as observables, for hosts without XState. A stream without subscribers costs nothing.
  */
-import type { Observable } from 'rxjs';
+import { Observable } from 'rxjs';
 import type { PassedFrame, Traffic } from '../../actors/traffic.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
@@ -12,8 +12,6 @@ import type {
   SessionState,
 } from '../../machines/session-state.ts';
 
-import type { Guard } from './guarded-listeners.ts';
-import { GuardedObservable } from './guarded.observable.ts';
 import { stateOf } from '../../machines/session-state.ts';
 import { itemsOfInbound, itemsOfOutbound } from './traffic-item.ts';
 import type { TrafficItem } from './traffic-item.ts';
@@ -40,10 +38,11 @@ export interface SessionStreams {
 export interface SessionStreamSource {
   readonly actor: SessionActorRef;
   readonly traffic: Pick<Traffic, 'listen' | 'last'>;
-  /** The event that the session emitted last. */
+  /** The last emitted event. */
   emitted(): SessionEmitted | undefined;
+  /** The emitted events, each after {@link emitted} returns it. */
+  readonly emitted$: Observable<SessionEmitted>;
   readonly clock: Clock;
-  readonly guard: Guard;
 }
 
 /** Feeds one subscriber of a stream. */
@@ -59,12 +58,12 @@ export function sessionStreams({
   actor,
   traffic,
   emitted,
+  emitted$,
   clock,
-  guard,
 }: SessionStreamSource): SessionStreams {
   /** @param begin called before the current value is given, so that nothing in between is missed */
   const untilTheEnd = <T>(begin: (next: (value: T) => void) => StreamFeed): Observable<T> =>
-    new GuardedObservable<T>(guard, (subscriber) => {
+    new Observable<T>((subscriber) => {
       const { present, snapshot, end } = begin((value) => subscriber.next(value));
       const complete = () => subscriber.complete();
       const now = actor.getSnapshot();
@@ -89,7 +88,7 @@ export function sessionStreams({
     state$: untilTheEnd((next) => changesOf(stateOf, next)),
     roots$: untilTheEnd((next) => changesOf(({ context }) => context.report, next)),
     events$: untilTheEnd((next) => {
-      const subscription = actor.on('*', next);
+      const subscription = emitted$.subscribe(next);
       const present = () => {
         const event = emitted();
         if (event) next(event);

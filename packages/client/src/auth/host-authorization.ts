@@ -8,7 +8,6 @@ import type { Clock } from '../../../../src/actors/clock.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
 import { authorizationMachine, scopeUnion, scopesMissing } from './authorization.machine.ts';
 import type {
-  AuthorizationInput,
   AuthorizationPort,
   RefusedAuthorization,
   TokenDemand,
@@ -27,7 +26,7 @@ import type {
 import { bearerChallenge, challengeWords } from '../http/authorization.ts';
 import { logInClient } from './client-login.ts';
 import { memoryCredentialStore } from './credential-store.ts';
-import { observedMachine } from '../../../../src/actors/transitions.ts';
+import { inspectedAs } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
@@ -78,10 +77,6 @@ const isRead = (snapshot: Snapshot): boolean => !snapshot.matches('reading');
 const isSettled = (snapshot: Snapshot): boolean =>
   !snapshot.matches('obtaining') && !snapshot.matches('refreshing');
 
-const observedAuthorization = observedMachine('authorization', authorizationMachine, (input) => {
-  return ((input as AuthorizationInput).port as OAuthAuthorization).observed;
-});
-
 class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
   /** The connection among whose machines it is shown. */
   readonly observed: ObservedScope;
@@ -105,10 +100,11 @@ class OAuthAuthorization implements HttpAuthorization, AuthorizationPort {
     const { visitTimeoutMs = defaultVisitMs } = options as PersonAuth;
     this.observed = observed;
     this.#clock = clock;
-    this.#actor = createActor(observedAuthorization, {
+    this.#actor = createActor(authorizationMachine, {
       id: 'authorization',
       input: { port: this, visitTimeoutMs },
       clock,
+      ...inspectedAs('authorization', observed),
     });
     this.#actor.on('authorization.asked', ({ url, device }) => asked(url, device));
     this.#actor.start();

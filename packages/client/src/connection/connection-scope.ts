@@ -90,7 +90,15 @@ export class ConnectionScope {
 
   /** The transitions of the connection's machines. */
   get transitions(): Transitions {
-    return (this.#transitions ??= new Transitions(this.parts.report));
+    if (!this.#transitions) {
+      const { actor, report } = this.parts;
+      this.#transitions = new Transitions(report);
+      const nameOf = (inspected: AnyActorRef) => (inspected === actor ? 'connection' : undefined);
+      this.#transitions.observe(actor, nameOf, (end) => {
+        actor.subscribe({ complete: end, error: end });
+      });
+    }
+    return this.#transitions;
   }
 
   /** {@link transitions}, if anything has ever asked for them. */

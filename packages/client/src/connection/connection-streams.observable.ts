@@ -4,14 +4,12 @@ import type { Loss, UnreadInput } from '../../../../src/protocol/losses.ts';
 import type { DevicePrompt } from '../channel/connection-ports.ts';
 import type { connectionMachine } from './connection.machine.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
-import type { Observable } from 'rxjs';
+import { Observable } from 'rxjs';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
 import { Listeners } from '../../../../src/actors/listeners.ts';
 import type { Traffic } from '../../../../src/actors/traffic.ts';
 import type { ListedTool } from '../../../../src/protocol/listed.ts';
-import type { Guard } from '../../../../src/server/session/guarded-listeners.ts';
-import { GuardedObservable } from '../../../../src/server/session/guarded.observable.ts';
 import { itemsOfInbound, itemsOfOutbound } from '../../../../src/server/session/traffic-item.ts';
 import type { TrafficItem } from '../../../../src/server/session/traffic-item.ts';
 import type { Lists } from '../lists/lists.ts';
@@ -95,14 +93,13 @@ export interface ConnectionStreamSource {
   readonly clock: Clock;
   readonly events: Pick<EventLog, 'listen'>;
   readonly tools: () => Pick<Lists['tools'], 'report' | 'watch'>;
-  readonly guard: Guard;
 }
 
 export function connectionStreams(source: ConnectionStreamSource): ConnectionStreams {
-  const { actor, clock, guard } = source;
+  const { actor, clock } = source;
   /** @param begin emits the present value and listens; returns a function that stops listening */
   const untilTheEnd = <T>(begin: (next: (value: T) => void) => () => void): Observable<T> =>
-    new GuardedObservable<T>(guard, (subscriber) => {
+    new Observable<T>((subscriber) => {
       const end = begin((value) => subscriber.next(value));
       const complete = () => subscriber.complete();
       if (actor.getSnapshot().status !== 'active') {
@@ -125,7 +122,7 @@ export function connectionStreams(source: ConnectionStreamSource): ConnectionStr
         next(state);
       };
       tell();
-      const subscription = actor.subscribe(tell);
+      const subscription = actor.subscribe({ next: tell, error: tell });
       return () => subscription.unsubscribe();
     }),
     tools$: untilTheEnd((next) => {

@@ -17,11 +17,7 @@ import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import { dumpConnection } from './connection-dump.ts';
 import type { ConnectionDump } from '../../../diagnostics/src/connection-dump.ts';
 import { defaultReport } from '../../../../src/server/session/default-report.ts';
-import {
-  guardListeners,
-  guardOf,
-  safeReport,
-} from '../../../../src/server/session/guarded-listeners.ts';
+import { safeReport } from '../../../../src/actors/facts.ts';
 import { Answers } from '../asked/answers.ts';
 import type { AnswersHost } from '../asked/answers.ts';
 import { DialogPlaces } from '../asked/input-rounds.ts';
@@ -146,7 +142,6 @@ export class HostConnection extends ServerFeatures {
     };
     environment.observe({ listen: (listener) => scope.transitions.listen(listener) });
     environment.calls(this);
-    guardListeners<ConnectionEmitted>(actor, { report, emitting: () => {} });
   }
 
   get state(): ConnectionState {
@@ -196,7 +191,6 @@ export class HostConnection extends ServerFeatures {
       clock: this.#clock,
       events: this.events,
       tools: () => this.#watchedTools,
-      guard: guardOf(this.#scope.parts.report),
     }));
   }
 

@@ -11,7 +11,6 @@ import type { HostConnectionInput } from './host-connection.ts';
 import { correlationActor } from '../../../../src/actors/correlation/correlation.actor.ts';
 import { hostSide } from '../../../../src/actors/router/host-side.ts';
 import { routerActor } from '../../../../src/actors/router/router.actor.ts';
-import { observedMachine } from '../../../../src/actors/transitions.ts';
 import { connectionMachine } from './connection.machine.ts';
 import { observedWriter, readerPort } from '../../../../src/actors/traffic.ts';
 import { portByInput } from '../../../../src/machines/port.ts';
@@ -36,20 +35,16 @@ export type ConnectionLogic<TInput> = ActorLogic<
 >;
 
 /** The connection machine with its actors, provided once for all connections. */
-const connectedMachine = observedMachine(
-  'connection',
-  connectionMachine.provide({
-    actors: {
-      channel: portByInput((input) => connectionIn(input).channel),
-      reader: readerPort(transportIn),
-      writer: observedWriter(transportIn, withClientEnvelope),
-      router: routerActor(hostSide, (input) => connectionIn(input).routing),
-      correlation: correlationActor(correlating),
-      handshake: handshakeActor(greeting),
-    },
-  }),
-  connectionIn,
-);
+const connectedMachine = connectionMachine.provide({
+  actors: {
+    channel: portByInput((input) => connectionIn(input).channel),
+    reader: readerPort(transportIn),
+    writer: observedWriter(transportIn, withClientEnvelope),
+    router: routerActor(hostSide, (input) => connectionIn(input).routing),
+    correlation: correlationActor(correlating),
+    handshake: handshakeActor(greeting),
+  },
+});
 
 function correlating(input: { readonly scope?: object | undefined }) {
   const { requestIds, parts } = connectionIn(input);

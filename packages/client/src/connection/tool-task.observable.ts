@@ -1,10 +1,11 @@
 /** A tool call that runs as a task, as its host sees it. */
-import type { Observable } from 'rxjs';
+import { inspectedAs } from '../../../../src/actors/transitions.ts';
+import { Observable } from 'rxjs';
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { waitFor } from '../../../../src/actors/waiting.ts';
-import type { MachineActor } from '../../../../src/actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import type {
   followedTaskMachine,
   FollowedTaskInput,
@@ -13,8 +14,6 @@ import type {
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
 import type { TaskReport, TaskStatus } from '../../../../src/protocol/tasks.ts';
-import type { Guard } from '../../../../src/server/session/guarded-listeners.ts';
-import { GuardedObservable } from '../../../../src/server/session/guarded.observable.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import { longestDelayMs } from '../../../../src/actors/clock.ts';
 
@@ -48,8 +47,8 @@ export interface ToolTask {
 
 /** What a task needs from its connection. */
 export interface ToolTaskPort {
+  readonly observed: ObservedScope;
   readonly clock: Clock;
-  readonly guard: Guard;
   /** The machine with its actors. */
   readonly machine: typeof followedTaskMachine;
   readonly input: FollowedTaskInput;
@@ -67,7 +66,12 @@ export class FollowedTask implements ToolTask {
     const { input, clock, machine } = port;
     this.id = input.task.taskId;
     this.#port = port;
-    this.#actor = createActor(machine, { id: this.id, input, clock });
+    this.#actor = createActor(machine, {
+      id: this.id,
+      input,
+      clock,
+      ...inspectedAs('followed', port.observed),
+    });
     this.#actor.start();
   }
 
@@ -82,7 +86,7 @@ export class FollowedTask implements ToolTask {
   }
 
   get status$(): Observable<ToolTaskStatus> {
-    return new GuardedObservable(this.#port.guard, (subscriber) => {
+    return new Observable((subscriber) => {
       let last: ToolTaskStatus | undefined;
       const tell = (): void => {
         const now = this.status;
@@ -170,12 +174,12 @@ function endOf(task: TaskReport, outcome: TaskOutcome): TaskStatus {
 }
 
 /** The handle of a call that the server answered at once. */
-export function answeredTask(guard: Guard, result: CallToolResult): ToolTask {
+export function answeredTask(result: CallToolResult): ToolTask {
   const status: ToolTaskStatus = { status: 'completed' };
   return {
     id: undefined,
     status,
-    status$: new GuardedObservable(guard, (subscriber) => {
+    status$: new Observable((subscriber) => {
       subscriber.next(status);
       subscriber.complete();
     }),

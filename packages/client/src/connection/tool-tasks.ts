@@ -5,7 +5,6 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  * @see the extension io.modelcontextprotocol/tasks
  */
-import { observedMachine } from '../../../../src/actors/transitions.ts';
 import type { MachineActor } from '../../../../src/actors/transitions.ts';
 import { followedTaskMachine } from './followed-task.machine.ts';
 import type { FollowedTaskInput } from './followed-task.machine.ts';
@@ -14,7 +13,6 @@ import type { ProgressReport } from '../../../../src/protocol/dialects/dialect.t
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../../../src/protocol/frames.ts';
 import { readTaskReport, tasksExtension } from '../../../../src/protocol/tasks.ts';
-import { guardOf } from '../../../../src/server/session/guarded-listeners.ts';
 import type { FirstResult } from '../asked/input-rounds.ts';
 import { Subscription } from '../lists/listening.actor.ts';
 import type { KeptList } from '../lists/kept-list.ts';
@@ -184,7 +182,7 @@ export class ToolTasks {
     { ttlMs, ...options }: TaskOptions,
     list: KeptList<ListedTool>,
   ): Promise<ToolTask> {
-    const { name, report, requests } = this.host;
+    const { name, requests } = this.host;
     const refusal = (why: string): RuntimeError =>
       new RuntimeError('CAPABILITY_MISSING', `The tool was not called: ${why}`);
     if (this.offer === 'none')
@@ -198,7 +196,7 @@ export class ToolTasks {
         throw refusal(`${name} does not run ${describe(tool.name)} as a task`);
       }
     }
-    const answered = (result: CallToolResult) => answeredTask(guardOf(report), result);
+    const answered = answeredTask;
     if (this.offer === 'legacy') {
       const answer = await this.#askForTask({ ...params, task: { ttl: ttlMs } }, options);
       return answer instanceof FollowedTask ? answer : answered(answer);
@@ -284,7 +282,7 @@ export class ToolTasks {
     token: RequestId | undefined,
     { onProgress }: HostRequestOptions,
   ): FollowedTask {
-    const { clock, limits, rounds, cancel, report } = this.host;
+    const { clock, limits, rounds, cancel } = this.host;
     const read = this.#readerOf(params);
     const first = readTaskReport(value);
     const { taskId } = first;
@@ -298,7 +296,7 @@ export class ToolTasks {
     }
     const input = { scope: this, task: first, era, maxRounds: rounds.maxRounds };
     const task = new FollowedTask({
-      ...{ clock, machine, input, read, cancel, guard: guardOf(report) },
+      ...{ clock, machine, input, read, cancel, observed: this.host.observed },
     });
     const listening = era === 'modern' ? this.#listen(task) : undefined;
     followed.set(taskId, { task, token, onProgress, listening });
@@ -317,11 +315,7 @@ export class ToolTasks {
   }
 }
 
-const machine = observedMachine(
-  'followed',
-  followedTaskMachine.provide({ actors: followedTaskActors(hostOf) }),
-  (input) => hostOf(input as FollowedTaskInput).observed,
-);
+const machine = followedTaskMachine.provide({ actors: followedTaskActors(hostOf) });
 
 function hostOf({ scope }: Pick<FollowedTaskInput, 'scope'>): ToolTasksHost {
   return (scope as ToolTasks).host;

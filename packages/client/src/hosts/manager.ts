@@ -12,7 +12,6 @@ import { waitFor } from '../../../../src/actors/waiting.ts';
 import type { WaitEnd } from '../../../../src/actors/waiting.ts';
 import { nearest } from '../../../../src/protocol/nearest.ts';
 import { quoted } from '../../../../src/protocol/printable.ts';
-import { guardOf } from '../../../../src/server/session/guarded-listeners.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { ConnectionOptions, HostRequestOptions } from '../connection/options.ts';
@@ -66,8 +65,7 @@ export class ServerManager implements Servers {
   constructor(config: HostsConfig, options: ManagedOptions, maker: ConnectionMaker) {
     const { clock = systemClock, cacheFolder = defaultCacheFolder(options.environment) } = options;
     const { report = () => {} } = options;
-    const guard = guardOf(report);
-    this.#feed = new ServersFeed(guard, () => this.#connections());
+    this.#feed = new ServersFeed(() => this.#connections());
     ({ tools$: this.tools$, events$: this.events$ } = this.#feed);
     this.#host = {
       open: (...wanted) => maker.open(...wanted),

@@ -1,9 +1,6 @@
 /** The events of many servers, as observables. */
-import { BehaviorSubject, Subject, Subscription } from 'rxjs';
-import type { Observable } from 'rxjs';
+import { BehaviorSubject, Observable, Subject, Subscription } from 'rxjs';
 import { isDeepStrictEqual } from 'node:util';
-import { GuardedObservable } from '../../../../src/server/session/guarded.observable.ts';
-import type { Guard } from '../../../../src/server/session/guarded-listeners.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { MergedTool, ServersEvent } from './server-reports.ts';
 
@@ -27,12 +24,9 @@ export class ServersFeed implements ServersStreams {
   readonly #own = new Subject<ServersEvent>();
 
   /** @param connections the present connections */
-  constructor(guard: Guard, connections: () => Iterable<Connection>) {
-    this.tools$ = new GuardedObservable(guard, (subscriber) => {
-      const subscription = this.#tools.subscribe(subscriber);
-      return () => subscription.unsubscribe();
-    });
-    this.events$ = new GuardedObservable(guard, (subscriber) => {
+  constructor(connections: () => Iterable<Connection>) {
+    this.tools$ = this.#tools.asObservable();
+    this.events$ = new Observable((subscriber) => {
       const subscription = new Subscription();
       const listen = ({ name: server, events$ }: Connection) =>
         subscription.add(

@@ -6,8 +6,7 @@ import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import type { Report } from '../../../../src/actors/facts.ts';
-import { Transitions, observedMachine } from '../../../../src/actors/transitions.ts';
-import type { ObservedScope } from '../../../../src/actors/transitions.ts';
+import { Transitions } from '../../../../src/actors/transitions.ts';
 import type { ConnectionDump } from '../../../diagnostics/src/connection-dump.ts';
 import { dumpActor } from '../../../diagnostics/src/peer-dump.ts';
 import { serverSlotMachine } from './server-slot.machine.ts';
@@ -15,24 +14,14 @@ import type { ServerSlotEvent, ServerSlotInput } from './server-slot.machine.ts'
 import type { ConnectionWatcher, WatchedConnection } from '../connection/watched-connection.ts';
 import type { ServerStatus } from './server-reports.ts';
 
-const observedSlot = observedMachine(
-  'slot',
-  serverSlotMachine,
-  (input) => (input as { readonly scope: SlotChart }).scope,
-);
-
-export class SlotChart implements ObservedScope {
+export class SlotChart {
   readonly #actor: Actor<typeof serverSlotMachine>;
   readonly #report: Report;
   #transitions: Transitions | undefined = undefined;
 
   constructor(begins: ServerSlotInput['begins'], report: Report) {
     this.#report = report;
-    this.#actor = createActor(observedSlot, { id: 'slot', input: { scope: this, begins } }).start();
-  }
-
-  get observedTransitions(): Transitions | undefined {
-    return this.#transitions;
+    this.#actor = createActor(serverSlotMachine, { id: 'slot', input: { begins } }).start();
   }
 
   get state() {
@@ -94,7 +83,11 @@ export class SlotChart implements ObservedScope {
   }
 
   #listened(): Transitions {
-    return (this.#transitions ??= new Transitions(this.#report));
+    if (!this.#transitions) {
+      this.#transitions = new Transitions(this.#report);
+      this.#transitions.observe(this.#actor, () => 'slot');
+    }
+    return this.#transitions;
   }
 
   #dumped() {

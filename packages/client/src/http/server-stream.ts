@@ -9,7 +9,7 @@ import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { scatterMs, watchSleep } from '../../../../src/actors/sleep.ts';
-import { observedMachine } from '../../../../src/actors/transitions.ts';
+import { inspectedAs } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { httpStreamMachine } from './http-stream.machine.ts';
 import type { HttpStreamEvent, HttpStreamPort } from './http-stream.machine.ts';
@@ -70,11 +70,6 @@ const graceMs = 1000;
 /** An event's id goes into a header. */
 const maxIdLength = 4096;
 
-const observedStream = observedMachine('stream', httpStreamMachine, (input) => {
-  const { port } = input as { readonly port: ServerStream };
-  return port.observed;
-});
-
 export class ServerStream implements HttpStreamPort {
   readonly #owner: StreamOwner;
   readonly #environment: StreamEnvironment;
@@ -93,7 +88,12 @@ export class ServerStream implements HttpStreamPort {
     const { clock, times } = environment;
     const begins = response ? 'open' : 'resuming';
     const input = { port: this, times, begins } as const;
-    this.#actor = createActor(observedStream, { id: owner.what, clock, input });
+    this.#actor = createActor(httpStreamMachine, {
+      id: owner.what,
+      clock,
+      input,
+      ...inspectedAs('stream', environment.observed),
+    });
     const shown: MachineActor = { machine: 'stream', actor: this.#actor };
     environment.live.add(shown);
     // An answer is asked for by its own time. The server's own stream may be silent for ever.

@@ -1,11 +1,12 @@
 /** One list of a server, kept current for all who need it. */
+import { inspectedAs } from '../../../../src/actors/transitions.ts';
 import { createActor } from 'xstate';
 import type { ActorRefFrom, SnapshotFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
 import { Listeners } from '../../../../src/actors/listeners.ts';
 import { waitFor } from '../../../../src/actors/waiting.ts';
 import type { ActorFactName, Report } from '../../../../src/actors/facts.ts';
-import type { MachineActor } from '../../../../src/actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { stateName } from '../../../../src/machines/names.ts';
 import type { CatalogInput, QuerySpacing, catalogMachine } from './catalog.machine.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
@@ -30,6 +31,8 @@ export interface KeptListInput<T> extends QuerySpacing {
   readonly scope: object;
   readonly clock: Clock;
   readonly report: Report<ActorFactName>;
+  /** The connection among whose machines the list is shown. */
+  readonly observed: ObservedScope;
   readonly retryMs: number;
   readonly maxOvertaken: number;
   /** Whether the server is there. */
@@ -64,7 +67,7 @@ export class KeptList<T extends JsonObject> {
   #ended: RuntimeError | undefined = undefined;
 
   constructor(input: KeptListInput<T>) {
-    const { kind, machine, clock, listed, ...rest } = input;
+    const { kind, machine, clock, listed, observed, ...rest } = input;
     this.#kind = kind;
     this.#clock = clock;
     this.#listed = listed;
@@ -73,6 +76,7 @@ export class KeptList<T extends JsonObject> {
       id: `${kind.name} list`,
       input: { ...rest, name: kind.name },
       clock,
+      ...inspectedAs('catalog', observed),
     });
     this.#actor.subscribe((snapshot) => this.#publish(snapshot));
     this.#actor.start();

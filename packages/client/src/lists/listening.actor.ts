@@ -7,7 +7,7 @@
 import { createActor, fromPromise } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../../../src/actors/clock.ts';
-import { observedMachine, shownChart } from '../../../../src/actors/transitions.ts';
+import { inspectedAs, shownChart } from '../../../../src/actors/transitions.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { listeningMachine } from './listening.machine.ts';
 import type { ListeningInput } from './listening.machine.ts';
@@ -62,7 +62,12 @@ export class Subscription {
     this.#port = port;
     const { listenRetryMs: retryMs, maxListenRetryMs: maxRetryMs } = port.limits;
     const input = { scope: this, filter, retryMs, maxRetryMs, scatterMs };
-    this.#actor = createActor(machine, { id: `${of} listening`, input, clock: port.clock });
+    this.#actor = createActor(machine, {
+      id: `${of} listening`,
+      input,
+      clock: port.clock,
+      ...inspectedAs('listening', this.observed),
+    });
     this.#actor.on('listening.opened', ({ filter: agreed }) => owner.opened(agreed));
     this.#actor.on('listening.cut', ({ error }) => owner.cut(error));
     this.#actor.on('listening.refused', ({ error }) => owner.refused(error));
@@ -199,17 +204,13 @@ export class Updates {
   }
 }
 
-const machine = observedMachine(
-  'listening',
-  listeningMachine.provide({
-    actors: {
-      listen: fromPromise(({ input, signal }: { input: ListeningInput; signal: AbortSignal }) =>
-        subscriptionIn(input).ask(input.filter, signal),
-      ),
-    },
-  }),
-  (input) => subscriptionIn(input as ListeningInput).observed,
-);
+const machine = listeningMachine.provide({
+  actors: {
+    listen: fromPromise(({ input, signal }: { input: ListeningInput; signal: AbortSignal }) =>
+      subscriptionIn(input).ask(input.filter, signal),
+    ),
+  },
+});
 
 function subscriptionIn({ scope }: ListeningInput): Subscription {
   return scope as Subscription;

@@ -8,7 +8,6 @@
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
 import type { ActorFactName, Report } from '../../../../src/actors/facts.ts';
-import { observedMachine } from '../../../../src/actors/transitions.ts';
 import { waitFor } from '../../../../src/actors/waiting.ts';
 import type { MachineActor, ObservedScope } from '../../../../src/actors/transitions.ts';
 import { catalogMachine } from './catalog.machine.ts';
@@ -193,7 +192,8 @@ export class Lists {
     const begins = this.#updates.matches('away') ? 'away' : 'reachable';
     const whose = { kind: listKinds[name], machine, scope: this, clock, report, begins } as const;
     const times = { retryMs, maxOvertaken, spacingMs, maxSpacingMs };
-    return new KeptList<T>({ ...whose, ...times, listed });
+    const { observed } = this;
+    return new KeptList<T>({ ...whose, ...times, observed, listed });
   }
 
   /** The server to ask for a list, once its changes are heard. */
@@ -254,15 +254,11 @@ function tellsChanges({ capabilities }: ListedServer, feature: string): boolean 
   return isJsonObject(declared) && declared['listChanged'] === true;
 }
 
-const machine = observedMachine(
-  'catalog',
-  catalogMachine.provide({
-    actors: {
-      ask: askListActor((kind, input, signal) => listsIn(input).source(kind, signal)),
-    },
-  }),
-  (input) => listsIn(input as CatalogInput).observed,
-);
+const machine = catalogMachine.provide({
+  actors: {
+    ask: askListActor((kind, input, signal) => listsIn(input).source(kind, signal)),
+  },
+});
 
 function listsIn({ scope }: CatalogInput): Lists {
   return scope as Lists;
