@@ -399,7 +399,9 @@ const builds = [
   // What turns the compile cache on has to be loaded before what comes from it, and what starts a process ahead before all that may take its time.
   build({
     ...common,
-    entryPoints: { cli: 'packages/cli/src/cli.ts', ahead: 'packages/cli/src/ahead.ts' },
+    entryPoints: Object.fromEntries(
+      ['cli', 'ahead', 'hold-pipe'].map((name) => [name, `packages/cli/src/${name}.ts`]),
+    ),
     outdir: commandDist,
     splitting: false,
     external: packageNames(await manifestOf(commandFolder)),
@@ -408,7 +410,7 @@ const builds = [
       {
         name: 'beside',
         setup: ({ onResolve }) =>
-          onResolve({ filter: /\/(?:main|ahead)\.ts$/ }, ({ path, kind }) =>
+          onResolve({ filter: /\/(?:main|ahead|hold-pipe)\.ts$/ }, ({ path, kind }) =>
             kind === 'entry-point'
               ? undefined
               : { path: path.replace(/ts$/, 'js'), external: true },

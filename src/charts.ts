@@ -3,6 +3,7 @@ import type { AnyStateMachine } from 'xstate';
 import { admissionMachine } from '../packages/http/src/admission.machine.ts';
 import { authorizationMachine } from '../packages/client/src/auth/authorization.machine.ts';
 import { catalogMachine } from '../packages/client/src/lists/catalog.machine.ts';
+import { supervisorMachine } from '../packages/serve/src/supervisor/supervisor.machine.ts';
 import { childMachine } from '../packages/processes/src/child.machine.ts';
 import { closingMachine } from './server/closing.machine.ts';
 import { connectionMachine } from '../packages/client/src/connection/connection.machine.ts';
@@ -64,6 +65,7 @@ export const charts = named({
   'stdio-channel': stdioChannelMachine,
   process: processMachine,
   child: childMachine,
+  supervisor: supervisorMachine,
   authorization: authorizationMachine,
   'device-login': deviceLoginMachine,
   stream: httpStreamMachine,

@@ -55,7 +55,9 @@ export * as doctorExchange from '../packages/serve/src/doctor/exchange.ts';
 export * as storedTasks from '../packages/serve/src/stored-tasks.ts';
 export { packageVersion } from '../packages/serve/src/package-version.ts';
 export { exitProcess } from '../packages/serve/src/process-end.ts';
-export { orServed, processLog, startHttp, untilEnd } from '../packages/serve/src/serve.ts';
+export { processLog, untilEnd } from '../packages/serve/src/serve.ts';
+export * as serving from '../packages/serve/src/serve.ts';
+export * as supervisor from '../packages/serve/src/supervisor/supervise.ts';
 export { listenOn } from './transports/listen-on.ts';
 
 // Types that only the packages annotate with.

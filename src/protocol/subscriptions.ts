@@ -18,7 +18,7 @@ export interface Interests {
 }
 
 /** The members of a filter that are flags, with the notification that each asks for. */
-const lists: { readonly [member: string]: string } = {
+export const listMethods: { readonly [member: string]: string } = {
   toolsListChanged: 'notifications/tools/list_changed',
   promptsListChanged: 'notifications/prompts/list_changed',
   resourcesListChanged: 'notifications/resources/list_changed',
@@ -35,7 +35,7 @@ export function readInterests(params: JsonObject | undefined, max: number): Inte
   if (!isJsonObject(filter)) {
     throw invalidParams(`"notifications" must be an object, this is ${describe(filter)}`);
   }
-  const wanted = Object.entries(lists).filter(([member]) => {
+  const wanted = Object.entries(listMethods).filter(([member]) => {
     const flag = filter[member];
     if (flag === undefined || typeof flag === 'boolean') return flag;
     throw invalidParams(`"notifications.${member}" must be a boolean, this is ${describe(flag)}`);
@@ -91,7 +91,7 @@ export function servedInterests(
 
 /** The filter that says the same. */
 export function filterOf({ lists: methods, uris, taskIds }: Interests): JsonObject {
-  const flags = Object.entries(lists).filter(([, method]) => methods.includes(method));
+  const flags = Object.entries(listMethods).filter(([, method]) => methods.includes(method));
   return {
     ...Object.fromEntries(flags.map(([member]) => [member, true])),
     ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),

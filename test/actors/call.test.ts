@@ -23,7 +23,6 @@ function startCall(options = {}) {
     writer: all.writer.ref,
     correlation: all.ref,
     detach: () => () => {},
-    drop: () => {},
     park: () => {},
     resume: () => {},
   };

@@ -3,6 +3,7 @@
 /** A file, and a text that it has. */
 export type Citation = readonly [file: string, text: string];
 
+const supervisor = 'packages/serve/src/supervisor/supervisor.machine.ts';
 const session = 'src/actors/limits.ts';
 const performance = 'docs/performance.md';
 const http = 'packages/http/src/options.ts';
@@ -228,8 +229,14 @@ export const citations: {
     '4 s': [backoff],
     '3 s': [['packages/tasks/src/task-keeper.ts', 'beatMs = 3000']],
     '30 s': [['packages/tasks/src/postgres/postgres-task-store.ts', 'leaseMs: 30_000']],
-    '5 s': [['packages/tasks/src/postgres/postgres-task-store.ts', 'commandTimeoutMs: 5000']],
+    '5 s': [
+      ['packages/tasks/src/postgres/postgres-task-store.ts', 'commandTimeoutMs: 5000'],
+      [supervisor, 'maxMs: 5000'],
+    ],
     'maxRestarts 5': [[session, 'maxRestarts: 5']],
+    '100 ms': [[supervisor, 'initialMs: 100']],
+    '200 ms': [[supervisor, 'factor: 2']],
+    '64 MiB': [['packages/serve/src/supervisor/supervise.ts', 'maxLineBytes = 64 * 1024 ** 2']],
   },
   'docs/eras.md': {
     'maxSuspendedCalls 1,024': [[session, 'maxSuspendedCalls: 1024']],

@@ -18,17 +18,19 @@ export interface BothErasOptions {
   /** By default it finds out what the server speaks. */
   readonly mode?: Negotiation;
   readonly capabilities?: ClientCapabilities;
+  readonly env?: { readonly [name: string]: string };
 }
 
 /** Starts Node with these arguments, and connects. The end of the test ends it, and asks whether the client had anything to complain of. */
 export async function connect(
   args: readonly string[],
-  { mode = 'auto', capabilities = {} }: BothErasOptions = {},
+  { mode = 'auto', capabilities = {}, env = {} }: BothErasOptions = {},
 ): Promise<Client> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [...args],
     cwd: repository,
+    env: { ...env },
     stderr: 'ignore',
   });
   const client = new Client(

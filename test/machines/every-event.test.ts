@@ -32,6 +32,8 @@ import { memberMachine } from '../../packages/bridge/src/member.machine.ts';
 import type { ServerSlotEvent } from '../../packages/client/src/hosts/server-slot.machine.ts';
 import { serverSlotMachine } from '../../packages/client/src/hosts/server-slot.machine.ts';
 import type { ChildChange } from '../../packages/processes/src/child.machine.ts';
+import { supervisorMachine } from '../../packages/serve/src/supervisor/supervisor.machine.ts';
+import type { SupervisorEvent } from '../../packages/serve/src/supervisor/supervisor.machine.ts';
 import { childMachine } from '../../packages/processes/src/child.machine.ts';
 import type { ClosingEvent } from '../../src/server/closing.machine.ts';
 import { closingMachine } from '../../src/server/closing.machine.ts';
@@ -338,6 +340,17 @@ const upstream: Table<UpstreamEvent> = {
 };
 const closing: Table<ClosingEvent> = { 'close.begin': true, 'close.done': true };
 
+const supervisor: Table<SupervisorEvent> = {
+  'supervisor.stop': true,
+  'server.launched': true,
+  'server.failed': true,
+  'server.answered': true,
+  'server.gone': true,
+  'session.restored': true,
+  'session.refused': true,
+  'host.left': true,
+};
+
 const child: Table<ChildChange> = {
   'child.started': true,
   'child.abandoned': true,
@@ -406,6 +419,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [serverPushMachine, serverPush],
   [updatesMachine, updates],
   [childMachine, child],
+  [supervisorMachine, supervisor],
   [sdkTransportMachine, sdkTransport],
   [followedTaskMachine, followed],
   [subscriptionMachine, subscription],

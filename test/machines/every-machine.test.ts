@@ -6,6 +6,7 @@ import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import type { ClientUnresponsive } from '../../src/machines/session-ports.ts';
 import { processRestart } from '../../packages/client/src/channel/restart-option.ts';
+import { supervisorRestart } from '../../packages/serve/src/supervisor/supervisor.machine.ts';
 import { delaysOf, everyMachine, nodesOf, reachableNodes, usedNames } from './every-machine.ts';
 import { listener, noKeepalive } from './stand-ins.ts';
 
@@ -39,6 +40,10 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   stdioChannelMachine: [{}],
   sdkTransportMachine: [{}],
   childMachine: [{}],
+  supervisorMachine: [0, 1, 2, 8, 9, 1_000_000].map((losses) => ({
+    ...{ losses, random: () => 0.5 },
+    restart: supervisorRestart,
+  })),
   closingMachine: [{}],
   upstreamMachine: [{}],
   serverPushMachine: [{}],
@@ -112,6 +117,7 @@ const inputs: { readonly [machine: string]: object } = {
     retryMs: 1,
     maxOvertaken: 1,
   },
+  supervisorMachine: { restart: supervisorRestart, random: () => 0 },
   processMachine: { times: { inputMs: 1, terminateMs: 1, killMs: 1, drainMs: 1 } },
   listeningMachine: { filter: {}, retryMs: 1, maxRetryMs: 1 },
   connectionMachine: connectionInput,

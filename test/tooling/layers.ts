@@ -243,7 +243,9 @@ export const layers: { readonly [path: string]: Layer } = {
       'http',
       'http/node',
       'processes',
+      'client/channel',
     ],
+    packages: ['xstate'],
     node: true,
   },
   'client/auth': {
@@ -325,6 +327,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'client/http',
       'client/lists',
       'client/stdio',
+      'serve',
       'bridge',
     ],
     packages: ['xstate'],

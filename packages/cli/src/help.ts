@@ -24,6 +24,7 @@ const usual: readonly (readonly [name: keyof typeof options, usage: string, text
 ];
 
 const usage = `Usage: mcp-actors [serve] [options] [directories...]
+       mcp-actors serve FILE [options]
        mcp-actors COMMAND [options]`;
 
 const units = 'Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB, or plain numbers of bytes.';

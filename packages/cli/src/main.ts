@@ -32,6 +32,12 @@ async function run(script: string, ahead: startedAhead.StartedAhead | undefined)
       await print(process.stdout, `${packageVersion()}\n`);
       return 0;
     case 'serve': {
+      const { durable } = invocation;
+      if (durable !== undefined) {
+        const { serveModule } = await import('./serve-module.ts');
+        return serveModule({ ...invocation, durable });
+      }
+      if (invocation.unsupervised) throw new UsageError('--unsupervised needs --durable');
       const { serveWorkspace } = await import('./serve.ts');
       return serveWorkspace(invocation, script);
     }

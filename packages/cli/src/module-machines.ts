@@ -1,7 +1,7 @@
 /** The machines of a module: those that it exports, and the tools of its server that are machines. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { orServed, quoted } from 'mcp-actors/internal';
+import { quoted, serving } from 'mcp-actors/internal';
 import type { DrawnMachine } from '@mcp-actors/inspector/diagrams';
 import { UsageError } from './command.ts';
 
@@ -15,7 +15,7 @@ export async function machinesIn(file: string): Promise<ReadonlyMap<string, Draw
   const { href } = pathToFileURL(resolve(file));
   let loaded: object;
   try {
-    loaded = await orServed<object>(() => import(href) as Promise<object>);
+    loaded = await serving.orServed<object>(() => import(href) as Promise<object>);
   } catch (error) {
     throw new UsageError(`${quoted(file)} cannot be loaded: ${whyNot(error)}`, { cause: error });
   }

@@ -1,7 +1,7 @@
 /** `serve --http` and `bridge --http`: servers over HTTP. */
 import { defaultHttpLimits } from 'mcp-actors/http';
 import type { HttpOptions, ServerOf, Stores } from 'mcp-actors/http';
-import { startHttp, textOfError } from 'mcp-actors/internal';
+import { serving, textOfError } from 'mcp-actors/internal';
 import type { Limits, Report, SessionOptions } from 'mcp-actors';
 import { UsageError, addressFault } from './command.ts';
 import type { HttpWish } from './options/http-wish.ts';
@@ -24,7 +24,7 @@ export async function serveOverHttp(
   serverWith: (stores: Stores | undefined) => ServerOf,
   common: CommonOptions,
   environment?: HttpOptions['environment'],
-): ReturnType<typeof startHttp> {
+): ReturnType<typeof serving.startHttp> {
   const stores = redis === undefined ? undefined : await storesAt(redis, wish.limits);
   const http = {
     ...wish,
@@ -37,7 +37,7 @@ export async function serveOverHttp(
     ...(allowedOrigins.length > 0 ? { allowedOrigins } : {}),
   };
   try {
-    const started = await startHttp(serverWith(stores), { ...common, http }, common);
+    const started = await serving.startHttp(serverWith(stores), { ...common, http }, common);
     process.stderr.write(`mcp-actors: serving over HTTP at ${started.endpoint.url}\n`);
     return started;
   } catch (error) {

@@ -100,6 +100,7 @@ describe('the command line', () => {
       chdir: false,
       searchTimeoutMs: 20_000,
       inspect: undefined,
+      unsupervised: false,
       limits: {},
     });
   });

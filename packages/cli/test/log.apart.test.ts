@@ -17,7 +17,7 @@ import type { Fact } from 'mcp-actors';
 import { humanForm, jsonForm } from '../../diagnostics/src/log/log-line.ts';
 import { fileSink } from '../src/log-file.ts';
 import { defaultReport } from '../../../src/server/session/default-report.ts';
-import { streamSink } from '../../serve/src/serve.ts';
+import { streamSink } from '../../serve/src/stderr-sink.ts';
 import { UsageError } from '../src/command.ts';
 import { makeNamedPipe } from '../../roots/test/named-pipe.ts';
 

@@ -26,6 +26,8 @@ import type { TaskKeeper } from '../../tasks/src/task-keeper.ts';
 import type { TaskStore } from '../../tasks/src/task-store.ts';
 import type { CloseCause } from '../../../src/machines/session-ports.ts';
 import type { HttpServing, ServeHttpOptions } from './http-serving.ts';
+import { stderrSink } from './stderr-sink.ts';
+import { isSupervised } from './supervisor/supervised.ts';
 import { exitProcess, serveToEnd, signalDrainTimeoutMs } from './process-end.ts';
 import type { Ending } from './process-end.ts';
 
@@ -47,10 +49,16 @@ export interface ServeOptions extends Omit<ListenOptions, 'clock' | 'durable'> {
    * needs the package `pg`; `redis://…`, which needs the package `redis`; or a store of your own.
    */
   readonly durable?: string | TaskStore;
+  /**
+   * Serves by a process of its own, over stdio: this process starts its script once more, holds the host's pipe, and
+   * starts another one when that ends. The host stays connected, and its unfinished calls of durable tools are resumed.
+   * The code before `serve` runs in both.
+   */
+  readonly supervise?: boolean;
 }
 
 /** Options of {@link serve} over HTTP. What a session has to itself is not among them. */
-export interface ServeOverHttpOptions extends Omit<ServeOptions, 'environment'> {
+export interface ServeOverHttpOptions extends Omit<ServeOptions, 'environment' | 'supervise'> {
   /** Where it listens, and who may use it. */
   readonly http: ServeHttpOptions;
 }
@@ -101,13 +109,24 @@ export async function serve(
   // The module is loaded for its server alone: what it does after the end would never come.
   if (isTaken(server)) return await new Promise(() => {});
   const isHttp = 'http' in options;
+  const isSupervisedHere = isSupervised();
   const { logLevel: level = isHttp ? 'info' : 'warning', beforeExit } = options;
+  const {
+    supervise: isToSupervise,
+    durable,
+    ...served
+  } = options as typeof options & Pick<ServeOptions, 'supervise'>;
+  if (isToSupervise && !isSupervisedHere) {
+    if (isHttp) throw new TypeError('supervise must be left out with http: no pipe has to be held');
+    const { ownCommandLine, supervise } = await import('./supervisor/supervise.ts');
+    const { logLevel } = options;
+    return await exitProcess(await supervise({ args: ownCommandLine(), logLevel }));
+  }
   const log = options.report ? hostLog(options.report) : processLog({ level });
   let started: Started;
   let keeper: TaskKeeper | undefined;
   let resumer: SessionlessTasks | undefined;
   try {
-    const { durable, ...served } = options;
     if (durable !== undefined) {
       // A server that keeps nothing starts without it.
       const { openKeeper } = await import('./open-keeper.ts');
@@ -126,7 +145,11 @@ export async function serve(
           }),
       });
     }
-    const common = keeper ? { ...served, durable: keeper } : served;
+    const common: Undurable<ServeOptions> | Undurable<ServeOverHttpOptions> = {
+      ...served,
+      ...(keeper ? { durable: keeper } : {}),
+      ...(isSupervisedHere && !isHttp ? { supervised: true } : {}),
+    };
     started =
       'http' in common
         ? await startHttp(server, common, log)
@@ -346,43 +369,4 @@ function isTaken(server: ServerOf): boolean {
   const take = place[key];
   take?.(server);
   return take !== undefined;
-}
-
-let sinkOfStderr: LineSink | undefined;
-
-/** One for all that is written there. */
-function stderrSink(): LineSink {
-  return (sinkOfStderr ??= streamSink(process.stderr));
-}
-
-/** How many bytes may wait for stderr's reader: many hosts open the pipe and never read it. */
-const maxBacklogBytes = 1024 ** 2;
-/** How long the end of the process waits for a reader that does not read. */
-const flushTimeoutMs = 250;
-
-/** A stream, such as stderr. It may break or never be read. */
-export function streamSink(stream: NodeJS.WritableStream & StreamState): LineSink {
-  // Without a listener, a broken pipe would end the process. There is no other place to report it.
-  stream.on('error', () => {});
-  return {
-    write(line) {
-      if (!stream.writable || stream.writableLength > maxBacklogBytes) return false;
-      stream.write(line);
-      return true;
-    },
-    flush: () =>
-      new Promise((resolve) => {
-        if (!stream.writable || stream.writableLength === 0) return resolve();
-        const timer = setTimeout(resolve, flushTimeoutMs);
-        stream.write('', () => {
-          clearTimeout(timer);
-          resolve();
-        });
-      }),
-  };
-}
-
-interface StreamState {
-  readonly writable: boolean;
-  readonly writableLength: number;
 }

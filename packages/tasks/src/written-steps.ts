@@ -19,24 +19,7 @@ export interface WrittenCall {
   readonly capabilities: JsonObject;
   readonly party?: string | undefined;
   readonly principal?: Principal | undefined;
-  /** True for an ordinary call that its host can send again to another process. */
-  readonly isResendable?: boolean | undefined;
 }
-
-/** The highest progress that the host of a call may have seen. */
-export interface ProgressStep {
-  readonly progress: number;
-  readonly total?: number | undefined;
-}
-
-/** The host of a call: away, or connected to a process. Times are milliseconds since 1970, by the store's clock. */
-export type HostStep =
-  | { readonly awaySince: number }
-  | {
-      readonly here: number;
-      /** The lease of the process that it is connected to. */
-      readonly owner: string;
-    };
 
 /** A question that the task has asked. Times are milliseconds since 1970, by the store's clock. */
 export interface AskedStep {
@@ -86,8 +69,6 @@ export const stepKeys = {
   /** After how many deaths of its process a task waits before it goes on. */
   restarts: 'restarts',
   described: 'described',
-  progress: 'progress',
-  host: 'host',
   once: (key: string) => `once:${storable(key)}`,
   asked: (key: string) => `asked:${storable(key)}`,
   answer: (key: string) => `answer:${storable(key)}`,
@@ -101,13 +82,6 @@ export const stepKeys = {
 function storable(key: string): string {
   return /\p{Surrogate}|\0|^"/u.test(key) ? JSON.stringify(key) : key;
 }
-
-/** Steps that are bounded by themselves, and are none of the handler's own. */
-const ownStepKeys: ReadonlySet<string> = new Set([
-  stepKeys.described,
-  stepKeys.progress,
-  stepKeys.host,
-]);
 
 /** The step of an answer. */
 export function answerStep(key: string, answer: AnswerStep): TaskStep {
@@ -209,16 +183,6 @@ export class WrittenSteps {
     return this.#read<DescribedStep>(stepKeys.described);
   }
 
-  /** Undefined before the first report, and for tasks. */
-  get progress(): ProgressStep | undefined {
-    return this.#read<ProgressStep>(stepKeys.progress);
-  }
-
-  /** Undefined for tasks. */
-  get host(): HostStep | undefined {
-    return this.#read<HostStep>(stepKeys.host);
-  }
-
   /** When the client last saw a change, milliseconds since 1970 by the store's clock; -Infinity if never. */
   get changedAt(): number {
     const outcomes = this.asked.map(({ key }) => this.answer(key)?.at ?? -Infinity);
@@ -263,12 +227,13 @@ export class WrittenSteps {
 
   get sizes(): StepSizes {
     const steps = [...this.#texts].map(([key, text]) => ({ key, text }));
-    return new StepSizes(steps.filter(({ key }) => !ownStepKeys.has(key)));
+    // The description has a bound of its own.
+    return new StepSizes(steps.filter(({ key }) => key !== stepKeys.described));
   }
 
   /** For people: the step that came last; undefined if there was none. */
   get last(): string | undefined {
-    const key = [...this.#texts.keys()].findLast((each) => !ownStepKeys.has(each));
+    const key = [...this.#texts.keys()].findLast((each) => each !== stepKeys.described);
     return key === undefined || key === stepKeys.call ? undefined : stepName(key, this.checkpoint);
   }
 

@@ -1,11 +1,7 @@
 /** One version of the code, in a process of its own: it cannot hold up the host, and leaves nothing. */
 import type { ChildProcess } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Report, SdkTransport } from 'mcp-actors';
 import { processActor, systemClock, textOfError } from 'mcp-actors/internal';
-import { UsageError } from '../command.ts';
 import { passOn } from '../stderr-lines.ts';
 import { codeVariable } from './runner.ts';
 import type { CodeFault, FromCode, LoadedCode, ToCode } from './wire.ts';
@@ -27,26 +23,6 @@ const loadTimeoutMs = 30_000;
 
 /** How long a process may take to say that it still answers, milliseconds. */
 const probeTimeoutMs = 5000;
-
-/**
- * What runs TypeScript: tsx of the project, else Node itself.
- *
- * @throws {UsageError} neither is there, and the module is TypeScript
- */
-export function loaderFor(file: string): string | undefined {
-  for (const from of [file, join(process.cwd(), 'any.js'), import.meta.url]) {
-    try {
-      return pathToFileURL(createRequire(from).resolve('tsx')).href;
-    } catch {
-      // It may be at the next place.
-    }
-  }
-  const { features } = process as { readonly features: { readonly typescript?: unknown } };
-  if (!/\.[cm]?tsx?$/.test(file) || features.typescript) return undefined;
-  throw new UsageError(
-    `dev ${file}: this Node (${process.version}) runs no TypeScript. Install tsx in your project: npm install --save-dev tsx`,
-  );
-}
 
 /** Why a version of the code does not serve. */
 export class CodeError extends Error {

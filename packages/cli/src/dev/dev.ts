@@ -1,6 +1,5 @@
 /** `mcp-actors dev`: serves a module, and its newest code after each save. */
-import { existsSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { relative } from 'node:path';
 import { createMcpServer, defaultLimits, stdio } from 'mcp-actors';
 import type { McpServer, Report } from 'mcp-actors';
 import { defineUpstream } from 'mcp-actors/bridge';
@@ -8,12 +7,12 @@ import { processLog, untilEnd } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { inspectorWish, openInspector } from '../inspector.ts';
 import { fileSink } from '../log-file.ts';
+import { loaderFor, moduleAt } from '../module-server.ts';
 import { httpWish } from '../options/http-wish.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { commandOf, helpOption } from '../options/parse-options.ts';
 import { httpOptions, limitsIn, noLimitFlags, options } from '../options/serve-options.ts';
-import { loaderFor } from './code.ts';
 import { DevelopedUpstream } from './developed-upstream.ts';
 import { Development } from './development.ts';
 import { codeVariable, runCode } from './runner.ts';
@@ -130,7 +129,7 @@ export function develop(module: string, isOverHttp: boolean, report: Report): De
   const file = moduleAt(module);
   const shown = relative(process.cwd(), file);
   const terminal = new DevTerminal(isOverHttp || process.stderr.isTTY);
-  const development = new Development({ file, loader: loaderFor(file), report });
+  const development = new Development({ file, loader: loaderFor(file, 'dev'), report });
   development.listen({
     exchanged: () => void tellOffer(),
     failed: ({ message }) => terminal.say(`${shown} cannot be used\n${message}`),
@@ -163,11 +162,4 @@ function fileIn([file, ...others]: readonly string[]): string {
     throw new UsageError(`dev serves one module, and ${others.length + 1} are named`);
   }
   return file;
-}
-
-/** @throws {UsageError} it does not exist */
-function moduleAt(file: string): string {
-  const path = resolve(file);
-  if (existsSync(path)) return path;
-  throw new UsageError(`${file} does not exist (looked for ${path})`);
 }

@@ -8,8 +8,9 @@ import { dirname, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { orServed, textOfError } from 'mcp-actors/internal';
+import { serving, textOfError } from 'mcp-actors/internal';
 import type { McpServer, SdkTransport, fromSdkTransport } from 'mcp-actors';
+import { membersOf, serverIn } from '../module-server.ts';
 import type { FromCode, ToCode } from './wire.ts';
 
 /** Set for this process, to the module that it is to load. */
@@ -138,7 +139,7 @@ class Runner {
   async #load(): Promise<void> {
     const { href } = pathToFileURL(this.#file);
     try {
-      const given: unknown = await orServed(() => import(href) as Promise<object>);
+      const given: unknown = await serving.orServed(() => import(href) as Promise<object>);
       this.#server = serverIn(given);
       const { definition } = this.#server;
       const machines = (definition.tools ?? []).filter((tool) => 'machine' in tool);
@@ -185,41 +186,6 @@ class CodeTransport implements SdkTransport {
     if (this.onmessage) this.onmessage(message);
     else this.#early.push(message);
   }
-}
-
-const expected =
-  'export the server, as `export default createMcpServer({…})`, or call `serve(server)` of mcp-actors/serve';
-
-/** @throws {Error} what was loaded has no server, or more than one */
-function serverIn(given: unknown): McpServer {
-  if (typeof given === 'function') {
-    throw new Error(
-      `serve() was given a function that makes a server for each request, which dev cannot exchange: ${expected}`,
-    );
-  }
-  if (isServer(given)) return given;
-  const exported = membersOf(given);
-  // A CommonJS module has its exports in `default`, too.
-  const all = [...Object.values(exported), ...Object.values(membersOf(exported['default']))];
-  const chosen = [exported['default'], exported['server']].find(isServer);
-  const servers = [...new Set(all.filter(isServer))];
-  const server = chosen ?? servers[0];
-  if (server && (chosen || servers.length === 1)) return server;
-  if (servers.length > 1) {
-    throw new Error(`The module exports ${servers.length} servers: make one of them the default`);
-  }
-  throw new Error(`The module has no server: ${expected}`);
-}
-
-function isServer(given: unknown): given is McpServer {
-  const { listen, definition } = membersOf(given);
-  return typeof listen === 'function' && typeof definition === 'object';
-}
-
-function membersOf(given: unknown): { readonly [member: string]: unknown } {
-  return typeof given === 'object' && given !== null
-    ? (given as { [member: string]: unknown })
-    : {};
 }
 
 /** How many lines of a stack are shown. */

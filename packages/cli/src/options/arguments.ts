@@ -45,6 +45,10 @@ export interface ServeInvocation {
   readonly openApi: OpenApiWish | undefined;
   /** A module whose newest code is served in place of the workspace. */
   readonly watch: string | undefined;
+  /** Where a module that is served in place of the workspace keeps its tasks and calls. */
+  readonly durable: string | undefined;
+  /** True if no other process is to start this one again. */
+  readonly unsupervised: boolean;
   /** Only the limits that were given. */
   readonly limits: Partial<Limits>;
 }
@@ -91,6 +95,8 @@ export function readArguments(
     http,
     openApi: openApiWish(values, environment, http),
     watch: values.watch,
+    durable: values.durable,
+    unsupervised: values.unsupervised,
     limits: limits.session,
   };
 }

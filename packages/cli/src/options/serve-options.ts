@@ -188,6 +188,15 @@ export const options = {
     placeholder: 'FILE',
     help: 'Serve the server of a module in place of the workspace, and its newest code after each save, as mcp-actors dev does.',
   },
+  durable: {
+    kind: 'text',
+    placeholder: 'DIR|URL',
+    help: 'Serve the server of a module, given in place of the directories, and keep its tasks and its calls of durable tools there: in a directory, postgres://… or redis://…. If its process ends, another one takes over and the host stays connected.',
+  },
+  unsupervised: {
+    kind: 'switch',
+    help: 'With --durable: serve in this process, without another one that starts it again.',
+  },
   'follow-roots': {
     kind: 'switch',
     help: "Let the client's roots replace the directories. Otherwise roots choose within them.",

@@ -1,0 +1,94 @@
+/** `mcp-actors serve FILE --durable WHERE`: the server of a module, whose tasks and calls outlive its process. */
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { pathToFileURL } from 'node:url';
+import { processLog, serving, textOfError } from 'mcp-actors/internal';
+import type { McpServer } from 'mcp-actors';
+import type * as serveEntry from 'mcp-actors/serve';
+import { UsageError } from './command.ts';
+import { openInspector } from './inspector.ts';
+import { fileSink } from './log-file.ts';
+import { loaderFor, moduleAt, serverIn } from './module-server.ts';
+import type { ServeInvocation } from './options/arguments.ts';
+
+/** Needs a module. */
+export type DurableInvocation = ServeInvocation & { readonly durable: string };
+
+/**
+ * Serves until the host has left or the process is told to end.
+ *
+ * @returns the process's exit code
+ * @throws {UsageError} the module cannot be served, or an option is not for modules
+ */
+export async function serveModule(invocation: DurableInvocation): Promise<number> {
+  const { durable, limits, logLevel, logFile, inspect, record } = invocation;
+  const file = moduleAt(fileIn(invocation));
+  const { serve } = await libraryOf(file);
+  const server = await loaded(file);
+  const inspector = inspect && (await openInspector(inspect));
+  const log =
+    logFile === undefined ? undefined : processLog({ level: logLevel, sink: fileSink(logFile) });
+  const launch = { directories: [], followRoots: false, cwd: process.cwd(), home: homedir() };
+  const environment = record && (await import('./recording.ts')).recordOne(record, launch);
+  await serve(server, {
+    ...{ durable, limits, ...inspector?.options },
+    ...(log ? { report: log.report } : { logLevel }),
+    ...(environment ? { environment } : {}),
+    beforeExit: async () => {
+      await inspector?.close();
+      await log?.close();
+    },
+  });
+  return 0;
+}
+
+function fileIn({ directories: [file, ...others], ...invocation }: ServeInvocation): string {
+  const { http, openApi, watch, followRoots, primaryRoot, chdir } = invocation;
+  const unfit = Object.entries({
+    ...{ '--http': http, '--openapi': openApi, '--watch': watch },
+    ...{ '--follow-roots': followRoots || undefined, '--primary-root': primaryRoot },
+    '--chdir': chdir || undefined,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (unfit.length > 0) {
+    throw new UsageError(
+      `--durable must stand without ${unfit.join(', ')}: it serves a module over stdio. For HTTP, call serve(server, { http, durable }) in the module`,
+    );
+  }
+  if (file === undefined) {
+    throw new UsageError(
+      '--durable needs the module to serve: mcp-actors serve FILE --durable DIR',
+    );
+  }
+  if (others.length === 0) return file;
+  throw new UsageError(`--durable must stand with one module, got ${others.length + 1}`);
+}
+
+/**
+ * The library as the module finds it: a server and what serves it are of one copy.
+ *
+ * @throws {UsageError} it is not installed there
+ */
+async function libraryOf(file: string): Promise<typeof serveEntry> {
+  try {
+    const { href } = pathToFileURL(createRequire(file).resolve('mcp-actors/serve'));
+    return (await import(href)) as typeof serveEntry;
+  } catch (error) {
+    const message = `${file} cannot import mcp-actors/serve: ${textOfError(error)}`;
+    throw new UsageError(message, { cause: error });
+  }
+}
+
+/** @throws {UsageError} the module fails, or has no server */
+async function loaded(file: string): Promise<McpServer> {
+  const loader = /\.[cm]?tsx?$/.test(file) ? loaderFor(file, 'serve') : undefined;
+  // The module's own command line.
+  process.argv.splice(1, process.argv.length, file);
+  try {
+    if (loader !== undefined) await import(loader);
+    const { href } = pathToFileURL(file);
+    return serverIn(await serving.orServed(() => import(href) as Promise<object>));
+  } catch (error) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : textOfError(error);
+    throw new UsageError(`${file} cannot be served: ${text}`, { cause: error });
+  }
+}
