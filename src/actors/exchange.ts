@@ -136,6 +136,16 @@ export interface DetachedWork {
   };
   /** Present if the work can go on in another process. */
   readonly resumable?: ResumableWork | undefined;
+  /** Present if the request is not answered yet: the work is that of an ordinary call. */
+  readonly call?: CallWork | undefined;
+}
+
+/** Work of an ordinary call, whose host waits for the result, or comes back for it. */
+export interface CallWork {
+  /** The request that waits; undefined while the host is away. */
+  readonly host: CalledRequest | undefined;
+  /** @param send sends a report to the host; the report may be a later one */
+  progressed(report: ProgressReport, send: (report: ProgressReport) => void): void;
 }
 
 /** Work that can go on in another process. */
@@ -262,6 +272,10 @@ export interface Exchange {
    * others.
    */
   park(): void;
+  /** True if the host sends the request again to the next process: it is not answered at the session's end. */
+  isResendable?: boolean | undefined;
+  /** Ends the request without an answer. Absent from calls in rounds, which end by asking. */
+  drop?(): void;
   /**
    * Runs a handler that outlives this request, outside the caps and once the answers of this turn
    * are sent.

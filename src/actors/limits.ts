@@ -105,6 +105,10 @@ export interface TaskLimits {
   readonly maxTaskBytes: number;
   /** How long a durable task has to wait yet, at least, to be given up until then, milliseconds. */
   readonly taskParkMs: number;
+  /** How long a durable call waits for a host that is away, milliseconds; then it is cancelled. */
+  readonly abandonedMs: number;
+  /** How long a durable call of a client that polls is held before each poll, milliseconds. */
+  readonly holdMs: number;
 }
 
 /**
@@ -339,6 +343,14 @@ export const limitTable: { readonly [name in keyof Limits]: LimitRow } = {
   taskParkMs: {
     default: 60 * second,
     help: 'How long a durable task has to wait yet, at least, to be given up until then.',
+  },
+  abandonedMs: {
+    default: 5 * minute,
+    help: 'How long a durable call waits for a host that is away, such as one that reconnects; then it is cancelled.',
+  },
+  holdMs: {
+    default: 20 * second,
+    help: 'How long a durable call of a client of 2026-07-28 over HTTP is held before the client is to poll again.',
   },
   upstreamTimeoutMs: {
     default: 60 * second,

@@ -1,6 +1,6 @@
 /**
- * The private keys in `_meta` between a server process and the supervisor that holds its host's pipe. A host sees none
- * of them.
+ * Keys in `_meta` that durable calls use. Those between a server process and the supervisor that holds its host's pipe
+ * are private: a host sees none of them.
  */
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
@@ -13,6 +13,9 @@ export const resentKey = 'mcp-actors/resent';
 
 /** Identifies a question of a durable call: the same text whichever process asks. */
 export const questionKey = 'mcp-actors/question';
+
+/** Set in a result that is not the last: the server takes the next request of the call once, however often it comes. */
+export const resendableKey = 'mcp-actors/resendable';
 
 /** A call as the supervisor has marked it. */
 export interface SupervisedCall {

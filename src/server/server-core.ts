@@ -26,7 +26,7 @@ import { promptsFeature } from './features/prompts.ts';
 import { resourcesFeature } from './features/resources.ts';
 import type { ResourcesFeature } from './features/resources.ts';
 import { skillsFeature } from './features/skills.ts';
-import { offersTasks, tasksFeature } from './features/tasks.ts';
+import { offersDurableCalls, offersTasks, tasksFeature } from './features/tasks.ts';
 import type { TasksFeature } from './features/tasks.ts';
 import { appsFeature, offersApps, toolsFeature } from './features/tools.ts';
 import { withMiddleware } from './features/middleware.ts';
@@ -37,11 +37,7 @@ import { checkVisibleByTag } from './define/visible.ts';
 import { upstreamsMakerOf } from './upstreams-feature.ts';
 import type { UpstreamsFeature } from './upstreams-feature.ts';
 import { plainEnvironment } from './session/session-environment.ts';
-import type {
-  ChangeNotice,
-  SessionEnvironment,
-  SessionSetup,
-} from './session/session-environment.ts';
+import type { ChangeNotice, SessionSetup } from './session/session-environment.ts';
 import type { SessionScope } from './session/session-scope.ts';
 
 type Handlers = ReadonlyMap<string, RequestHandler>;
@@ -180,7 +176,7 @@ export class ServerCore implements InForce {
     this.#caching = caching;
     this.#change();
     for (const session of this.sessions) {
-      session.handlers = this.handlers(session.environment);
+      session.handlers = this.handlers(session);
       // A recording has it in its header, and an upstream says it for each client.
       const isPlain = session.environment === plainEnvironment && !this.upstreams;
       if (isPlain) session.server = this.server;
@@ -356,10 +352,14 @@ export class ServerCore implements InForce {
   }
 
   /** The handlers of a session that begins now. Its environment may replace those of the author. */
-  handlers(environment: SessionEnvironment): Handlers {
+  handlers({
+    environment,
+    isSupervised,
+  }: Pick<SessionScope, 'environment' | 'isSupervised'>): Handlers {
     const { authored, handlers, tasks } = this.#now();
     const provided = environment.handlers(authored);
-    return provided === authored ? handlers : this.#withOwn(provided, tasks);
+    const isPlain = provided === authored && !isSupervised;
+    return isPlain ? handlers : this.#withOwn(provided, tasks, isSupervised);
   }
 
   /** The tasks of a session; undefined before the first. */
@@ -417,11 +417,14 @@ export class ServerCore implements InForce {
   }
 
   /** With the handlers that run none of the author's code: a replay runs them, too. */
-  #withOwn(authored: Handlers, tasks: TasksFeature | undefined): Handlers {
-    const callTool = tasks && authored.get('tools/call');
+  #withOwn(authored: Handlers, tasks: TasksFeature | undefined, isSupervised = false): Handlers {
+    const isAugmented = isSupervised || tasks || offersDurableCalls(this.catalog.tools);
+    const callTool = isAugmented && authored.get('tools/call');
     return new Map([
       ...authored,
-      ...(callTool ? [['tools/call', tasks.augment(callTool)] as const] : []),
+      ...(callTool
+        ? [['tools/call', this.#tasks.augment(callTool, tasks !== undefined)] as const]
+        : []),
       ...this.#handlersOf(tasks ? [this.#subscriptions, tasks] : [this.#subscriptions]),
     ]);
   }

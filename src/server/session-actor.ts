@@ -141,7 +141,7 @@ function join(session: ServedSession, transport: Transport): void {
     notify: (...notification) => session.send(...notification),
     notice: (...change) => core.notice(session, ...change),
   });
-  session.handlers = core.handlers(environment);
+  session.handlers = core.handlers(session);
   // A transport's actors may be callback logic. Only the input of their snapshots is ever read.
   session.ends = environment.transport(transport)({
     limits,

@@ -23,6 +23,7 @@ function startCall(options = {}) {
     writer: all.writer.ref,
     correlation: all.ref,
     detach: () => () => {},
+    drop: () => {},
     park: () => {},
     resume: () => {},
   };

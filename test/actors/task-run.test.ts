@@ -29,6 +29,7 @@ function startRun(waiting: () => RelatedRequest | undefined = () => undefined) {
     writer: all.writer.ref,
     correlation: all.ref,
     detach: () => () => {},
+    drop: () => {},
     park: () => {},
     resume: () => {},
   };
@@ -120,7 +121,7 @@ describe("a task's run", () => {
     await expect(run.ask({ ...spec, signal: AbortSignal.abort() })).rejects.toThrow();
     run.end();
     await expect(run.ask(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
-    run.task.describe('too late');
+    run.task?.describe('too late');
     expect([status(), frames()]).toEqual(['working', []]);
   });
 

@@ -3,20 +3,14 @@
  * or database: each start looks after what the ones before have left. `npm run lab -- kills` does it a thousand times with each store, at random, with a seed;
  * `npm run lab -- kills -t Redis` with one.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject } from '../../src/protocol/classify.ts';
 import { enveloped } from 'mcp-actors/testing';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { TestContext } from 'vitest';
-import { RedisServer, needsRedis } from '../../packages/nodes/test/redis-server.ts';
-import {
-  PostgresServer,
-  needsPostgres,
-} from '../../packages/tasks/test/postgres/postgres-server.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
+import { killedStores } from './killed-stores.ts';
+import type { KilledStore } from './killed-stores.ts';
 import { launch, reapServers } from './server-process.ts';
 import type { Line, ServerProcess } from './server-process.ts';
 
@@ -51,54 +45,6 @@ function random(from: number): () => number {
 }
 
 afterEach(reapServers);
-
-interface KilledStore {
-  readonly name: string;
-  /** Skips the test if there is no such store here. */
-  needs(context: TestContext): void;
-  /** Makes an empty one. @returns where it is; it is removed after the test */
-  open(): Promise<string>;
-  /** Whether it is known at once that a process was killed. */
-  readonly isKnownAtOnce: boolean;
-  /** How many clients kill at once, each with a store of its own: most of a round is a process that starts, or a lease that ends. */
-  readonly lanes: number;
-}
-
-const stores: readonly KilledStore[] = [
-  {
-    name: 'SQLite',
-    needs: () => {},
-    open: async () => {
-      const state = await mkdtemp(join(tmpdir(), 'mcp-kills-'));
-      onTestFinished(() => rm(state, { recursive: true }));
-      return state;
-    },
-    isKnownAtOnce: true,
-    lanes: 2,
-  },
-  {
-    name: 'Postgres',
-    needs: needsPostgres,
-    open: async () => {
-      const server = await PostgresServer.start();
-      onTestFinished(() => server.stop());
-      return server.url;
-    },
-    isKnownAtOnce: false,
-    lanes: 4,
-  },
-  {
-    name: 'Redis',
-    needs: needsRedis,
-    open: async () => {
-      const server = await RedisServer.start();
-      onTestFinished(() => server.stop());
-      return server.url;
-    },
-    isKnownAtOnce: false,
-    lanes: 4,
-  },
-];
 
 /** What a client knows of its tasks, whatever process has them. */
 class Knowledge {
@@ -195,7 +141,7 @@ class Start {
   }
 }
 
-describe.each(stores)('killed with its tasks in $name', (store) => {
+describe.each(killedStores)('killed with its tasks in $name', (store) => {
   beforeEach((context) => store.needs(context));
 
   test('no task that a client knows is lost, and none changes once it has ended', async () => {

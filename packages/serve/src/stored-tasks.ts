@@ -9,6 +9,7 @@ import type {
   TaskStore,
   TaskWritten,
 } from '../../tasks/src/task-store.ts';
+import { isCallRecord } from '../../tasks/src/task-ids.ts';
 import { endedTask } from '../../tasks/src/durable-tasks.ts';
 import { readWritten } from '../../tasks/src/written-task.ts';
 import type { TaskStatus } from '../../../src/protocol/tasks.ts';
@@ -16,6 +17,8 @@ import type { TaskStatus } from '../../../src/protocol/tasks.ts';
 /** A task of a store. */
 export interface TaskOverview extends WorkStanding {
   readonly taskId: string;
+  /** `call`: an ordinary call, which no client finds by its id. */
+  readonly kind: 'task' | 'call';
   readonly server: string;
   /** The tool that it runs; undefined if it cannot go on after its process. */
   readonly tool?: string | undefined;
@@ -87,6 +90,7 @@ function overviewOf({ record, isOwned }: FoundTask, now: number): TaskOverview {
   const { taskId, server, owner, claims, ttlMs, state, dueInMs, steps } = record;
   const isOpen = state === 'open';
   const common = {
+    kind: isCallRecord(taskId) ? ('call' as const) : ('task' as const),
     ...{ taskId, server, ttlMs, restarts: claims, steps: steps.length },
     owner: isOpen && isOwned ? owner : undefined,
     isLeft: isOpen && !isOwned && (dueInMs ?? 0) === 0,

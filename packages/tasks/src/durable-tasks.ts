@@ -23,18 +23,22 @@ import type { DetailedTask, Task } from '../../../src/protocol/tasks.ts';
 import { answerOf, cancelledByClient, expired, notFound, resultOf } from './seen-task.ts';
 import type { SeenTask } from './seen-task.ts';
 import type { LedgerLimits, LedgerPort, TaskLedger } from './task-ledger.ts';
+import type { ProgressReport } from '../../../src/protocol/dialects/dialect.ts';
+import { RecordedProgress } from './recorded-progress.ts';
+import { isCallRecord } from './task-ids.ts';
 import { answerStep, answersTooLong, stepKeys } from './written-steps.ts';
-import type { AskedStep, DescribedStep, StepLimits } from './written-steps.ts';
+import type { AskedStep, DescribedStep, ProgressStep, StepLimits } from './written-steps.ts';
 import { laterOf } from './written-task.ts';
 import type {
   FoundWrittenTask,
+  Attendant,
   ResumedTask,
   TaskKeeperFactName,
   TaskRunner,
   TaskWriter,
   WrittenTask,
 } from './written-task.ts';
-import type { TaskClaim, TaskStep } from './task-store.ts';
+import type { TaskClaim, TaskProgress, TaskStep } from './task-store.ts';
 
 /** A session, as its durable tasks know it. */
 export interface TaskSession {
@@ -88,6 +92,7 @@ export class DurableTasks<TTask extends RunningTask> {
   readonly #keeper: TaskWriter;
   readonly #book: DurableBook<TTask>;
   readonly #claims = new WeakMap<TTask, TaskClaim>();
+  readonly #progress = new WeakMap<TTask, RecordedProgress>();
   /** What is being written of how far tasks are, and what is to be written next. */
   readonly #descriptions = new Map<TTask, string>();
   /** The ends that are being written down. */
@@ -137,16 +142,66 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 
   /** A task that was claimed goes on in this session. */
-  resumes(task: TTask, { claim }: ResumedTask): void {
+  resumes(task: TTask, { claim, steps }: ResumedTask): void {
     this.#claims.set(task, claim);
+    if (isCallRecord(task.taskId)) this.#progressOf(task, steps.progress);
     this.#keeper.runs(claim, this.#runnerOf(task));
+  }
+
+  /** Brings a recorded call to this session; see {@link TaskWriter.attend}. @throws {ProtocolError} -32000, retryable */
+  async attend(taskId: string, attendant: Attendant): Promise<FoundWrittenTask | undefined> {
+    try {
+      return await this.#keeper.attend(taskId, attendant);
+    } catch (error) {
+      throw this.#unavailable('Calls cannot be resumed at present', error);
+    }
+  }
+
+  /** How long a call waits for a host that is away, milliseconds. */
+  get abandonedMs(): number {
+    return this.#keeper.abandonedMs;
+  }
+
+  /** The host of a call no longer waits here. */
+  unattend(taskId: string): void {
+    this.#keeper.unattend(taskId);
+  }
+
+  /** Records progress of a call, then sends it. */
+  report(task: TTask, report: ProgressReport, send: (report: ProgressReport) => void): void {
+    if (!task.hasEnded) this.#progressOf(task, undefined).report(report, send);
+  }
+
+  #progressOf(task: TTask, earlier: ProgressStep | undefined): RecordedProgress {
+    const known = this.#progress.get(task);
+    if (known) return known;
+    const made = new RecordedProgress(earlier, async (step) => {
+      const claim = this.#claims.get(task);
+      const isAwaited = () => this.#book.has(task) && !task.hasEnded;
+      if (!claim) return false;
+      return (await this.#keeper.append(claim, { steps: [step] }, isAwaited)) === 'written';
+    });
+    this.#progress.set(task, made);
+    return made;
+  }
+
+  /** The steps of a new call: which process its host is connected to. */
+  hostSteps(): readonly TaskStep[] {
+    return [this.#keeper.hostStep()];
+  }
+
+  /** How a call is given up: it waits for its host. */
+  #callParking(): TaskProgress {
+    const { abandonedMs } = this.#keeper;
+    const away = { key: stepKeys.host, text: JSON.stringify({ awaySince: this.#keeper.now() }) };
+    return { steps: [away], parkForMs: abandonedMs };
   }
 
   /** What the ledger of a task stands on. It is asked once the task is written down. */
   ledgerPort(
     task: () => TTask,
     limits: LedgerLimits,
-    heard: Pick<LedgerPort, 'inputRequested' | 'inputReceived' | 'parked'>,
+    heard: Pick<LedgerPort, 'inputRequested' | 'inputReceived' | 'parked' | 'metaOf'>,
   ): LedgerPort {
     const keeper = this.#keeper;
     const { appendWith } = keeper;
@@ -156,7 +211,11 @@ export class DurableTasks<TTask extends RunningTask> {
       clock: this.#session.clock,
       limits,
       now: () => keeper.now(),
-      append: (progress) => keeper.append(claimOf(), progress, () => this.#book.has(task())),
+      append: (progress) => {
+        const isParkedCall = progress.parkForMs !== undefined && isCallRecord(task().taskId);
+        const written = isParkedCall ? this.#callParking() : progress;
+        return keeper.append(claimOf(), written, () => this.#book.has(task()));
+      },
       appendWith: appendWith && ((key, make) => appendWith(claimOf(), key, make)),
       overtaken: () => {
         keeper.forget(task().taskId);
@@ -247,6 +306,8 @@ export class DurableTasks<TTask extends RunningTask> {
   /** Writes down how a task has ended, then tells it. Without a response it is cancelled. */
   async end(task: TTask, response?: OutboundResponse): Promise<void> {
     task.ledger?.end();
+    // Reports that came before the result are sent before it.
+    await this.#progress.get(task)?.settled;
     await this.#ends.get(task);
     const claim = this.#claims.get(task);
     if (!claim || task.hasEnded) return;
@@ -276,6 +337,7 @@ export class DurableTasks<TTask extends RunningTask> {
    * @throws {ProtocolError} -32602 there is none with this id for this caller; -32000, retryable
    */
   async find(taskId: string, call: Exchange): Promise<WrittenTaskView> {
+    if (isCallRecord(taskId)) throw notFound(taskId);
     const found = await this.read(taskId);
     if (found && found.principal === (call.request.origin?.principal?.id ?? null)) {
       return new WrittenTaskView(this, found);
@@ -330,7 +392,7 @@ export class DurableTasks<TTask extends RunningTask> {
     try {
       for (let now = given; ;) {
         for (const question of now.steps.open) {
-          if (!asked.has(question.key)) void this.#askThrough(call, taskId, question);
+          if (!asked.has(question.key)) void this.askThrough(call, taskId, question);
           asked.add(question.key);
         }
         await new Promise<void>((resolve, reject) => {
@@ -351,11 +413,16 @@ export class DurableTasks<TTask extends RunningTask> {
   }
 
   /** Asks the client of a call what a task asks that has no session of its own. */
-  async #askThrough(call: Exchange, taskId: string, question: AskedStep): Promise<void> {
+  async askThrough(
+    call: Exchange,
+    taskId: string,
+    question: AskedStep,
+    meta: JsonObject | undefined = relatedTask(taskId),
+  ): Promise<void> {
     const { key, method, params, until } = question;
     const timeoutMs = Math.min((until ?? Infinity) - this.#keeper.now(), longestDelayMs);
     try {
-      const related = withMeta(params ?? {}, relatedTask(taskId));
+      const related = withMeta(params ?? {}, meta);
       const answer = await call.ask({ method, params: related, timeoutMs, maxTotalMs: timeoutMs });
       await this.answer(taskId, { [key]: answer });
     } catch (error) {

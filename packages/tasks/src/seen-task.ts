@@ -6,7 +6,7 @@ import type { JsonObject, OutboundResponse } from '../../../src/protocol/frames.
 import { withMeta } from '../../../src/protocol/meta.ts';
 import { relatedTask } from '../../../src/protocol/tasks.ts';
 import type { DetailedTask, Task } from '../../../src/protocol/tasks.ts';
-import { isOfAnotherProcess } from './task-ids.ts';
+import { isCallRecord, isOfAnotherProcess } from './task-ids.ts';
 
 /** The answer to a request for a task's result. */
 export type TaskAnswer = JsonObject | ProtocolError;
@@ -31,12 +31,14 @@ export const cancelledByClient = 'The client cancelled the task';
 
 /** What a request for the result of a task is answered with that has ended with this response. */
 export function answerOf(taskId: string, response: OutboundResponse | undefined): TaskAnswer {
+  const isCall = isCallRecord(taskId);
   if (!response) {
     const data = { reason: 'cancelled', retryable: false };
-    const message = `The task ${taskId} was cancelled`;
+    const message = isCall ? 'The call was cancelled' : `The task ${taskId} was cancelled`;
     return new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
   if ('error' in response) return fromWireError(response.error);
+  if (isCall) return response.result as JsonObject;
   return withMeta(response.result as JsonObject, relatedTask(taskId));
 }
 
@@ -48,7 +50,8 @@ export function resultOf(answer: TaskAnswer): JsonObject {
 
 /** The error of a request for a task whose time to live is over. */
 export function expired(taskId: string): ProtocolError {
-  return new ProtocolError(ErrorCode.invalidParams, `The task ${taskId} has expired`);
+  const what = isCallRecord(taskId) ? 'call' : `task ${taskId}`;
+  return new ProtocolError(ErrorCode.invalidParams, `The ${what} has expired`);
 }
 
 /** The error of a request for a task that there is not, or not for this caller. */

@@ -13,6 +13,7 @@ import type { DurableBook, RunningTask, TaskSession } from './durable-tasks.ts';
 import { ResumedTask, readWritten } from './written-task.ts';
 import type {
   FoundWrittenTask,
+  Attendant,
   TaskKeeperFactName,
   TaskResumer,
   TaskRunner,
@@ -20,6 +21,8 @@ import type {
   WrittenTask,
 } from './written-task.ts';
 import { stepKeys } from './written-steps.ts';
+import type { HostStep, WrittenSteps } from './written-steps.ts';
+import { isCallRecord } from './task-ids.ts';
 import { isSealed } from './sealed-task-store.ts';
 import type {
   AnyClaim,
@@ -56,6 +59,8 @@ export interface KeeperLimits {
   readonly maxRestarts: number;
   /** How many tasks that go on run here at once. */
   readonly maxTasks: number;
+  /** How long a call waits for a host that is away, milliseconds; by default 5 minutes. */
+  readonly abandonedMs?: number | undefined;
 }
 
 /** How long to wait for a store that is away, milliseconds. */
@@ -118,6 +123,8 @@ export class TaskKeeper implements TaskWriter {
   #aheadMs = 0;
   #unwatch: (() => void) | undefined = undefined;
   readonly #listeners = new Set<(taskId: string) => void>();
+  /** The calls whose hosts wait here, and the sessions that continue them. */
+  readonly #attended = new Map<string, Attendant>();
 
   /** Call {@link begin} before any other method. */
   constructor(options: TaskKeeperOptions) {
@@ -161,6 +168,46 @@ export class TaskKeeper implements TaskWriter {
     await this.#lookAround();
     await this.#takeOver();
     this.#unwatch = store.watch?.(() => void this.#lookSoon());
+  }
+
+  /** See {@link TaskWriter.attend}. */
+  async attend(taskId: string, attendant: Attendant): Promise<FoundWrittenTask | undefined> {
+    this.#attended.set(taskId, attendant);
+    const { store } = this.#options;
+    // Another look at what is due may park the call meanwhile, because its host was not here yet.
+    for (let attempt = 1; ; attempt++) {
+      const found = await store.read(taskId);
+      if (!found || !this.#isKnown(found.record)) return undefined;
+      const { record, isOwned } = found;
+      const written = readWritten(record);
+      const { host } = written.steps;
+      if (written.hasEnded || this.#running.has(taskId) || attempt > 2) return written;
+      if (isOwned && record.owner !== this.#owner) {
+        const wasHosts = host !== undefined && 'owner' in host && host.owner === record.owner;
+        if (!attendant.isOwnerDead || !wasHosts) return written;
+        await store.leave(record.owner);
+      }
+      const isAway = host !== undefined && 'awaySince' in host;
+      // Anybody's write makes it due.
+      if (isAway && record.dueInMs) await store.append({ taskId }, { steps: [] });
+      await this.#takeOver(taskId);
+    }
+  }
+
+  /** The step that says that the host of a call is connected to this process. */
+  hostStep(): TaskStep {
+    const here: HostStep = { here: this.now(), owner: this.#owner };
+    return { key: stepKeys.host, text: JSON.stringify(here) };
+  }
+
+  /** The host of a call no longer waits here. */
+  unattend(taskId: string): void {
+    this.#attended.delete(taskId);
+  }
+
+  /** How long a call waits for a host that is away, milliseconds. */
+  get abandonedMs(): number {
+    return this.#limits.abandonedMs ?? 300_000;
   }
 
   /** The tasks of a session, in its book. */
@@ -280,10 +327,12 @@ export class TaskKeeper implements TaskWriter {
     }
   }
 
-  /** A cancelled task makes room for another one. */
+  /** A cancelled task and an ended call make room for another one. */
   #finish(claim: AnyClaim | TaskClaim, written: WrittenTask): Promise<TaskWritten> {
     const text = JSON.stringify(written);
-    return this.#options.store.finish(claim, text, written.task.status === 'cancelled');
+    // The result of a call is kept only for a host that has missed it.
+    const letsGo = written.task.status === 'cancelled' || isCallRecord(claim.taskId);
+    return this.#options.store.finish(claim, text, letsGo);
   }
 
   /** Ends a task that runs elsewhere. @throws what the store throws */
@@ -317,7 +366,7 @@ export class TaskKeeper implements TaskWriter {
     const { record, isOwned } = found;
     const isOurs = record.owner === this.#owner || this.#isRefused(taskId);
     const isLeft = record.state === 'open' && !isOwned && record.dueInMs === undefined;
-    if (!isLeft || isOurs) return this.#seenHere(record);
+    if (!isLeft || isOurs || isCallRecord(taskId)) return this.#seenHere(record);
     await this.#takeOver(taskId);
     const after = await this.#options.store.read(taskId);
     return after && this.#seenHere(after.record);
@@ -413,7 +462,12 @@ export class TaskKeeper implements TaskWriter {
     const { steps } = found;
     const { call } = steps;
     if (this.#unbegun.has(taskId)) return this.#revoked(record);
-    if (!call || !this.#resumer) return this.#orphaned(record, 'The process that ran it has ended');
+    const resumer = isCallRecord(taskId) ? this.#attended.get(taskId) : this.#resumer;
+    if (call?.isResendable && !resumer) return this.#awaitHost(record, steps);
+    if (!call || !resumer) return this.#orphaned(record, 'The process that ran it has ended');
+    if (isCallRecord(taskId)) {
+      if ((await store.append(record, { steps: [this.hostStep()] })) !== 'written') return;
+    }
     const { maxRestarts } = this.#limits;
     if (claims > maxRestarts) {
       const times = claims === 1 ? 'once' : `${claims} times`;
@@ -426,15 +480,33 @@ export class TaskKeeper implements TaskWriter {
       await store.append(record, { steps: [waited], parkForMs });
       return this.#dueIn(parkForMs);
     }
-    this.#resumed.add(taskId);
-    const refusal = this.#resumer.resume(new ResumedTask(record, found.task, steps, call));
+    if (!isCallRecord(taskId)) this.#resumed.add(taskId);
+    const refusal = resumer.resume(new ResumedTask(record, found.task, steps, call));
     if (refusal === undefined) {
       const details = { taskId, claims };
       const message = `The task ${taskId} goes on`;
       return report({ level: 'debug', name: 'task.resumed', message, details });
     }
     this.#resumed.delete(taskId);
+    if (isCallRecord(taskId)) return this.#orphaned(record, `It cannot be resumed: ${refusal}`);
     return this.#refuse(record, refusal);
+  }
+
+  /** Leaves a call to the process that its host comes back to, and cancels a call whose host stays away. */
+  async #awaitHost(record: TaskRecord, { host }: WrittenSteps): Promise<void> {
+    const now = this.now();
+    const since = host && 'awaySince' in host ? host.awaySince : now;
+    const leftMs = since + this.abandonedMs - now;
+    if (leftMs > 0) {
+      const away = { key: stepKeys.host, text: JSON.stringify({ awaySince: since }) };
+      await this.#options.store.append(record, { steps: [away], parkForMs: leftMs });
+      return this.#dueIn(leftMs);
+    }
+    const { task, principal } = readWritten(record);
+    const why = `Its host stayed away for ${this.abandonedMs} ms`;
+    await this.#finish(record, { task: endedTask(task, now, undefined, why), principal });
+    const message = `The call ${record.taskId} was cancelled: ${why}`;
+    this.#options.report({ level: 'warning', name: 'call.abandoned', message });
   }
 
   /** Gives a claimed task back, and leaves it to other processes for a while. */

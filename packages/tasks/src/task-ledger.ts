@@ -18,6 +18,7 @@ import type { TaskWorkEvent } from './task-work.machine.ts';
 import { RuntimeError } from '../../../src/protocol/errors.ts';
 import type { RuntimeErrorCode } from '../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
+import { withMeta } from '../../../src/protocol/meta.ts';
 import { inputRequestsOf } from '../../../src/protocol/input-required.ts';
 import { CallQuestions } from '../../../src/rounds/questions.ts';
 import type { RoundQuestion } from '../../../src/rounds/questions.ts';
@@ -53,6 +54,10 @@ export interface LedgerPort {
   overtaken(): void;
   /** A write failed that no handler waits for: the work repeats it after a restart. */
   unsaved(error: unknown): void;
+  /** The work only waits now. */
+  rested?(): void;
+  /** The `_meta` that a question carries on the wire; undefined if it needs none. */
+  metaOf?(key: string): JsonObject | undefined;
   /** Takes answers for a task that no longer runs here. */
   answerElsewhere(answers: JsonObject): Promise<void>;
 }
@@ -150,6 +155,11 @@ export class TaskLedger implements WorkLedger {
 
   get openQuestions(): number {
     return this.#asked.size;
+  }
+
+  /** True while the work waits for answers, and asks nothing more at present. */
+  get awaitsClient(): boolean {
+    return this.#busy === 0 && this.#asked.size > 0;
   }
 
   now(): number {
@@ -382,7 +392,9 @@ export class TaskLedger implements WorkLedger {
     if (!send) return this.#port.inputRequested(method, askedAt);
     const isPatient = !Number.isFinite(spec.timeoutMs);
     const { humanTimeoutMs: ms } = this.#port.limits;
-    const sent = isPatient ? { ...spec, timeoutMs: ms, maxTotalMs: ms } : spec;
+    const bounded = isPatient ? { ...spec, timeoutMs: ms, maxTotalMs: ms } : spec;
+    const meta = this.#port.metaOf?.(key);
+    const sent = meta ? { ...bounded, params: withMeta(spec.params ?? {}, meta) } : bounded;
     void this.#during(async () => {
       try {
         await this.#answered([[question, await send(sent)]]);
@@ -520,6 +532,7 @@ export class TaskLedger implements WorkLedger {
     let next = Math.min(...[...this.#waits].map(({ dueAt }) => dueAt));
     if (this.#waits.size > 0 && this.#busy === 0 && this.probe?.isAtRest() !== false) {
       this.#move({ type: 'work.rested' });
+      this.#port.rested?.();
       const isClosing = this.#parkMs === 0;
       const restsAt = Math.max(...[...this.#waits].map((wait) => wait.restsAt));
       const isLong = isClosing || next - now >= this.#parkMs;

@@ -19,7 +19,24 @@ export interface WrittenCall {
   readonly capabilities: JsonObject;
   readonly party?: string | undefined;
   readonly principal?: Principal | undefined;
+  /** True for an ordinary call that its host can send again to another process. */
+  readonly isResendable?: boolean | undefined;
 }
+
+/** The highest progress that the host of a call may have seen. */
+export interface ProgressStep {
+  readonly progress: number;
+  readonly total?: number | undefined;
+}
+
+/** The host of a call: away, or connected to a process. Times are milliseconds since 1970, by the store's clock. */
+export type HostStep =
+  | { readonly awaySince: number }
+  | {
+      readonly here: number;
+      /** The lease of the process that it is connected to. */
+      readonly owner: string;
+    };
 
 /** A question that the task has asked. Times are milliseconds since 1970, by the store's clock. */
 export interface AskedStep {
@@ -69,6 +86,8 @@ export const stepKeys = {
   /** After how many deaths of its process a task waits before it goes on. */
   restarts: 'restarts',
   described: 'described',
+  progress: 'progress',
+  host: 'host',
   once: (key: string) => `once:${storable(key)}`,
   asked: (key: string) => `asked:${storable(key)}`,
   answer: (key: string) => `answer:${storable(key)}`,
@@ -82,6 +101,13 @@ export const stepKeys = {
 function storable(key: string): string {
   return /\p{Surrogate}|\0|^"/u.test(key) ? JSON.stringify(key) : key;
 }
+
+/** Steps that are bounded by themselves, and are none of the handler's own. */
+const ownStepKeys: ReadonlySet<string> = new Set([
+  stepKeys.described,
+  stepKeys.progress,
+  stepKeys.host,
+]);
 
 /** The step of an answer. */
 export function answerStep(key: string, answer: AnswerStep): TaskStep {
@@ -183,6 +209,16 @@ export class WrittenSteps {
     return this.#read<DescribedStep>(stepKeys.described);
   }
 
+  /** Undefined before the first report, and for tasks. */
+  get progress(): ProgressStep | undefined {
+    return this.#read<ProgressStep>(stepKeys.progress);
+  }
+
+  /** Undefined for tasks. */
+  get host(): HostStep | undefined {
+    return this.#read<HostStep>(stepKeys.host);
+  }
+
   /** When the client last saw a change, milliseconds since 1970 by the store's clock; -Infinity if never. */
   get changedAt(): number {
     const outcomes = this.asked.map(({ key }) => this.answer(key)?.at ?? -Infinity);
@@ -227,13 +263,12 @@ export class WrittenSteps {
 
   get sizes(): StepSizes {
     const steps = [...this.#texts].map(([key, text]) => ({ key, text }));
-    // The description has a bound of its own.
-    return new StepSizes(steps.filter(({ key }) => key !== stepKeys.described));
+    return new StepSizes(steps.filter(({ key }) => !ownStepKeys.has(key)));
   }
 
   /** For people: the step that came last; undefined if there was none. */
   get last(): string | undefined {
-    const key = [...this.#texts.keys()].findLast((each) => each !== stepKeys.described);
+    const key = [...this.#texts.keys()].findLast((each) => !ownStepKeys.has(each));
     return key === undefined || key === stepKeys.call ? undefined : stepName(key, this.checkpoint);
   }
 

@@ -18,6 +18,8 @@ export type TaskKeeperFactName =
   | 'tasks.exposed'
   /** The process that ran a task has ended, and the task cannot go on. */
   | 'task.orphaned'
+  /** A durable call was cancelled because its host stayed away. */
+  | 'call.abandoned'
   /** Another process has ended or claimed a task that runs here. */
   | 'task.overtaken'
   /** A step of a task was not saved, such as one beyond its bounds. */
@@ -109,6 +111,12 @@ export interface TaskResumer {
   close(): Promise<void>;
 }
 
+/** A session whose host waits for a call. */
+export interface Attendant extends Pick<TaskResumer, 'resume'> {
+  /** True if the process that the host was connected to before has ended, whatever its lease says. */
+  readonly isOwnerDead: boolean;
+}
+
 /** What runs a task. */
 export interface TaskRunner {
   /** As its client sees it. */
@@ -132,6 +140,19 @@ export interface TaskWriter {
     share: readonly [name: string, max: number],
     steps: readonly TaskStep[] | undefined,
   ): Promise<TaskClaim>;
+  /**
+   * Brings a recorded call to a session whose host waits: claims it and calls back to resume it, unless a living process
+   * runs it. Until {@link unattend} the callback also gets the call if it becomes free later.
+   * @returns the record as it is then; undefined if none is kept
+   * @throws what the store throws
+   */
+  attend(taskId: string, attendant: Attendant): Promise<FoundWrittenTask | undefined>;
+  /** The step that says that the host of a call is connected to this process. */
+  hostStep(): TaskStep;
+  /** The host of a call no longer waits here. */
+  unattend(taskId: string): void;
+  /** How long a call waits for a host that is away, milliseconds. */
+  readonly abandonedMs: number;
   /** A task that was claimed runs. */
   runs(claim: TaskClaim, runner: TaskRunner): void;
   /**

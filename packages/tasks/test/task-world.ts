@@ -1,9 +1,19 @@
 /** Several processes that share a store of tasks in memory, and a clock that a test moves. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { JsonObject, Limits, Task, TaskStore } from 'mcp-actors';
+import type { JsonObject, Limits, ListenOptions, Task, TaskStore } from 'mcp-actors';
 import type { TaskSupport } from '../../../src/protocol/tasks.ts';
-import { TestClock, converse, enveloped, gate, turn } from 'mcp-actors/testing';
+import {
+  TestClock,
+  converse,
+  enveloped,
+  gate,
+  initialize,
+  initialized,
+  toolCall,
+  turn,
+} from 'mcp-actors/testing';
 import { onTestFinished } from 'vitest';
+import { callKey, resentKey } from '../../../src/protocol/durable-calls.ts';
 import { digestOf } from '../../../src/rounds/request-state.ts';
 import { SessionlessTasks } from '../../../src/server/task-resumer.actor.ts';
 import { TaskKeeper } from '../src/task-keeper.ts';
@@ -34,6 +44,7 @@ export class World {
     limits: Partial<Limits> = {},
     store = new MemoryTaskStore(this.table),
     seal: (store: TaskStore) => TaskStore = (plain) => plain,
+    session: Partial<ListenOptions> = {},
   ) {
     const { clock } = this;
     const server = createMcpServer({ name: 'shop', version: '1.0.0', tools });
@@ -53,12 +64,13 @@ export class World {
     const ttl = { taskTtlMs: days, maxTaskTtlMs: days };
     const {
       peer,
-      session,
+      session: served,
       facts: told,
     } = converse(server, {
       durable: keeper,
       clock,
       limits: { ...ttl, ...limits },
+      ...session,
     });
     let id = 0;
     const ask = async (method: string, params: JsonObject): Promise<JsonObject> => {
@@ -66,10 +78,10 @@ export class World {
       return (await peer.response(id)).result as JsonObject;
     };
     const end = async () => {
-      if (session.actor.getSnapshot().status !== 'active') return;
-      session.shutdown('the test is over', 0);
+      if (served.actor.getSnapshot().status !== 'active') return;
+      served.shutdown('the test is over', 0);
       clock.increment(1);
-      await session.closed;
+      await served.closed;
     };
     onTestFinished(end);
     const begin = async (name: string, args: JsonObject = {}) =>
@@ -83,7 +95,28 @@ export class World {
       }
     };
     const look = ({ taskId }: Pick<Task, 'taskId'>) => ask('tasks/get', { taskId });
-    return { store, keeper, facts, told, said, ask, begin, look, sees, end, peer, session };
+    return { store, keeper, facts, told, said, ask, begin, look, sees, end, peer, session: served };
+  }
+
+  /** A supervised process, with a client that has said "initialize". */
+  async supervise(
+    tools: Tools,
+    { limits, capabilities: declared = {}, isSupervised = true }: SupervisedOptions = {},
+  ) {
+    const process = await this.start(tools, limits, undefined, undefined, {
+      supervised: isSupervised,
+    });
+    const { peer } = process;
+    peer.send(initialize('hello', { capabilities: declared }), initialized);
+    await peer.response('hello');
+    /** Sends a call as the supervisor does. */
+    const call = (callId: string, name: string, more: SupervisedCallOptions = {}) => {
+      const { isResent, id = callId, args = {}, meta = {} } = more;
+      const marks = { [callKey]: callId, ...(isResent ? { [resentKey]: true } : {}) };
+      peer.send(toolCall(id, name, args, { ...meta, ...marks }));
+      return peer.response(id);
+    };
+    return { ...process, call };
   }
 
   /** The process is gone: nothing that it still says is heard, and its lease ends. */
@@ -92,6 +125,19 @@ export class World {
     this.table.now += store.leaseMs;
     await settled();
   }
+}
+
+interface SupervisedOptions {
+  readonly limits?: Partial<Limits>;
+  readonly capabilities?: JsonObject;
+  readonly isSupervised?: boolean;
+}
+
+interface SupervisedCallOptions {
+  readonly isResent?: boolean;
+  readonly id?: string | number;
+  readonly args?: JsonObject;
+  readonly meta?: JsonObject;
 }
 
 /** Everything that is due without time passing has happened; a digest takes the time of one here, however slow the machine is. */

@@ -62,6 +62,8 @@ export interface CallScope {
    * {@link Exchange.detach}.
    */
   readonly detach: (call: Call, handler: RequestHandler, work: DetachedWork) => EndWork;
+  /** Ends a call without an answer. */
+  readonly drop: (call: Call) => void;
   /**
    * Frees the place of a call that from now on only waits for others: it takes none of those that
    * may run at once.
@@ -105,6 +107,7 @@ export class Call implements Asker, Exchange, CalledRequest {
   /** When its chunk of input came, the clock's milliseconds. */
   receivedAt = 0;
   context: object | undefined;
+  isResendable = false;
   checkpoint: unknown = undefined;
   machine: Exchange['machine'] = undefined;
   /** What {@link once} has made. */
@@ -308,6 +311,10 @@ export class Call implements Asker, Exchange, CalledRequest {
 
   park(): void {
     this.scope.park(this);
+  }
+
+  drop(): void {
+    if (!this.hasEnded) this.scope.drop(this);
   }
 
   detach(handler: RequestHandler, work: DetachedWork): EndWork {

@@ -152,8 +152,12 @@ export class CallsInFlight implements CallScope, CallRunner {
     const made = inPlaceOf(
       handler,
       asksItself
-        ? async (params, exchange) =>
-            (await asksItself(exchange)) ? handler(params, exchange) : serve(exchange)
+        ? (params, exchange) => {
+            const choose = (itself: boolean) =>
+              itself ? handler(params, exchange) : serve(exchange);
+            const itself = asksItself(exchange);
+            return typeof itself === 'boolean' ? choose(itself) : itself.then(choose);
+          }
         : (_, exchange) => serve(exchange),
     );
     (this.#inRounds ??= new WeakMap()).set(handler, made);
@@ -262,8 +266,16 @@ export class CallsInFlight implements CallScope, CallRunner {
     for (const call of calls) {
       this.#forget(call);
       call.abort(reason);
-      call.replies.add(call.refused(error), call);
+      if (call.isResendable) call.replies.drop(call);
+      else call.replies.add(call.refused(error), call);
     }
+  }
+
+  drop(call: Call): void {
+    this.#forget(call);
+    call.abort(ended());
+    call.replies.drop(call);
+    this.#owner.late();
   }
 
   /** The session is over: no call is added. */
@@ -328,6 +340,8 @@ export class CallsInFlight implements CallScope, CallRunner {
     run.state = 'running';
     (this.#outliving ??= new Set()).add(run);
     this.detached.push(run);
+    // No answer comes that would end a turn.
+    if (work.call) this.#owner.late();
     return (reason) => {
       if (run.hasEnded) return;
       this.#forget(run);

@@ -6,7 +6,10 @@
  * @see MCP 2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages"
  */
 import { RuntimeError } from '../../protocol/errors.ts';
+import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
 import type { RootsReport } from '../../protocol/roots.ts';
 import { Call } from './call.ts';
@@ -79,17 +82,17 @@ export class TaskRun extends Call {
     return this.ledger?.once(key, make) ?? super.once(key, make);
   }
 
-  override get task(): TaskHandle {
-    return this.#handle;
+  override get task(): TaskHandle | undefined {
+    return this.#work.call ? undefined : this.#handle;
   }
 
-  /** The request itself is answered: if each request has its own stream, that one is closed. */
+  /** The request of a task is answered: if each request has its own stream, that one is closed. */
   override get relatedTo(): RelatedRequest | undefined {
-    return this.#work.waiting();
+    return this.#work.call ? this.#work.call.host : this.#work.waiting();
   }
 
-  override get meta(): JsonObject {
-    return relatedTask(this.#work.taskId);
+  override get meta(): JsonObject | undefined {
+    return this.#work.call ? undefined : relatedTask(this.#work.taskId);
   }
 
   override get openQuestions(): number {
@@ -97,7 +100,25 @@ export class TaskRun extends Call {
   }
 
   override notify(...notification: Parameters<Call['notify']>): void {
-    if (!this.#polled) super.notify(...notification);
+    const { call } = this.#work;
+    const [method, params] = notification;
+    if (call && method === Method.progress && !this.hasEnded) {
+      // The host may have come back with a request of its own, and another token.
+      const report = params as unknown as ProgressReport;
+      return call.progressed(report, (sent) => this.#sendProgress(sent));
+    }
+    if (call ? this.relatedTo : !this.#polled) super.notify(...notification);
+  }
+
+  /** Sends progress after it is recorded: by then the handler may have returned. */
+  #sendProgress(report: ProgressReport): void {
+    const relatedTo = this.#work.call?.host;
+    const meta = relatedTo?.params?.['_meta'];
+    const token = isJsonObject(meta) ? meta['progressToken'] : undefined;
+    if (!isRequestId(token)) return;
+    const params = this.peer.dialect.progress(token, report);
+    const frames = [{ jsonrpc: '2.0', method: Method.progress, params } as const];
+    this.scope.writer.send({ type: 'frames.send', frames, relatedTo });
   }
 
   override roots(wait: Parameters<Call['roots']>[0]): Promise<RootsReport> {

@@ -336,7 +336,8 @@ export class CallContext implements HandlerContext {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
     const usualMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs;
     // What a task asks that can go on after its process waits as long as the task.
-    const isPatient = this.#exchange.ledger !== undefined && options.timeoutMs === undefined;
+    const { ledger, task } = this.#exchange;
+    const isPatient = ledger !== undefined && task !== undefined && options.timeoutMs === undefined;
     const { timeoutMs = isPatient ? Infinity : usualMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
     if (!isPatient) {

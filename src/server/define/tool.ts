@@ -73,9 +73,9 @@ interface ToolDescription extends Described, ForSome {
    */
   readonly replay?: boolean;
   /**
-   * If the server keeps its tasks, a task of the tool goes on after the end of its process: the handler is run again,
-   * with its answers, with what `context.once` has made, and from its checkpoint. So whatever must not happen twice
-   * has to be in `context.once`. A tool that is a machine goes on in its state by itself, unless this is `false`.
+   * Lets tasks and ordinary calls of the tool survive their process, if the server has a durable store: the next
+   * process runs the handler again, with the recorded answers, the values of `context.once`, and the checkpoint. So put
+   * everything that must not happen twice in `context.once`. A machine resumes in its state by default; `false` opts out.
    */
   readonly durable?: boolean;
   /** Refuses answers that come a second time; by default the first outcome is given again. */
@@ -326,21 +326,11 @@ function checkMirrored(schema: ObjectSchema, what: string): void {
   if (!mirrored.ok) throw new TypeError(`${what}: ${mirrored.fault}`);
 }
 
-/** @throws {TypeError} no call of the tool would go on */
-function checkDurable({
-  name,
-  durable,
-  taskSupport = 'forbidden',
-}: ToolDescription & { readonly name: string }) {
-  if (durable === undefined || typeof durable !== 'boolean') {
-    if (durable === undefined) return;
-    throw new TypeError(
-      `"durable" of the tool "${name}" must be a boolean, it is ${describe(durable)}`,
-    );
-  }
-  if (!durable || taskSupport !== 'forbidden') return;
+/** @throws {TypeError} */
+function checkDurable({ name, durable }: ToolDescription & { readonly name: string }) {
+  if (durable === undefined || typeof durable === 'boolean') return;
   throw new TypeError(
-    `"durable" of the tool "${name}" is for tasks, and its taskSupport is forbidden: make that "optional" or "required"`,
+    `"durable" of the tool "${name}" must be a boolean, it is ${describe(durable)}`,
   );
 }
 

@@ -16,6 +16,7 @@ import {
   resultOf,
 } from '../../../packages/tasks/src/seen-task.ts';
 import type { SeenTask, TaskAnswer } from '../../../packages/tasks/src/seen-task.ts';
+import { isCallRecord } from '../../../packages/tasks/src/task-ids.ts';
 import type { TaskLedger } from '../../../packages/tasks/src/task-ledger.ts';
 import type { TaskStep } from '../../../packages/tasks/src/task-store.ts';
 
@@ -77,6 +78,11 @@ export class KeptTask implements SeenTask {
     this.retained = parts.retained;
     this.ledger = parts.ledger;
     this.firstSteps = parts.firstSteps;
+  }
+
+  /** True for the work of an ordinary call, which no client finds as a task. */
+  get isCall(): boolean {
+    return isCallRecord(this.taskId);
   }
 
   /** Whether the caller of this request may see it. */

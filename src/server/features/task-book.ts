@@ -38,6 +38,11 @@ import type { TaskStep } from '../../../packages/tasks/src/task-store.ts';
 import { WrittenSteps, stepKeys } from '../../../packages/tasks/src/written-steps.ts';
 import type { WrittenCall } from '../../../packages/tasks/src/written-steps.ts';
 import { ResumedTask } from '../../../packages/tasks/src/written-task.ts';
+import { isCallRecord } from '../../../packages/tasks/src/task-ids.ts';
+import type { LedgerLimits, LedgerPort } from '../../../packages/tasks/src/task-ledger.ts';
+import type { SupervisedCall } from '../../protocol/durable-calls.ts';
+import { DurableCalls } from './durable-calls.ts';
+import type { DurableCall } from './durable-calls.ts';
 import { KeptTask, hasEnded } from './kept-task.ts';
 import type { RegistryEntry } from './registry.ts';
 import { TaskQuestions } from './task-questions.ts';
@@ -66,19 +71,32 @@ interface TaskElsewhere extends Pick<KeptTask, 'taskId' | 'owner' | 'place'> {
 /** What a task is made of. */
 interface Preparation extends Pick<KeptTask, 'taskId' | 'retained' | 'firstSteps'> {
   readonly ttlMs: number;
+  /** Set if the work is that of an ordinary call. */
+  readonly durableCall?: DurableCall | undefined;
   /** Set if it was begun before. */
   readonly begun?: TaskInput['begun'];
   readonly steps?: WrittenSteps;
 }
 
+/** A task as it is asked for. */
+interface NewTaskOptions {
+  /** The time to live that the client asks for. It gets at most the maximum and at least one poll interval. */
+  readonly requestedTtlMs: number | undefined;
+  /** Whether the handler can go on after its process. */
+  readonly isResumable: boolean;
+  /** Set if a supervisor resends the call under its id until it is answered. */
+  readonly supervised: SupervisedCall | undefined;
+}
+
 /** What a task goes on from. */
-function stepOfCall({ request }: Exchange): TaskStep {
+function stepOfCall({ request }: Exchange, isResendable = false): TaskStep {
   const { params = {}, size, peer, origin } = request;
   const { dialect, info, capabilities } = peer;
   const { party, principal } = origin ?? {};
   const call: WrittenCall = {
     ...{ params, size, version: dialect.version, info, capabilities },
     ...{ party, principal },
+    ...(isResendable ? { isResendable } : {}),
   };
   return { key: stepKeys.call, text: JSON.stringify(call) };
 }
@@ -97,6 +115,10 @@ export class TaskBook {
   #elsewhereOverAt = Infinity;
   /** What writes them down, if they are to outlive the process. */
   readonly #durable: DurableTasks<KeptTask> | undefined;
+  /** Ordinary calls whose work is recorded; undefined if none can be resumed. */
+  readonly #calls: DurableCalls | undefined;
+
+  #limitsOfCalls: LedgerLimits | undefined = undefined;
 
   /** The tasks that run elsewhere and that the session's subscriptions are told of, and who hears of them. */
   readonly #watched = new Map<string, PeerDescription>();
@@ -113,29 +135,62 @@ export class TaskBook {
       forget: (task, answer) => this.#forget(task, answer),
       full: (max) => this.#tooManyKept(max),
     });
+    if (this.#durable?.canResume !== true) return;
+    this.#calls = new DurableCalls(session, this.#durable, {
+      find: (taskId) => this.#tasks.get(taskId),
+      begin: (call, host, handler) => this.#beginCall(call, host, handler),
+      resume: (call, host, handler, resumed) => void this.#resume(host, handler, resumed, call),
+      release: (task) => this.#forget(task),
+    });
+  }
+
+  /** Undefined if no ordinary call of this session is recorded. */
+  get calls(): DurableCalls | undefined {
+    return this.#calls;
+  }
+
+  /** Records an ordinary call, and begins its work. It takes the place of its request among those that run. */
+  async #beginCall(call: DurableCall, host: Exchange, handler: RequestHandler): Promise<unknown> {
+    const { taskId, isResendable } = call;
+    const { task, begin } = this.#prepare(host, handler, {
+      taskId,
+      // Its host waits for as long as it likes.
+      ttlMs: this.#session.limits.maxTaskTtlMs,
+      retained: this.#retain(host),
+      firstSteps: [stepOfCall(host, isResendable), ...(this.#durable?.hostSteps() ?? [])],
+      durableCall: call,
+    });
+    const of = this.#session.shares.nameOf(host.request.origin?.party);
+    return this.#durable?.begin(task, host, begin, of);
   }
 
   /**
    * Makes a task of a request. The handler starts once the request is answered.
-   * @param requestedTtlMs the time to live that the client asks for. It gets at most the maximum
-   *   and at least one poll interval
-   * @param isResumable whether the handler can go on after its process
    * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
    */
-  create(
-    call: Exchange,
-    handler: RequestHandler,
-    requestedTtlMs: number | undefined,
-    isResumable: boolean,
-  ): Task | Promise<Task> {
+  create(call: Exchange, handler: RequestHandler, options: NewTaskOptions): Task | Promise<Task> {
     const { origin } = call.request;
     if (origin?.resumes instanceof ResumedTask) return this.#resume(call, handler, origin.resumes);
+    const { supervised } = options;
+    if (!supervised?.isResent || !this.#durable) return this.#create(call, handler, options);
+    // An earlier process may have created the task, and not have said so.
+    return this.#durable
+      .read(supervised.id)
+      .then((found) => found?.task ?? this.#create(call, handler, options));
+  }
+
+  #create(
+    call: Exchange,
+    handler: RequestHandler,
+    { requestedTtlMs, isResumable, supervised }: NewTaskOptions,
+  ): Task | Promise<Task> {
+    const { origin } = call.request;
     this.#makeRoom(origin?.party);
     const retained = this.#retain(call);
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs } = this.#session.limits;
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, taskPollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
-    const taskId = this.#session.randomId('task');
+    const taskId = (this.#durable && supervised?.id) ?? this.#session.randomId('task');
     const firstSteps =
       isResumable && this.#durable?.canResume === true ? [stepOfCall(call)] : undefined;
     const { task, begin } = this.#prepare(call, handler, { taskId, ttlMs, retained, firstSteps });
@@ -144,7 +199,12 @@ export class TaskBook {
   }
 
   /** Goes on with a task that was claimed. */
-  #resume(call: Exchange, handler: RequestHandler, resumed: ResumedTask): Task {
+  #resume(
+    call: Exchange,
+    handler: RequestHandler,
+    resumed: ResumedTask,
+    durableCall?: DurableCall,
+  ): Task {
     const { claim, task: begun, ttlMs, steps } = resumed;
     const { party } = call.request.origin ?? {};
     const retained = this.#session.shares.retain(party, call.request.size, Infinity);
@@ -154,7 +214,7 @@ export class TaskBook {
       ...{ taskId, ttlMs, retained },
       begun: { ...begun, statusMessage: steps.described?.message },
       firstSteps: [stepOfCall(call)],
-      steps,
+      ...{ steps, durableCall },
     });
     this.#durable?.resumes(task, resumed);
     this.#elsewhere.delete(taskId);
@@ -164,7 +224,15 @@ export class TaskBook {
   #prepare(
     call: Exchange,
     handler: RequestHandler,
-    { taskId, ttlMs, retained, begun, firstSteps, steps = new WrittenSteps([]) }: Preparation,
+    {
+      taskId,
+      ttlMs,
+      retained,
+      begun,
+      firstSteps,
+      steps = new WrittenSteps([]),
+      durableCall,
+    }: Preparation,
   ): { readonly task: KeptTask; readonly begin: () => Task } {
     const session = this.#session;
     const { clock, inspect, limits } = session;
@@ -189,12 +257,13 @@ export class TaskBook {
       this.#durable &&
       new TaskLedger(
         steps,
-        this.#durable.ledgerPort(() => task, limits, {
+        this.#durable.ledgerPort(() => task, durableCall ? this.#callLimits : limits, {
           inputRequested: (method, at) =>
             actor.send({ type: 'input.requested', method, at: new Date(at).toISOString() }),
           inputReceived: (at) =>
             actor.send({ type: 'input.received', at: new Date(at).toISOString() }),
           parked: () => this.#parked(task, call.request.peer),
+          ...(durableCall && this.#callPort(durableCall)),
         }),
       );
     const polled = ledger ? undefined : new TaskQuestions(clock);
@@ -204,24 +273,43 @@ export class TaskBook {
     });
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
-    this.#room.enter(taskId, task.party);
+    if (!durableCall) this.#room.enter(taskId, task.party);
     const begin = () => {
       const { dialect } = call.request.peer;
       // From here on. That the task begins is the answer to the request, not a change.
       actor.on('task.changed', ({ task: now }) => this.#changed(task, now, dialect));
       actor.on('task.expired', () => this.#expired(task));
       this.#tasks.set(taskId, task);
-      task.startedRun(call.detach(handler, this.#workOf(task, actor, polled)));
+      task.startedRun(call.detach(handler, this.#workOf(task, actor, polled, durableCall)));
       this.#tell('task.created', task, `${call.request.method}, kept for ${ttlMs} ms`);
       return task.item;
     };
     return { task, begin };
   }
 
+  /** The limits of the work of calls: it stays in memory for its host while it waits. */
+  get #callLimits(): LedgerLimits {
+    return (this.#limitsOfCalls ??= { ...this.#session.limits, taskParkMs: Infinity });
+  }
+
+  #callPort(call: DurableCall): Pick<LedgerPort, 'rested' | 'metaOf'> {
+    return {
+      rested: () => call.changed(),
+      metaOf: (key) => this.#calls?.questionMeta(call.taskId, key),
+    };
+  }
+
+  /** The session has ended: others continue the work, unless it is that of a call whose host cannot come back. */
+  #left(task: KeptTask, call = this.#calls?.get(task.taskId)): void {
+    if (!task.isCall || call?.isResendable) task.ledger?.left();
+    else void this.#durable?.end(task);
+  }
+
   #workOf(
     task: KeptTask,
     actor: ActorRefFrom<typeof taskMachine>,
     polled: TaskQuestions | undefined,
+    durableCall: DurableCall | undefined,
   ): DetachedWork {
     const session = this.#session;
     const { ledger } = task;
@@ -255,8 +343,16 @@ export class TaskBook {
       resumable: ledger && {
         ledger,
         ask: (question, send) => ledger.ask(question, send),
-        closing: () => ledger.closing(),
-        left: () => ledger.left(),
+        closing: () => {
+          if (!durableCall || durableCall.isResendable) ledger.closing();
+        },
+        left: () => this.#left(task, durableCall),
+      },
+      call: durableCall && {
+        get host() {
+          return durableCall.host;
+        },
+        progressed: (report, send) => this.#durable?.report(task, report, send),
       },
     };
   }
@@ -265,6 +361,10 @@ export class TaskBook {
   #parked(task: KeptTask, peer: PeerDescription): void {
     if (!this.#durable || !this.#tasks.delete(task.taskId)) return;
     const { taskId, owner, place, item } = task;
+    if (task.isCall) {
+      task.leave(() => Promise.reject(expired(taskId)));
+      return this.#calls?.changed(taskId);
+    }
     const isListed = peer.dialect.offers('tasks/list');
     const endsAt = Date.parse(item.createdAt) + item.ttl;
     this.#elsewhere.set(taskId, { taskId, owner, place, endsAt, isListed });
@@ -281,6 +381,7 @@ export class TaskBook {
    */
   find(params: JsonObject | undefined, call: Exchange): SeenTask | Promise<SeenTask> {
     const taskId = stringParam(params, 'taskId');
+    if (isCallRecord(taskId)) throw notFound(taskId);
     const task = this.#tasks.get(taskId);
     if (task?.isOf(call)) return task;
     if (task) throw notFound(taskId);
@@ -297,6 +398,7 @@ export class TaskBook {
 
   /** Whether a caller may listen to a task; from then on it is told of, wherever it runs. */
   async listenTo(taskId: string, call: Exchange): Promise<boolean> {
+    if (isCallRecord(taskId)) return false;
     const task = this.#tasks.get(taskId);
     if (task || !this.#durable) return task?.isOf(call) ?? false;
     const found = await this.#durable.read(taskId);
@@ -356,7 +458,7 @@ export class TaskBook {
   listFor(call: Exchange): readonly RegistryEntry<Promise<Task | undefined>>[] {
     const durable = this.#durable;
     const own = this.list()
-      .filter((task) => task.isOf(call))
+      .filter((task) => task.isOf(call) && !task.isCall)
       .map((task) => ({
         place: task.place,
         get item(): Promise<Task | undefined> {
@@ -400,10 +502,10 @@ export class TaskBook {
   stop(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
     this.#unlisten?.();
-    const left = [...this.#tasks.values()].filter(({ ledger }) => ledger);
-    for (const task of left) task.ledger?.left();
+    for (const task of this.#tasks.values()) this.#left(task);
     for (const task of this.#tasks.values()) task.dispose(reason, fromWireError(shuttingDown));
     this.#tasks.clear();
+    this.#calls?.stop();
   }
 
   #makeRoom(party: string | undefined): void {
@@ -481,6 +583,10 @@ export class TaskBook {
   }
 
   #changed(task: KeptTask, now: Task, dialect: Dialect): void {
+    if (task.isCall) {
+      if (hasEnded(now)) this.#tell('task.ended', task, now.status);
+      return this.#calls?.changed(task.taskId);
+    }
     this.#notice({
       method: taskChanged,
       subject: task.taskId,
@@ -516,6 +622,7 @@ export class TaskBook {
     this.#room.leave(task.taskId);
     this.#durable?.forget(task);
     task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
+    if (task.isCall) this.#calls?.changed(task.taskId);
   }
 
   get #report(): Report<TaskFactName | ActorFactName | 'machine.log'> {
@@ -523,7 +630,7 @@ export class TaskBook {
   }
 
   #tell(name: 'task.created' | 'task.ended' | 'task.expired', { taskId }: KeptTask, what: string) {
-    const message = `The task ${taskId}: ${what}`;
+    const message = `${isCallRecord(taskId) ? 'The call' : 'The task'} ${taskId}: ${what}`;
     this.#report({ level: 'debug', name, message, details: { taskId } });
   }
 }

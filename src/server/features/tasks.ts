@@ -6,13 +6,16 @@
  */
 import { inPlaceOf } from '../../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
-import { ErrorCode, fromWireError } from '../../protocol/errors.ts';
+import { ErrorCode, ProtocolError, fromWireError } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
 import { readInputResponses } from '../../protocol/input-required.ts';
 import type { Notice } from '../../protocol/subscriptions.ts';
 import type { OfferedItems } from './registry.ts';
 import type { Tool } from '../define/tool.ts';
-import { machineOfTool } from '../define/tool-machine.ts';
+import { faultOfResumption, machineOfTool } from '../define/tool-machine.ts';
+import { describe } from '../../protocol/classify.ts';
+import { readSupervisedCall } from '../../protocol/durable-calls.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
 import { PerSession, scopeOfCall } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
@@ -26,7 +29,7 @@ export interface TasksFeature extends Feature {
    * the middleware too, so that middleware sees the run and its result, not the creation of the
    * task.
    */
-  augment(handler: RequestHandler): RequestHandler;
+  augment(handler: RequestHandler, offersTasks: boolean): RequestHandler;
   /** Whether a caller may listen to a task. */
   listenTo(session: SessionScope, taskId: string, call: Exchange): Promise<boolean>;
   /** The tasks of a session; undefined before the first. */
@@ -40,9 +43,27 @@ export function offersTasks(tools: OfferedItems<Tool>): boolean {
     .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
 }
 
-/** Whether the tasks of a tool can go on after their process. */
-function isResumable(tool: Tool): boolean {
+/** True if calls of any tool can be recorded. */
+export function offersDurableCalls(tools: OfferedItems<Tool>): boolean {
+  return tools.list().some(({ item }) => isResumable(item));
+}
+
+/** Whether tasks and calls of a tool can go on after their process. */
+export function isResumable(tool: Tool): boolean {
   return tool.durable ?? machineOfTool(tool) !== undefined;
+}
+
+/** A durable tool need not run as a task: its calls survive as well. */
+export function asCall<T extends Pick<Tool, 'taskSupport'>>(tool: T): T {
+  return tool.taskSupport === 'required' ? { ...tool, taskSupport: 'optional' } : tool;
+}
+
+/** The retryable error of a call that an earlier process had: its handler may have run. */
+function notRepeated(params: JsonObject | undefined): ProtocolError {
+  const name = describe(params?.['name']);
+  const message = `The process that ran ${name} has ended, and the tool is not durable: it may have done a part of its work`;
+  const data = { reason: 'process-ended', retryable: true };
+  return new ProtocolError(ErrorCode.serverUnavailable, message, data);
 }
 
 /**
@@ -65,15 +86,33 @@ export function tasksFeature(
     return bookOf(call);
   };
 
-  const callTool = (handler: RequestHandler): RequestHandler => {
+  /** Calls of a revision in which a host is asked in results, and not by requests. */
+  const inRounds = new WeakSet<Exchange>();
+
+  const toolOf = (params: JsonObject | undefined, call: Exchange) => {
+    const name = params?.['name'];
+    return typeof name === 'string' ? tools.seenBy(call.request).get(name) : undefined;
+  };
+
+  const callTool = (handler: RequestHandler, isOffered: boolean): RequestHandler => {
     return (params, call) => {
-      const name = params?.['name'];
-      const tool = typeof name === 'string' ? tools.seenBy(call.request).get(name) : undefined;
+      const { durable, isSupervised } = scopeOfCall(call);
+      if (!isOffered && !durable && !isSupervised) return handler(params, call);
+      const tool = toolOf(params, call);
+      const calls = tool && isResumable(tool) ? bookOf(call).calls : undefined;
       const { dialect, capabilities } = call.request.peer;
-      const wanted = tool && dialect.taskRequest(tool, params, capabilities);
-      if (!wanted) return handler(params, call);
+      const wanted =
+        isOffered && tool && dialect.taskRequest(calls ? asCall(tool) : tool, params, capabilities);
+      if (!wanted && calls) {
+        const faultOf = (checkpoint: unknown) => faultOfResumption(tool as Tool, checkpoint);
+        return calls.serve(call, { handler, faultOf }, inRounds.has(call));
+      }
+      const supervised = isSupervised ? readSupervisedCall(params) : undefined;
+      if (supervised?.isResent && !(wanted && durable)) throw notRepeated(params);
+      if (!tool || !wanted) return handler(params, call);
       const { requestedTtlMs } = wanted;
-      const created = bookOf(call).create(call, handler, requestedTtlMs, isResumable(tool));
+      const options = { requestedTtlMs, isResumable: isResumable(tool), supervised };
+      const created = bookOf(call).create(call, handler, options);
       if (created instanceof Promise) return created.then((task) => dialect.createdTask(task));
       return dialect.createdTask(created);
     };
@@ -113,7 +152,16 @@ export function tasksFeature(
         return isCancelled ? dialect.cancelledTask(item) : dialect.cancelledTooLate(item);
       }),
     },
-    augment: (handler) => inPlaceOf(handler, callTool(handler)),
+    augment(handler, isOffered) {
+      const asksItself: RequestHandler['asksItself'] = (call) => {
+        const { durable } = scopeOfCall(call);
+        const tool = durable?.canResume ? toolOf(call.request.params, call) : undefined;
+        if (!tool || !isResumable(tool)) return handler.asksItself?.(call) ?? false;
+        inRounds.add(call);
+        return true;
+      };
+      return Object.assign(inPlaceOf(handler, callTool(handler, isOffered)), { asksItself });
+    },
     listenTo: (session, taskId, call) => books.of(session).listenTo(taskId, call),
     bookOf: (session) => books.known(session),
   };

@@ -23,6 +23,7 @@ import { contextOf, scopeOfCall } from '../session/session-scope.ts';
 import { stringParam, unknownName } from './feature.ts';
 import type { Feature, InForce } from './feature.ts';
 import { pageOf } from './pagination.ts';
+import { asCall, isResumable } from './tasks.ts';
 import { readToolOutput } from './output.ts';
 import { failedCall, isMeantForModel } from './tool-failure.ts';
 
@@ -71,7 +72,10 @@ export function toolsFeature(tools: OfferedItems<Tool>, inForce: InForce): Featu
           session.limits.pageSize,
         );
         const { items, ...next } = page;
-        const described = items.map((tool) => dialect.tool(listed(tool)));
+        const canResume = session.durable?.canResume === true;
+        const described = items.map((tool) =>
+          dialect.tool(listed(canResume && isResumable(tool) ? asCall(tool) : tool)),
+        );
         const caching = tools.cachedAs(inForce.caching.tools);
         return dialect.cacheable({ tools: described, ...next }, caching);
       },

@@ -11,6 +11,7 @@ import { unlessAborted, waitFor } from '../../../../src/actors/waiting.ts';
 import { describe, isJsonObject } from '../../../../src/protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../../../src/protocol/errors.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
+import { resendableKey } from '../../../../src/protocol/durable-calls.ts';
 import { mayRequireInput } from '../../../../src/protocol/input-required.ts';
 import { Method } from '../../../../src/protocol/methods.ts';
 import type { Answers } from './answers.ts';
@@ -47,6 +48,8 @@ export interface RoundsCall {
 interface Wanted {
   readonly inputRequests: JsonObject | undefined;
   readonly requestState: string | undefined;
+  /** True if the next request may be sent again after a lost connection: the server runs it once. */
+  readonly isResendable: boolean;
 }
 
 const questions: ReadonlySet<unknown> = new Set([
@@ -103,7 +106,7 @@ async function goOn<TCall extends RoundsCall>(
     let { wanted } = first;
     for (let round = 1; ; round++) {
       const params = await rounds.next(wanted);
-      const result = await call.send(params, end.signal);
+      const result = await rounds.send(params, wanted);
       const more = wantedBy(method, result);
       if (!more) {
         const startedAt = first.endsAt - maxTotalMs;
@@ -138,6 +141,23 @@ class Rounds {
     this.#signal = signal;
   }
 
+  /** Sends a round; again after a lost connection, if that is safe, until the call's time is over. */
+  async send(params: JsonObject, { isResendable }: Wanted): Promise<JsonObject> {
+    const { clock } = this.#host;
+    const sentAt = clock.now();
+    for (let losses = 0; ; losses++) {
+      try {
+        const result = await this.#call.send(params, this.#signal);
+        // A server that holds its answers back sheds no load.
+        if (clock.now() - sentAt >= shedRetryMs) this.#shed = 0;
+        return result;
+      } catch (error) {
+        if (!isResendable || !isLoss(error)) throw error;
+      }
+      await this.#wait(Math.min(maxShedRetryMs, shedRetryMs * 2 ** losses));
+    }
+  }
+
   /** The params of the next round. */
   async next({ inputRequests, requestState }: Wanted): Promise<JsonObject> {
     const params: Record<string, unknown> = { ...this.#call.params };
@@ -160,7 +180,10 @@ class Rounds {
   async #pause(): Promise<void> {
     const times = this.#shed++;
     if (times === 0) return;
-    const delayMs = Math.min(maxShedRetryMs, shedRetryMs * 2 ** (times - 1));
+    await this.#wait(Math.min(maxShedRetryMs, shedRetryMs * 2 ** (times - 1)));
+  }
+
+  async #wait(delayMs: number): Promise<void> {
     await waitFor<void>(
       {
         clock: this.#host.clock,
@@ -294,7 +317,16 @@ function wantedBy(method: string, result: JsonObject): Wanted | undefined {
   if (inputRequests !== undefined && !isJsonObject(inputRequests)) {
     throw violation(`"inputRequests" must be an object, this is ${describe(inputRequests)}`);
   }
-  return { inputRequests, requestState };
+  const meta = result['_meta'];
+  const isResendable = isJsonObject(meta) && meta[resendableKey] === true;
+  return { inputRequests, requestState, isResendable };
+}
+
+/** The connection was lost, or whoever stands before the server cannot reach it at present. */
+function isLoss(error: unknown): boolean {
+  if (!(error instanceof RuntimeError)) return false;
+  const { code, status = 0 } = error;
+  return code === 'CLOSED' || (code === 'HTTP_STATUS' && [502, 503, 504].includes(status));
 }
 
 function violation(fault: string): RuntimeError {

@@ -1,0 +1,118 @@
+/**
+ * A server is killed where it awaits its store and where it writes to its host, in the middle of ordinary calls. The test
+ * resends what is unanswered, as the supervisor does: each call gets one result, and makes each recorded value once.
+ * `KILLS=1000 SEED=7` kills at random points too.
+ */
+import { join } from 'node:path';
+import { initialize, initialized, toolCall } from 'mcp-actors/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { callKey, questionKey, resentKey } from '../../src/protocol/durable-calls.ts';
+import { program } from '../tooling/programs.ts';
+import { Chance } from '../tooling/chance.ts';
+import { killedStores } from './killed-stores.ts';
+import type { KilledStore } from './killed-stores.ts';
+import { launch, reapServers } from './server-process.ts';
+import type { Line, ServerProcess } from './server-process.ts';
+
+const server = program('test/e2e/killed-calls-server.ts');
+
+const more = Number(process.env['KILLS'] ?? 0);
+const seed = Number(process.env['SEED'] ?? 1);
+
+/** Where processes end, in turn: before and after each write of a call, and each line to its host. */
+const points = [
+  ...['create.called:1', 'create.answered:1', 'append.called:1', 'append.answered:1'],
+  ...['append.called:2', 'append.answered:2', 'append.called:3', 'append.answered:3'],
+  ...['append.called:5', 'append.answered:6', 'finish.called:1', 'finish.answered:1'],
+  ...['stdout.called:2', 'stdout.answered:2', 'stdout.called:3', 'stdout.called:4'],
+  ...['stdout.answered:5', 'read.answered:1', 'claim.answered:1', 'claim.called:2'],
+];
+
+/** How many points a start comes to, about. */
+const allPoints = 60;
+
+interface Host {
+  readonly pending: Map<string, 'new' | 'resent'>;
+  /** The highest progress of each call. */
+  readonly progress: Map<string, number>;
+  readonly results: Map<string, string>;
+}
+
+afterEach(reapServers);
+
+/** Speaks with one process until it ends, or every call is answered. @returns true if it lives */
+async function speak(process: ServerProcess, host: Host): Promise<boolean> {
+  process.answers.set('elicitation/create', ({ params }) => {
+    expect((params as Line)['_meta']).toHaveProperty([questionKey]);
+    return { action: 'accept', content: { size: 'x' } };
+  });
+  const ended = process.exit.then(() => undefined);
+  const answered = (id: string) => Promise.race([process.answer(id).catch(() => ended), ended]);
+  process.send(initialize('hello', { capabilities: { elicitation: { form: {} } } }), initialized);
+  if (!(await answered('hello'))) return false;
+  const calls = [...host.pending].map(async ([callId, state]) => {
+    host.pending.set(callId, 'resent');
+    const marks = { [callKey]: callId, ...(state === 'resent' ? { [resentKey]: true } : {}) };
+    process.send(toolCall(callId, 'order', {}, { progressToken: callId, ...marks }));
+    const answer = await answered(callId);
+    if (!answer) return;
+    expect(answer['error'], process.stderr).toBeUndefined();
+    const { content } = answer['result'] as { content: readonly [{ text: string }] };
+    host.results.set(callId, content[0].text);
+    host.pending.delete(callId);
+  });
+  await Promise.all(calls);
+  return host.pending.size === 0;
+}
+
+/** Progress grows, across processes. */
+function follow(process: ServerProcess, host: Host): void {
+  for (const { method, params } of process.messages.all) {
+    if (method !== 'notifications/progress') continue;
+    const { progressToken, progress } = params as { progressToken: string; progress: number };
+    expect(progress).toBeGreaterThan(host.progress.get(progressToken) ?? 0);
+    host.progress.set(progressToken, progress);
+  }
+}
+
+async function kill(store: KilledStore, place: string, lane: number): Promise<void> {
+  const name = `calls${lane}`;
+  const where = place.includes('://') ? place : join(place, name);
+  const chance = new Chance(seed + lane);
+  const isOurs = (_: unknown, at: number) => at % store.lanes === lane;
+  const anywhere = () => `any:${chance.between(1, allPoints)}`;
+  const random = Array.from({ length: more }).filter(isOurs).map(anywhere);
+  const host: Host = {
+    pending: new Map(),
+    progress: new Map(),
+    results: new Map(),
+  };
+  const deadly = [...points.filter(isOurs), ...random];
+  for (const point of deadly.flatMap((each) => [each, 'never:1'])) {
+    // A call that is killed again and again backs off, so each gets a process to end in.
+    if (point === 'never:1' && host.pending.size === 0) continue;
+    if (point !== 'never:1') host.pending.set(crypto.randomUUID(), 'new');
+    const child = launch([...server, where, point, name]);
+    const isAlive = await speak(child, host);
+    if (isAlive) child.child.kill('SIGKILL');
+    const { signal } = await child.exit;
+    expect(signal, `${point} of ${name}, the seed is ${seed}: ${child.stderr}`).toBe('SIGKILL');
+    follow(child, host);
+  }
+  expect(host.pending.size).toBe(0);
+  const charges = [...host.results.values()].map((text) => {
+    const [charge = '', receipt] = text.split(': ');
+    expect(receipt).toBe(`receipt of ${charge}, accept`);
+    return charge;
+  });
+  expect(new Set(charges).size).toBe(charges.length);
+}
+
+describe.each(killedStores)('killed amid ordinary calls in $name', (store) => {
+  beforeEach((context) => store.needs(context));
+
+  test('each call ends with one result, and its progress only grows', async () => {
+    const where = await store.open();
+    await Promise.all(Array.from({ length: store.lanes }, (_, lane) => kill(store, where, lane)));
+  });
+});

@@ -1,0 +1,59 @@
+/** The stores whose processes tests kill, each made anew for a test. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { TestContext } from 'vitest';
+import {
+  PostgresServer,
+  needsPostgres,
+} from '../../packages/tasks/test/postgres/postgres-server.ts';
+import { RedisServer, needsRedis } from '../../packages/nodes/test/redis-server.ts';
+
+export interface KilledStore {
+  readonly name: string;
+  /** Skips the test if there is no such store here. */
+  needs(context: TestContext): void;
+  /** Makes an empty one. @returns where it is; it is removed after the test */
+  open(): Promise<string>;
+  /** Whether it is known at once that a process was killed. */
+  readonly isKnownAtOnce: boolean;
+  /** How many clients kill at once, each with a store of its own: most of a round is a process that starts, or a lease that ends. */
+  readonly lanes: number;
+}
+
+export const killedStores: readonly KilledStore[] = [
+  {
+    name: 'SQLite',
+    needs: () => {},
+    open: async () => {
+      const state = await mkdtemp(join(tmpdir(), 'mcp-kills-'));
+      onTestFinished(() => rm(state, { recursive: true }));
+      return state;
+    },
+    isKnownAtOnce: true,
+    lanes: 2,
+  },
+  {
+    name: 'Postgres',
+    needs: needsPostgres,
+    open: async () => {
+      const server = await PostgresServer.start();
+      onTestFinished(() => server.stop());
+      return server.url;
+    },
+    isKnownAtOnce: false,
+    lanes: 4,
+  },
+  {
+    name: 'Redis',
+    needs: needsRedis,
+    open: async () => {
+      const server = await RedisServer.start();
+      onTestFinished(() => server.stop());
+      return server.url;
+    },
+    isKnownAtOnce: false,
+    lanes: 4,
+  },
+];
